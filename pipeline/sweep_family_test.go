@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -316,4 +317,44 @@ func TestFamilySweepOfMapsOfSeveralWidths(t *testing.T) {
 	}
 	got, _ := sweep(t, base, data, thirds(160), settings)
 	naive(t, data, thirds(160), settings, got, 1e-8)
+}
+
+// Ridges that share sums, bands and refinements have the same bits on any number of cores, in either precision, and in double
+// they are those of fits by themselves, with small penalties of an ill-conditioned map among them.
+func TestFamilySweepOfManyPenalties(t *testing.T) {
+	const n, width = 1300, 400 // for a band of these penalties
+	data, folds := numbers(n, 55), thirds(n)
+	base := pipeline.Steps(fourier(width)).Then(estimator.NewRidge())
+	var alphas []any
+	for k := range 14 {
+		alphas = append(alphas, math.Pow(10, float64(k)/2-5))
+	}
+	for _, precision := range []string{pipeline.Float64, pipeline.Float32} {
+		base.Precision = precision
+		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{1e-3, 0.3}}, param.Setting{Path: "ridge.alpha", Value: alphas})
+		many, shared := sweep(t, base, data, folds, settings)
+		if !slices.Contains(shared, "alpha") || !slices.Contains(shared, "folds") {
+			t.Errorf("%s: shared %q only", precision, shared)
+		}
+		cores := runtime.GOMAXPROCS(1)
+		one, _ := sweep(t, base, data, folds, settings)
+		runtime.GOMAXPROCS(cores)
+		for k := range many {
+			if !reflect.DeepEqual(many[k].Prediction, one[k].Prediction) {
+				t.Errorf("%s: setting %d on fold %d has other bits on one core", precision, k.setting, k.fold)
+			}
+		}
+		if precision == pipeline.Float32 {
+			continue
+		}
+		some := map[key]estimator.Outcome{}
+		var few []estimator.Estimator
+		for at, i := range []int{0, 5, 13, 14, 20, 27} {
+			few = append(few, settings[i])
+			for f := range folds {
+				some[key{at, f}] = many[key{i, f}]
+			}
+		}
+		naive(t, data, folds, few, some, 1e-8)
+	}
 }

@@ -93,15 +93,21 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 			systems[candidates[i].Width] = true
 		}
 	}
-	sum.Bytes += design.Bytes(float64(test) * t)
+	cores, widest := runtime.GOMAXPROCS(0), 0
+	for _, g := range s.groups {
+		widest = max(widest, g.width)
+	}
+	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
+	tiles, scored := min(cores, len(s.parts)), min(cores, len(folds))
+	sum.Bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * tileRows * float64(widest))
+	sum.Bytes += design.Bytes(float64(test)*t + 2*float64(test*len(list)*scored)*t/float64(len(folds)))
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))
 }
 
-// bytes returns those of a group's matrices: the sums of each part, and for as many folds as are solved at once their sum, a
-// corner of it, and a factor for each core.
+// bytes returns those of a group's matrices: the sums of each part, and for each core that of a fold, a corner of it, and a
+// factor, or what a band is made in.
 func (s *mappedRidges) bytes(g *ridgeGroup) int64 {
-	cores := int64(runtime.GOMAXPROCS(0))
-	side, whole, corner := min(cores, int64(len(s.Folds))), int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
-	return 8 * (whole*(int64(len(s.parts))+side+cores) + corner*side)
+	cores, whole, corner := int64(runtime.GOMAXPROCS(0)), int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
+	return 8 * (whole*(int64(len(s.parts))+2*cores) + corner*cores)
 }

@@ -3,6 +3,7 @@ package batch
 import (
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
@@ -36,38 +37,62 @@ func (s *mappedRidges) refine(g *ridgeGroup) error {
 // gradients is the gradients of the rough models of a group, all on the group's columns.
 type gradients struct {
 	targets int
-	columns []gradientColumn
-	first   []*leastsquares.Gradient // by fold, nil for one without rough models
-	byFold  [][]gradientColumn
+	columns []gradientColumn // fold by fold
+	blocks  []*gradientBlock
+	of      []*gradientBlock // by fold, nil for one without rough models
 }
 
-// gradientColumn is a rough model and where its targets begin among those of its fold.
+// gradientBlock is the gradients of the rough models of some folds, which are added up in one product: more columns than a
+// few cost little beside the copies of the rows that a product makes.
+type gradientBlock struct {
+	columns []gradientColumn
+	sums    *leastsquares.Gradient
+}
+
+// blockColumns is how many columns folds have together at most: then there are no more copies to save.
+const blockColumns = 128
+
+// gradientColumn is a rough model and where its targets begin among those of its block.
 type gradientColumn struct {
-	fold, model int
+	fold, model, at int
 }
 
 func newGradients(g *ridgeGroup) *gradients {
-	r := &gradients{first: make([]*leastsquares.Gradient, len(g.models)), byFold: make([][]gradientColumn, len(g.models))}
+	r := &gradients{of: make([]*gradientBlock, len(g.models))}
+	var last *gradientBlock
 	for fold, models := range g.models {
+		var list []gradientColumn
 		for k, m := range models {
 			if m.rough {
 				r.targets = len(m.offset)
-				c := gradientColumn{fold, k}
-				r.columns, r.byFold[fold] = append(r.columns, c), append(r.byFold[fold], c)
+				list = append(list, gradientColumn{fold: fold, model: k})
 			}
 		}
-		if n := len(r.byFold[fold]); n > 0 {
-			r.first[fold] = leastsquares.NewGradient(g.width, n*r.targets)
+		if len(list) == 0 {
+			continue
 		}
+		if last == nil || (len(last.columns)+len(list))*r.targets > blockColumns {
+			last = &gradientBlock{}
+			r.blocks = append(r.blocks, last)
+		}
+		for _, c := range list {
+			c.at = len(last.columns) * r.targets
+			last.columns = append(last.columns, c)
+		}
+		r.of[fold] = last
+	}
+	for _, b := range r.blocks {
+		r.columns = append(r.columns, b.columns...)
+		b.sums = leastsquares.NewGradient(g.width, len(b.columns)*r.targets)
 	}
 	return r
 }
 
 // addGradient adds up the gradients over the parts.
 func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
-	weights, offsets := make([][]float64, len(s.Folds)), make([][]float64, len(s.Folds))
-	for fold := range s.Folds {
-		weights[fold], offsets[fold] = r.pack(g, fold)
+	weights, offsets := make([][]float64, len(r.blocks)), make([][]float64, len(r.blocks))
+	for k, b := range r.blocks {
+		weights[k], offsets[k] = b.pack(g, r.targets)
 	}
 	for p, list := range s.parts {
 		if !slices.ContainsFunc(r.columns, func(c gradientColumn) bool { return slices.Contains(s.trains[c.fold], p) }) {
@@ -80,12 +105,12 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 				return err
 			}
 			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z mat.Matrix) error {
-				for fold, gradient := range r.first {
-					if gradient != nil && slices.Contains(s.trains[fold], p) {
-						gradient.Add(Z, repeated(y, t, gradient.Columns/t), weights[fold], offsets[fold], sample)
+				return design.WhileWidened(Z, func(Z mat.Matrix) error {
+					for k, b := range r.blocks {
+						b.sums.AddOf(Z, repeated(y, t, len(b.columns)), weights[k], offsets[k], sample, s.trained(b, p, t))
 					}
-				}
-				return nil
+					return nil
+				})
 			})
 			if err != nil {
 				return err
@@ -93,6 +118,14 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 		}
 	}
 	return nil
+}
+
+// trained says of each column of a block whether its fold trains on a part.
+func (s *mappedRidges) trained(b *gradientBlock, part, targets int) (list []bool) {
+	for _, c := range b.columns {
+		list = append(list, slices.Repeat([]bool{slices.Contains(s.trains[c.fold], part)}, targets)...)
+	}
+	return list
 }
 
 // repeated returns rows of t targets times over.
@@ -106,15 +139,15 @@ func repeated(y []float64, t, times int) []float64 {
 	return out
 }
 
-// pack returns the weights of a fold's rough models side by side, with zeros for columns that they
-// do not have, and their offsets.
-func (r *gradients) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
-	k := len(r.byFold[fold]) * r.targets
+// pack returns the weights of the models of a block side by side, with zeros for columns that they do not have, and their
+// offsets.
+func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []float64) {
+	k := len(b.columns) * targets
 	weights = make([]float64, g.width*k)
-	for at, c := range r.byFold[fold] {
-		m := &g.models[fold][c.model]
+	for _, c := range b.columns {
+		m := &g.models[c.fold][c.model]
 		for i := range m.width {
-			copy(weights[i*k+at*r.targets:], m.weights[i*r.targets:(i+1)*r.targets])
+			copy(weights[i*k+c.at:], m.weights[i*targets:(i+1)*targets])
 		}
 		offsets = append(offsets, m.offset...)
 	}
@@ -124,26 +157,30 @@ func (r *gradients) pack(g *ridgeGroup, fold int) (weights, offsets []float64) {
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	return sideBySide(len(s.Folds), func(fold int) error {
-		gradient := r.first[fold]
-		if gradient == nil {
+		block := r.of[fold]
+		if block == nil {
 			return nil
 		}
-		list := make([]model, len(r.byFold[fold]))
-		for at, c := range r.byFold[fold] {
-			list[at] = g.models[fold][c.model]
-			list[at].column = at * r.targets
+		var list []model
+		var from []int
+		for _, c := range block.columns {
+			if c.fold == fold {
+				m := g.models[fold][c.model]
+				m.column = c.at
+				list, from = append(list, m), append(from, c.model)
+			}
 		}
 		err := s.train(g, fold, func(wide *leastsquares.Moments) error {
 			return s.byWidth(g, list, wide, few, func(p *leastsquares.Path, models []*model) {
 				kern.Parallel(len(models), 1, func(lo, hi int) {
 					for _, m := range models[lo:hi] {
-						m.improve(p, gradient)
+						m.improve(p, block.sums)
 					}
 				})
 			})
 		})
-		for at, c := range r.byFold[fold] {
-			g.models[fold][c.model] = list[at]
+		for at, k := range from {
+			g.models[fold][k] = list[at]
 		}
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -24,7 +25,7 @@ func definite(rng *rand.Rand, n int) []float64 {
 func TestBandSolvesWhatCholeskySolves(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 21))
-	for _, n := range []int{1, 2, 31, 32, 33, 64, 65, 97, 150, 300} {
+	for _, n := range []int{1, 2, 31, 32, 33, 64, 65, 97, 150, 300, 401, 620} {
 		a := definite(rng, n)
 		for i := range n {
 			for j := i + 1; j < n; j++ {
@@ -65,6 +66,25 @@ func TestBandSolvesWhatCholeskySolves(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A band has the same bits on any number of cores.
+func TestBandIsTheSameOnAnyNumberOfCores(t *testing.T) {
+	const n = 410
+	a := definite(rand.New(rand.NewPCG(3, 23)), n)
+	var first *Band
+	withCores(func(cores int) {
+		band, err := NewBand(context.Background(), Dense(n, n, n, append([]float64(nil), a...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = band
+		}
+		if !slices.Equal(band.blocks, first.blocks) || !slices.Equal(band.vectors.Data, first.vectors.Data) || !slices.Equal(band.factors, first.factors) {
+			t.Errorf("%d cores: other bits", cores)
+		}
+	})
 }
 
 // A matrix that is not positive definite has no factor, and a context that is done makes no band.

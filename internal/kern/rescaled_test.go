@@ -10,7 +10,7 @@ import (
 // multiple of a vector's and angles beyond the range of the assembly.
 func TestRescaled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
-	for _, shape := range [][2]int{{1, 1}, {5, 7}, {48, 24}, {103, 61}} {
+	for _, shape := range [][2]int{{1, 1}, {5, 7}, {48, 24}, {103, 61}, {50, 403}} {
 		n, m := shape[0], shape[1]
 		angles, phases := make([]float64, n*m), make([]float64, m)
 		for i := range angles {

@@ -29,7 +29,6 @@ func NewGradient(cols, columns int) *Gradient {
 // Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
 // weights nil means ones.
 func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
-	n, _ := X.Dims()
 	k := g.Columns
 	if short, ok := X.(*single.Dense); ok {
 		if k < design.ManyOutputs {
@@ -42,6 +41,14 @@ func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 		})
 		return
 	}
+	g.AddOf(X, y, w, offset, weights, nil)
+}
+
+// AddOf is Add of rows in double precision that are among the rows of some of the columns, those for which of is true; nil
+// means all.
+func (g *Gradient) AddOf(X mat.Matrix, y, w, offset, weights []float64, of []bool) {
+	n, _ := X.Dims()
+	k := g.Columns
 	scores := design.Borrow[float64](n * k)
 	defer scores.Release()
 	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
@@ -56,6 +63,10 @@ func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	for i := range n {
 		row := y[i*k : (i+1)*k]
 		for c := range row {
+			if of != nil && !of[c] {
+				row[c] = 0
+				continue
+			}
 			row[c] -= scores.List[i*k+c] + offset[c]
 			s := 1.0
 			if weights != nil {

@@ -29,8 +29,8 @@ type Path struct {
 }
 
 // banded reports whether so many alphas share a band. Its reduction has the flops of four factors of the whole matrix and
-// takes the time of five or six, and the factor of a band of a few hundred rows that of a tenth to a half of a whole one.
-func banded(width, alphas int) bool { return width >= 384 && alphas >= 6+3000/width }
+// takes the time of five or six; the factor of a band takes a tenth of that of a whole matrix or less.
+func banded(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
 
 // NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is
 // the sums' own, on all columns, they are of no more use but for the other sums.
