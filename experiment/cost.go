@@ -101,12 +101,13 @@ func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
 	return fit.flops
 }
 
-// searchSeconds is how long the search takes, which a budget ends.
-func searchSeconds(spec Spec, search gridsearch.Plan) float64 {
+// searchSeconds is how long the search takes, which a budget ends, where fits take so many times as long as by the cost model.
+func searchSeconds(spec Spec, search gridsearch.Plan, times float64) float64 {
 	took := search.Seconds
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
 		took = min(took, search.OneByOne)
 	}
+	took *= times
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		took = min(took, time.Duration(spec.Search.Budget).Seconds())
 	}

@@ -24,6 +24,7 @@ type forecast struct {
 	gathered bool    // whether its rows are in memory after that
 	fit      fitCost // of the last fit
 	rate     float64 // flops a second
+	times    float64 // as long as by the cost model fits take, as a pilot found
 }
 
 // What one core does while the others wait, in flops that all of them make in a second. They were measured.
@@ -35,8 +36,8 @@ const (
 
 // phases says how long each phase of a run takes.
 func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
-	s.Load, s.Search = f.load(), searchSeconds(f.spec, search)
-	s.Refit = f.seconds(f.fit.flops, f.fit.alone) + float64(f.readings())*f.opening
+	s.Load, s.Search = f.load(), searchSeconds(f.spec, search, f.times)
+	s.Refit = f.times*f.seconds(f.fit.flops, f.fit.alone) + float64(f.readings())*f.opening
 	s.Evaluate = f.evaluation()
 	s.Report = f.report() / f.rate
 	s.Total = s.Load + s.Search + s.Refit + s.Evaluate + s.Report
@@ -135,11 +136,19 @@ func (f forecast) judged() int {
 	return f.count.Train
 }
 
-// rowFlops are those of predicting a row.
+// rowFlops are those of predicting a row: what more a thousand rows take, for steps cost something whatever the rows.
 func (f forecast) rowFlops() float64 {
-	shape := f.shape
-	shape.Rows = 1000
-	return max(predictingFlops(f.last, shape, result.Rows{Test: 1000})/1000, 1)
+	of := func(n int) float64 { return predictingFlops(f.last, f.shape, result.Rows{Test: n}) }
+	return max((of(20_000)-of(19_000))/1000, 1)
+}
+
+// lookedFlops are those by which a report takes few rows where predictions are dear.
+func (f forecast) lookedFlops() float64 {
+	flops := predictingFlops(f.last, f.shape, result.Rows{Test: 1000}) / 1000
+	if f.keptFlops() > 0 {
+		flops += 2 * float64(f.shape.Rows*f.shape.Cols)
+	}
+	return max(flops, 1)
 }
 
 // keptFlops are those that a prediction takes beside them, of a model that keeps rows.
@@ -157,16 +166,16 @@ func (f forecast) importanceFlops() float64 {
 		return 0
 	}
 	rows, each := importance.Rows(inputs, repeats), f.rowFlops()
-	if most := mostImportance / (each * float64(inputs*repeats)); float64(rows) > most {
+	if most := mostImportance / (f.lookedFlops() * float64(inputs*repeats)); float64(rows) > most {
 		rows = int(most)
 	}
 	if rows < leastLooked && !f.spec.Given("report.importance.repeats") {
 		return 0
 	}
 	rows = min(max(rows, leastLooked), f.judged())
-	const effects = 20 // values of each input whose effect is shown
-	times := inputs*repeats + min(inputs, shownEffects)*effects
-	return float64(rows*times) * (each + f.keptFlops() + scoredFlops/2)
+	const values, effectRows = 20, 500 // of each input whose effect is shown
+	said := rows*inputs*repeats + min(rows, effectRows)*min(inputs, shownEffects)*values
+	return float64(said) * (each + f.keptFlops() + scoredFlops/2)
 }
 
 // learningFlops are those of models of half the rows, a quarter, and so on, and of what they say.
@@ -189,7 +198,7 @@ func (f forecast) learningFlops() float64 {
 	for k := range points {
 		shape.Rows = f.shape.Rows >> k
 		if k > 0 {
-			sum += of.Cost(shape).Flops
+			sum += f.times * of.Cost(shape).Flops
 		}
 		sum += each * float64(min(shape.Rows, mostJudged)+min(f.count.Test, mostJudged))
 	}

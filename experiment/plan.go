@@ -34,15 +34,18 @@ type Plan struct {
 
 	Phases *result.Seconds `json:"phases,omitempty"` // of what the run does, one after the other; nil where Seconds is 0
 
+	Pilot *Pilot `json:"pilot,omitempty"` // nil where nothing was fitted
+
 	Bytes     int64      `json:"bytes"`
 	Available int64      `json:"available_bytes"`
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`
 }
 
-// NewPlan estimates what a run of the spec takes. It reads the data for their shape and fits nothing. From
+// NewPlan estimates what a run of the spec takes. It reads the data for their shape. From
 // the shape follows the cost of one fit, from that the cost of the search, from both the memory, and
-// last the time, at the speed that this machine has at products of matrices now.
+// last the time, at the speed that this machine has at products of matrices now. Where that is not short, and nothing but a
+// fit tells how often the model reads its rows, it is fitted to some of them: see [Pilot].
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	end, err := connect(ctx, &spec)
@@ -105,11 +108,18 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if rate == 0 {
 		rate = gridsearch.Speed()
 	}
-	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = search.Flops, search.OneByOne+fit.flops/rate
-	}
 	_, gathered := datasets.Held(parts.Train)
-	phases := forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate}.phases(search)
+	f := forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1}
+	if p.Pilot, err = f.pilot(ctx, parts, search); err != nil {
+		return Plan{}, err
+	}
+	if p.Pilot != nil {
+		f.times = p.Pilot.Times
+	}
+	if search.SharedFlops > 0 && search.OneByOne > 0 {
+		p.OneByOneFlops, p.OneByOne = search.Flops, f.times*(search.OneByOne+fit.flops/rate)
+	}
+	phases := f.phases(search)
 	p.Seconds, p.Phases = phases.Total, &phases
 	return p, nil
 }

@@ -358,6 +358,9 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if s := p.Phases; s != nil {
 		fmt.Fprintf(t, "phases\tload %.1f s, search %.1f, refit %.1f, evaluate %.1f, report %.1f\n", s.Load, s.Search, s.Refit, s.Evaluate, s.Report)
 	}
+	if q := p.Pilot; q != nil {
+		fmt.Fprintf(t, "pilot\ta fit to %d rows took %.2f s, %.2g times as long as its operations\n", q.Rows, q.Seconds, q.Times)
+	}
 	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))

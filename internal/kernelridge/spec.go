@@ -151,7 +151,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 		return s.CostTogether(shape, 1, false)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
-	cost := datasets.Cost{Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
+	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
 	cost.Flops = n*n/2*s.value(shape, false) + n*n*n/3 + usualChecks*solveFlops*n*n*t
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
@@ -166,7 +166,7 @@ func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 // CostTogether estimates solving for so many penalties by [Training.SolveAll]; shared says that there are distances already.
 func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) datasets.Cost {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
-	cost := datasets.Cost{Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
+	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
 	values := n * n / 2 * s.value(shape, shared)
 	if s.Way(shape.Rows) == "cholesky" {
 		together := min(p, max(2, factorsTogether/(4*n*n)))
