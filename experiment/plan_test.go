@@ -48,7 +48,7 @@ var registerWatchful = sync.OnceValue(func() error {
 		New: func() any { return watchful{transformer.NewStandardize()} }, Fitted: func() model.Stateful { return &fittedWatchful{} }})
 })
 
-// A plan is calculated, for every kind of search: nothing is fitted.
+// A plan of a few moments is calculated, for every kind of search: nothing is fitted.
 func TestPlanFitsNothing(t *testing.T) {
 	if err := registerWatchful(); err != nil {
 		t.Fatal(err)

@@ -76,6 +76,9 @@ const (
 	doubleShare = 1.6 // of the last two, in double precision
 	solveFlops  = 60  // of an entry of a factor, in all that is done to a solution
 	usualChecks = 3   // of the residual, with a factor
+
+	choleskyShare = 1.25 // of n³/3, for a factor
+	outputShare   = 0.08 // of solveFlops, for each solution but the first
 )
 
 // steps forecasts those of cg. With rest the part of the trace of K that the preconditioner does not know, the eigenvalues
@@ -152,7 +155,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
-	cost.Flops = n*n/2*s.value(shape, false) + n*n*n/3 + usualChecks*solveFlops*n*n*t
+	cost.Flops = n*n/2*s.value(shape, false) + choleskyShare*n*n*n/3 + usualChecks*solveFlops*n*n*(1+outputShare*(t-1))
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -170,7 +173,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	values := n * n / 2 * s.value(shape, shared)
 	if s.Way(shape.Rows) == "cholesky" {
 		together := min(p, max(2, factorsTogether/(4*n*n)))
-		cost.Flops = values + p*(n*n*n/6+solveFlops*n*n*t)
+		cost.Flops = values + p*(choleskyShare*n*n*n/6+solveFlops*n*n*(1+outputShare*(t-1)))
 		cost.Bytes = design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 		return cost
 	}
