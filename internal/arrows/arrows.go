@@ -189,6 +189,7 @@ var Allowed = map[string][]string{
 
 	// Measures how the time of every estimator grows, and holds plans to it.
 	"bench/curves": {"datasets", "gridsearch", "internal/memory", "internal/processor", "internal/svg", "param", "pipeline", "pipeline/yaml"},
+	"bench/peers":  {"datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
 
 	// Writes small models of every step in every way in which models are exported, for check.sh.
 	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},
