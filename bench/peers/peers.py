@@ -32,9 +32,9 @@ def line(what, model):
 classes = task == "classification"
 boosting = lightgbm.LGBMClassifier if classes else lightgbm.LGBMRegressor
 print(json.dumps({"versions": "scikit-learn %s, LightGBM %s, numpy %s, Python %s" % (sklearn.__version__, lightgbm.__version__, np.__version__, sys.version.split()[0])}), flush=True)
-for what, more in (("LightGBM", {}), ("LightGBM, linear trees", {"linear_tree": True})):
+for what, more in (("LightGBM", {}), ("LightGBM, linear", {"linear_tree": True})):
     for rounds in (30, 100, 300, 1000):
-        line(what, boosting(n_estimators=rounds, learning_rate=0.1, num_leaves=63, n_jobs=threads, verbose=-1, random_state=0, **more))
+        line("%s, %d trees" % (what, rounds), boosting(n_estimators=rounds, learning_rate=0.1, num_leaves=63, n_jobs=threads, verbose=-1, random_state=0, **more))
 lifted = lambda last: make_pipeline(StandardScaler(), RBFSampler(gamma=gamma, n_components=features, random_state=0), last)
 if classes:
     line("liblinear, LinearSVC on the same features", lifted(LinearSVC(C=1.0, dual="auto", max_iter=200)))
