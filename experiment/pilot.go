@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -55,16 +56,23 @@ func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline
 	bounded, end := context.WithTimeout(ctx, time.Duration(pilotMost*float64(time.Second)))
 	defer end()
 	out, forecast := &Pilot{Rows: set.Rows()}, 0.0
+	start := time.Now()
 	for _, machine := range machines {
-		began := time.Now()
-		_, err := machine.Fit(bounded, set)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		least := math.Inf(1)
+		for try := 0; try == 0 || try == 1 && time.Since(start).Seconds() < pilotMost/3; try++ { // the first waits for fresh memory, too
+			began := time.Now()
+			_, err := machine.Fit(bounded, set)
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil && bounded.Err() == nil {
+				return nil, nil // a run says what is wrong with the rows, if it is wrong with all
+			}
+			if err == nil || try == 0 {
+				least = min(least, time.Since(began).Seconds())
+			}
 		}
-		if err != nil && bounded.Err() == nil {
-			return nil, nil // a run says what is wrong with the rows, if it is wrong with all
-		}
-		out.Seconds += time.Since(began).Seconds()
+		out.Seconds += least
 		forecast += f.secondsOf(set.Rows(), machine)
 		if bounded.Err() != nil {
 			break // it takes at least so long
