@@ -59,6 +59,7 @@ func init() {
 			"Model":         reflect.TypeOf((*experiment.Model)(nil)).Elem(),
 			"Options":       reflect.TypeOf((*experiment.Options)(nil)).Elem(),
 			"Override":      reflect.TypeOf((*experiment.Override)(nil)).Elem(),
+			"Pilot":         reflect.TypeOf((*experiment.Pilot)(nil)).Elem(),
 			"Plan":          reflect.TypeOf((*experiment.Plan)(nil)).Elem(),
 			"PlanStep":      reflect.TypeOf((*experiment.PlanStep)(nil)).Elem(),
 			"Progress":      reflect.TypeOf((*experiment.Progress)(nil)).Elem(),
