@@ -7,10 +7,13 @@ type Narrow[T Float] struct {
 	packed []T // panels of columns: [panel][element][column of the panel]
 }
 
+// fewVectors is up to how many vectors are multiplied one after the other: a panel of them would be zeros for the most part.
+const fewVectors = 2
+
 // NewNarrow packs the rows of w, k vectors of d elements.
 func NewNarrow[T Float](w View[T]) *Narrow[T] {
 	v := &Narrow[T]{w: w}
-	if !hasNarrow[T]() {
+	if !v.inPanels() {
 		return v
 	}
 	v.packed = make([]T, v.padded()*w.Cols)
@@ -24,6 +27,9 @@ func NewNarrow[T Float](w View[T]) *Narrow[T] {
 	})
 	return v
 }
+
+// inPanels reports whether the vectors are multiplied in panels.
+func (v *Narrow[T]) inPanels() bool { return hasNarrow[T]() && v.w.Rows > fewVectors }
 
 // hasNarrow reports whether there are kernels in assembly for numbers of type T.
 func hasNarrow[T Float]() bool { return isa.complete() || isa == neon && is64[T]() }
@@ -48,6 +54,19 @@ func (v *Narrow[T]) panels(f func(first, width int)) {
 // NarrowTile is the most rows that a [NarrowPass] takes at once.
 const NarrowTile = 128
 
+// TileRows is how many rows a pass had best be given at once: of few vectors, such that they stay in the second-level cache
+// between both products; of more, so many that the sums are not read too often.
+func (v *Narrow[T]) TileRows() int {
+	size, bytes, least := 4, 1<<19, 64
+	if is64[T]() {
+		size = 8
+	}
+	if v.w.Rows <= fewVectors {
+		bytes, least = 1<<18, 4
+	}
+	return min(max(bytes/(size*max(v.w.Cols, 1)), least), NarrowTile)
+}
+
 // NarrowPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
 // turned these scores into weights, adds up the rows times the weights.
 //
@@ -55,6 +74,7 @@ const NarrowTile = 128
 //
 // Rows are used where they are. A tile should fit into the second-level cache, which then is read
 // from memory once. Cost 4nkd flops for n rows. The sums over q and i have a fixed order.
+// One or two vectors are multiplied one after the other, as [MulVec] does.
 type NarrowPass[T Float] struct {
 	v      *Narrow[T]
 	scores []T // padded vectors × NarrowTile
@@ -68,7 +88,7 @@ type NarrowPass[T Float] struct {
 // NewPass returns a pass that has seen no rows.
 func (v *Narrow[T]) NewPass() *NarrowPass[T] {
 	f := &NarrowPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
-	if hasNarrow[T]() {
+	if v.inPanels() {
 		bl := blockingOf[T]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
 		f.left = make([]T, f.rows*NarrowTile)
@@ -83,14 +103,20 @@ func (v *Narrow[T]) NewPass() *NarrowPass[T] {
 // overwrite with weights before Add.
 func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
 	w := f.v.w
-	out := Dense(w.Rows, a.Rows, NarrowTile, f.scores)
+	out := f.Weights(a.Rows)
 	if a.Rows > NarrowTile || a.Cols != w.Cols || a.ColStride != 1 {
 		panic("kern: NarrowPass of rows that do not fit")
 	}
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
 	}
-	if !hasNarrow[T]() {
+	if w.Rows <= fewVectors {
+		for j := range w.Rows {
+			MulVec(out.Row(j), a, w.Row(j), false)
+		}
+		return out
+	}
+	if !f.v.inPanels() {
 		Mul(out, w, a.T(), false)
 		return out
 	}
@@ -114,13 +140,22 @@ func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
 	return out
 }
 
+// Weights returns the place of the weights of n rows, k × n, for Add without Scores.
+func (f *NarrowPass[T]) Weights(n int) View[T] { return Dense(f.v.w.Rows, n, NarrowTile, f.scores) }
+
 // Add adds up the rows that Scores was given times the weights that are now in its place.
 func (f *NarrowPass[T]) Add(a View[T]) {
 	w := f.v.w
 	if a.Rows == 0 || w.Rows == 0 {
 		return
 	}
-	if !hasNarrow[T]() {
+	if w.Rows <= fewVectors {
+		for j := range w.Rows {
+			MulVecT(f.sums[j*f.width:][:w.Cols], a, f.scores[j*NarrowTile:][:a.Rows], true)
+		}
+		return
+	}
+	if !f.v.inPanels() {
 		Mul(Dense(w.Rows, w.Cols, f.width, f.sums), Dense(w.Rows, a.Rows, NarrowTile, f.scores), a, true)
 		return
 	}

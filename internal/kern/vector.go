@@ -241,7 +241,7 @@ func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
 }
 
 // Finite reports whether all numbers of a list are finite.
-func Finite(list []float64) bool {
+func Finite[T Float](list []T) bool {
 	for _, v := range list {
 		if v-v != 0 {
 			return false

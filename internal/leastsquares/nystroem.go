@@ -235,11 +235,11 @@ func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
 	right, inner := design.Borrow[T](d*t), make([]float64, m*t)
 	defer right.Release()
 	design.Transpose(right.List, v, t)
+	vectors := kern.NewNarrow(kern.Dense(t, d, d, right.List))
 	kern.Parallel(m, solveRows, func(lo, hi int) {
-		room := design.Borrow[T]((hi - lo) * t)
-		defer room.Release()
+		pass := vectors.NewPass()
 		inPrecision(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[T]) {
-			design.Project(inner[lo*t:hi*t], rows, right.List, room.List)
+			turn(inner[lo*t:hi*t], pass.Scores(rows))
 		})
 	})
 	if err := kern.SolveCholesky(p.ctx, p.inner, kern.Dense(m, t, t, inner)); err != nil {
@@ -247,22 +247,38 @@ func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
 	}
 	kern.Parallel(d, solveColumns, func(from, to int) {
 		width := to - from
-		sums, room := make([]float64, width*t), design.Borrow[T]((solveRows+width)*t)
-		defer room.Release()
+		sums, pass := make([]float64, width*t), kern.NewNarrow(kern.Dense(t, width, d, right.List[from:])).NewPass()
 		for lo := 0; lo < m; lo += solveRows {
 			hi := min(lo+solveRows, m)
-			inPrecision(p.factor.Slice(lo, hi, from, to), func(rows kern.View[T]) {
-				design.Collect(sums, rows, inner[lo*t:hi*t], room.List)
-			})
-		}
-		for j := range width {
+			weights := pass.Weights(hi - lo)
 			for o := range t {
-				at := (from+j)*t + o
-				dst[at] = (v[at] - sums[o*width+j]) / p.penalty
+				for i := range hi - lo {
+					weights.Set(o, i, T(inner[(lo+i)*t+o]))
+				}
 			}
+			inPrecision(p.factor.Slice(lo, hi, from, to), pass.Add)
+			for o := range t {
+				row := pass.Sums().Row(o)
+				for j, v := range row {
+					sums[j*t+o] += float64(v)
+				}
+				clear(row)
+			}
+		}
+		for i, s := range sums {
+			dst[from*t+i] = (v[from*t+i] - s) / p.penalty
 		}
 	})
 	return p.ctx.Err()
+}
+
+// turn writes scores, outputs × rows, as rows × outputs.
+func turn[T kern.Float](dst []float64, scores kern.View[T]) {
+	for o := range scores.Rows {
+		for i, v := range scores.Row(o) {
+			dst[i*scores.Rows+o] = float64(v)
+		}
+	}
 }
 
 // inPrecision calls f with rows in one of the precisions.

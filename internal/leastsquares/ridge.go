@@ -111,7 +111,7 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	rank := float64(rankOf(shape.Cols, s.Alpha, n))
 	steps := s.steps(shape.Rows)
-	numbers += n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + datasets.BlockRows/sharedRows*(d+1)*t + 8*d*t
+	numbers += n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.BothWaysNumbers(d, t) + 8*d*t
 	return datasets.Cost{
 		Flops:  steps*(design.PassFlops(shape)+4*rank*d*t) + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
 		Bytes:  design.Bytes(numbers),

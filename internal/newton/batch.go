@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // Batch is problems on the same features or the first of them, of several C, folds and classes, that
@@ -82,25 +81,8 @@ func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	return m
 }
 
-// slots is the number of places where rows are added up, for so many cores at least; the rows of a
-// block go to places by their number, so that sums do not depend on the cores there are.
-const slots = 8
-
-// slot is a place where rows are added up.
-type slot struct {
-	sums   []float64 // of the rows times their weights, by problem
-	totals []float64 // of the weights of the rows, by problem
-	values []float64
-	room   []float64 // for the weights of a tile
-	scores []float64 // of a tile in single precision
-}
-
-// A rescore replaces the scores of each problem, problems × rows of a tile that begins at row first, by what the
-// features are multiplied with before they are added up.
-type rescore func(s *slot, scores kern.View[float64], first int)
-
 // pass adds up all rows, times what f makes of their scores, to out for some of the problems.
-func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f rescore, sampled func(first int, X mat.Matrix) error) (places []slot, err error) {
+func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.Rescore, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets := make([]float64, k*d), make([]float64, k)
 	for q, p := range active {
@@ -111,107 +93,24 @@ func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f rescor
 			offsets[q] = x[d*all+p]
 		}
 	}
-	places = make([]slot, slots)
-	for s := range places {
-		places[s] = slot{make([]float64, k*d), make([]float64, k), make([]float64, k), make([]float64, kern.NarrowTile), nil}
-	}
-	if rows.Float32 {
-		err = addTiles[float32](a.ctx, rows, places, w, offsets, f, sampled)
-	} else {
-		err = addTiles[float64](a.ctx, rows, places, w, offsets, f, sampled)
-	}
-	for q, p := range active {
-		for _, s := range places {
-			for i, v := range s.sums[q*d : q*d+a.problems[p].Width] {
-				out[i*all+p] += v
-			}
-			if a.intercept {
-				out[d*all+p] += s.totals[q]
-			}
-		}
-	}
-	return places, err
-}
-
-// addTiles adds up rows in the precision T, their sums over a block in double precision.
-func addTiles[T kern.Float](ctx context.Context, rows *design.Rows, places []slot, w, offsets []float64, f rescore, sampled func(first int, X mat.Matrix) error) error {
-	k, d := len(offsets), rows.Cols
-	own := make([]T, len(w))
-	design.Round(own, w)
-	vectors := kern.NewNarrow(kern.Dense(k, d, d, own))
-	passes := make([]*kern.NarrowPass[T], len(places))
-	for s := range passes {
-		passes[s] = vectors.NewPass()
-	}
-	return rows.Again(ctx, rows.N, func(first int, block datasets.Set) error {
-		X := viewOf[T](block.X)
-		if n := X.Rows; k > 0 {
-			kern.Parallel(slots, 1, func(lo, hi int) {
-				for s := lo; s < hi; s++ {
-					addRows(&places[s], passes[s], X.Slice(s*n/slots, (s+1)*n/slots, 0, d), first+s*n/slots, offsets, f)
-				}
-			})
-		}
+	t := design.NewBothWays(rows.Float32, w, offsets, k)
+	err = rows.Again(a.ctx, rows.N, func(first int, block datasets.Set) error {
+		t.Add(block.X, first, f)
 		if sampled != nil {
 			return sampled(first, block.X)
 		}
 		return nil
 	})
-}
-
-// viewOf returns dense rows, whose numbers are of type T, as kern sees them.
-func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
-	if m, ok := X.(*single.Dense); ok {
-		return any(design.ViewFloat32(m)).(kern.View[T])
-	}
-	return any(design.View(X.(*mat.Dense))).(kern.View[T])
-}
-
-// addRows adds rows that begin at row first of all.
-func addRows[T kern.Float](s *slot, p *kern.NarrowPass[T], rows kern.View[T], first int, offsets []float64, f rescore) {
-	for lo := 0; lo < rows.Rows; lo += kern.NarrowTile {
-		z := rows.Slice(lo, min(lo+kern.NarrowTile, rows.Rows), 0, rows.Cols)
-		own := p.Scores(z)
-		scores := s.widened(own)
-		for q, b := range offsets {
-			row := scores.Row(q)
-			for i := range row {
-				row[i] += b
-			}
+	sums = t.Sums()
+	for q, p := range active {
+		for i, v := range sums.Rows[q*d : q*d+a.problems[p].Width] {
+			out[i*all+p] += v
 		}
-		f(s, scores, first+lo)
-		for q := range offsets {
-			s.totals[q] += kern.Sum(scores.Row(q))
-			if to, ok := any(own.Row(q)).([]float32); ok {
-				design.Round(to, scores.Row(q))
-			}
+		if a.intercept {
+			out[d*all+p] += sums.Totals[q]
 		}
-		p.Add(z)
 	}
-	sums, d := p.Sums(), rows.Cols
-	for q := range offsets {
-		row, to := sums.Row(q), s.sums[q*d:(q+1)*d]
-		for i, v := range row {
-			to[i] += float64(v)
-		}
-		clear(row)
-	}
-}
-
-// widened returns scores in double precision: themselves, or a copy in room that is used again.
-func (s *slot) widened(scores any) kern.View[float64] {
-	own, ok := scores.(kern.View[float32])
-	if !ok {
-		return scores.(kern.View[float64])
-	}
-	if s.scores == nil {
-		s.scores = make([]float64, own.Rows*kern.NarrowTile)
-	}
-	out := kern.Dense(own.Rows, own.Cols, kern.NarrowTile, s.scores)
-	for q := range own.Rows {
-		design.Widen(out.Row(q), own.Row(q))
-	}
-	return out
+	return sums, err
 }
 
 // evaluation is what was found at a point.
@@ -251,24 +150,21 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 		a.preconditioners.forget()
 		sampled = a.preconditioners.addSample
 	}
-	places, err := a.pass(a.rows, gradient, x, active, func(s *slot, scores kern.View[float64], first int) {
+	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Place, scores kern.View[float64], first int) {
 		n := scores.Cols
 		for q, p := range active {
 			o := &a.problems[p]
-			weights := s.room[:n]
+			weights := s.Room[:n]
 			copy(weights, o.Weights[first:first+n])
 			kern.Scale(o.Factor, weights)
-			o.Loss.evaluate(s.values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
+			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
 		}
 	}, sampled)
 	if err != nil {
 		return err
 	}
 	for q, p := range active {
-		values[p] = 0
-		for _, s := range places {
-			values[p] += s.values[q]
-		}
+		values[p] = sums.Values[q]
 		for i := p; i < d*k; i += k {
 			gradient[i] += x[i]
 			values[p] += x[i] * x[i] / 2
@@ -299,7 +195,7 @@ func (a *Batch) Hessian(dst, v []float64) error {
 		a.most = len(active)
 		a.preconditioners.open(active)
 	}
-	_, err := a.pass(a.products, dst, v, active, func(_ *slot, scores kern.View[float64], first int) {
+	_, err := a.pass(a.products, dst, v, active, func(_ *design.Place, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
 		}

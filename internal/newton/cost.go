@@ -1,8 +1,6 @@
 package newton
 
 import (
-	"math"
-
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 )
@@ -26,7 +24,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	if shape.Filled > 0 {
 		numbers += min(n, design.SparseBlock) * k
 	} else {
-		numbers += partialSums(shape)
+		numbers += design.BothWaysNumbers(d, k)
 	}
 	cost := datasets.Cost{Flops: PassesFlops(shape), Width: max(shape.Outputs, 1)}
 	widest := widestFactor
@@ -39,13 +37,6 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	}
 	cost.Bytes = design.Bytes(numbers)
 	return cost
-}
-
-// partialSums is how many numbers the sums of a block of dense rows take.
-func partialSums(shape datasets.Shape) float64 {
-	size := float64(shape.Cols+1) * float64(max(shape.Outputs, 1))
-	n := min(shape.Rows, datasets.BlockRows)
-	return math.Ceil(float64(n)/float64(partialRows(shape.Cols, size))) * size
 }
 
 // WideShape reports what [rows.wide] does of the rows themselves.

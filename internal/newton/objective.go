@@ -82,9 +82,7 @@ func (o *objective) plan(rows int) {
 		o.patience = 20
 		return
 	}
-	// A Gram matrix makes about 5 times as many flops a second as a pass, which waits for memory.
-	const ratio = 5
-	pass := 4 * n * d * float64(o.outputs) * ratio
+	pass := 4 * n * d * asProducts(float64(o.outputs))
 	// Products with the Hessian go down as the sample grows, until it has some 32 rows for each column: then it may
 	// cost as much as one of them.
 	picked := min(n, max(4*d, 2e9/(d*d), 2048, min(32*d, pass/(d*d))))
@@ -95,6 +93,15 @@ func (o *objective) plan(rows int) {
 	cost := n/float64(o.sample)*d*d + d*d*d/3
 	o.patience = 1 + int(cost/pass)
 	o.matrix = true
+}
+
+// asProducts is how many outputs of a product of large matrices take as long as so many in a pass. One or two wait for
+// memory, some more take as long as a panel of them, and many are nearly as fast (measured).
+func asProducts(outputs float64) float64 {
+	if outputs <= 2 {
+		return 5 * outputs
+	}
+	return max(12, 1.4*outputs)
 }
 
 // Advance asks for a new preconditioner when the products the last step took have cost as much.
@@ -111,13 +118,14 @@ func (o *objective) Noise() float64 {
 // Evaluate computes the value of each group and the gradient at x.
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)
+	o.pass.begin(x, gradient, values)
 	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
-		o.pass.add(block.X, x, gradient, values, func(values, scores []float64, lo, hi int) {
+		o.pass.add(block.X, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 		})
-		if !kern.Finite(values) || !kern.Finite(gradient) {
+		if !o.pass.finite() {
 			return design.NameFault(first, block)
 		}
 		if o.renew {
@@ -128,6 +136,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 	if err != nil {
 		return err
 	}
+	o.pass.end()
 	o.penalise(values, gradient, x)
 	if o.renew {
 		o.renew = false
@@ -166,13 +175,15 @@ func (o *objective) penalise(values, gradient, x []float64) {
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
+	o.pass.begin(v, dst, nil)
 	err := o.products.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
-		o.pass.add(block.X, v, dst, nil, func(_, scores []float64, lo, hi int) {
+		o.pass.add(block.X, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
 		})
 		return nil
 	})
+	o.pass.end()
 	kern.Axpy(1, v[:o.rows.Cols*k], dst[:o.rows.Cols*k])
 	return err
 }

@@ -13,71 +13,99 @@ import (
 // place, and adds to values.
 type change func(values, scores []float64, lo, hi int)
 
-// pass is one reading of rows by an objective: of so many columns and outputs, with or without an intercept.
+// pass is a reading of rows by an objective: of so many columns and outputs, with or without an intercept. It adds up
+// X̃'·f(X̃·x), X̃ being X with a column of ones for the intercept.
 type pass struct {
-	cols, outputs int
-	intercept     bool
-	hold          []float64 // partial sums
+	cols, outputs  int
+	intercept      bool
+	x, out, values []float64
+	short, double  design.BothWays // of dense rows, nil before there are some
+	hold           []float64       // scores of sparse rows
 }
 
-// add adds X̃'·f(X̃·x) over the rows of a block to out, X̃ being X with a column of ones for the
-// intercept. Dense rows are used twice while they are in the cache. Products with rows in single
-// precision and sums over a tile of them are in single precision, scores and sums over tiles in
-// double precision.
-func (p *pass) add(X mat.Matrix, x, out, values []float64, f change) {
+// begin begins a reading that multiplies rows with x and adds to out and values.
+func (p *pass) begin(x, out, values []float64) {
+	p.x, p.out, p.values = x, out, values
+	p.short, p.double = nil, nil
+}
+
+// add adds the rows of a block. Dense rows are used twice while they are in the cache.
+func (p *pass) add(X mat.Matrix, f change) {
 	switch m := X.(type) {
 	case *sparse.CSR:
-		p.addSparse(m, x, out, values, f)
+		p.addSparse(m, p.x, p.out, p.values, f)
 	case *single.Dense:
-		addDense(p, design.ViewFloat32(m), x, out, values, f)
+		if p.short == nil {
+			p.short = p.tiles(true)
+		}
+		p.short.Add(m, 0, p.byRows(f))
 	case *mat.Dense:
-		addDense(p, design.View(m), x, out, values, f)
+		if p.double == nil {
+			p.double = p.tiles(false)
+		}
+		p.double.Add(m, 0, p.byRows(f))
 	}
 }
 
-// tileRows is how many dense rows of d entries are used together.
-func tileRows(d int) int { return min(256, max(16, 1<<16/d)) }
+// tiles begins the sums of dense rows.
+func (p *pass) tiles(short bool) design.BothWays {
+	size := p.cols * p.outputs
+	w, offsets := make([]float64, size), make([]float64, p.outputs)
+	design.Transpose(w, p.x[:size], p.outputs)
+	copy(offsets, p.x[size:])
+	return design.NewBothWays(short, w, offsets, len(p.values))
+}
 
-// partialRows is how many dense rows of d entries have partial sums of their own, size numbers.
-func partialRows(d int, size float64) int { return max(tileRows(d), int(min(256, 1<<22/size))) }
-
-// addDense is add of dense rows. Weights, and the partial sums over rows, stand output by output,
-// outputs × cols.
-func addDense[T kern.Float](p *pass, X kern.View[T], x, out, values []float64, f change) {
-	n, d, k := X.Rows, X.Cols, p.outputs
-	w := design.Borrow[T](d * k)
-	defer w.Release()
-	design.Transpose(w.List, x[:d*k], k)
-	size, slots := len(out), len(values)
-	tile := tileRows(d)
-	chunk := partialRows(d, float64(size))
-	chunks := (n + chunk - 1) / chunk
-	if need := chunks * (size + slots); len(p.hold) < need {
-		p.hold = make([]float64, need)
-	}
-	hold := p.hold[:chunks*(size+slots)]
-	clear(hold)
-	kern.Parallel(n, chunk, func(lo, hi int) {
-		mine := hold[lo/chunk*(size+slots):][:size+slots]
-		scores, own := design.Borrow[float64](tile*k), design.Borrow[T](tile*k+d*k)
-		defer scores.Release()
-		defer own.Release()
-		for i := lo; i < hi; i += tile {
-			end := min(i+tile, hi)
-			part, rows := scores.List[:(end-i)*k], X.Slice(i, end, 0, d)
-			design.Project(part, rows, w.List, own.List)
-			p.shift(part, x)
-			f(mine[size:], part, i, end)
-			design.Collect(mine[:d*k], rows, part, own.List)
-			p.total(mine[:size], part)
+// byRows hands scores, outputs × rows, to a change of rows × outputs.
+func (p *pass) byRows(f change) design.Rescore {
+	return func(place *design.Place, scores kern.View[float64], first int) {
+		k, n := scores.Rows, scores.Cols
+		if k == 1 {
+			f(place.Values, scores.Row(0), first, first+n)
+			return
 		}
-	})
-	for c := range chunks {
-		mine := hold[c*(size+slots):]
-		design.AddTransposed(out[:d*k], mine[:d*k], k)
-		kern.Axpy(1, mine[d*k:size], out[d*k:])
-		kern.Axpy(1, mine[size:size+slots], values)
+		turned := design.Borrow[float64](k * n)
+		defer turned.Release()
+		for j := range k {
+			for i, v := range scores.Row(j) {
+				turned.List[i*k+j] = v
+			}
+		}
+		f(place.Values, turned.List, first, first+n)
+		for j := range k {
+			row := scores.Row(j)
+			for i := range row {
+				row[i] = turned.List[i*k+j]
+			}
+		}
 	}
+}
+
+// finite reports whether all sums are so far.
+func (p *pass) finite() bool {
+	for _, t := range []design.BothWays{p.short, p.double} {
+		if t != nil && !t.Sums().Finite() {
+			return false
+		}
+	}
+	return kern.Finite(p.values) && kern.Finite(p.out)
+}
+
+// end adds what there is of dense rows.
+func (p *pass) end() {
+	size := p.cols * p.outputs
+	for _, t := range []design.BothWays{p.short, p.double} {
+		if t == nil {
+			continue
+		}
+		sums := t.Sums()
+		design.AddTransposed(p.out[:size], sums.Rows, p.outputs)
+		if p.intercept {
+			kern.Axpy(1, sums.Totals, p.out[size:])
+		}
+		kern.Axpy(1, sums.Values, p.values)
+	}
+	p.short, p.double = nil, nil
 }
 
 // shift adds the intercept to scores.

@@ -133,13 +133,18 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 	if p.ask.product {
 		rest := design.Borrow[float64](len(p.out))
 		defer rest.Release()
-		own.add(block.X, p.ask.at, rest.List, make([]float64, p.task.Groups), evaluate)
-		own.add(block.X, p.ask.v, p.out, nil, func(_, scores []float64, lo, hi int) {
+		own.begin(p.ask.at, rest.List, make([]float64, p.task.Groups))
+		own.add(block.X, evaluate)
+		own.begin(p.ask.v, p.out, nil)
+		own.add(block.X, func(_, scores []float64, lo, hi int) {
 			p.task.Loss.multiply(scores, curve.List[lo*k:hi*k], weights[lo:hi])
 		})
+		own.end()
 		return ctx.Err()
 	}
-	own.add(block.X, p.ask.at, p.out, p.values, evaluate)
+	own.begin(p.ask.at, p.out, p.values)
+	own.add(block.X, evaluate)
+	own.end()
 	if !kern.Finite(p.values) || !kern.Finite(p.out) {
 		return cmp.Or(ctx.Err(), design.NameFault(first, block))
 	}
