@@ -22,7 +22,8 @@ import (
 //
 // It is preconditioned by the Cholesky factor of Σ s_i·loss″_i·(x_i−x̄)(x_i−x̄)' + I, centred to
 // eliminate b, added up over a sample of the rows during an evaluation, and renewed when steps
-// become long. Where the matrix would be too large, its diagonal takes its place.
+// become long. Where the matrix would be too large, its diagonal takes its place. Of several classes all have the
+// same matrix, until steps become so long that one for each pays (see [coupled]).
 type objective struct {
 	ctx       context.Context
 	rows      *design.Rows // of evaluations
@@ -42,6 +43,9 @@ type objective struct {
 	sample   int  // every sample-th row
 	patience int  // products with the Hessian that cost as much as renewing
 	matrix   bool // whether it is one, else its diagonal
+	far      int  // products that cost as much as one of classes apart, 0 where there is none
+	apart    bool // whether it is that
+	coupled  *coupled
 	gram     *leastsquares.Moments
 	factor   *leastsquares.Factor
 	mean     []float64
@@ -93,6 +97,10 @@ func (o *objective) plan(rows int) {
 	cost := n/float64(o.sample)*d*d + d*d*d/3
 	o.patience = 1 + int(cost/pass)
 	o.matrix = true
+	if _, ok := o.loss.(softmaxLoss); ok && couples(n, d, float64(o.outputs)) {
+		o.sample = max(1, int(n/max(picked, min(n, rowsCoupled*float64(o.outputs)*d))))
+		o.far = 1 + int(coupledFlops(n/float64(o.sample), d, float64(o.outputs))/pass)
+	}
 }
 
 // asProducts is how many outputs of a product of large matrices take as long as so many in a pass. One or two wait for
@@ -104,8 +112,15 @@ func asProducts(outputs float64) float64 {
 	return max(12, 1.4*outputs)
 }
 
-// Advance asks for a new preconditioner when the products the last step took have cost as much.
-func (o *objective) Advance(products int) { o.renew = products > o.patience }
+// Advance asks for a new preconditioner when the products the last step took have cost as much: for one of classes apart
+// where these are that many.
+func (o *objective) Advance(products int) {
+	o.apart = o.far > 0 && products < math.MaxInt && (o.apart || products > o.far)
+	o.renew = products > o.patience
+	if o.apart {
+		o.renew = products > o.far
+	}
+}
 
 // Noise is what the rounding of rows in single precision, or of sums in double, does to values.
 func (o *objective) Noise() float64 {
@@ -155,6 +170,10 @@ func (o *objective) begin(values, gradient []float64) {
 	switch {
 	case !o.matrix:
 		o.diagonal = make([]float64, o.rows.Cols+1)
+	case o.apart && o.coupled == nil:
+		o.coupled = newCoupled(o.rows.Cols, o.outputs, o.intercept)
+	case o.apart:
+		o.coupled.begin()
 	case o.gram == nil:
 		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
 	default:
@@ -191,6 +210,12 @@ func (o *objective) Hessian(dst, v []float64) error {
 // addSample adds the sampled rows of a block, of that curve, to the preconditioner.
 func (o *objective) addSample(first int, block datasets.Set, curve, weights []float64) error {
 	n := block.Rows()
+	if o.apart {
+		if o.coupled.add(o.ctx, block.X, first, o.sample, curve[:n*o.outputs], weights[:n]) != nil {
+			return design.NameFault(first, block)
+		}
+		return nil
+	}
 	mass := make([]float64, n)
 	o.loss.mass(mass, curve[:n*o.outputs], weights[:n])
 	if !o.matrix {
@@ -234,6 +259,13 @@ func (o *objective) factorise() {
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
 	}
+	if o.apart {
+		if !o.coupled.factorise(o.ctx) {
+			o.diagonal = o.coupled.diagonal()
+			o.coupled, o.apart, o.far = nil, false, 0
+		}
+		return
+	}
 	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
 		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
@@ -253,6 +285,9 @@ func (o *objective) factorise() {
 // w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
 func (o *objective) Precondition(dst, v []float64) error {
 	d, k := o.rows.Cols, o.outputs
+	if o.apart {
+		return o.coupled.solve(o.ctx, dst, v, o.intercept)
+	}
 	copy(dst, v)
 	if o.factor == nil {
 		for i := range dst {

@@ -9,12 +9,9 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	passes "github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
-	"github.com/bochner-ml/bochner/model"
 )
 
 // Plan says what a task is minimised on by passes that somebody else drives.
@@ -61,6 +58,7 @@ type answer struct {
 type question struct {
 	product bool // with the Hessian, else an evaluation
 	renew   bool // of the preconditioner
+	apart   bool // likewise, by matrices of classes
 	at      []float64
 	v       []float64 // of a product
 }
@@ -110,6 +108,7 @@ func (p *Minimisation) fresh() *Minimisation {
 	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
 	if p.ask.renew {
 		next.sample = p.objective(context.Background())
+		next.sample.renew, next.sample.apart = true, p.ask.apart
 		next.sample.begin(next.values, next.out)
 	}
 	return &next
@@ -162,7 +161,7 @@ var errOtherRows = errors.New("these are not the rows of the pass before")
 func (p *Minimisation) Merge(_ context.Context, o *Minimisation) error {
 	p.followed = nil
 	a, b := p.ask, o.ask
-	if len(p.log) != len(o.log) || p.plan.Rows != o.plan.Rows || a.product != b.product || a.renew != b.renew ||
+	if len(p.log) != len(o.log) || p.plan.Rows != o.plan.Rows || a.product != b.product || a.renew != b.renew || a.apart != b.apart ||
 		!slices.Equal(a.at, b.at) || !slices.Equal(a.v, b.v) || len(p.out) != len(o.out) {
 		return errOtherRows
 	}
@@ -172,9 +171,14 @@ func (p *Minimisation) Merge(_ context.Context, o *Minimisation) error {
 	if !a.renew {
 		return nil
 	}
-	if p.sample.matrix {
+	switch {
+	case a.apart:
+		for class, g := range p.sample.coupled.grams {
+			g.Merge(o.sample.coupled.grams[class])
+		}
+	case p.sample.matrix:
 		p.sample.gram.Merge(o.sample.gram)
-	} else {
+	default:
 		kern.Axpy(1, o.sample.diagonal, p.sample.diagonal)
 	}
 	return nil
@@ -221,7 +225,10 @@ func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 		if p.ask.renew {
 			ready = o
 			ready.diagonal = slices.Clone(p.sample.diagonal)
-			if ready.matrix {
+			switch ready.apart = p.ask.apart; {
+			case ready.apart:
+				ready.coupled = p.sample.coupled.clone()
+			case ready.matrix:
 				ready.gram = p.sample.gram.Clone()
 			}
 			ready.factorise()
@@ -308,7 +315,7 @@ var _ solve.Problem = (*replay)(nil)
 func (r *replay) Evaluate(values, gradient, x []float64) error {
 	r.at = slices.Clone(x)
 	if r.told == len(r.log) {
-		r.ask = question{renew: r.renew, at: r.at}
+		r.ask = question{renew: r.renew, apart: r.renew && r.apart, at: r.at}
 		return errAsked
 	}
 	a := r.log[r.told]
@@ -355,100 +362,4 @@ func (r *replay) again(dst []float64) error {
 	}
 	copy(dst, a.vector)
 	return r.ctx.Err()
-}
-
-// State carries the pass to a file and back, into one of the same task on the same plan.
-func (p *Minimisation) State(s *model.State) {
-	size, groups := p.task.size(p.plan.Cols), p.task.Groups
-	p.followed = nil
-	p.stateOfLog(s.Child("told"), size, groups)
-	prepared := p.ready != nil
-	s.Bool("product", &p.ask.product)
-	s.Bool("renew", &p.ask.renew)
-	s.Bool("prepared", &prepared)
-	passes.Floats(s, "at", &p.ask.at, size, passes.Finite)
-	if p.ask.product {
-		passes.Floats(s, "vector", &p.ask.v, size, passes.Finite)
-	}
-	s.Int("seen", &p.seen)
-	passes.Floats(s, "values", &p.values, groups, passes.Finite)
-	passes.Floats(s, "sums", &p.out, size, passes.Finite)
-	s.Require(p.seen >= 0 && prepared == (len(p.log) > 0) && !(p.ask.product && p.ask.renew), "the question and what was told do not fit")
-	if s.Err() != nil {
-		return
-	}
-	if s.Reading() {
-		p.sample, p.ready = nil, nil
-	}
-	if prepared {
-		if s.Reading() {
-			p.ready = p.objective(context.Background())
-		}
-		p.ready.state(s.Child("preconditioner"))
-		if s.Reading() && s.Err() == nil && p.ready.matrix {
-			if p.ready.gram == nil {
-				s.Fail("the preconditioner is of no rows")
-				return
-			}
-			p.ready.factorise()
-		}
-	}
-	if p.ask.renew && s.Err() == nil {
-		if s.Reading() {
-			p.sample = p.objective(context.Background())
-			p.sample.begin(make([]float64, groups), make([]float64, size))
-		}
-		p.sample.state(s.Child("sample"))
-	}
-}
-
-// stateOfLog carries the answers, one after the other.
-func (p *Minimisation) stateOfLog(s *model.State, size, groups int) {
-	var evaluations []int // 1 for an evaluation
-	var values, vectors []float64
-	for _, a := range p.log {
-		evaluations = append(evaluations, min(1, len(a.values)))
-		values, vectors = append(values, a.values...), append(vectors, a.vector...)
-	}
-	s.Ints("evaluations", &evaluations)
-	n := 0
-	for _, e := range evaluations {
-		n += min(max(e, 0), 1)
-	}
-	passes.Floats(s, "values", &values, n*groups, passes.Finite)
-	passes.Floats(s, "vectors", &vectors, len(evaluations)*size, passes.Finite)
-	if !s.Reading() || s.Err() != nil {
-		return
-	}
-	p.log = make([]answer, len(evaluations))
-	for i, e := range evaluations {
-		if e > 0 {
-			p.log[i].values, values = values[:groups:groups], values[groups:]
-		}
-		p.log[i].vector = vectors[i*size : (i+1)*size : (i+1)*size]
-	}
-}
-
-// state carries what a preconditioner is made of.
-func (o *objective) state(s *model.State) {
-	if !o.matrix {
-		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.Count)
-		return
-	}
-	empty := o.gram == nil || o.gram.Rows() == 0
-	if s.Bool("empty", &empty); empty || s.Err() != nil {
-		return
-	}
-	if s.Reading() {
-		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
-	}
-	if s.Reading() {
-		o.gram.State(s, o.intercept, 0)
-		return
-	}
-	gram := *o.gram
-	if o.factor != nil || o.diagonal != nil {
-		gram.Weight = o.weight // which factorise has changed where it is 0
-	}
-	gram.State(s, o.intercept, 0)
 }

@@ -76,8 +76,11 @@ func (p *Path) start(o *objective, width int, factor float64) []float64 {
 	switch {
 	case p.width == width:
 		if p.problem.gram != nil {
-			o.gram, o.renew = p.problem.gram, false
+			o.gram, o.coupled, o.apart, o.renew = p.problem.gram, p.problem.coupled, p.problem.apart, false
 			o.gram.Scale(factor / p.factor)
+			if o.coupled != nil {
+				o.coupled.scale(factor / p.factor)
+			}
 			o.factorise()
 		}
 		return slices.Clone(p.x)

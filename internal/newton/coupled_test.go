@@ -1,0 +1,174 @@
+package newton
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
+)
+
+// waves returns cosines of rows of classes that overlap.
+func waves(n, d, k int) (*mat.Dense, *design.Labels) {
+	X, l := classes(n, 4, k)
+	random := rand.New(rand.NewPCG(9, 9))
+	var W, Z mat.Dense
+	W.CloneFrom(mat.NewDense(4, d, nil))
+	W.Apply(func(_, _ int, _ float64) float64 { return random.NormFloat64() }, &W)
+	Z.Mul(X, &W)
+	Z.Apply(func(_, j int, v float64) float64 { return math.Sqrt(2/float64(d)) * math.Cos(v+float64(j)) }, &Z)
+	for i := range l.Weights {
+		l.Weights[i]++
+	}
+	return &Z, l
+}
+
+// The preconditioner of coupled classes is the inverse of the least value over shifts τ of what is written at its type, which
+// is nowhere below the Hessian.
+func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
+	const n, d, k = 500, 6, 3
+	X, l := waves(n, d, k)
+	random := rand.New(rand.NewPCG(2, 3))
+	p := make([]float64, n*k)
+	for i := range n {
+		row := p[i*k : (i+1)*k]
+		for c := range row {
+			row[c] = 0.2 + random.Float64()
+		}
+		kern.Scale(1/kern.Sum(row), row)
+	}
+	c := newCoupled(d, k, true)
+	if err := c.add(context.Background(), X, 0, 1, p, l.Weights); err != nil || !c.factorise(context.Background()) {
+		t.Fatal("no factor", err)
+	}
+	M := leastOverShifts(X, l.Weights, p, k)
+	v, got, back := make([]float64, (d+1)*k), make([]float64, (d+1)*k), make([]float64, (d+1)*k)
+	for i := range v {
+		v[i] = random.NormFloat64()
+	}
+	v[d*k+k-1] = -kern.Sum(v[d*k : d*k+k-1]) // nothing holds the mean of the intercepts
+	if err := c.solve(context.Background(), got, v, true); err != nil {
+		t.Fatal(err)
+	}
+	mat.NewVecDense(len(v), back).MulVec(M, mat.NewVecDense(len(v), got))
+	for i, want := range v {
+		if math.Abs(back[i]-want) > 1e-3 {
+			t.Errorf("entry %d of M·(M⁻¹v) is %v, v has %v", i, back[i], want)
+		}
+	}
+}
+
+// leastOverShifts is M, entries in the order of variables, cols × classes.
+func leastOverShifts(X *mat.Dense, weights, p []float64, k int) *mat.Dense {
+	n, d := X.Dims()
+	size := (d + 1) * k
+	B, shifted, all := mat.NewDense(size, size, nil), mat.NewDense(size, d+1, nil), mat.NewDense(d+1, d+1, nil)
+	at := func(i, j int) float64 {
+		if j == d {
+			return 1
+		}
+		return X.At(i, j)
+	}
+	for i := range n {
+		for a := range d + 1 {
+			for b := range d + 1 {
+				for c := range k {
+					v := weights[i] * p[i*k+c] * at(i, a) * at(i, b)
+					B.Set(a*k+c, b*k+c, B.At(a*k+c, b*k+c)+v)
+					shifted.Set(a*k+c, b, shifted.At(a*k+c, b)+v)
+					all.Set(a, b, all.At(a, b)+v)
+				}
+			}
+		}
+	}
+	var inverse, half, M mat.Dense
+	if err := inverse.Inverse(all); err != nil {
+		panic(err)
+	}
+	half.Mul(shifted, &inverse)
+	M.Mul(&half, shifted.T())
+	M.Sub(B, &M)
+	for i := range d * k {
+		M.Set(i, i, M.At(i, i)+1)
+	}
+	return &M
+}
+
+// Where steps become long classes get matrices of their own: the minimum is the same, by passes the bits are the same, and so
+// they are on any number of cores.
+func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
+	const n, d, k, C = 1500, 64, 3, 1e4
+	X, l := waves(n, d, k)
+	kern.Scale(C, l.Weights)
+	task := Logistic(l, true, 1e-9)
+	task.Bar = math.Inf(1)
+	r, err := design.OfSet(datasets.Set{X: X})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want solve.Linear
+	for _, cores := range []int{1, 2, 5} {
+		before := runtime.GOMAXPROCS(cores)
+		got, err := task.Solve(context.Background(), r, 1e-9, 200)
+		runtime.GOMAXPROCS(before)
+		if err != nil || !got.Report.Converged {
+			t.Fatalf("%v, %+v", err, got.Report)
+		}
+		if want.Weights == nil {
+			want = got
+		}
+		if !slices.Equal(got.Weights, want.Weights) {
+			t.Fatalf("other bits on %d cores", cores)
+		}
+	}
+	byPasses, apart := solveByPasses(t, task, X, l)
+	if !apart {
+		t.Error("no step was long enough for matrices of classes")
+	}
+	if !slices.Equal(byPasses.Weights, want.Weights) || !slices.Equal(byPasses.Intercept, want.Intercept) {
+		t.Errorf("by passes the weights are off by %.2g", off(byPasses, want))
+	}
+	o := task.objective(context.Background(), r, l.Weights)
+	o.far = 0 // one matrix for all classes
+	together, _, _, err := o.minimise(1e-9, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range together {
+		if math.Abs(v-want.Weights[i]) > 1e-4 {
+			t.Fatalf("weight %d is %v, with one matrix %v", i, want.Weights[i], v)
+		}
+	}
+}
+
+// solveByPasses also reports whether a pass has asked for matrices of classes.
+func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (model solve.Linear, apart bool) {
+	t.Helper()
+	n, d := X.Dims()
+	plan := Plan{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
+	m, err := task.Begin(context.Background(), plan)
+	for err == nil {
+		apart = apart || m.ask.apart
+		var next *Minimisation
+		if err = m.Add(context.Background(), 0, datasets.Set{X: X}); err != nil {
+			break
+		}
+		if next, err = m.Next(context.Background()); err == nil && next == nil {
+			model, err = m.Solution(context.Background())
+			break
+		}
+		m = next
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model, apart
+}
