@@ -30,7 +30,8 @@ import (
 //
 // Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows
-// (for wide or sparse inputs, by its diagonal). The first step, from 0, is a ridge regression. No
+// (for wide or sparse inputs, by its diagonal; for several classes with many rows each, where steps become long, by a factor for
+// each class). The first step, from 0, is a ridge regression. No
 // n×d array is made and sparse rows stay sparse; a stream is read once for each pass.
 //
 // It stops when the norm of the gradient is at most Tol times that at 0 and the objective, as far as
@@ -101,7 +102,7 @@ func (s Logistic) plain() batch.Penalised {
 func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.
-func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.Cost(shape) }
+func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.LogisticCost(shape) }
 
 // LearnsRounded reports whether newton is the solver.
 func (s Logistic) LearnsRounded(shape datasets.Shape) bool {

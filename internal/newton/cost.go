@@ -9,9 +9,9 @@ import (
 const Passes = 18
 
 // PassesFlops are those of all passes of a fit. Each output but the first takes as many flops of an entry as were measured, of
-// rows drawn by a simple law and of real ones with seven classes, where it is between the two.
+// real rows of seven and of 26 classes, where it is between the two.
 func PassesFlops(shape datasets.Shape) float64 {
-	const output = 60
+	const output = 40
 	return Passes * (design.PassFlops(shape) + output*float64(shape.Rows)*shape.Entries()*float64(max(shape.Outputs, 1)-1))
 }
 
@@ -36,6 +36,17 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += 2 * d * d
 	}
 	cost.Bytes = design.Bytes(numbers)
+	return cost
+}
+
+// LogisticCost is Cost of logistic regression, of which several classes may get matrices of their own: sums, factors in single
+// precision, and the rows of a few matrices while these are made.
+func LogisticCost(shape datasets.Shape) datasets.Cost {
+	cost := Cost(shape)
+	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
+	if shape.Filled == 0 && couples(n, d, k) {
+		cost.Bytes += design.Bytes((1.5*k + 3) * d * d)
+	}
 	return cost
 }
 

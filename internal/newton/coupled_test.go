@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/model"
 )
 
 // waves returns cosines of rows of classes that overlap.
@@ -149,8 +150,8 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	}
 }
 
-// solveByPasses also reports whether a pass has asked for matrices of classes.
-func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (model solve.Linear, apart bool) {
+// solveByPasses carries each pass through a file before and after its rows, and reports whether a pass has asked for matrices of classes.
+func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got solve.Linear, apart bool) {
 	t.Helper()
 	n, d := X.Dims()
 	plan := Plan{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
@@ -158,11 +159,13 @@ func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (mod
 	for err == nil {
 		apart = apart || m.ask.apart
 		var next *Minimisation
+		m = carried(t, task, plan, m)
 		if err = m.Add(context.Background(), 0, datasets.Set{X: X}); err != nil {
 			break
 		}
+		m = carried(t, task, plan, m)
 		if next, err = m.Next(context.Background()); err == nil && next == nil {
-			model, err = m.Solution(context.Background())
+			got, err = m.Solution(context.Background())
 			break
 		}
 		m = next
@@ -170,5 +173,22 @@ func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (mod
 	if err != nil {
 		t.Fatal(err)
 	}
-	return model, apart
+	return got, apart
+}
+
+// carried is a pass after it was in a file.
+func carried(t *testing.T, task Task, plan Plan, m *Minimisation) *Minimisation {
+	t.Helper()
+	state, err := model.Record(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := task.Begin(context.Background(), plan)
+	if err == nil {
+		err = model.Restore(state, out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
