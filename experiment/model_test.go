@@ -248,17 +248,22 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// ahead looks how far the input is before the output, and what is held when most of it is written.
+// ahead looks how far the input is before the output, and what is held when half of it is written and later: the least of
+// several looks, as blocks come and go.
 type ahead struct {
 	in            *endless
 	written, most int
+	looks         int
 	inUse         uint64
 }
 
 func (a *ahead) Write(p []byte) (int, error) {
 	a.most = max(a.most, int(a.in.read.Load())-a.written)
-	if a.written += bytes.Count(p, []byte("\n")); a.inUse == 0 && a.written > a.in.most*3/4 {
-		a.inUse = inUse()
+	if a.written += bytes.Count(p, []byte("\n")); a.written > a.in.most*(4+a.looks)/8 {
+		if now := inUse(); a.looks == 0 || now < a.inUse {
+			a.inUse = now
+		}
+		a.looks++
 	}
 	return len(p), nil
 }
