@@ -109,19 +109,25 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		rate = gridsearch.Speed()
 	}
 	_, gathered := datasets.Held(parts.Train)
-	f := forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1}
+	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1})
+	return p, err
+}
+
+// time says how long the phases of a run take, by a pilot where the model wants one.
+func (p *Plan) time(ctx context.Context, parts *rows.Parts, search gridsearch.Plan, f forecast) (err error) {
 	if p.Pilot, err = f.pilot(ctx, parts, search); err != nil {
-		return Plan{}, err
+		*p = Plan{}
+		return err
 	}
 	if p.Pilot != nil {
 		f.times = p.Pilot.Times
 	}
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = search.Flops, f.times*(search.OneByOne+fit.flops/rate)
+		p.OneByOneFlops, p.OneByOne = search.Flops, f.times*(search.OneByOne+f.fit.flops/f.rate)
 	}
 	phases := f.phases(search)
 	p.Seconds, p.Phases = phases.Total, &phases
-	return p, nil
+	return nil
 }
 
 // outlines returns a stand-in for the training rows that are left when test rows are taken out, and how

@@ -76,7 +76,7 @@ type float32Rows struct {
 
 func (r float32Rows) Len() int                       { n, _ := r.Dims(); return n }
 func (r float32Rows) Width() int                     { _, d := r.Dims(); return d }
-func (r float32Rows) Dot(i int, w []float64) float64 { return design.DotMixed(r.Row(i), w) }
+func (r float32Rows) Dot(i int, w []float64) float64 { return kern.DotMixed(r.Row(i), w) }
 
 func (r float32Rows) Add(i int, f float64, w []float64) {
 	for j, v := range r.Row(i) {

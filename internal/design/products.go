@@ -124,21 +124,6 @@ func SparseDot(columns []uint32, values, w []float64) float64 {
 	return (a + b) + (c + d)
 }
 
-// DotMixed returns Σ x[j]·w[j] in double precision, summed in four chains.
-func DotMixed(x []float32, w []float64) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
-		a += float64(x[0]) * w[0]
-		b += float64(x[1]) * w[1]
-		c += float64(x[2]) * w[2]
-		d += float64(x[3]) * w[3]
-	}
-	for j, v := range x {
-		a += float64(v) * w[j]
-	}
-	return (a + b) + (c + d)
-}
-
 // AddSquares adds Σ s·x² of each column of X to dst, summed in double precision.
 func AddSquares(dst []float64, X mat.Matrix, weights []float64) {
 	switch x := X.(type) {

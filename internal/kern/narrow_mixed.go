@@ -20,7 +20,7 @@ func ProjectMixed(scores []float64, a View[float32], w []float64) {
 				done = projectAsm(&sums, a.Data[i*a.RowStride:], a.RowStride, vector)
 			}
 			for r := range rows {
-				scores[(i+r)*k+j] = sums[r] + dotMixed(a.Row(i + r)[done:], vector[done:])
+				scores[(i+r)*k+j] = sums[r] + DotMixed(a.Row(i + r)[done:], vector[done:])
 			}
 		}
 	}
@@ -66,8 +66,8 @@ func checkMixed(a View[float32], scores, vectors int) (k int) {
 	return k
 }
 
-// dotMixed returns Σ x[j]·w[j], summed in four chains.
-func dotMixed(x []float32, w []float64) float64 {
+// DotMixed returns Σ x[j]·w[j] in double precision, summed in four chains.
+func DotMixed(x []float32, w []float64) float64 {
 	var a, b, c, d float64
 	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {
 		a += float64(x[0]) * w[0]

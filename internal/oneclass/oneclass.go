@@ -178,7 +178,7 @@ func (s *state) margins(ctx context.Context, dst, w []float64) error {
 		case *single.Dense:
 			kern.Parallel(hi-lo, max(1, 1<<14/s.d), func(from, to int) {
 				for i := lo + from; i < lo+to; i++ {
-					dst[i] = design.DotMixed(x.Row(i), w)
+					dst[i] = kern.DotMixed(x.Row(i), w)
 				}
 			})
 		case *sparse.CSR:
