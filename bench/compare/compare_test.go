@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
 func TestParseLine(t *testing.T) {
@@ -73,8 +75,9 @@ func TestWriteTable(t *testing.T) {
 	}
 	all := works(false)
 	first, second := all[0].what, all[1].what
-	page := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(page, []byte("before\n"+begin+end+"\nafter\n"), 0o644); err != nil {
+	file := filepath.Join(t.TempDir(), "page.md")
+	place, kernels := places(file)
+	if err := os.WriteFile(file, []byte("before\n"+place.Begin()+page.End+"\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
@@ -85,10 +88,10 @@ func TestWriteTable(t *testing.T) {
 		{"one", []row{line(second, "3")}, []row{line(first, "1"), line(second, "3")}},
 		{"another", []row{line(second, "4")}, []row{line(second, "4")}},
 	} {
-		if err := writeTable(page, step.machine, step.rows); err != nil {
+		if err := writeTable(place, step.machine, step.rows); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(page)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +102,7 @@ func TestWriteTable(t *testing.T) {
 			t.Errorf("on %s the page is\n%s", step.machine, text)
 		}
 	}
-	if err := checkPage(page); err == nil {
+	if err := page.Check(place, kernels); err == nil {
 		t.Error("a page without a place for the kernels is taken")
 	}
 }

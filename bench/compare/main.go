@@ -27,6 +27,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
 type options struct {
@@ -62,7 +64,7 @@ func run() error {
 		return pairs(ctx, o, chosen)
 	}
 	if !o.quick {
-		if err := checkPage(o.page); err != nil {
+		if err := page.Check(places(o.page)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +94,8 @@ func run() error {
 	if o.quick {
 		return failed
 	}
-	return errors.Join(failed, writeKernels(o.page, machine, table))
+	_, place := places(o.page)
+	return errors.Join(failed, place.Write(dated(machine, table)))
 }
 
 // compare measures the works and, after each round, writes their table.
@@ -105,7 +108,8 @@ func (r *runner) compare(ctx context.Context, machine string, works []work) erro
 		if r.quick {
 			return nil
 		}
-		return writeTable(r.page, machine, rows)
+		place, _ := places(r.page)
+		return writeTable(place, machine, rows)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
 // row is a line of the table.
@@ -92,38 +92,16 @@ func table(rows []row) string {
 	return out
 }
 
-// The tables are between these lines of the page; what stands around them is kept.
-const (
-	begin        = "<!-- made by go run ./bench/compare: begin -->\n"
-	beginKernels = "<!-- made by go run ./bench/compare -only kernels: begin -->\n"
-	end          = "<!-- end -->"
-)
-
-// replace puts what make makes of the part of the page between a first line and the end into its
-// place.
-func replace(page, first string, make func(old string) string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(text), first)
-	old, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(first), end)
-	}
-	return os.WriteFile(page, []byte(before+first+make(old)+end+after), 0o644)
-}
-
-// checkPage reports what is wrong with the page before any work is done.
-func checkPage(page string) error {
-	asItIs := func(old string) string { return old }
-	return errors.Join(replace(page, begin, asItIs), replace(page, beginKernels, asItIs))
+// places are those of the table and of the kernels' on a page.
+func places(file string) (table, kernels page.Place) {
+	const command = "go run ./bench/compare"
+	return page.Place{File: file, Command: command}, page.Place{File: file, Command: command + " -only kernels"}
 }
 
 // writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they
 // were measured on the same machine with the same programs.
-func writeTable(page, machine string, rows []row) error {
-	return replace(page, begin, func(old string) string {
+func writeTable(place page.Place, machine string, rows []row) error {
+	return place.Replace(func(old string) string {
 		if strings.Contains(old, machine) {
 			rows = merge(parseTable(old), rows)
 		}
@@ -131,11 +109,9 @@ func writeTable(page, machine string, rows []row) error {
 	})
 }
 
-// writeKernels puts the table of the kernels into the page.
-func writeKernels(page, machine, table string) error {
-	return replace(page, beginKernels, func(string) string {
-		return fmt.Sprintf("\n%s Measured %s.\n\n%s\n", machine, time.Now().Format("2006-01-02 15:04"), table)
-	})
+// dated says beside the machine when the kernels' table was measured on it.
+func dated(machine, table string) string {
+	return fmt.Sprintf("%s Measured %s.\n\n%s\n", machine, time.Now().Format("2006-01-02 15:04"), table)
 }
 
 // parseTable reads the rows that [table] wrote.

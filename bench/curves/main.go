@@ -24,6 +24,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
 type options struct {
@@ -78,8 +80,9 @@ func run() error {
 		return specs(ctx, o)
 	}
 	printed := o.quick || o.only != nil
+	place, _ := places(o.page)
 	if !printed {
-		if err := checkPage(o.page, beginCurves); err != nil {
+		if err := page.Check(place); err != nil {
 			return err
 		}
 	}
@@ -101,7 +104,7 @@ func run() error {
 		return nil
 	}
 	shown := fmt.Sprintf("\n![Seconds of a fit of each estimator against rows, width, outputs and candidates](%s)\n", filepath.Base(o.picture))
-	return errors.Join(os.WriteFile(o.picture, []byte(picture(found)), 0o644), writePage(o.page, beginCurves, text+shown))
+	return errors.Join(os.WriteFile(o.picture, []byte(picture(found)), 0o644), place.Write(dated(text+shown)))
 }
 
 // chosen returns the works that are asked for.

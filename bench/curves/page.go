@@ -3,43 +3,23 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/bench/internal/page"
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
-// What this program writes is between such a line and the end; what stands around it is kept.
-const (
-	beginCurves = "<!-- made by go run ./bench/curves: begin -->\n"
-	beginSpecs  = "<!-- made by go run ./bench/curves -specs: begin -->\n"
-	end         = "<!-- end -->"
-)
-
-// writePage puts text into its place on the page.
-func writePage(page, begin, text string) error {
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(old), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), end)
-	}
-	said := fmt.Sprintf("\n%d threads, %s/%s, %s; %s.\n\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().Format("2006-01-02 15:04"))
-	return os.WriteFile(page, []byte(before+begin+said+text+"\n"+end+after), 0o644)
+// places are those of the curves and of the specs on a page.
+func places(file string) (curves, specs page.Place) {
+	const command = "go run ./bench/curves"
+	return page.Place{File: file, Command: command}, page.Place{File: file, Command: command + " -specs"}
 }
 
-// checkPage reports what is wrong with the page before any work is done.
-func checkPage(page, begin string) error {
-	text, err := os.ReadFile(page)
-	if err == nil && !strings.Contains(string(text), begin) {
-		err = fmt.Errorf("%s has no line %q", page, strings.TrimSpace(begin))
-	}
-	return err
+// dated says above a text where and when it was measured.
+func dated(text string) string {
+	return fmt.Sprintf("%d threads, %s/%s, %s; %s.\n\n%s\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().Format("2006-01-02 15:04"), text)
 }
 
 // table has a line for each estimator: where its curves begin, their exponents, and what plans say of all points.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/bench/internal/page"
 )
 
 // seen are experiments whose runs were looked at when figures of the cost models were chosen, unseen ones that were written
@@ -61,8 +63,9 @@ func specs(ctx context.Context, o options) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/bochner").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
+	_, place := places(o.page)
 	if o.only == nil {
-		if err := checkPage(o.page, beginSpecs); err != nil {
+		if err := page.Check(place); err != nil {
 			return err
 		}
 	}
@@ -83,7 +86,7 @@ func specs(ctx context.Context, o options) error {
 	if o.only != nil {
 		return nil
 	}
-	return writePage(o.page, beginSpecs, strings.TrimSuffix(text, "\n"))
+	return place.Write(dated(strings.TrimSuffix(text, "\n")))
 }
 
 // outcomes plans and runs the experiments that are asked for.

@@ -28,6 +28,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/bench/internal/page"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
@@ -56,8 +57,14 @@ func main() {
 func run() error {
 	python := flag.String("python", "python3", "the Python that has scikit-learn and LightGBM")
 	only := flag.String("only", "", "comma-separated sets; printed only")
-	page := flag.String("page", "docs/performance.md", "page to write the table into")
+	file := flag.String("page", "docs/performance.md", "page to write the table into")
 	flag.Parse()
+	place := page.Place{File: *file, Command: "go run ./bench/peers"}
+	if *only == "" {
+		if err := page.Check(place); err != nil {
+			return err
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var text strings.Builder
@@ -78,7 +85,7 @@ func run() error {
 	if *only != "" {
 		return nil
 	}
-	return write(*page, machine+text.String())
+	return place.Write(machine + text.String())
 }
 
 // compare fits all models to the rows of a set.

@@ -3,28 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 )
-
-const (
-	begin = "<!-- made by go run ./bench/peers: begin -->\n"
-	end   = "<!-- end -->"
-)
-
-// write puts text into its place on the page.
-func write(page, text string) error {
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(old), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no place for the table, which is between %q and %q", page, strings.TrimSpace(begin), end)
-	}
-	return os.WriteFile(page, []byte(before+begin+"\n"+text+end+after), 0o644)
-}
 
 // table has a line for each fit: how long it took, how well it predicts, and how long the other side takes to predict as well.
 func (s set) table(list []fitted) string {

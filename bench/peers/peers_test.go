@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,13 +13,7 @@ func TestAsGood(t *testing.T) {
 			t.Errorf("%s: %q, wanted %q", list[k].What, got, want)
 		}
 	}
-	page := filepath.Join(t.TempDir(), "page.md")
-	os.WriteFile(page, []byte("above\n"+begin+"old\n"+end+"\nbelow\n"), 0o644)
-	if err := write(page, sets[0].table(list)); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := os.ReadFile(page)
-	if text := string(got); strings.Contains(text, "old") || !strings.Contains(text, "| Bochner, b | 5.00 | 0.9500 | not reached |") || !strings.HasSuffix(text, end+"\nbelow\n") {
-		t.Errorf("%s", got)
+	if text := sets[0].table(list); !strings.Contains(text, "| Bochner, b | 5.00 | 0.9500 | not reached |") {
+		t.Errorf("%s", text)
 	}
 }

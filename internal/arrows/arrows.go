@@ -180,7 +180,8 @@ var Allowed = map[string][]string{
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit
-	"bench/compare":       {"bench/internal/tree"},
+	"bench/internal/page": {}, // places of tables on a page
+	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},
 
 	// Measures one model beside a peer's.
 	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
@@ -188,8 +189,8 @@ var Allowed = map[string][]string{
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
 	// Measures how the time of every estimator grows, and holds plans to it.
-	"bench/curves": {"datasets", "gridsearch", "internal/memory", "internal/processor", "internal/svg", "param", "pipeline", "pipeline/yaml"},
-	"bench/peers":  {"datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
+	"bench/curves": {"bench/internal/page", "datasets", "gridsearch", "internal/memory", "internal/processor", "internal/svg", "param", "pipeline", "pipeline/yaml"},
+	"bench/peers":  {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
 
 	// Writes small models of every step in every way in which models are exported, for check.sh.
 	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},

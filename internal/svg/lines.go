@@ -129,17 +129,15 @@ func (f frame) place(x, y, vx, vy float64) (px, py float64) {
 // draw draws a panel whose plot has its upper left corner at x, y.
 func (f frame) draw(out *strings.Builder, x, y float64, p Panel, styles []Style) {
 	text(out, x, y-8, start, plain, p.Title)
-	for e := int(math.Ceil(f.bottom)); float64(e) <= f.top; e++ {
-		_, py := f.place(x, y, 1, math.Pow10(e))
+	for _, tick := range logTicks(f.bottom, f.top) {
+		_, py := f.place(x, y, 1, tick)
 		f.mark(out, x, py, x+panelWidth, py)
-		label := fmt.Sprint(math.Pow10(e))
-		text(out, x-6, py+4, end, faint, label)
+		text(out, x-6, py+4, end, faint, number(tick))
 	}
-	for e := int(math.Ceil(f.left)); float64(e) <= f.right; e++ {
-		px, _ := f.place(x, y, math.Pow10(e), 1)
+	for _, tick := range logTicks(f.left, f.right) {
+		px, _ := f.place(x, y, tick, 1)
 		f.mark(out, px, y, px, y+panelHeight)
-		label := fmt.Sprintf("%.0f", math.Pow10(e))
-		text(out, px, y+panelHeight+16, middle, faint, label)
+		text(out, px, y+panelHeight+16, middle, faint, number(tick))
 	}
 	fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="none" stroke="#888888"/>`, x, y, panelWidth, panelHeight)
 	for _, line := range p.Lines {

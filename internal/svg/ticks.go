@@ -74,6 +74,11 @@ func (s scale) label(tick float64) string {
 	if s.Labels != nil {
 		return s.Labels[int(tick)]
 	}
+	return number(tick)
+}
+
+// number writes a tick's value.
+func number(tick float64) string {
 	if a := math.Abs(tick); a != 0 && (a >= 1e6 || a < 1e-4) {
 		return strconv.FormatFloat(tick, 'g', 3, 64)
 	}
