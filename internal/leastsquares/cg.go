@@ -124,7 +124,7 @@ type cgRun struct {
 
 func (r *cgRun) solve(x, right []float64) (solve.Report, error) {
 	r.start = r.norms(right)
-	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, r.tol, r.enough, r.most)
+	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, solve.Until{Tol: r.tol, Enough: r.enough, MaxIter: r.most})
 	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
 	// Rows in single precision want another look.
 	if err == nil && r.converged && r.enough != nil && (r.inFloat32 || r.wanted() < r.tol) {
@@ -168,7 +168,7 @@ func (r *cgRun) goOn(x []float64) error {
 		if r.converged || r.iterations >= r.most {
 			return nil
 		}
-		result, err := solve.CG(r.apply, r.precondition, step, right, r.columns, 1, r.enough, r.most-r.iterations)
+		result, err := solve.CG(r.apply, r.precondition, step, right, r.columns, solve.Until{Tol: 1, Enough: r.enough, MaxIter: r.most - r.iterations})
 		if err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (s *preconditionedCG) solve() (w []float64, report solve.Report, err error)
 		if s.short && worst > before/2 {
 			s.short, s.inputs = false, s.exact
 		}
-		result, err := solve.CG(s.apply, precondition, step, right, t, 1, s.aims(left, goal), s.MaxIter-report.Iterations)
+		result, err := solve.CG(s.apply, precondition, step, right, t, solve.Until{Tol: 1, Enough: s.aims(left, goal), MaxIter: s.MaxIter - report.Iterations})
 		if err != nil {
 			return nil, report, err
 		}

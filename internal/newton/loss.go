@@ -53,7 +53,15 @@ func (logisticLoss) multiply(u, curve, _ []float64) {
 	}
 }
 
-func (logisticLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }
+func (logisticLoss) mass(dst, curve, weights []float64) {
+	for i, s := range weights {
+		dst[i] = max(curve[i], leastCurvature*s)
+	}
+}
+
+// leastCurvature is the least second derivative that a preconditioner sees of a row, for that of one far from 0 is no more
+// than rounding, and all sampled rows may be.
+const leastCurvature = 1e-8
 
 // softmaxLoss is log Σ_c exp(z_c) − z_y, one group of all classes.
 type softmaxLoss struct{ classes int }
@@ -99,7 +107,7 @@ func (l softmaxLoss) mass(dst, curve, weights []float64) {
 	k := l.classes
 	for i, s := range weights {
 		p := curve[i*k : (i+1)*k]
-		dst[i] = s * (1 - kern.Dot(p, p)) / float64(k-1)
+		dst[i] = s * max(leastCurvature, (1-kern.Dot(p, p))/float64(k-1))
 	}
 }
 

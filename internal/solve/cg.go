@@ -5,8 +5,18 @@ import "math"
 // CGResult says how conjugate gradients went.
 type CGResult struct {
 	Iterations int
-	Converged  bool    // whether every column got as far as it should
-	Residual   float64 // of the worst column, relative to the start, in the preconditioner's norm
+	Converged  bool      // whether every column got as far as it should
+	Residual   float64   // of the worst column, relative to the start, in the preconditioner's norm
+	Fallen     []float64 // by how much the parabola ½x'Ax − b'x of each column has fallen
+}
+
+// Until says when conjugate gradients stop: all columns after MaxIter products with A, and a column by itself when
+// sqrt(r'M⁻¹r) is at most Tol times its first value and at most its number of Enough; or where its parabola ½x'Ax − b'x has
+// fallen by its number of Fall, which it goes no further than. Nil is no bound.
+type Until struct {
+	Tol          float64
+	Enough, Fall []float64
+	MaxIter      int
 }
 
 // CG solves A·x = b for a symmetric positive (semi)definite A by preconditioned conjugate gradients
@@ -14,18 +24,17 @@ type CGResult struct {
 //
 //	x₀ = 0, r = b, z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
-// A column stops when sqrt(r'M⁻¹r) is at most tol times its first value and at most its number of
-// enough, from when on its p is 0, and CG after maxIter products with A. precondition computes M⁻¹v; nil
-// means M = I, and nil for enough no bound. Where A is singular and b in its range, x stays in the range
-// of M⁻¹A.
+// A column stops where until says, from when on its p is 0. precondition computes M⁻¹v; nil means M = I. Where A is
+// singular and b in its range, x stays in the range of M⁻¹A.
 // (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
-func CG(a, precondition Operator, x, b []float64, columns int, tol float64, enough []float64, maxIter int) (CGResult, error) {
+func CG(a, precondition Operator, x, b []float64, columns int, until Until) (CGResult, error) {
 	if precondition == nil {
 		precondition = func(dst, v []float64) error { copy(dst, v); return nil }
 	}
-	c := &cg{columns: columns, tol: tol, enough: enough, x: x, r: append([]float64(nil), b...)}
+	c := &cg{columns: columns, Until: until, x: x, r: append([]float64(nil), b...)}
 	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
 	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	c.fallen, c.ended = make([]float64, columns), make([]bool, columns)
 	clear(x)
 	if err := precondition(c.z, c.r); err != nil {
 		return CGResult{}, err
@@ -34,7 +43,7 @@ func CG(a, precondition Operator, x, b []float64, columns int, tol float64, enou
 	dots(c.rz, c.r, c.z)
 	copy(c.first, c.rz)
 	done := 0
-	for ; done < maxIter && !c.allDone(); done++ {
+	for ; done < until.MaxIter && !c.allDone(); done++ {
 		if err := a(c.ap, c.p); err != nil {
 			return CGResult{}, err
 		}
@@ -47,16 +56,17 @@ func CG(a, precondition Operator, x, b []float64, columns int, tol float64, enou
 		}
 		c.turn()
 	}
-	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst()}, nil
+	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Fallen: c.fallen}, nil
 }
 
 // cg is the state of one run.
 type cg struct {
-	columns         int
-	tol             float64
-	enough          []float64 // by column, or nil
-	x, r, z, p, ap  []float64
-	rz, first, step []float64 // by column
+	Until
+	columns        int
+	x, r, z, p, ap []float64
+	// by column:
+	rz, first, step, fallen []float64
+	ended                   []bool // whether it has fallen as far as it may
 }
 
 // relative returns sqrt(r'z) of column j relative to its start.
@@ -69,7 +79,7 @@ func (c *cg) relative(j int) float64 {
 
 // done reports whether column j has got as far as it should.
 func (c *cg) done(j int) bool {
-	return c.relative(j) <= c.tol && (c.enough == nil || !(c.rz[j] > c.enough[j]*c.enough[j]))
+	return c.ended[j] || c.relative(j) <= c.Tol && (c.Enough == nil || !(c.rz[j] > c.Enough[j]*c.Enough[j]))
 }
 
 func (c *cg) allDone() bool {
@@ -97,7 +107,7 @@ func (c *cg) advance() bool {
 	for j, curvature := range c.step {
 		c.step[j] = 0
 		if !c.done(j) && curvature > 0 {
-			c.step[j] = c.rz[j] / curvature
+			c.step[j] = c.length(j, curvature)
 			moved = true
 		}
 	}
@@ -107,6 +117,19 @@ func (c *cg) advance() bool {
 	}
 	axpys(c.step, c.ap, c.r)
 	return moved
+}
+
+// length returns how far column j goes along p, to the minimum or as far as it may fall.
+func (c *cg) length(j int, curvature float64) float64 {
+	slope := c.rz[j]
+	fall := slope * slope / (2 * curvature)
+	if c.Fall == nil || c.fallen[j]+fall < c.Fall[j] {
+		c.fallen[j] += fall
+		return slope / curvature
+	}
+	left := max(0, c.Fall[j]-c.fallen[j])
+	c.fallen[j], c.ended[j] = c.Fall[j], true
+	return 2 * left / (slope + math.Sqrt(max(0, slope*slope-2*curvature*left)))
 }
 
 // turn makes the next directions conjugate to the last ones.

@@ -2,7 +2,7 @@ package solve
 
 import "math"
 
-// Problem is one or several smooth convex functions, one of each column of variables, that are
+// Problem is one or several smooth convex functions, one of each column of variables, that are nowhere negative and
 // evaluated together in one pass over the data.
 type Problem interface {
 	// Evaluate writes the value of every column at x and the gradient there. Products are then with
@@ -31,20 +31,25 @@ type NewtonResult struct {
 }
 
 // Newton minimises by truncated Newton steps from x, which it overwrites: each step solves H·p = −g
-// by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996),
-// and is shortened by interpolation until the value decreases enough (Armijo). A column is done when
+// by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996), goes no further than
+// where its parabola has fallen as far as it is trusted to (Steihaug 1983),
+// and is shortened by interpolation until the value decreases enough (Armijo). A parabola is not trusted to fall by more than
+// the value, which is nowhere negative, nor, after a step that was too long, by much more than that was worth. A column is done when
 // the norm of its gradient g is at most tol times that at the start, given as reference or, where
 // that is nil, of x; and ½·g'M⁻¹g, which is about as much as its value can still decrease, at most
 // tol times the value. After maxIter steps, or where rounding hides all further decrease, Newton
 // returns what it has reached.
-// (Nocedal & Wright, Numerical Optimization, algorithm 7.1; Lin, Weng & Keerthi, JMLR 2008.)
+// (Nocedal & Wright, Numerical Optimization, algorithms 7.1 and 7.2; Lin, Weng & Keerthi, JMLR 2008.)
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
 	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
 	n.gradient, n.trial, n.trialGradient = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	n.step, n.right = make([]float64, len(x)), make([]float64, len(x))
 	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
 	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
-	n.excess = make([]float64, columns)
+	n.excess, n.trust, n.most = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	for j := range n.trust {
+		n.trust[j] = math.Inf(1)
+	}
 	if err := p.Evaluate(n.values, n.gradient, x); err != nil {
 		return NewtonResult{}, err
 	}
@@ -85,6 +90,7 @@ type newton struct {
 	values, trialValues      []float64
 	norms, reference, excess []float64
 	slope, lengths           []float64
+	trust, most, fallen      []float64 // by how much the parabolas may fall, after the last step and in this one, and have
 	result                   NewtonResult
 }
 
@@ -151,12 +157,16 @@ func (n *newton) direct() error {
 	relative := n.worst()
 	forcing := min(0.25, math.Sqrt(relative))
 	forcing = max(forcing, min(0.25, n.tol/(2*relative)))
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, forcing, nil, 250)
+	for j, v := range n.values {
+		n.most[j] = min(n.trust[j], v)
+	}
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: forcing, Fall: n.most, MaxIter: 250})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {
 		return err
 	}
+	n.fallen = r.Fallen
 	dots(n.slope, n.gradient, n.step)
 	n.problem.Advance(r.Iterations)
 	return nil
@@ -210,12 +220,34 @@ func (n *newton) search() (moved bool, err error) {
 		moved = moved || t > 0 && !open[j]
 	}
 	if moved {
+		n.judge()
 		copy(n.x, n.trial)
 		copy(n.gradient, n.trialGradient)
 		copy(n.values, n.trialValues)
 		err = n.measure()
 	}
 	return moved, err
+}
+
+// judge finds by how much the parabolas of the next step may fall: those that promised too much by what the step was worth in
+// the end, those that were not let go to their ends and were right by more.
+func (n *newton) judge() {
+	const right, wrong = 0.5, 0.25 // of what was promised
+	for j, t := range n.lengths {
+		promised, change := n.fallen[j], n.values[j]-n.trialValues[j]
+		switch {
+		case !(n.slope[j] < 0):
+		case t < 1: // the parabola at t
+			n.trust[j] = -t*n.slope[j] + t*t*(n.slope[j]+promised)
+		case promised < n.most[j]:
+		case change > right*promised:
+			n.trust[j] = 4 * promised
+		case change < wrong*promised:
+			n.trust[j] = promised / 2
+		default:
+			n.trust[j] = promised
+		}
+	}
 }
 
 // shorten returns the minimum of the parabola through the start, its slope and the failed trial,

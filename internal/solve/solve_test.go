@@ -67,7 +67,7 @@ func TestCGSolvesEveryColumn(t *testing.T) {
 			return nil
 		}
 		for name, m := range map[string]Operator{"plain": nil, "jacobi": diagonal} {
-			r, err := CG(apply, m, x, b, columns, 1e-13, nil, 500)
+			r, err := CG(apply, m, x, b, columns, Until{Tol: 1e-13, MaxIter: 500})
 			if err != nil || !r.Converged || r.Residual > 1e-13 {
 				t.Fatalf("%s: %+v, %v", name, r, err)
 			}
@@ -95,10 +95,10 @@ func TestCGColumnsDoNotDependOnEachOther(t *testing.T) {
 	for i := range alone {
 		single[i] = b[2*i]
 	}
-	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, 1e-6, nil, 100); err != nil {
+	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, Until{Tol: 1e-6, MaxIter: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CG(columnwise(a, 2), nil, both, b, 2, 1e-6, nil, 100); err != nil {
+	if _, err := CG(columnwise(a, 2), nil, both, b, 2, Until{Tol: 1e-6, MaxIter: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range alone {
@@ -112,7 +112,7 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	// A = vv' with v = (1, 2, 2): the least-norm solution of Ax = v is v/9.
 	a := [][]float64{{1, 2, 2}, {2, 4, 4}, {2, 4, 4}}
 	x := make([]float64, 3)
-	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, 1e-12, nil, 50)
+	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, Until{Tol: 1e-12, MaxIter: 50})
 	if err != nil || !r.Converged {
 		t.Fatal(r, err)
 	}
@@ -123,10 +123,43 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	}
 }
 
+// A column that may fall by half of what its parabola can ends where it has, and one beside it that may fall by more at its
+// minimum.
+func TestCGFallsNoFurtherThanItMay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	const n = 12
+	apply := columnwise(spd(rng, n), 2)
+	b, x, ax := make([]float64, 2*n), make([]float64, 2*n), make([]float64, 2*n)
+	for i := range b {
+		b[i] = rng.NormFloat64()
+	}
+	fallen := func(fall ...float64) []float64 {
+		r, err := CG(apply, nil, x, b, 2, Until{Tol: 1e-10, Fall: fall, MaxIter: 100})
+		if err != nil || !r.Converged {
+			t.Fatal(r, err)
+		}
+		_ = apply(ax, x)
+		for j, reported := range r.Fallen {
+			is := 0.0
+			for i := j; i < len(x); i += 2 {
+				is += b[i]*x[i] - ax[i]*x[i]/2
+			}
+			if math.Abs(is-reported) > 1e-9*is {
+				t.Errorf("allowed %v, column %d has fallen by %v, reported %v", fall, j, is, reported)
+			}
+		}
+		return r.Fallen
+	}
+	whole := fallen(math.Inf(1), math.Inf(1))
+	if half := fallen(whole[0]/2, 2*whole[1]); half[0] != whole[0]/2 || math.Abs(half[1]-whole[1]) > 1e-9*whole[1] {
+		t.Errorf("fallen by %v, wanted half of the first of %v", half, whole)
+	}
+}
+
 func TestSolversReturnTheOperatorsError(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(dst, v []float64) error { return broken }
-	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, 1e-9, nil, 5); err != broken {
+	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, Until{Tol: 1e-9, MaxIter: 5}); err != broken {
 		t.Errorf("CG: %v", err)
 	}
 	if _, err := Newton(&bowls{fail: broken}, make([]float64, 2), 1, nil, 1e-9, 5); err != broken {
