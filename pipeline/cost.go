@@ -107,7 +107,6 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		number = 4
 	case rounds:
 		number = 4
-		sum.Flops += last // made once more
 		cost.Flops, cost.Alone = single*cost.Flops, single*cost.Alone
 	}
 	sum.Flops += cost.Flops

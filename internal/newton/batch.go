@@ -181,6 +181,26 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	return a.ctx.Err()
 }
 
+func (a *Batch) share(r *design.Rows, list []int, x []float64) ([]float64, error) {
+	all, out, curve := make([]int, len(a.problems)), make([]float64, len(x)), make([]float64, len(a.problems)*len(list))
+	for p := range all {
+		all[p] = p
+	}
+	_, err := a.pass(r, out, x, all, func(s *design.Place, scores kern.View[float64], first int) {
+		n := scores.Cols
+		y := make([]float64, n)
+		weights := s.Room[:n]
+		for p := range all {
+			o := &a.problems[p]
+			for k, i := range list[first : first+n] {
+				y[k], weights[k] = o.Y[i], o.Factor*o.Weights[i]
+			}
+			o.Loss.evaluate(s.Values[p:p+1], scores.Row(p), curve[p*len(list)+first:][:n], y, weights)
+		}
+	}, nil)
+	return out, err
+}
+
 // Hessian computes dst = H·v at the point evaluated last.
 func (a *Batch) Hessian(dst, v []float64) error {
 	clear(dst)

@@ -331,6 +331,25 @@ func (o *objective) read(evaluations, products *design.Rows) {
 	o.rows, o.products = evaluations, products
 }
 
+func (o *objective) share(r *design.Rows, list []int, x []float64) ([]float64, error) {
+	k := o.outputs
+	y, weights, curve, out := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list)*k), make([]float64, len(x))
+	for at, i := range list {
+		y[at], weights[at] = o.y[i], o.weights[i]
+	}
+	own := pass{cols: o.pass.cols, outputs: k, intercept: o.intercept}
+	own.begin(x, out, make([]float64, o.groups))
+	err := r.Again(o.ctx, len(list), func(first int, block datasets.Set) error {
+		own.add(block.X, func(values, scores []float64, lo, hi int) {
+			lo, hi = first+lo, first+hi
+			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+		})
+		return nil
+	})
+	own.end()
+	return out, err
+}
+
 // reportOf says how a run went.
 func reportOf(result solve.NewtonResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
