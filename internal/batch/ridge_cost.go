@@ -85,7 +85,7 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 		s.noteShared(g)
 		w := float64(g.width)
 		sum.Flops += float64(trained) * w * (w + 2*t)
-		sum.Bytes += s.bytes(g) + design.Bytes(w*t*float64(len(s.parts)+4))
+		sum.Bytes += design.Bytes(w * t * float64(len(s.parts)+4))
 		systems := map[int]bool{}
 		for _, i := range g.members {
 			d, alphas := float64(candidates[i].Width), g.count(candidates, candidates[i].Width)
@@ -93,21 +93,28 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 			systems[candidates[i].Width] = true
 		}
 	}
+	sum.Bytes += s.bytes(s.groups...)
 	cores, widest := runtime.GOMAXPROCS(0), 0
 	for _, g := range s.groups {
 		widest = max(widest, g.width)
 	}
 	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
 	tiles, scored := min(cores, len(s.parts)), min(cores, len(folds))
-	sum.Bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * tileRows * float64(widest))
+	sum.Bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * float64(rowsAtOnce(s.groups)) * float64(widest))
 	sum.Bytes += design.Bytes(float64(test)*t + 2*float64(test*len(list)*scored)*t/float64(len(folds)))
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))
 }
 
-// bytes returns those of a group's matrices: the sums of each part, and for each core that of a fold, a corner of it, and a
-// factor, or what a band is made in.
-func (s *mappedRidges) bytes(g *ridgeGroup) int64 {
-	cores, whole, corner := int64(runtime.GOMAXPROCS(0)), int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
-	return 8 * (whole*(int64(len(s.parts))+2*cores) + corner*cores)
+// bytes returns those of the matrices of groups that are done at once: the sums of each part, for each core that of a fold,
+// a corner of it, and a factor, or what a band is made in. Of the group that is solved first folds may keep theirs for
+// refinements, when its parts are still there; later ones take the place of those parts.
+func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
+	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
+	for _, g := range groups {
+		whole, corner := int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
+		sum += 8 * whole * int64(len(s.parts))
+		most = max(most, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
+	}
+	return sum + most
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -45,6 +46,35 @@ type ridgeGroup struct {
 	problems []*leastsquares.Problem
 	seconds  float64   // spent on the sums
 	models   [][]model // by fold, of the members that are wanted
+	solved   int       // folds that are
+}
+
+// rowsAtOnce returns how many rows are mapped at once: in double precision what a product takes at once, so that features
+// and angles stay near the core until all maps are done; those of single precision are summed up [tileRows] at a time.
+func rowsAtOnce(groups []*ridgeGroup) int {
+	if slices.ContainsFunc(groups, func(g *ridgeGroup) bool { return g.single }) {
+		return tileRows
+	}
+	return doubleRows
+}
+
+// doubleRows is how many rows in double precision are worked on at once.
+const doubleRows = 256
+
+// inDouble calls f with rows in double precision, those of single precision widened a few at a time, and tells which they are.
+func inDouble(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
+	n, _ := Z.Dims()
+	m, ok := Z.(*single.Dense)
+	if !ok {
+		return f(0, n, Z)
+	}
+	for lo := 0; lo < n; lo += doubleRows {
+		hi := min(lo+doubleRows, n)
+		if err := design.WhileWidened(m.Slice(lo, hi), func(Z mat.Matrix) error { return f(lo, hi, Z) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each maps a tile of rows for the groups, to a *mat.Dense or *single.Dense.
@@ -102,11 +132,17 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block data
 	if !g.wide {
 		return g.sums[part].Add(ctx, Z, y, weights)
 	}
-	return design.WhileWidened(Z, func(Z mat.Matrix) error { return g.sums[part].Add(ctx, Z, y, weights) })
+	return inDouble(Z, func(lo, hi int, Z mat.Matrix) error {
+		sample := weights
+		if sample != nil {
+			sample = weights[lo:hi]
+		}
+		return g.sums[part].Add(ctx, Z, y[lo*count:hi*count], sample)
+	})
 }
 
-// train calls f with the sums of a fold's training rows, which are f's to use up.
-func (s *mappedRidges) train(g *ridgeGroup, fold int, f func(wide *leastsquares.Moments) error) error {
+// train returns the sums of a fold's training rows, which are to be given back.
+func (s *mappedRidges) train(g *ridgeGroup, fold int) *leastsquares.Moments {
 	wide := &leastsquares.Moments{}
 	s.folds.Lock()
 	if n := len(s.spare); n > 0 {
@@ -118,11 +154,21 @@ func (s *mappedRidges) train(g *ridgeGroup, fold int, f func(wide *leastsquares.
 		parts = append(parts, g.sums[p])
 	}
 	wide.SetSum(g.sums[0], parts)
-	err := f(wide)
+	return wide
+}
+
+// solved gives back the sums of a fold, unless paths have them that are needed still, and after the last fold of a group
+// those of its parts.
+func (s *mappedRidges) solved(g *ridgeGroup, wide *leastsquares.Moments, needed bool) {
 	s.folds.Lock()
-	s.spare = append(s.spare, wide)
-	s.folds.Unlock()
-	return err
+	defer s.folds.Unlock()
+	if !needed {
+		s.spare = append(s.spare, wide)
+	}
+	if g.solved++; g.solved == len(s.Folds) {
+		s.spare = append(s.spare, g.sums...)
+		g.sums = nil
+	}
 }
 
 // sideBySide calls f for the numbers below n, several at once, and returns the first error by their order.
@@ -137,36 +183,41 @@ func sideBySide(n int, f func(k int) error) error {
 }
 
 // byWidth calls f with the models of each width, in the order of widths, and their path on sums whose matrix the last one
-// takes; alphas says of how many each path is to be, for a number of candidates of one width.
-func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, alphas func(candidates int) int, f func(*leastsquares.Path, []*model)) error {
+// takes. It reports whether models on that are rough.
+func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, []*model)) (needed bool, err error) {
 	byWidth := map[int][]*model{}
 	for k := range models {
 		m := &models[k]
 		byWidth[m.width] = append(byWidth[m.width], m)
 	}
-	var hold *design.Buffer[float64]
 	for _, width := range slices.Sorted(maps.Keys(byWidth)) {
-		gram := wide.Gram
+		gram, hold := wide.Gram, (*design.Buffer[float64])(nil)
 		if width < g.width {
-			if hold == nil {
-				hold = design.Borrow[float64](g.below * g.below)
-				defer hold.Release()
-			}
-			gram = hold.List[:width*width]
+			hold = design.Borrow[float64](width * width)
+			gram = hold.List
 		}
 		start := time.Now()
-		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, alphas(g.count(s.Features, width)))
+		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, g.count(s.Features, width), s.leastAlpha(g, width))
 		if err != nil {
-			return err
+			return false, err
 		}
 		list := byWidth[width]
 		f(p, list)
-		seconds := time.Since(start).Seconds() / float64(len(list))
+		seconds, rough := time.Since(start).Seconds()/float64(len(list)), false
 		for _, m := range list {
 			m.seconds += seconds
+			if m.rough {
+				m.path, rough = p, true
+			}
+		}
+		switch {
+		case hold == nil:
+			needed = rough
+		case !rough:
+			hold.Release()
 		}
 	}
-	return s.ctx.Err()
+	return needed, s.ctx.Err()
 }
 
 // count returns how many members have so many features, wanted or not: what they share is not to change with that.
@@ -177,6 +228,17 @@ func (g *ridgeGroup) count(features []Features, width int) (n int) {
 		}
 	}
 	return n
+}
+
+// leastAlpha returns the least of the members that have so many features, wanted or not.
+func (s *mappedRidges) leastAlpha(g *ridgeGroup, width int) float64 {
+	least := math.Inf(1)
+	for _, i := range g.members {
+		if s.Features[i].Width == width {
+			least = min(least, s.alpha(i))
+		}
+	}
+	return least
 }
 
 // finish makes the rest of a model of its weights.

@@ -87,10 +87,8 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 
 // count returns how many groups' sums the memory holds at once.
 func (s *mappedRidges) count() int {
-	bytes := int64(0)
-	for n, g := range s.groups {
-		bytes += s.bytes(g)
-		if bytes > s.Memory {
+	for n := range s.groups {
+		if s.bytes(s.groups[:n+1]...) > s.Memory {
 			return max(n, 1)
 		}
 	}
@@ -111,11 +109,11 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	if err := s.solve(groups); err != nil {
 		return nil, err
 	}
+	s.spare = nil
 	for _, g := range groups {
 		if err := s.refine(g); err != nil {
 			return nil, err
 		}
-		g.sums = nil
 	}
 	return nil, s.predict(groups)
 }
@@ -157,9 +155,9 @@ func (g *ridgeGroup) unknown() bool { return g.single && !g.probed }
 
 // addPart adds up a part.
 func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
-	list := s.parts[p]
-	for lo := 0; lo < len(list); lo += tileRows {
-		block := s.Data.Select(list[lo:min(lo+tileRows, len(list))])
+	list, rows := s.parts[p], rowsAtOnce(groups)
+	for lo := 0; lo < len(list); lo += rows {
+		block := s.Data.Select(list[lo:min(lo+rows, len(list))])
 		err := s.each(groups, block.X, func(k int, Z mat.Matrix) error {
 			return groups[k].add(s.ctx, p, Z, block)
 		})
@@ -207,13 +205,15 @@ func (s *mappedRidges) alpha(candidate int) float64 {
 	return s.candidates[candidate].Alpha / (c * c)
 }
 
-// solve fits the members of the groups on every fold, side by side.
+// solve fits the members of the groups on every fold, side by side. The last groups come first: with γ in ascending order
+// they are the best conditioned, keep nothing for refinements, and leave the room of their parts to the others.
 func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 	todo := make([][]int, len(groups)*len(s.Folds))
+	last := len(groups) - 1
 	for k, g := range groups {
 		s.noteShared(g)
 		for fold := range s.Folds {
-			at := k*len(s.Folds) + fold
+			at := (last-k)*len(s.Folds) + fold
 			for _, i := range g.members {
 				if s.Wants(i, fold) {
 					todo[at] = append(todo[at], i)
@@ -222,35 +222,38 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 		}
 	}
 	return sideBySide(len(todo), func(at int) error {
-		if len(todo[at]) == 0 {
-			return nil
-		}
-		return s.solveFold(groups[at/len(s.Folds)], at%len(s.Folds), todo[at])
+		return s.solveFold(groups[last-at/len(s.Folds)], at%len(s.Folds), todo[at])
 	})
 }
 
 // solveFold fits members of a group on a fold.
 func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
-	start := time.Now()
-	return s.train(g, fold, func(wide *leastsquares.Moments) error {
-		failed := error(nil)
-		if wide.Weight == 0 {
-			failed = errors.New("every weight is 0")
-		}
-		if check := s.candidates[g.members[0]].Check; failed == nil && check != nil {
-			failed = check(s.Folds[fold].Train)
-		}
-		seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
-		models := make([]model, len(todo))
-		for k, i := range todo {
-			models[k] = model{candidate: i, width: s.Features[i].Width, err: failed, seconds: seconds}
-		}
-		g.models[fold] = models
-		if failed != nil {
-			return nil
-		}
-		return s.paths(g, models, wide)
-	})
+	var wide *leastsquares.Moments
+	needed := true // there are none to give back
+	defer func() { s.solved(g, wide, needed) }()
+	if len(todo) == 0 {
+		return nil
+	}
+	start, failed := time.Now(), error(nil)
+	wide, needed = s.train(g, fold), false
+	if wide.Weight == 0 {
+		failed = errors.New("every weight is 0")
+	}
+	if check := s.candidates[g.members[0]].Check; failed == nil && check != nil {
+		failed = check(s.Folds[fold].Train)
+	}
+	seconds := time.Since(start).Seconds()/float64(len(todo)) + g.seconds/float64(len(g.members)*len(s.Folds))
+	models := make([]model, len(todo))
+	for k, i := range todo {
+		models[k] = model{candidate: i, width: s.Features[i].Width, err: failed, seconds: seconds}
+	}
+	g.models[fold] = models
+	if failed != nil {
+		return nil
+	}
+	var err error
+	needed, err = s.paths(g, models, wide)
+	return err
 }
 
 // noteShared notes what the candidates of a group share.
@@ -268,8 +271,8 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 }
 
 // paths fits candidates on the same sums: those of one width have one system, but for alpha.
-func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.Moments) error {
-	return s.byWidth(g, models, wide, func(n int) int { return n }, func(p *leastsquares.Path, list []*model) {
+func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.Moments) (needed bool, err error) {
+	return s.byWidth(g, models, wide, func(p *leastsquares.Path, list []*model) {
 		alphas := make([]float64, len(list))
 		for k, m := range list {
 			m.alpha = s.alpha(m.candidate)
@@ -342,8 +345,9 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	if len(active) == 0 {
 		return 0, nil
 	}
-	for lo := 0; lo < len(test); lo += tileRows {
-		hi := min(lo+tileRows, len(test))
+	rows := rowsAtOnce(active)
+	for lo := 0; lo < len(test); lo += rows {
+		hi := min(lo+rows, len(test))
 		X := datasets.SelectRows(s.Data.X, test[lo:hi])
 		err := s.each(active, X, func(k int, Z mat.Matrix) error {
 			for _, b := range blocks[of[k]] {

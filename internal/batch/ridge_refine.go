@@ -1,10 +1,10 @@
 package batch
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
 )
@@ -27,7 +27,7 @@ func (s *mappedRidges) refine(g *ridgeGroup) error {
 	for _, models := range g.models {
 		for k := range models {
 			if models[k].rough {
-				models[k].weights, models[k].rough = nil, false
+				models[k].weights, models[k].rough, models[k].path = nil, false, nil
 			}
 		}
 	}
@@ -156,45 +156,22 @@ func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []flo
 
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
-	return sideBySide(len(s.Folds), func(fold int) error {
-		block := r.of[fold]
-		if block == nil {
-			return nil
-		}
-		var list []model
-		var from []int
-		for _, c := range block.columns {
-			if c.fold == fold {
-				m := g.models[fold][c.model]
-				m.column = c.at
-				list, from = append(list, m), append(from, c.model)
-			}
-		}
-		err := s.train(g, fold, func(wide *leastsquares.Moments) error {
-			return s.byWidth(g, list, wide, few, func(p *leastsquares.Path, models []*model) {
-				kern.Parallel(len(models), 1, func(lo, hi int) {
-					for _, m := range models[lo:hi] {
-						m.improve(p, block.sums)
-					}
-				})
-			})
-		})
-		for at, k := range from {
-			g.models[fold][k] = list[at]
-		}
-		return err
-	})
+	return cmp.Or(sideBySide(len(r.columns), func(k int) error {
+		c := r.columns[k]
+		g.models[c.fold][c.model].improve(r.of[c.fold].sums, c.at)
+		return s.ctx.Err()
+	}), s.ctx.Err())
 }
 
-// few says that what is refined is few candidates of many, however many there are: each has a factor of its own.
-func few(int) int { return 1 }
-
-// improve moves a model by its gradient.
-func (m *model) improve(p *leastsquares.Path, gradient *leastsquares.Gradient) {
+// improve moves a model by its gradient, whose first column is given.
+func (m *model) improve(gradient *leastsquares.Gradient, column int) {
 	var ok bool
-	if m.rough, ok = p.Refine(m.weights, gradient, m.column, m.alpha); !ok {
+	if m.rough, ok = m.path.Refine(m.weights, gradient, column, m.alpha); ok {
+		m.finish(m.path)
+	} else {
 		m.weights = nil
-		return
 	}
-	m.finish(p)
+	if !m.rough {
+		m.path = nil
+	}
 }

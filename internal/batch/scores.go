@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -17,9 +18,9 @@ type model struct {
 	width     int
 	weights   []float64 // width × targets, on the wide map
 	offset    []float64
-	alpha     float64 // on the wide map
-	rough     bool    // whether the weights are to be refined
-	column    int     // of its first target among those of rough models
+	alpha     float64            // on the wide map
+	rough     bool               // whether the weights are to be refined
+	path      *leastsquares.Path // by which they are; nil where they are not
 	report    solve.Report
 	scores    *mat.Dense // test rows × targets
 	seconds   float64

@@ -114,7 +114,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	hold := tilePool.Get().(*[]float64)
 	defer tilePool.Put(hold)
 	if need := n * (width + projected); cap(*hold) < need {
-		*hold = make([]float64, need)
+		*hold = kern.Large[float64](need)
 	}
 	tile := (*hold)[:n*width]
 	angles := kern.Dense(n, projected, projected, (*hold)[n*width:n*(width+projected)])

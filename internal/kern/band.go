@@ -30,7 +30,7 @@ func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	n := a.Rows
 	panels := (n + bandWidth - 1) / bandWidth
 	s := &Band{n: n, vectors: a, blocks: make([]float64, 2*blockSize*panels), factors: make([]float64, blockSize*panels)}
-	hold, room := borrow[float64](bandWidth*panels*bandWidth*panels + 7*bandWidth*bandWidth*panels)
+	hold, room := borrow[float64](bandWidth*panels*bandWidth*panels + 7*bandWidth*bandWidth*panels + 3*blockSize)
 	defer hold.release()
 	r := newReduction(a, room)
 	for k := 0; k < n; k += bandWidth {

@@ -10,7 +10,8 @@ type reduction struct {
 	order int
 	x     []float64 // order/nr panels of order·nr entries
 	room  []float64
-	first int // row and column where the part begins that is not reduced yet
+	small []float64 // three blocks
+	first int       // row and column where the part begins that is not reduced yet
 	// three is X, V and X again, each bandWidth rows, for A − VᵀX − XᵀV; y is what X is made of.
 	three, y View[float64]
 }
@@ -18,7 +19,8 @@ type reduction struct {
 // newReduction copies the lower triangle of a to room, the rest of which is for what is made on the way.
 func newReduction(a View[float64], room []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
-	r := &reduction{blocking: blockingOf[float64](), order: order, x: room[:order*order], room: room[order*order:]}
+	r := &reduction{blocking: blockingOf[float64](), order: order, small: room[:3*blockSize], x: room[3*blockSize:][:order*order],
+		room: room[3*blockSize+order*order:]}
 	Parallel(order/bandWidth, 1, func(lo, _ int) {
 		for p := lo * bandWidth / r.nr; p < (lo+1)*bandWidth/r.nr; p++ {
 			from, to := r.at(p, p*r.nr), p*r.nr
@@ -77,8 +79,7 @@ func (r *reduction) begin(first int) (v View[float64]) {
 func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth]float64) error {
 	m := r.order - r.first
 	x, v := r.three.Slice(0, bandWidth, 0, m), r.three.Slice(bandWidth, 2*bandWidth, 0, m)
-	var hold [3 * blockSize]float64
-	square := func(k int) View[float64] { return Dense(bandWidth, bandWidth, bandWidth, hold[k*blockSize:]) }
+	square := func(k int) View[float64] { return Dense(bandWidth, bandWidth, bandWidth, r.small[k*blockSize:]) }
 	inner, g, h := square(0), square(1), square(2)
 	Mul(inner, v, v.T(), false)
 	triangleOf(t, inner, tau[:])

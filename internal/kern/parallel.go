@@ -127,17 +127,16 @@ func borrow[T Float](n int) (*scratch, []T) {
 const hugePage = 2 << 20
 
 func newScratch(words int) *scratch {
-	align := 64
+	align, whole := 64, words
 	if 8*words >= hugePage {
-		align = hugePage
+		align, whole = hugePage, roundUp(words, hugePage/8) // the last page is a large one too
 	}
-	raw := make([]float64, words+align/8)
+	raw := make([]float64, whole+align/8)
 	skip := (align - int(uintptr(unsafe.Pointer(&raw[0]))%uintptr(align))) % align / 8
-	s := &scratch{raw[skip : skip+words]}
 	if align == hugePage {
-		hugePages(unsafe.Slice((*byte)(unsafe.Pointer(&s.words[0])), 8*words))
+		hugePages(unsafe.Slice((*byte)(unsafe.Pointer(&raw[skip])), 8*whole))
 	}
-	return s
+	return &scratch{raw[skip : skip+words]}
 }
 
 // Large returns n zeros, which huge pages of memory back where they are many: whoever reads them again and again from

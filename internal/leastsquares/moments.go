@@ -367,7 +367,7 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	d, t := first.Cols, first.targets
 	gram := m.Gram
 	if cap(gram) < d*d {
-		gram = make([]float64, d*d)
+		gram = kern.Large[float64](d * d)
 	}
 	gram = gram[:d*d]
 	*m = Moments{Cols: d, targets: t, centred: first.centred, Float32: first.Float32, shift: first.shift, targetShift: first.targetShift,
@@ -428,7 +428,10 @@ func (m *Moments) leaves(ctx context.Context, alpha float64, rows int, room []fl
 // Coarse reports whether sums in single precision of so many rows, of which these are the first, might not do for a
 // [Path], so that they are to be made in double.
 func (m *Moments) Coarse(ctx context.Context, alpha float64, rows int) bool {
-	return m.leaves(ctx, alpha, rows, make([]float64, m.Cols*m.Cols)) >= contraction/2
+	hold := design.Borrow[float64](m.Cols * m.Cols)
+	defer hold.Release()
+	clear(hold.List)
+	return m.leaves(ctx, alpha, rows, hold.List) >= contraction/2
 }
 
 // Probe is how many first rows show that, for so many columns.

@@ -15,6 +15,7 @@ type Path struct {
 	ctx              context.Context // nothing is solved once it is done
 	cols, targets    int
 	gram             []float64 // lower triangle, centred; nil where there is a band
+	spaces           []*krylov // one for each target, where these will do
 	band             *kern.Band
 	turned           []float64 // the right side, as the band has it
 	fixed            []bool    // columns that are constant
@@ -32,9 +33,9 @@ type Path struct {
 // takes the time of five or six; the factor of a band takes a tenth of that of a whole matrix or less.
 func banded(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
 
-// NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is
-// the sums' own, on all columns, they are of no more use but for the other sums.
-func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int) (*Path, error) {
+// NewPath returns the path of so many alphas, none below the least, on the leading columns of the sums, with its matrix in
+// gram; where that is the sums' own, on all columns, they are of no more use but for the other sums.
+func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int, least float64) (*Path, error) {
 	m := *wide
 	m.Cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*wide.targets]
 	if m.shift != nil {
@@ -45,8 +46,8 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	wide.system(gram, width, 0)
 	p.trace = trace(gram, width)
 	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.Mean(), m.targetMean(), m.spreads()
-	if !banded(width, alphas) {
-		return p, nil
+	if !banded(width, alphas) || p.iterate(least) {
+		return p, ctx.Err()
 	}
 	var err error
 	if p.band, err = kern.NewBand(ctx, kern.Dense(width, width, width, gram)); err != nil {
@@ -58,7 +59,26 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	return p, nil
 }
 
-// PathFlops estimates what one of so many alphas on a path costs, the first one with what they share.
+// iterate makes Krylov spaces for all alphas from the least on, and reports whether they are small enough to be worth it.
+func (p *Path) iterate(least float64) bool {
+	b := make([]float64, p.cols)
+	for t := range p.targets {
+		for i := range b {
+			b[i] = p.right[i*p.targets+t]
+		}
+		clearFixed(p.fixed, b, 1)
+		space := newKrylov(p.ctx, p.gram, p.cols, b, least, krylovSteps/p.targets)
+		if space == nil {
+			p.spaces = nil
+			return false
+		}
+		p.spaces = append(p.spaces, space)
+	}
+	return true
+}
+
+// PathFlops estimates what one of so many alphas on a path costs at most, the first one with what they share: the matrix
+// itself tells whether there is a shorter way than a band.
 func PathFlops(width, alphas, targets int, first bool) float64 {
 	d, t := float64(width), float64(targets)
 	if !banded(width, alphas) {
@@ -89,18 +109,9 @@ func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
 
 // solve is Solve for one alpha. The weights are those of the band where there is one.
 func (p *Path) solve(alpha float64) (w []float64, rough bool) {
-	hold := design.Borrow[float64](p.room())
-	defer hold.Release()
-	least, ok := p.factorise(hold.List, alpha)
-	if !ok {
+	w, least := p.weights(alpha)
+	if w == nil {
 		return nil, false
-	}
-	if p.band != nil {
-		w = slices.Clone(p.turned)
-		p.band.Solve(hold.List, kern.Dense(p.cols, p.targets, p.targets, w))
-	} else {
-		w = slices.Clone(p.right)
-		p.back(hold.List, w)
 	}
 	enough := precisionOf(p.single)
 	size, left := enough.roughness(w, p.spreads, p.trace, least)
@@ -108,6 +119,32 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 		return nil, false
 	}
 	return w, rough
+}
+
+// weights returns those for an alpha, or those of the band, and the least pivot; nil where the system is singular.
+func (p *Path) weights(alpha float64) (w []float64, least float64) {
+	if p.spaces != nil {
+		w, least = make([]float64, p.cols*p.targets), math.Inf(1)
+		for t, space := range p.spaces {
+			space.solve(alpha, w[t:], p.targets)
+			least = min(least, space.least+alpha)
+		}
+		return w, least
+	}
+	hold := design.Borrow[float64](p.room())
+	defer hold.Release()
+	least, ok := p.factorise(hold.List, alpha)
+	switch {
+	case !ok:
+		return nil, 0
+	case p.band != nil:
+		w = slices.Clone(p.turned)
+		p.band.Solve(hold.List, kern.Dense(p.cols, p.targets, p.targets, w))
+	default:
+		w = slices.Clone(p.right)
+		p.back(hold.List, w)
+	}
+	return w, least
 }
 
 // turnBack makes weights of those of the band, all in one product.
