@@ -100,7 +100,7 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 	}
 	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
 	tiles, scored := min(cores, len(s.parts)), min(cores, len(folds))
-	sum.Bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * float64(rowsAtOnce(s.groups)) * float64(widest))
+	sum.Bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.rowsAtOnce()) * float64(widest))
 	sum.Bytes += design.Bytes(float64(test)*t + 2*float64(test*len(list)*scored)*t/float64(len(folds)))
 	sum.Width = max(shape.Outputs, 1)
 	return sum, slices.Sorted(maps.Keys(s.shared))

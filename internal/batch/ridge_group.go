@@ -51,8 +51,8 @@ type ridgeGroup struct {
 
 // rowsAtOnce returns how many rows are mapped at once: in double precision what a product takes at once, so that features
 // and angles stay near the core until all maps are done; those of single precision are summed up [tileRows] at a time.
-func rowsAtOnce(groups []*ridgeGroup) int {
-	if slices.ContainsFunc(groups, func(g *ridgeGroup) bool { return g.single }) {
+func (s *mappedRidges) rowsAtOnce() int {
+	if slices.ContainsFunc(s.Features, func(f Features) bool { return f.Float32 }) {
 		return tileRows
 	}
 	return doubleRows

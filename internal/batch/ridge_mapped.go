@@ -155,7 +155,7 @@ func (g *ridgeGroup) unknown() bool { return g.single && !g.probed }
 
 // addPart adds up a part.
 func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
-	list, rows := s.parts[p], rowsAtOnce(groups)
+	list, rows := s.parts[p], s.rowsAtOnce()
 	for lo := 0; lo < len(list); lo += rows {
 		block := s.Data.Select(list[lo:min(lo+rows, len(list))])
 		err := s.each(groups, block.X, func(k int, Z mat.Matrix) error {
@@ -345,7 +345,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	if len(active) == 0 {
 		return 0, nil
 	}
-	rows := rowsAtOnce(active)
+	rows := s.rowsAtOnce()
 	for lo := 0; lo < len(test); lo += rows {
 		hi := min(lo+rows, len(test))
 		X := datasets.SelectRows(s.Data.X, test[lo:hi])
