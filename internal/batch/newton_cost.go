@@ -22,7 +22,12 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 		perMap[s.Map]++
 		widest[s.Map] = max(widest[s.Map], s.Width)
 		bytes[s.Map] += n*float64(folds)*t + 3*d*d + 14*d*t
-		factors[s.Map] += steps*d*d*d/3 + min(n, 4*d)*d*d
+		factors[s.Map] += steps * d * d * d / 3
+	}
+	for _, s := range b.Features {
+		if d := float64(s.Width); s.Width == widest[s.Map] { // the sums of others are parts of these
+			factors[s.Map] += min(n, 4*d) * d * d
+		}
 	}
 	for which, c := range perMap {
 		d, problems := float64(widest[which]), float64(c*folds)

@@ -110,7 +110,7 @@ func (u *together) fill(m *mappedRows, n int) {
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
-					Factor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
+					C: u.mappedNewton.candidates[i].C, Factor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
 			}
 		}
 	}

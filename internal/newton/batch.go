@@ -20,7 +20,8 @@ import (
 // on has weight 0 in its problems.
 //
 // All problems with the same C and features have the same preconditioner, the Cholesky factor of a
-// mean of their Hessians over a sample of the rows. The first is made once, for the curvature at 0.
+// mean of Hessians over a sample of the rows: of those of the same C, whatever features they have, for the predictions of these are
+// alike, and so are curvatures. The first is made once, for the curvature at 0.
 type Batch struct {
 	ctx       context.Context
 	rows      *design.Rows // of all parts, for evaluations

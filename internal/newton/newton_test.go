@@ -131,7 +131,7 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 			for _, task := range []Task{Logistic(on, intercept, exact), SquaredHinge(on, intercept, exact)} {
 				for _, width := range []int{4, d} {
 					for _, C := range []float64{0.2, 3} {
-						problems = append(problems, Problem{Loss: task.OfOne(), Y: on.Y, Weights: on.Weights, Factor: C, Width: width})
+						problems = append(problems, Problem{Loss: task.OfOne(), Y: on.Y, Weights: on.Weights, C: C, Factor: C, Width: width})
 						want = append(want, alone(t, task, C, rows(width)))
 					}
 				}

@@ -18,7 +18,8 @@ type Problem struct {
 	Loss    Loss      // one whose second derivative is all in its curve
 	Y       []float64 // of all rows
 	Weights []float64 // of all rows, without C
-	Factor  float64   // C
+	C       float64   // as it is searched for
+	Factor  float64   // of the weights: C times the square of what features are multiples of columns by
 	Width   int       // the columns it has, the first ones; variables of others stay 0
 
 	curve []float64 // rows, of the last evaluation
@@ -41,7 +42,7 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.Factor && l.width == o.Width })
 		if at < 0 {
 			at = len(a.list)
-			a.list = append(a.list, preconditioner{factor: o.Factor, width: o.Width})
+			a.list = append(a.list, preconditioner{c: o.C, factor: o.Factor, width: o.Width})
 		}
 		a.list[at].problems = append(a.list[at].problems, p)
 	}
@@ -53,6 +54,7 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 
 // preconditioner is that of one C and width.
 type preconditioner struct {
+	c        float64
 	factor   float64
 	width    int
 	problems []int
@@ -71,11 +73,16 @@ func (a *preconditioners) open(problems []int) {
 	}
 }
 
+// widest returns the widest of those like one whose problems still move.
+func (a *preconditioners) widest(l *preconditioner) *preconditioner {
+	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.c == l.c })]
+}
+
 // summed calls f for those that are added up anew: at first all are like the
-// first, later only those are made whose problems still move.
+// first, later only those are made whose problems still move, the widest of each C for all that are like it.
 func (a *preconditioners) summed(f func(l *preconditioner) error) error {
 	for i := range a.list {
-		if l := &a.list[i]; l.open && (i == 0 || !a.fresh) {
+		if l := &a.list[i]; l.open && (i == 0 || !a.fresh && a.widest(l) == l) {
 			if err := f(l); err != nil {
 				return err
 			}
@@ -111,33 +118,42 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	})
 }
 
-// mass returns the mean second derivative, over the problems of one, of some rows of a block.
+// mass returns the mean second derivative, over the problems of those like one and as if all had its factor, of some rows of a
+// block.
 func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int) []float64 {
 	sum := make([]float64, len(picked))
 	one, weights := make([]float64, rows), make([]float64, rows)
-	for _, p := range l.problems {
+	alike := 0.0
+	for p := range a.problems {
 		o := &a.problems[p]
+		if o.C != l.c {
+			continue
+		}
+		alike++
 		copy(weights, o.Weights[first:first+rows])
 		kern.Scale(o.Factor, weights)
 		o.Loss.mass(one, o.curve[first:][:rows], weights)
 		for r, i := range picked {
-			sum[r] += one[i] * float64(a.sample) / float64(len(l.problems))
+			sum[r] += one[i] * float64(a.sample) * l.factor / o.Factor
 		}
 	}
+	kern.Scale(1/alike, sum)
 	return sum
 }
 
 // factorise makes the preconditioners of what was added up.
 func (a *preconditioners) factorise() {
-	if a.fresh {
-		first := a.list[0]
-		for i := range a.list[1:] {
-			l := &a.list[i+1]
-			l.gram = first.gram.Leading(l.width)
-			l.gram.Scale(l.factor / first.factor)
+	for i := range a.list {
+		l, of := &a.list[i], &a.list[0]
+		if !a.fresh && l.open {
+			of = a.widest(l)
 		}
-		a.fresh = false
+		if (a.fresh || l.open) && of != l {
+			l.gram = of.gram.Leading(l.width)
+			l.gram.Scale(l.factor / of.factor)
+		}
 	}
+	a.fresh = false
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			if l := &a.list[i]; l.open {
@@ -242,9 +258,14 @@ func (a *preconditioners) solve(dst, v []float64, k, d int) error {
 // renewal is about how many products of two numbers it took to make those whose problems move.
 func (a *preconditioners) renewal(n float64) float64 {
 	sum := 0.0
-	for _, l := range a.list {
-		if w := float64(l.width); l.open {
-			sum += n/float64(a.sample)*w*w + w*w*w/3
+	for i := range a.list {
+		l := &a.list[i]
+		w := float64(l.width)
+		if l.open {
+			sum += w * w * w / 3
+		}
+		if l.open && a.widest(l) == l {
+			sum += n / float64(a.sample) * w * w
 		}
 	}
 	return sum
