@@ -54,15 +54,19 @@ func newKrylov(ctx context.Context, gram []float64, n int, b []float64, shift fl
 	return nil
 }
 
-// step takes v into the basis, leaves in its place what A·v has beyond the basis, and returns v'Av.
+// step takes v into the basis, leaves in its place what A·v has beyond the basis, and returns v'Av. A·v is made orthogonal to
+// the last two vectors, as it is by theory to all others then; what rounding has left is taken away after that.
 func (k *krylov) step(gram, v []float64) float64 {
 	k.basis = append(k.basis, v...)
-	own := k.basis[len(k.basis)-k.n:]
+	end := len(k.basis)
+	own := k.basis[end-k.n:]
 	multiplySymmetric(v, gram, k.n, own)
 	a := kern.Dot(v, own)
-	for at := 0; at < len(k.basis); at += k.n {
-		other := k.basis[at : at+k.n]
-		kern.Axpy(-kern.Dot(v, other), other, v)
+	for _, from := range []int{max(0, end-2*k.n), 0} {
+		for at := from; at < end; at += k.n {
+			other := k.basis[at : at+k.n]
+			kern.Axpy(-kern.Dot(v, other), other, v)
+		}
 	}
 	k.diagonal, k.beside = append(k.diagonal, a), append(k.beside, math.Sqrt(kern.Dot(v, v)))
 	return a

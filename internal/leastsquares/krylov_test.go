@@ -84,6 +84,27 @@ func TestKrylovSpacesSolveWellConditionedSystems(t *testing.T) {
 	}
 }
 
+// The vectors of a space stay orthogonal to all others: rounding would grow by a factor of three or four with each of them.
+func TestKrylovVectorsAreOrthogonal(t *testing.T) {
+	const d = 400
+	p, err := NewPath(context.Background(), sumsOf(t, 4000, d, 0.002), d, make([]float64, d*d), 20, 0)
+	if err != nil || p.spaces == nil {
+		t.Fatalf("no Krylov spaces: %v", err)
+	}
+	for _, k := range p.spaces {
+		steps := len(k.diagonal)
+		v, products := mat.NewDense(steps, d, k.basis), mat.NewDense(steps, steps, nil)
+		products.Mul(v, v.T())
+		for i := range steps {
+			for j := range i {
+				if math.Abs(products.At(i, j)) > 1e-13 {
+					t.Errorf("the product of vectors %d and %d is %v", i, j, products.At(i, j))
+				}
+			}
+		}
+	}
+}
+
 // Spread eigenvalues would take more steps than a band, which there is then.
 func TestSpreadEigenvaluesHaveABand(t *testing.T) {
 	const d = 400
