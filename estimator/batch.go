@@ -126,11 +126,10 @@ func (b Batch) LoneCost() (sum datasets.Cost) {
 			}
 			shape := b.Shape
 			shape.Rows = len(fold.Train)
-			cost := coster.Cost(shape)
-			sum.Flops += cost.Flops
-			sum.Bytes = max(sum.Bytes, cost.Bytes)
+			sum = sum.With(coster.Cost(shape))
 		}
 	}
+	sum.Alone = 0 // folds go in parallel
 	return sum
 }
 

@@ -34,6 +34,7 @@ type LearnedOn interface {
 
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
 type descending struct {
+	everywhere     bool // whether each row takes a step for each output
 	name           string
 	spec           datasets.Coster
 	loss           sgd.Loss
@@ -354,7 +355,12 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	k := float64(max(shape.Outputs, 1))
 	window := min(float64(max(shape.Rows, 1)), float64(sgd.Window(shape.Entries(), d.batch))) * shape.Entries()
 	numbers := 8*k*float64(shape.Cols) + window + 3*float64(shape.Rows)
-	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+4*(k-1))), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	output := float64(outputFlops)
+	if d.everywhere {
+		output = steppingFlops
+	}
+	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	cost.Iterated, cost.Read = cost.Flops, float64(min(d.epochs, usualEpochs))*float64(shape.Rows)
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}
@@ -364,7 +370,9 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 // What was measured: the epochs that a fit takes where more are allowed, and what a row and each of its entries cost in one,
 // in flops of a product of large matrices.
 const (
-	usualEpochs = 20
-	rowFlops    = 10_000
-	entryFlops  = 130
+	usualEpochs   = 30
+	rowFlops      = 10_000
+	entryFlops    = 45
+	outputFlops   = 13 // of an entry for each output but the first,
+	steppingFlops = 32 // where each row takes a step for each
 )

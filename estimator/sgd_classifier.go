@@ -86,7 +86,7 @@ func (s SGDClassifier) steps() descending {
 	case "perceptron":
 		loss = sgd.Perceptron()
 	}
-	return descending{name: "sgd_classifier", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
+	return descending{name: "sgd_classifier", spec: s, loss: loss, everywhere: s.Loss == "log_loss", penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept, by: s.ClassWeight,
 		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,
 		shuffle: s.Shuffle, stop: s.EarlyStopping, validation: s.ValidationFraction, patience: s.NoChange, seed: s.Seed}
 }

@@ -23,10 +23,13 @@ type PlanStep struct {
 
 // fitCost is what a fit takes, with what each of its steps does.
 type fitCost struct {
-	steps []PlanStep
-	flops float64
-	alone float64 // of the flops, those of one core while the others wait
-	bytes int64
+	steps    []PlanStep
+	flops    float64
+	alone    float64 // of the flops, those of one core while the others wait
+	iterated float64 // of the flops, those that depend on how often rows are read, as [datasets.Cost] has them
+	read     float64 // rows that these are taken to read
+	most     float64 // how many times as many there are at most
+	bytes    int64
 }
 
 // costOfFit adds up the steps of a pipeline on data of a shape, and the predictions of the rows.
@@ -58,6 +61,7 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 	cost := p.Cost(shape)
 	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
 	out.flops, out.alone, out.bytes = cost.Flops, cost.Alone, max(cost.Bytes, int64(said))
+	out.iterated, out.read, out.most = cost.Iterated, cost.Read, cost.Most
 	return out
 }
 
@@ -101,17 +105,33 @@ func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
 	return fit.flops
 }
 
-// searchSeconds is how long the search takes, which a budget ends, where fits take so many times as long as by the cost model.
+// searchSeconds is how long the search takes, which a budget ends, where fits read the rows so many times as often as by the
+// cost model.
 func searchSeconds(spec Spec, search gridsearch.Plan, times float64) float64 {
-	took := search.Seconds
-	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		took = min(took, search.OneByOne)
+	took := oneByOne(search, times)
+	if search.SharedFlops > 0 {
+		shared := search.Seconds * oftener(search.SharedIterated, search.SharedFlops, times)
+		if took = min(took, shared); search.OneByOne == 0 {
+			took = shared
+		}
 	}
-	took *= times
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		took = min(took, time.Duration(spec.Search.Budget).Seconds())
 	}
 	return took
+}
+
+// oneByOne is how long the fits of a search take that share nothing.
+func oneByOne(search gridsearch.Plan, times float64) float64 {
+	return search.OneByOne * oftener(search.Iterated, search.Flops, times)
+}
+
+// oftener is how many times as much all flops are where the iterated ones are so many times as much.
+func oftener(iterated, flops, times float64) float64 {
+	if flops == 0 {
+		return 1
+	}
+	return 1 + (times-1)*iterated/flops
 }
 
 // predictingFlops are those of predicting all rows.

@@ -24,20 +24,22 @@ type forecast struct {
 	gathered bool    // whether its rows are in memory after that
 	fit      fitCost // of the last fit
 	rate     float64 // flops a second
-	times    float64 // as long as by the cost model fits take, as a pilot found
+	times    float64 // as often as by the cost model fits read the rows, as a pilot found
+	simple   float64 // as often a linear model does
 }
 
 // What one core does while the others wait, in flops that all of them make in a second. They were measured.
 const (
-	scoredFlops  = 15_000 // to score a row that is predicted, for each number that is said of it
-	writtenFlops = 30_000 // to write it as text
-	profileFlops = 600    // to see an entry of the training rows for the profile of a model
+	scoredFlops  = 9_000 // to score a row that is predicted,
+	scoredEach   = 3_000 // and for each number that is said of it
+	writtenTimes = 2     // as much to write it as text
+	profileFlops = 600   // to see an entry of the training rows for the profile of a model
 )
 
 // phases says how long each phase of a run takes.
 func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
 	s.Load, s.Search = f.load(), searchSeconds(f.spec, search, f.times)
-	s.Refit = f.times*f.seconds(f.fit.flops, f.fit.alone) + float64(f.readings())*f.opening
+	s.Refit = f.fitSeconds() + float64(f.readings())*f.opening
 	s.Evaluate = f.evaluation()
 	s.Report = f.report() / f.rate
 	s.Total = s.Load + s.Search + s.Refit + s.Evaluate + s.Report
@@ -47,6 +49,11 @@ func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
 // seconds is how long flops take of which one core makes some while the others wait.
 func (f forecast) seconds(flops, alone float64) float64 {
 	return (flops - alone + alone*float64(runtime.GOMAXPROCS(0))) / f.rate
+}
+
+// fitSeconds is how long the last fit takes, but for reading the file.
+func (f forecast) fitSeconds() float64 {
+	return f.seconds(f.fit.flops, f.fit.alone) * oftener(f.fit.iterated, f.fit.flops, f.times)
 }
 
 // load is how long it takes to open and gather the rows. The first reading of the training file learns its columns, and
@@ -90,26 +97,29 @@ func (f forecast) readings() (n int) {
 		at = at.After(cost)
 	}
 	if c, ok := f.last.Estimator.(datasets.Coster); ok {
-		n += max(c.Cost(at).Passes, 1)
+		cost := c.Cost(at)
+		n += max(cost.Passes, int(f.times*cost.Read/float64(max(at.Rows, 1))), 1)
 	}
 	return n
 }
 
 // evaluation is how long it takes to predict, score and write.
 func (f forecast) evaluation() float64 {
-	outputs := float64(max(f.shape.Outputs, 1))
 	train, test := float64(min(f.count.Train, mostJudgedInFile)), float64(f.count.Test)
 	if !f.shape.Streamed {
 		train = float64(f.count.Train)
 	}
-	flops := predictingFlops(f.last, f.shape, f.count) + float64(f.count.Train+f.count.Test)*f.keptFlops()
-	alone := scoredFlops*(train+test)*outputs + writtenFlops*test*outputs + profileFlops*float64(f.count.Train)*f.shape.Entries()
+	flops := (train + test) * (f.rowFlops() + f.keptFlops())
+	alone := f.scored()*(train+test+writtenTimes*test) + profileFlops*float64(f.count.Train)*f.shape.Entries()
 	seconds := f.seconds(flops+alone, alone)
 	if f.shape.Streamed {
 		seconds += (1 + f.testing()) * f.opening
 	}
 	return seconds
 }
+
+// scored are the flops of scoring a row.
+func (f forecast) scored() float64 { return scoredFlops + scoredEach*float64(max(f.shape.Outputs, 1)) }
 
 // report are the flops of what more is looked at: simple models, which inputs matter, and models of fewer rows.
 func (f forecast) report() float64 {
@@ -125,7 +135,7 @@ func (f forecast) simpleFlops() float64 {
 	shape := f.shape
 	shape.Rows, shape.Streamed = min(shape.Rows, findings.LinearRows), false
 	cost := findings.Linear(shape, f.task).Cost(shape)
-	return cost.Flops + 2*scoredFlops*float64(f.judged())*float64(max(shape.Outputs, 1))
+	return cost.Flops*oftener(cost.Iterated, cost.Flops, f.simple) + 2*f.scored()*float64(f.judged())
 }
 
 // judged is how many rows the model is looked at on.
@@ -175,7 +185,7 @@ func (f forecast) importanceFlops() float64 {
 	rows = min(max(rows, leastLooked), f.judged())
 	const values, effectRows = 20, 500 // of each input whose effect is shown
 	said := rows*inputs*repeats + min(rows, effectRows)*min(inputs, shownEffects)*values
-	return float64(said) * (each + f.keptFlops() + scoredFlops/2)
+	return float64(said) * (each + f.keptFlops() + f.scored()/2)
 }
 
 // learningFlops are those of models of half the rows, a quarter, and so on, and of what they say.
@@ -193,12 +203,13 @@ func (f forecast) learningFlops() float64 {
 	if flops := of.Cost(f.shape).Flops; !(flops > 0 && flops <= mostLearning) && !f.spec.Given("report.learning_curve.points") {
 		return 0
 	}
-	sum, each := 0.0, f.rowFlops()+f.keptFlops()/2+scoredFlops*float64(max(f.shape.Outputs, 1))
+	sum, each := 0.0, f.rowFlops()+f.keptFlops()/2+f.scored()
 	shape := f.shape
 	for k := range points {
 		shape.Rows = f.shape.Rows >> k
 		if k > 0 {
-			sum += f.times * of.Cost(shape).Flops
+			cost := of.Cost(shape)
+			sum += cost.Flops * oftener(cost.Iterated, cost.Flops, f.times)
 		}
 		sum += each * float64(min(shape.Rows, mostJudged)+min(f.count.Test, mostJudged))
 	}

@@ -7,15 +7,18 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Pilot is a fit to some of the rows, of a search those of three candidates. How often a model reads its rows until it is done
-// depends on them and on its penalty, and no cost model knows that; the pilot says how many times as long as by the cost
-// model a fit takes. Each row counts as many times as there are others for it, so that the penalty is to the loss what it is in
+// depends on them and on its penalty, and no cost model knows that; the pilot counts it, and Times is how many times as often
+// that is as by the cost model. What a reading takes the cost model knows better: few rows are in a cache, and small matrices
+// are slow. Each row counts as many times as there are others for it, so that the penalty is to the loss what it is in
 // the run: a logistic regression of seven classes with C = 10 reads some thousand rows as often as it reads 75,000.
 type Pilot struct {
 	Rows    int     `json:"rows"`
@@ -24,26 +27,32 @@ type Pilot struct {
 }
 
 const (
-	pilotSeconds = 0.08 // that the pilot is to take by the cost model
-	pilotPart    = 0.05 // of the forecast of all fits, likewise
+	pilotSeconds = 0.7  // that the pilot is to take by the cost model
+	pilotPart    = 0.15 // of the forecast of all fits, likewise
 	pilotMost    = 1.5  // seconds after which it is given up
 	pilotLeast   = 500  // rows
+	pilotColumn  = 1.5  // and for each column: of fewer a plane goes through all, and is long sought
+	pilotEnough  = 16   // times as many
 )
 
 // pilot fits the pipeline to some of the rows, which takes a small part of the forecast of all fits. It is nil where the model
 // reads the rows as often as its cost says, where even few rows take long, and where they cannot be fitted.
 func (f forecast) pilot(ctx context.Context, parts *rows.Parts, search gridsearch.Plan) (*Pilot, error) {
-	before := f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape))
-	if c, ok := f.last.Estimator.(datasets.Coster); !ok || c.Cost(before).Passes > 0 {
+	if f.fit.read == 0 {
 		return nil, nil
 	}
 	machines := f.piloted()
 	planned := searchSeconds(f.spec, search, 1) + f.seconds(f.fit.flops, f.fit.alone)
-	n := f.pilotRows(min(pilotSeconds, pilotPart*planned), machines)
-	if n < pilotLeast {
+	most := min(pilotSeconds, pilotPart*planned)
+	if len(machines) > 1 && f.pilotRows(most, machines) < f.leastPiloted(machines) {
+		machines = machines[1:2]
+	}
+	n, least := f.pilotRows(most, machines), f.leastPiloted(machines)
+	if n < least {
 		return nil, nil
 	}
-	set, err := someRows(ctx, parts, n)
+	n = min(n, pilotEnough*least)
+	set, err := f.someRows(ctx, parts, n)
 	if err != nil || set.Rows() < pilotLeast {
 		return nil, err
 	}
@@ -51,34 +60,63 @@ func (f forecast) pilot(ctx context.Context, parts *rows.Parts, search gridsearc
 	return f.fly(ctx, set, machines)
 }
 
+// pilotSimple returns how many times as often as by its cost the linear model that a report compares with reads its rows, by a
+// pilot where it takes long.
+func (f forecast) pilotSimple(ctx context.Context, parts *rows.Parts) (float64, error) {
+	const long, short = 0.05, 0.01 // seconds of the fit, and of its pilot
+	if f.task.Targetless() {
+		return 1, nil
+	}
+	shape := f.shape
+	shape.Rows, shape.Streamed = min(shape.Rows, findings.LinearRows), false
+	machine := findings.Linear(shape, f.task)
+	cost := machine.Cost(shape)
+	if cost.Read == 0 || f.seconds(cost.Flops, cost.Alone) < long {
+		return 1, nil
+	}
+	f.shape, f.fit.most = shape, cost.Most
+	machines := []pipeline.Pipeline{machine}
+	set, err := f.someRows(ctx, parts, max(pilotLeast, f.pilotRows(short, machines)))
+	if err != nil || set.Rows() < pilotLeast {
+		return 1, err
+	}
+	f.standFor(&set)
+	p, err := f.fly(ctx, set, machines)
+	if p == nil {
+		return 1, err
+	}
+	return p.Times, err
+}
+
 // fly fits the machines one after the other until the time is over.
 func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline.Pipeline) (*Pilot, error) {
 	bounded, end := context.WithTimeout(ctx, time.Duration(pilotMost*float64(time.Second)))
 	defer end()
-	out, forecast := &Pilot{Rows: set.Rows()}, 0.0
-	start := time.Now()
+	counted, counter := reading.Counted(bounded)
+	out, expected := &Pilot{Rows: set.Rows()}, 0.0
+	began := time.Now()
 	for _, machine := range machines {
-		least := math.Inf(1)
-		for try := 0; try == 0 || try == 1 && time.Since(start).Seconds() < pilotMost/3; try++ { // the first waits for fresh memory, too
-			began := time.Now()
-			_, err := machine.Fit(bounded, set)
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if err != nil && bounded.Err() == nil {
-				return nil, nil // a run says what is wrong with the rows, if it is wrong with all
-			}
-			if err == nil || try == 0 {
-				least = min(least, time.Since(began).Seconds())
-			}
+		_, err := machine.Fit(counted, set)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		out.Seconds += least
-		forecast += f.secondsOf(set.Rows(), machine)
+		if err != nil && bounded.Err() == nil {
+			return nil, nil // a run says what is wrong with the rows, if it is wrong with all
+		}
+		shape := f.shape
+		shape.Rows, shape.Streamed = set.Rows(), false
+		expected += machine.Cost(shape).Read
 		if bounded.Err() != nil {
-			break // it takes at least so long
+			break // it reads them at least so often
 		}
 	}
-	out.Times = out.Seconds / forecast
+	out.Seconds = time.Since(began).Seconds()
+	if out.Times = counter.Rows() / expected; bounded.Err() != nil {
+		out.Times = max(out.Times, 1) // at least
+	}
+	if f.fit.most > 0 {
+		out.Times = min(out.Times, f.fit.most)
+	}
 	return out, nil
 }
 
@@ -102,9 +140,20 @@ func (f forecast) piloted() (out []pipeline.Pipeline) {
 	return out
 }
 
-// pilotRows is how many rows, a quarter of all at most, fits of the machines take so long on.
+// leastPiloted is how many rows tell anything of the machines.
+func (f forecast) leastPiloted(machines []pipeline.Pipeline) int {
+	least := pilotLeast
+	for _, m := range machines {
+		if at := f.shape.After(pipeline.Chain{Steps: m.Steps}.Cost(f.shape)); at.Filled == 0 {
+			least = max(least, min(int(pilotColumn*float64(at.Cols)), f.shape.Rows/2))
+		}
+	}
+	return least
+}
+
+// pilotRows is how many rows, half of all at most, fits of the machines take so long on.
 func (f forecast) pilotRows(seconds float64, machines []pipeline.Pipeline) int {
-	low, high := 0, f.shape.Rows/4
+	low, high := 0, f.shape.Rows/2
 	for low < high {
 		n, sum := (low+high+1)/2, 0.0
 		for _, m := range machines {
@@ -142,8 +191,8 @@ func (f forecast) standFor(set *datasets.Set) {
 
 var errEnough = errors.New("enough rows")
 
-// someRows returns so many rows, spread over those in memory, or of the first block of a file that stays where it is.
-func someRows(ctx context.Context, parts *rows.Parts, n int) (out datasets.Set, err error) {
+// someRows returns so many rows, spread over all where they are in memory or soon read, else the first of the file.
+func (f forecast) someRows(ctx context.Context, parts *rows.Parts, n int) (out datasets.Set, err error) {
 	source := parts.Train
 	if parts.Task.Targetless() {
 		source = datasets.WithoutTargets(source)
@@ -151,12 +200,21 @@ func someRows(ctx context.Context, parts *rows.Parts, n int) (out datasets.Set, 
 	if set, ok := datasets.Held(source); ok {
 		return set.Spread(n), nil
 	}
+	var blocks []datasets.Set
+	left := n
 	err = source.Blocks(ctx, func(block datasets.Set) error {
-		out = block.Select(datasets.Spread(block.Rows(), n)) // a copy, for the block is the reader's
-		return errEnough
+		take := min(left, block.Rows())
+		if f.opening < pilotMost/3 {
+			take = min(left, int(math.Ceil(float64(n*block.Rows())/float64(f.shape.Rows))))
+		}
+		blocks = append(blocks, block.Select(datasets.Spread(block.Rows(), take))) // a copy, for the block is the reader's
+		if left -= take; left <= 0 {
+			return errEnough
+		}
+		return nil
 	})
-	if err == errEnough {
-		err = nil
+	if err != nil && err != errEnough {
+		return out, err
 	}
-	return out, err
+	return datasets.Stack(blocks...)
 }

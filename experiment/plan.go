@@ -36,7 +36,8 @@ type Plan struct {
 
 	Pilot *Pilot `json:"pilot,omitempty"` // nil where nothing was fitted
 
-	Bytes     int64      `json:"bytes"`
+	Bytes     int64      `json:"bytes"`      // of matrices that are there at the same time, which have to fit in memory
+	Peak      int64      `json:"peak_bytes"` // the most that the process may hold: with the program, and with what is not yet collected
 	Available int64      `json:"available_bytes"`
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`
@@ -98,6 +99,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if !p.Stream {
 		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts
 	}
+	p.Peak = memory.Most(p.Bytes)
 	if err := ctx.Err(); err != nil {
 		return Plan{}, err
 	}
@@ -109,7 +111,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		rate = gridsearch.Speed()
 	}
 	_, gathered := datasets.Held(parts.Train)
-	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1})
+	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1, simple: 1})
 	return p, err
 }
 
@@ -122,8 +124,12 @@ func (p *Plan) time(ctx context.Context, parts *rows.Parts, search gridsearch.Pl
 	if p.Pilot != nil {
 		f.times = p.Pilot.Times
 	}
+	if f.simple, err = f.pilotSimple(ctx, parts); err != nil {
+		*p = Plan{}
+		return err
+	}
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = search.Flops, f.times*(search.OneByOne+f.fit.flops/f.rate)
+		p.OneByOneFlops, p.OneByOne = search.Flops, oneByOne(search, f.times)+f.fitSeconds()
 	}
 	phases := f.phases(search)
 	p.Seconds, p.Phases = phases.Total, &phases

@@ -184,9 +184,13 @@ func (p *Plan) add(q Plan) {
 	p.Fits += q.Fits
 	p.Known = p.Known && q.Known
 	p.Flops += q.Flops
+	p.Iterated += q.Iterated
 	p.SharedFlops += q.SharedFlops
+	p.SharedIterated += q.SharedIterated
+	p.alone += q.alone
 	if q.SharedFlops == 0 {
 		p.SharedFlops += q.Flops
+		p.SharedIterated += q.Iterated
 	}
 	p.Bytes = max(p.Bytes, q.Bytes)
 	p.Shared = slices.Compact(slices.Sorted(slices.Values(append(p.Shared, q.Shared...))))

@@ -2,6 +2,7 @@ package gridsearch
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -29,10 +30,16 @@ type Plan struct {
 	Shared      []string
 	SharedFlops float64
 
+	// Iterated and SharedIterated are those among Flops and SharedFlops that depend on how often fits read the rows until they
+	// are done, as [datasets.Cost] has them.
+	Iterated, SharedIterated float64
+
 	// Rate is how many flops a second this machine makes, as [Speed] measures it. Seconds is what the
 	// search, without the refit, takes at that rate, and OneByOne what all fits would take without
 	// sharing. All are 0 where the estimator does not say what it costs.
 	Rate, Seconds, OneByOne float64
+
+	alone float64 // of SharedFlops, those that one core makes while the others wait
 }
 
 // plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
@@ -88,7 +95,7 @@ func (r *run) plan() (p Plan, refit float64) {
 	if _, left := s.Splitter.(LeaveOneOut); left {
 		p.Shared = []string{"rows"}
 	} else if cost, shared := r.batchCost(); shared != nil {
-		p.Shared, p.SharedFlops, p.Bytes = shared, cost.Flops, cost.Bytes
+		p.Shared, p.SharedFlops, p.SharedIterated, p.alone, p.Bytes = shared, cost.Flops, cost.Iterated, cost.Alone, cost.Bytes
 	}
 	p.times(float64(r.all) / float64(len(r.candidates)))
 	if s.Refit == RefitNone || s.later {
@@ -101,6 +108,9 @@ func (r *run) plan() (p Plan, refit float64) {
 func (p *Plan) times(more float64) {
 	p.Flops *= more
 	p.SharedFlops *= more
+	p.Iterated *= more
+	p.SharedIterated *= more
+	p.alone *= more
 }
 
 // measure says how long the work takes at the speed that the machine has now.
@@ -111,7 +121,7 @@ func (p *Plan) measure() {
 	p.Rate = Speed()
 	p.OneByOne = p.Flops / p.Rate
 	if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
-		p.Seconds = p.SharedFlops / p.Rate
+		p.Seconds = (p.SharedFlops + p.alone*float64(runtime.GOMAXPROCS(0)-1)) / p.Rate
 	}
 }
 
@@ -144,7 +154,9 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		}
 		p.Known = true
 		for _, f := range r.folds {
-			p.Flops += coster.Cost(r.shape(len(f.Train))).Flops
+			cost := coster.Cost(r.shape(len(f.Train)))
+			p.Flops += cost.Flops
+			p.Iterated += cost.Iterated
 		}
 		refit = max(refit, coster.Cost(r.rows.Shape()).Flops)
 	}

@@ -102,21 +102,25 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	case len(p.Steps) > 0 && p.Precision == Float32:
 		number = 4
 		sum.Flops -= (1 - single) * last
-		cost.Flops, cost.Alone = single*cost.Flops, single*cost.Alone
+		cost.Flops, cost.Alone, cost.Iterated = single*cost.Flops, single*cost.Alone, single*cost.Iterated
 	case rounds && cost.Passes > 0: // which the estimator has counted so
 		number = 4
 	case rounds:
 		number = 4
-		cost.Flops, cost.Alone = single*cost.Flops, single*cost.Alone
+		cost.Flops, cost.Alone, cost.Iterated = single*cost.Flops, single*cost.Alone, single*cost.Iterated
 	}
-	sum.Flops += cost.Flops
-	sum.Alone += cost.Alone
-	sum.Bytes += tiles + cost.Bytes
+	bytes := sum.Bytes + tiles + cost.Bytes
+	sum = sum.With(cost)
+	sum.Bytes = bytes
 	size, most := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
 	_, blocks := p.Estimator.(estimator.BlockEstimator)
 	switch {
 	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
-	case blocks && size > most: // each pass maps them again
+	case blocks && size > most && cost.Read > 0: // each pass maps them again
+		again := cost.Read / float64(max(shape.Rows, 1)) * last
+		sum.Flops += again - last
+		sum.Iterated += again
+	case blocks && size > most:
 		sum.Flops += float64(max(cost.Passes-1, 0)) * last
 	default:
 		sum.Bytes += int64(min(size, math.MaxInt64/4))
@@ -151,6 +155,6 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {
-	return datasets.Cost{Flops: a.Flops + b.Flops, Alone: a.Alone + b.Alone, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
+	return datasets.Cost{Flops: a.Flops + b.Flops, Alone: a.Alone + b.Alone, Iterated: a.Iterated + b.Iterated, Read: a.Read + b.Read, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
 		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled}
 }

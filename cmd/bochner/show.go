@@ -359,11 +359,14 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintf(t, "phases\tload %.1f s, search %.1f, refit %.1f, evaluate %.1f, report %.1f\n", s.Load, s.Search, s.Refit, s.Evaluate, s.Report)
 	}
 	if q := p.Pilot; q != nil {
-		fmt.Fprintf(t, "pilot\ta fit to %d rows took %.2f s, %.2g times as long as its operations\n", q.Rows, q.Seconds, q.Times)
+		fmt.Fprintf(t, "pilot\ta fit to %d rows took %.2f s, and read them %.2g times as often as is usual\n", q.Rows, q.Seconds, q.Times)
 	}
 	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))
+	}
+	if p.Peak > 0 {
+		fmt.Fprintf(t, "; with the program and what is not yet collected at most %s", memory(p.Peak))
 	}
 	fmt.Fprintln(t)
 	t.Flush()

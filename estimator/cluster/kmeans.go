@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -83,13 +84,15 @@ func (KMeans) Demands() []datasets.Demand { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
-	// Passes of each start over the sample and of the best one over all rows, and flops of an entry for a centre. How many
-	// passes it takes depends on how far the groups are apart: these are for ones that are not.
-	const passes, last, entry = 100, 10, 20
-	k, n := float64(s.Clusters), float64(shape.Rows)
-	sample := kmeans.SampledRows(s.plain(), shape.Cols)
+	// Passes of each start over the sample and of the best one over all rows, and flops of an entry in one, for each centre and
+	// whatever they are. The first centres take a distance of each row to each of some rows.
+	const passes, last, entry, centre, distance = 32, 10, 170, 1.5, 24
+	k, n, starts := float64(s.Clusters), float64(shape.Rows), float64(s.Restarts)
+	sample := min(n, float64(kmeans.SampledRows(s.plain(), shape.Cols)))
 	most := float64(s.MaxIter)
-	return datasets.Cost{Flops: entry * shape.Entries() * k * (float64(s.Restarts)*min(passes, most)*min(n, float64(sample)) + min(last, most)*n),
+	read := starts*min(passes, most)*sample + min(last, most)*n
+	iterated := (entry + centre*k) * shape.Entries() * read
+	return datasets.Cost{Flops: iterated + distance*starts*k*(3+math.Log2(k))*sample*shape.Entries(), Iterated: iterated, Read: read,
 		Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
 

@@ -70,11 +70,12 @@ func (Spectral) Demands() []datasets.Demand { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
-	// Flops of an entry for a vector in all steps. How many these are depends on how far the groups are apart: this is half of
-	// what rows without groups took.
-	const entry = 6000
+	// Flops of an entry for a vector in a step, and how many of these there are. That depends on how far the groups are apart:
+	// rows without groups took twice as many.
+	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
-	return datasets.Cost{Flops: entry * n * shape.Entries() * (k + 4),
+	flops := entry * steps * n * shape.Entries() * (k + 4)
+	return datasets.Cost{Flops: flops, Iterated: flops, Read: steps * n,
 		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 

@@ -52,8 +52,7 @@ func batchCost(b estimator.Batch) (sum datasets.Cost, shared []string, err error
 		default:
 			cost = part.LoneCost()
 		}
-		sum.Flops += cost.Flops
-		sum.Bytes = max(sum.Bytes, cost.Bytes)
+		sum = sum.With(cost)
 		shared = append(shared, names...)
 	}
 	return sum, shared, nil

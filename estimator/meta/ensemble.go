@@ -199,7 +199,8 @@ func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
 	} else {
 		sum, _, _ = batchCost(b)
 	}
-	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
+	sum.Width, sum.Passes = 0, 0
+	return sum
 }
 
 func (s Ensemble) crossValidation(classes int) crossValidation {

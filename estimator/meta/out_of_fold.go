@@ -227,7 +227,7 @@ func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []st
 		if exact {
 			cost.Flops *= 2
 		}
-		sum.Flops, sum.Bytes = sum.Flops+cost.Flops, max(sum.Bytes, cost.Bytes)
+		sum = sum.With(cost)
 		for _, name := range names {
 			if !slices.Contains(shared, name) {
 				shared = append(shared, name)

@@ -196,7 +196,7 @@ func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []strin
 		if err != nil {
 			return cost, nil, any.named(err)
 		}
-		cost.Flops, cost.Bytes = cost.Flops+one.Flops, max(cost.Bytes, one.Bytes)
+		cost = cost.With(one)
 		shared = append(shared, names...)
 	}
 	return cost, shared, nil
@@ -207,5 +207,6 @@ func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []strin
 func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
 	rows := make([]int, max(shape.Rows, 0))
 	cost, _, _ := (crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.within())})
-	return datasets.Cost{Flops: cost.Flops, Bytes: cost.Bytes}
+	cost.Width, cost.Passes = 0, 0
+	return cost
 }

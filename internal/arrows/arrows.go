@@ -20,7 +20,7 @@ var Allowed = map[string][]string{
 	"compare":              {},                                                                                              // tests of one model against another
 	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
-	"internal/solve":       {"internal/kern", "sparse"},
+	"internal/solve":       {"internal/reading", "internal/kern", "sparse"},
 	"internal/golden":      {},
 	"internal/polls":       {},
 	"internal/postgres":    {}, // a server for tests
@@ -28,6 +28,7 @@ var Allowed = map[string][]string{
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
+	"internal/reading":     {}, // how often rows are read until a fit is done
 	"internal/processor":   {}, // the clock of benchmarks
 	"internal/journal":     {"datasets"},
 	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
@@ -76,10 +77,10 @@ var Allowed = map[string][]string{
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
-	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/leastsquares": {"internal/reading", "internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/newton":       {"internal/reading", "internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
-	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
+	"internal/sgd":          {"internal/reading", "internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
 	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
@@ -99,7 +100,7 @@ var Allowed = map[string][]string{
 	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of features whose frequencies are trained.
-	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
+	"internal/network": {"internal/reading", "graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients, on features or with the kernels themselves.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
@@ -122,8 +123,8 @@ var Allowed = map[string][]string{
 	// single class.
 	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
-	"internal/kmeans":   {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
-	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
+	"internal/kmeans":   {"internal/reading", "graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"internal/singular": {"internal/reading", "internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
 	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
@@ -164,7 +165,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
+	"experiment":                      {"internal/reading", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
 	"serve":                         {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
@@ -173,7 +174,7 @@ var Allowed = map[string][]string{
 
 	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
 
-	"cmd/bochner": {"serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph"}, // document for the formats that flags name
+	"cmd/bochner": {"serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},

@@ -1,6 +1,8 @@
 package descent
 
 import (
+	"math"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -17,15 +19,18 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	}
 	flops := passes * denseFlops * n * shape.Entries() * k
 	if shape.Filled > 0 {
+		sparseFlops := nearFlops + farFlops*math.Log2(max(1, d/nearWeights))
 		flops = passes * sparseFlops * n * shape.Entries() * k
 	}
-	return datasets.Cost{Flops: flops, Alone: flops / k, Width: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
+	return datasets.Cost{Flops: flops, Alone: flops / k, Iterated: flops, Read: passes * n * k, Width: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
 }
 
 // What was measured at the usual C and tolerance: the passes that coordinate descent takes, and what an entry costs in one,
 // in flops of a product of large matrices. A sparse one waits for the weight that it is multiplied with.
 const (
-	passes      = 40
-	denseFlops  = 22
-	sparseFlops = 145
+	passes     = 20
+	denseFlops = 55
+	// Of a sparse row where the weights fit a cache, and more each time that there are twice as many.
+	nearFlops, farFlops = 120, 60
+	nearWeights         = 1 << 18
 )

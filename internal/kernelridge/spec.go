@@ -204,7 +204,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 
 // ScoresCost is what the predictions of so many rows by models of so many columns in all cost.
 func (s Spec) ScoresCost(shape datasets.Shape, rows, columns int) float64 {
-	return float64(rows) * float64(shape.Rows) * (s.value(shape, false) + 2*float64(max(8, columns)))
+	return float64(rows) * float64(shape.Rows) * (s.value(shape, false) + 2*shape.Entries() + 2*float64(columns))
 }
 
 // OneOutCost estimates leaving one out for so many penalties: a factor and the diagonal of its inverse for each.

@@ -92,6 +92,7 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		if t > 1 && shape.Filled > 0 {
 			cost.Flops *= 2 * t // measured; each target has its own steps, and products with several vectors are no faster
 		}
+		cost.Iterated, cost.Read = cost.Flops, steps*n
 		numbers += 6 * d
 	default:
 		cost.Passes = 1 // but for refining an ill-conditioned solution

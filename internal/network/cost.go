@@ -24,9 +24,11 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	steps := n / batch
 	relevance := 2 * min(n, relevanceRows) * q * D * (d + (L-1)*D)
 	room := (2*L*D + d + 3*q) * (tileRows + batch)
+	epochs := min(usualEpochs, float64(s.Epochs))
+	trained := epochs * (n*row + steps*stepFlops*weights)
 	return datasets.Cost{
 		Width: max(shape.Outputs, 1),
-		Flops: min(usualEpochs, float64(s.Epochs))*(n*row+steps*stepFlops*weights) + relevance,
+		Flops: trained + relevance, Iterated: trained, Read: epochs * n,
 		// Rows and their targets; of the weights themselves, slopes, moments, the best ones and what is made of them; the model.
 		Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
@@ -212,6 +213,7 @@ func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error
 	copy(t.order, t.train)
 	stream.Shuffle(len(t.order), func(i, k int) { t.order[i], t.order[k] = t.order[k], t.order[i] })
 	n := len(t.order)
+	reading.Add(ctx, float64(n))
 	count := (n + t.Batch - 1) / t.Batch
 	for k := range count {
 		t.batch.take(t.rows, t.order[k*n/count:(k+1)*n/count])

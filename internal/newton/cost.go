@@ -5,13 +5,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Passes is about how many a fit by Newton's method takes.
-const Passes = 18
+// Passes is about how many a fit by Newton's method takes, and coupledPasses about the most of classes that may get matrices of
+// their own.
+const Passes, coupledPasses = 18, 60
 
-// PassesFlops are those of all passes of a fit. Each output but the first takes as many flops of an entry as were measured, of
-// real rows of seven and of 26 classes, where it is between the two.
+// PassesFlops are those of all passes of a fit. Each output but the first takes some flops of an entry more than products do,
+// which were measured.
 func PassesFlops(shape datasets.Shape) float64 {
-	const output = 40
+	const output = 2
 	return Passes * (design.PassFlops(shape) + output*float64(shape.Rows)*shape.Entries()*float64(max(shape.Outputs, 1)-1))
 }
 
@@ -26,7 +27,8 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	} else {
 		numbers += design.BothWaysNumbers(d, k)
 	}
-	cost := datasets.Cost{Flops: PassesFlops(shape), Width: max(shape.Outputs, 1)}
+	flops := PassesFlops(shape)
+	cost := datasets.Cost{Flops: flops, Iterated: flops, Read: Passes * n, Width: max(shape.Outputs, 1)}
 	widest := widestFactor
 	if shape.Filled > 0 {
 		widest = WidestSparseFactor
@@ -46,6 +48,11 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
 	if shape.Filled == 0 && couples(n, d, k) {
 		cost.Bytes += design.Bytes((1.5*k + 3) * d * d)
+		cost.Most = coupledPasses / float64(Passes)
+		const renewals = 3 // of their matrices, where there are as many passes
+		matrices := renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) / cost.Most
+		cost.Flops += matrices
+		cost.Iterated += matrices
 	}
 	return cost
 }

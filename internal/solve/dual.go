@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/reading"
 )
 
 // Rows is the rows x_i of a matrix, one at a time.
@@ -331,6 +332,7 @@ func (d *descent) epoch() float64 {
 // walk goes through the active rows.
 func (d *descent) walk() {
 	d.violation = 0
+	read := 0.0
 	for at, i := range d.active {
 		if d.stopped(at) {
 			return
@@ -342,8 +344,15 @@ func (d *descent) walk() {
 			moved, d.stuck[at] = d.descend(i)
 		}
 		d.violation = max(d.violation, moved)
+		if read += stays; moved > 0 {
+			read += 1 - stays
+		}
 	}
+	reading.Add(d.ctx, read)
 }
+
+// stays is the part of the reading of a row where β_i stays what it is.
+const stays = 0.4
 
 // descend minimises over β_i: by soft threshold and clipping of β_i − gradient/curvature. It
 // returns how far the gradient was from optimal, and whether β_i is stuck: at a bound, or at 0

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/reading"
 )
 
 // interior is the primal-dual interior point method on the dual of narrow rows. Its variables are the
@@ -47,8 +48,11 @@ const WidestInterior = 2048
 // which rounding is what keeps the gap open.
 const gramRows, mostSteps = 512, 60
 
+// interiorSteps is about how many steps close the gap.
+const interiorSteps = 15
+
 // patience is the number of passes after which steps of the interior point method are taken: when they
-// have cost as much as about 15 steps will. A pass takes 4·n·d operations that wait for memory, a step
+// have cost as much as about [interiorSteps] will. A pass takes 4·n·d operations that wait for memory, a step
 // n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
 func (d *descent) patience() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
@@ -74,6 +78,7 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 		}
 		d.epochs++
 		d.steps++
+		reading.Add(d.ctx, float64(len(d.beta)*d.patience())/interiorSteps)
 		p.hand()
 		if err := d.look(); err != nil {
 			return err

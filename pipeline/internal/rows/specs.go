@@ -61,9 +61,7 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled}
 	for _, s := range specs {
 		cost := CostOf(s.Fitter, shape)
-		sum.Flops += cost.Flops
-		sum.Alone += cost.Alone
-		sum.Bytes = max(sum.Bytes, cost.Bytes)
+		sum = sum.With(cost)
 		wider := shape
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
 		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != CostOf(s.Fitter, wider).Width

@@ -28,10 +28,7 @@ func Cost(job Job) (cost datasets.Cost, shared []string) {
 }
 
 // besideTime adds work that comes after other work.
-func besideTime(sum *datasets.Cost, c datasets.Cost) {
-	sum.Flops += c.Flops
-	sum.Bytes = max(sum.Bytes, c.Bytes)
-}
+func besideTime(sum *datasets.Cost, c datasets.Cost) { *sum = sum.With(c) }
 
 // nextCost is what nodes that begin at the same place cost on one fold, whose rows depth steps
 // have mapped to that shape.

@@ -1,0 +1,32 @@
+package memory
+
+import (
+	"math"
+	"os"
+	"strconv"
+)
+
+// From LargeHeap on, garbage may be LargeGarbage percent of what is in use and no longer as much again. What
+// fills a large heap here is numbers, which the collector does not look into, so that collecting more
+// often takes little time.
+const (
+	LargeHeap    = 256 << 20
+	LargeGarbage = 25
+)
+
+// program is what the process of a command holds beside its data.
+const program = 35 << 20
+
+// Most returns the most that the process of a command may hold whose data take so many bytes: the program itself, and what the
+// collector has not yet come to, by GOGC where that is set.
+func Most(bytes int64) int64 {
+	live := float64(bytes)
+	most := max(2*min(live, LargeHeap), live*(1+LargeGarbage/100.0))
+	switch percent, err := strconv.Atoi(os.Getenv("GOGC")); {
+	case err == nil && percent >= 0:
+		most = live * (1 + float64(percent)/100)
+	case os.Getenv("GOGC") == "off":
+		return math.MaxInt64
+	}
+	return int64(min(most+program, math.MaxInt64/2))
+}

@@ -1,0 +1,27 @@
+package reading
+
+import (
+	"context"
+	"sync"
+	"testing"
+)
+
+// Rows are counted under the context that asks for it and those made of it, from many sides at once, and nowhere else.
+func TestRowsAreCounted(t *testing.T) {
+	Add(context.Background(), 5) // nobody counts
+	ctx, c := Counted(context.Background())
+	below, end := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 1000 {
+				Add(below, 0.5)
+			}
+		})
+	}
+	all.Wait()
+	end()
+	if Add(below, 1); c.Rows() != 4001 {
+		t.Errorf("%v rows, wanted 4001", c.Rows())
+	}
+}
