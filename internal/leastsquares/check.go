@@ -73,27 +73,42 @@ func (c *check) add(X mat.Matrix, y, weights []float64) {
 func (c *check) merge(o *check) { kern.Axpy(1, o.g.inputs, c.g.inputs) }
 
 // roughness returns how much the error of the sums m may move the predictions of w, which f solves for, against the spreads
-// of the targets.
-func (c *check) roughness(ctx context.Context, m *Moments, f *Factor, w []float64) float64 {
+// of the targets, and which part of an error is left after a refinement. The smallest pivot of f is least.
+func (c *check) roughness(ctx context.Context, m *Moments, f *Factor, w []float64, least float64) (size, left float64) {
+	matrix, right := c.solved(ctx, m, f)
+	spreads, narrowest := m.spreads(), math.Inf(1)
+	for _, spread := range spreads {
+		if spread > 0 {
+			narrowest = min(narrowest, spread)
+		}
+	}
+	left = matrix / math.Sqrt(least)
+	if !(left < 1) {
+		return math.Inf(1), left
+	}
+	return matrix*steepness(w, spreads)/(1-left) + right/math.Sqrt(narrowest), left
+}
+
+// left returns what roughness does of refinements, where there is no solution yet.
+func (c *check) left(ctx context.Context, m *Moments, f *Factor, least float64) float64 {
+	matrix, _ := c.solved(ctx, m, f)
+	return matrix / math.Sqrt(least)
+}
+
+// solved returns ‖L⁻¹E‖ for the error E of the matrix and the factor L, and the same for the right side.
+func (c *check) solved(ctx context.Context, m *Moments, f *Factor) (matrix, right float64) {
 	d, k := m.Cols, probes+1
 	errs := c.errors(m)
 	clearFixed(f.fixed, errs, k)
 	if kern.SolveLower(ctx, kern.Dense(d, d, d, f.Lower), kern.Dense(d, k, k, errs)) != nil {
-		return math.Inf(1)
+		return math.Inf(1), math.Inf(1)
 	}
-	matrix, right := 0.0, 0.0
 	for i := range d {
 		row := errs[i*k : (i+1)*k]
 		matrix += kern.Dot(row[:probes], row[:probes])
 		right += row[probes] * row[probes]
 	}
-	spreads, least := m.spreads(), math.Inf(1)
-	for _, spread := range spreads {
-		if spread > 0 {
-			least = min(least, spread)
-		}
-	}
-	return trust * (math.Sqrt(matrix/probes)*steepness(w, spreads) + math.Sqrt(right/least))
+	return trust * math.Sqrt(matrix/probes), trust * math.Sqrt(right)
 }
 
 // errors returns what the sums times signs are beyond what they should be, cols × (probes + 1).

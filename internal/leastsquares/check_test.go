@@ -26,7 +26,8 @@ var checkedRows = map[string]func(rng *rand.Rand, i, j int) float64{
 }
 
 // What a check says that the rounding of sums may move is more than it does move, against the sums of the same rows in
-// double precision; and it is less than the bound for the worst of rows where signs differ.
+// double precision; and it is less than the bound for the worst of rows where signs differ. So it is with what a refinement
+// leaves.
 func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 	const n, d, targets, alpha = 6000, 60, 2, 1e-3
 	ctx := context.Background()
@@ -65,8 +66,16 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			w, right := m.rightSide(), wide.rightSide()
 			f.Solve(ctx, w, targets)
 			exact.Solve(ctx, right, targets)
-			said, moved := r.check.roughness(ctx, m, f, w), movedOf(wide, w, right, alpha)
-			bound, _ := precisionOf(true).roughness(w, m.spreads(), m.trace(), leastPivot(f.Lower, d))
+			least := leastPivot(f.Lower, d)
+			said, left := r.check.roughness(ctx, m, f, w, least)
+			moved, leaves := movedOf(wide, w, right, alpha), leftBy(f, m, wide)
+			bound, most := precisionOf(true).roughness(w, m.spreads(), m.trace(), least)
+			if !(leaves <= left) || left != r.check.left(ctx, m, f, least) {
+				t.Errorf("%s, intercept %v: a refinement leaves %.2g, said were %.2g", name, intercept, leaves, left)
+			}
+			if name == "of either sign" && !(left < most/4) {
+				t.Errorf("%s, intercept %v: said to leave %.2g, the bound is %.2g", name, intercept, left, most)
+			}
 			if !(moved <= said) {
 				t.Errorf("%s, intercept %v: predictions move by %.2g, said were %.2g", name, intercept, moved, said)
 			}
@@ -75,6 +84,32 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			}
 		}
 	}
+}
+
+// leftBy returns ‖L⁻¹EL⁻ᵀ‖ for the factor L of m and what m has more than wide, by power iterations.
+func leftBy(f *Factor, m, wide *Moments) float64 {
+	d := m.Cols
+	e := make([]float64, d*d)
+	for i := range d {
+		for j := range i + 1 {
+			e[i*d+j] = m.Gram[i*d+j] - wide.Gram[i*d+j]
+		}
+	}
+	lower, matrix := kern.Dense(d, d, d, f.Lower), kern.Dense(d, d, d, e)
+	kern.MirrorLower(matrix)
+	kern.SolveLower(context.Background(), lower, matrix)
+	kern.SolveLower(context.Background(), lower, matrix.T())
+	v, to, norm := make([]float64, d), make([]float64, d), 0.0
+	for i := range v {
+		v[i] = math.Cos(float64(i))
+	}
+	for range 200 {
+		kern.MulVec(to, matrix, v, false)
+		norm = math.Sqrt(kern.Dot(to, to))
+		copy(v, to)
+		kern.Scale(1/norm, v)
+	}
+	return norm
 }
 
 // movedOf returns the root of the change of w in the norm of the system of m over the spread of the target, the largest.
@@ -207,5 +242,48 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 		if then, err = r.follow(ctx); err != nil || then.next == nil {
 			t.Errorf("%s: without a check rows are not read again, the test shows nothing: %v", name, err)
 		}
+	}
+}
+
+// A column that is far shorter than the others makes the bound on rounding hopeless. Where the check shows that errors are as
+// short, rows are read once, though the first of them already say what the bound is.
+func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
+	const n, d, alpha = 4000, 30, 1e-3
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(4, 5))
+	x, y := single.New(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			x.Row(i)[j] = float32(rng.NormFloat64() * math.Pow(10, -4*float64(j)/d))
+		}
+		y[i] = float64(x.Row(i)[0]) + rng.NormFloat64()
+	}
+	block := func(first int, b datasets.Set) ([]float64, int, []float64, error) {
+		return y[first : first+b.Rows()], 1, nil, nil
+	}
+	r := NewSums(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, d, block)
+	if err := r.Add(ctx, 0, datasets.Set{X: x}); err != nil {
+		t.Fatal(err)
+	}
+	if r.coarse(ctx, n) {
+		t.Error("the first rows say that sums in single precision would not do")
+	}
+	wide := NewMoments(d, 1, true)
+	if err := wide.Add(ctx, design.Widened(x), y, nil); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := wide.Factorise(ctx, alpha)
+	exact := wide.rightSide()
+	f.Solve(ctx, exact, 1)
+	then, err := r.follow(ctx)
+	if err != nil || then.next != nil {
+		t.Fatalf("rows are read again: %v", err)
+	}
+	if moved := movedOf(wide, then.w, exact, alpha); !(moved < visibleFloat32) {
+		t.Errorf("predictions move by %.2g", moved)
+	}
+	r.check, r.then = nil, nil
+	if then, err = r.follow(ctx); err != nil || then.next == nil || then.next.stage != summing || !r.coarse(ctx, n) {
+		t.Errorf("without a check sums are not made again, the test shows nothing: %v", err)
 	}
 }

@@ -259,8 +259,10 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 		var size float64
 		least := leastPivot(f.Lower, f.cols)
 		size, f.left = enough.roughness(w, m.spreads(), m.trace(), least)
-		if r.check != nil && size*m.reach(least) > enough.visible && f.left < contraction {
-			size = min(size, r.check.roughness(ctx, m, f, w))
+		if r.check != nil && size*m.reach(least) > enough.visible {
+			if shown, left := r.check.roughness(ctx, m, f, w, least); left < contraction {
+				size, f.left = min(size, shown), min(f.left, left)
+			}
 		}
 		if size*m.reach(least) <= enough.visible {
 			return &following{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
@@ -282,10 +284,20 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 
 // coarse reports whether the sums of the first of so many rows, in single precision, show that those of all would leave too
 // much to refinements: the first rows tell of the pivots of the whole system, as large as they are for their share of the
-// penalty. A few times the columns are enough rows for that, see [probeRows].
+// penalty, and of its errors. A few times the columns are enough rows for that, see [probeRows].
 func (r *Sums) coarse(ctx context.Context, rows int) bool {
+	m := r.sums
 	r.room = make([]float64, r.cols*r.cols)
-	return r.sums.leaves(ctx, r.Alpha, rows, r.room) >= 1
+	f, ok := m.factoriseIn(ctx, r.Alpha*float64(m.rows)/float64(rows), r.room)
+	if !ok {
+		return true
+	}
+	least := leastPivot(f.Lower, f.cols)
+	_, left := precisionOf(true).roughness(nil, nil, m.trace(), least)
+	if left >= contraction && r.check != nil {
+		left = min(left, r.check.left(ctx, m, f, least))
+	}
+	return left >= 1
 }
 
 // toSharpen begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
