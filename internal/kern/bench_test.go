@@ -243,9 +243,11 @@ func BenchmarkSparse(b *testing.B) {
 	x, y := benchView[float64](r, cols, 1).Data, make([]float64, rows)
 	b.Run("MulVec", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulVec(y, a, x, false) }) })
 	b.Run("MulVecT", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulVecT(x, a, y, false) }) })
-	few, out := benchView[float64](r, cols, 8), benchView[float64](r, rows, 8)
-	b.Run("Mul8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMul(out, a, few, false) }) })
-	b.Run("MulT8", func(b *testing.B) { perElement(b, rows*each, func() { SparseMulT(few, a, out, false) }) })
+	for _, k := range []int{2, 4, 8} {
+		few, out := benchView[float64](r, cols, k), benchView[float64](r, rows, k)
+		b.Run(fmt.Sprintf("Mul%d", k), func(b *testing.B) { perElement(b, rows*each, func() { SparseMul(out, a, few, false) }) })
+		b.Run(fmt.Sprintf("MulT%d", k), func(b *testing.B) { perElement(b, rows*each, func() { SparseMulT(few, a, out, false) }) })
+	}
 }
 
 // BenchmarkEigen is the decomposition of a matrix with all of its vectors.

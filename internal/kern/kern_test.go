@@ -599,7 +599,7 @@ func testSparse[T Float](t *testing.T) {
 	r := newRand(11)
 	for trial := range 30 {
 		a, d := randomSparse[T](r, 1+r.IntN(5000), 1+r.IntN(50), trial%2 == 0)
-		n := r.IntN(9)
+		n := r.IntN(wideRow + 2)
 		b, bt := randomView[T](r, a.Cols, n, "padded"), randomView[T](r, a.Rows, n, "padded")
 		c, ct := randomView[T](r, a.Rows, n, "padded"), randomView[T](r, a.Cols, n, "padded")
 		wantC, wantCT := clone(c), clone(ct)

@@ -114,32 +114,34 @@ func SparseMul[T Float](c View[T], a Sparse[T], b View[T], accumulate bool) {
 	Parallel(a.Rows, grain, func(lo, hi int) { a.mulRows(c, b, accumulate, lo, hi) })
 }
 
+// wideRow is the length from which a row of the dense matrix is worth a call of
+// assembly for each entry.
+const wideRow = 16
+
 func (a Sparse[T]) mulRows(c, b View[T], accumulate bool, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := c.Row(i)
 		if !accumulate {
 			clear(row)
 		}
-		for p := a.Indptr[i]; p < a.Indptr[i+1]; p++ {
-			f := a.Scale
-			if a.Values != nil {
-				f *= a.Values[p]
-			}
-			addRow(f, b.Row(int(a.Indices[p])), row)
+		first, last := a.Indptr[i], a.Indptr[i+1]
+		columns, values := a.Indices[first:last], a.rowValues(first, last)
+		if len(row) < wideRow {
+			GatherRows(row, columns, values, a.Scale, b)
+			continue
+		}
+		for p, j := range columns {
+			Axpy(a.factor(values, p), b.Row(int(j)), row)
 		}
 	}
 }
 
-// addRow computes y += f·x; short rows are not worth a call of assembly.
-func addRow[T Float](f T, x, y []T) {
-	if len(x) >= 16 {
-		Axpy(f, x, y)
-		return
+// factor returns the value of entry p of a row.
+func (a Sparse[T]) factor(values []T, p int) T {
+	if values == nil {
+		return a.Scale
 	}
-	y = y[:len(x)]
-	for j, v := range x {
-		y[j] += f * v
-	}
+	return a.Scale * values[p]
 }
 
 // SparseMulT computes C = Aᵀ·B, or C += Aᵀ·B when accumulate is true, with
@@ -171,8 +173,13 @@ func SparseMulT[T Float](c View[T], a Sparse[T], b View[T], accumulate bool) {
 	used := (a.Rows + block - 1) / block
 	Parallel(c.Rows, max(1, 1<<13/max(1, c.Cols)), func(lo, hi int) {
 		for k := range used {
+			mine := partial[k*size : (k+1)*size]
+			if c.ColStride == 1 && c.RowStride == c.Cols {
+				Axpy(1, mine[lo*c.Cols:hi*c.Cols], c.Data[lo*c.Cols:hi*c.Cols])
+				continue
+			}
 			for i := lo; i < hi; i++ {
-				Axpy(1, partial[k*size+i*c.Cols:k*size+(i+1)*c.Cols], c.Row(i))
+				Axpy(1, mine[i*c.Cols:(i+1)*c.Cols], c.Row(i))
 			}
 		}
 	})
@@ -190,37 +197,16 @@ func (a Sparse[T]) blocks() int {
 
 // scatter adds AᵀB over rows [lo, hi) to C.
 func (a Sparse[T]) scatter(c, b View[T], lo, hi int) {
-	if c.Cols == 1 {
-		a.scatterVec(c, b, lo, hi)
-		return
-	}
-	for i := lo; i < hi; i++ {
-		row := b.Row(i)
-		for p := a.Indptr[i]; p < a.Indptr[i+1]; p++ {
-			f := a.Scale
-			if a.Values != nil {
-				f *= a.Values[p]
-			}
-			addRow(f, row, c.Row(int(a.Indices[p])))
-		}
-	}
-}
-
-func (a Sparse[T]) scatterVec(c, b View[T], lo, hi int) {
-	y, stride := c.Data, c.RowStride
 	for i := lo; i < hi; i++ {
 		first, last := a.Indptr[i], a.Indptr[i+1]
-		f := a.Scale * b.At(i, 0)
-		columns := a.Indices[first:last]
-		if a.Values == nil {
-			for _, j := range columns {
-				y[int(j)*stride] += f
-			}
+		columns, values := a.Indices[first:last], a.rowValues(first, last)
+		row := b.Row(i)
+		if len(row) < wideRow {
+			ScatterRows(c, columns, values, a.Scale, row)
 			continue
 		}
-		values := a.Values[first:last]
 		for p, j := range columns {
-			y[int(j)*stride] += f * values[p]
+			Axpy(a.factor(values, p), row, c.Row(int(j)))
 		}
 	}
 }

@@ -97,8 +97,12 @@ func (c *ridgeCG) apply(dst, v []float64) error {
 	if c.Intercept {
 		inner := make([]float64, t)
 		kern.MulVec(inner, kern.Dense(c.m.Cols, t, t, v).T(), c.mean, false)
+		kern.Scale(-c.m.Weight, inner)
 		for i, mean := range c.mean {
-			kern.Axpy(-c.m.Weight*mean, inner, dst[i*t:(i+1)*t])
+			row := dst[i*t : (i+1)*t]
+			for j, v := range inner {
+				row[j] += mean * v
+			}
 		}
 	}
 	kern.Axpy(c.Alpha, v, dst)

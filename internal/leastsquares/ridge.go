@@ -90,7 +90,7 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		steps := min(stepsOfDigit*math.Log10(1/min(max(s.Tol, 1e-16), 0.1)), float64(max(s.MaxIter, 1)))
 		cost.Flops = steps * design.PassFlops(shape)
 		if t > 1 && shape.Filled > 0 {
-			cost.Flops *= 2 * t // measured; each target has its own steps, and products with several vectors are no faster
+			cost.Flops *= t // measured; all targets take the steps of the slowest, with one product of the rows for each
 		}
 		cost.Iterated, cost.Read = cost.Flops, steps*n
 		numbers += 6 * d

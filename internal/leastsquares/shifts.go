@@ -388,28 +388,15 @@ func (k *rowKernel) add(out, v []float64, from, to int) {
 func (k *rowKernel) addSeveral(out, v []float64, from, to int) {
 	t := k.targets
 	sum := make([]float64, t)
+	in, sums := kern.Dense(k.n, t, t, v), kern.Dense(k.n, t, t, out)
 	for c := from; c < to; c++ {
+		lo, hi := k.start[c], k.start[c+1]
+		var values []float64
+		if k.values != nil {
+			values = k.values[lo:hi]
+		}
 		clear(sum)
-		for at := k.start[c]; at < k.start[c+1]; at++ {
-			f, row := k.value(at), int(k.rows[at])*t
-			for j, x := range v[row : row+t] {
-				sum[j] += f * x
-			}
-		}
-		for at := k.start[c]; at < k.start[c+1]; at++ {
-			f, row := k.value(at), int(k.rows[at])*t
-			to := out[row : row+t]
-			for j, x := range sum {
-				to[j] += f * x
-			}
-		}
+		kern.GatherRows(sum, k.rows[lo:hi], values, 1, in)
+		kern.ScatterRows(sums, k.rows[lo:hi], values, 1, sum)
 	}
-}
-
-// value is an entry but for the scale.
-func (k *rowKernel) value(at int) float64 {
-	if k.values == nil {
-		return 1
-	}
-	return k.values[at]
 }
