@@ -93,7 +93,7 @@ func (s *ridgeBatch) key(candidate Ridge, r *design.Rows) string {
 // cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
 // happen to be wanted are not to change a result.
 func (s *ridgeBatch) cholesky(candidate Ridge, r *design.Rows) bool {
-	return candidate.Way(r.N/2, r.Cols, r.Sparse) == "cholesky"
+	return candidate.SharedWay(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // wanted returns those of some candidates that are wanted on a fold.

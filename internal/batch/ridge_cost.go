@@ -24,7 +24,7 @@ func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost,
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if s.Alone || s.Way(rows/2, cols, shape.Filled > 0) != "cholesky" {
+		if s.Alone || s.SharedWay(rows/2, cols, shape.Filled > 0) != "cholesky" {
 			if !s.Alone && s.Alpha > 0 && shape.Filled > 0 && rows < cols && s.Way(rows/2, cols, true) == "cg" {
 				key := fmt.Sprint(s.Key, s.Tol, s.MaxIter)
 				if paths[key] {

@@ -51,7 +51,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 	for i, candidate := range s.candidates {
 		f := s.Features[i]
 		if !ok || candidate.Alone || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.Memory ||
-			candidate.Way(s.least, f.Width, false) != "cholesky" {
+			candidate.SharedWay(s.least, f.Width, false) != "cholesky" {
 			single = append(single, i)
 			continue
 		}

@@ -35,7 +35,9 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 	case "dual":
 		return p.dual(ctx)
 	case "cg":
-		return p.cg(ctx)
+		if model, err := p.cg(ctx); !errors.Is(err, errSteps) {
+			return model, err
+		}
 	}
 	r, err := p.sumsToSolve(ctx)
 	if err != nil {
@@ -44,7 +46,10 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 	return p.solveSums(ctx, r)
 }
 
-// cg goes by conjugate gradients.
+// errSteps says that steps are more work than a Gram matrix, by which there is a way.
+var errSteps = errors.New("more steps than a Gram matrix is worth")
+
+// cg goes by conjugate gradients, or fails with errSteps.
 func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	cached := *p
 	var err error
@@ -56,7 +61,7 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 		return solve.Linear{}, err
 	}
 	c := &ridgeCG{Problem: &cached, ctx: ctx, m: m, mean: m.Mean(), diagonal: m.centredDiagonal()}
-	w, report, err := c.solve()
+	w, report, err := c.withinBudget()
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -67,6 +72,26 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	}
 	report.Objective = max(0, report.Objective+m.spread()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
+}
+
+// withinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
+// of their lengths, and steps of how many there are, is known by now.
+func (c *ridgeCG) withinBudget() (w []float64, report solve.Report, err error) {
+	if !c.returns(c.m.Cols, c.rows.Sparse) {
+		return c.solve()
+	}
+	trace := sumOf(c.diagonal)
+	budget := c.budget(c.m.rows, c.m.Cols, trace)
+	if c.steps(trace) >= budget {
+		return nil, report, errSteps
+	}
+	most := c.MaxIter
+	c.MaxIter = min(most, int(budget))
+	w, report, err = c.preconditioned()
+	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < most {
+		return nil, report, errSteps
+	}
+	return w, report, err
 }
 
 // solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.

@@ -279,16 +279,73 @@ func TestWideRowsGoStepByStep(t *testing.T) {
 		want  string
 	}{
 		{1, 20_000, 16384, "cg"}, {1, 100_000, 16384, "cg"}, {1, 100_000, 32768, "cg"},
+		{1, 20_000, 4096, "cg"}, {1, 20_000, 8192, "cg"}, {1, 100_000, 8192, "cg"}, {1, 20_000, 2048, "cholesky"},
+		{1e-4, 20_000, 8192, "cholesky"}, {1, 5000, 8192, "dual"},
 		{1, 100_000, 4096, "cholesky"}, {1e-6, 100_000, 16384, "cholesky"}, {0, 100_000, 16384, "cholesky"},
 		{0, 100_000, 32768, "cg"}, {1, 5000, 16384, "dual"}, {1, -1, 16384, "cholesky"},
 	} {
 		if got := ridge(c.alpha).Way(c.n, c.d, false); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
+		if got := ridge(c.alpha).SharedWay(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) || got == "cg" && c.d <= 8192 {
+			t.Errorf("%+v: %s beside other candidates", c, got)
+		}
 	}
 	shape := datasets.Shape{Rows: 100_000, Cols: 16384, Outputs: 1}
 	steps, gram := ridge(1).Cost(shape, 0), Ridge{Alpha: 1, Solver: "cholesky"}.Cost(shape, 0)
 	if steps.Bytes > gram.Bytes/10 || steps.Flops > gram.Flops/2 || steps.Passes < 2 {
 		t.Errorf("steps cost %+v, a Gram matrix %+v", steps, gram)
+	}
+}
+
+// Where rows are longer, or steps are more, than was expected of them, a fit that began to step goes back to the Gram matrix,
+// and predicts what that does without having stepped; else it predicts the same within the tolerance.
+func TestStepsAreLeftWhereTheyAreMoreWork(t *testing.T) {
+	const n, d, alpha = 1100, 1024, 10
+	ctx := context.Background()
+	for _, c := range []struct {
+		name   string
+		length float64
+		tol    float64
+		solver string
+	}{
+		{"as expected", 1, 1e-8, "cg"}, {"long rows", 30, 1e-8, "cholesky"}, {"many steps", 1, 1e-17, "cholesky"},
+	} {
+		rng := rand.New(rand.NewPCG(5, 6))
+		x, y := mat.NewDense(n, d, nil), make([]float64, n)
+		for i := range n {
+			for j := range d {
+				x.Set(i, j, c.length*rng.NormFloat64()/math.Sqrt(d))
+			}
+			y[i] = x.At(i, 0) + x.At(i, 1) + 0.1*rng.NormFloat64()
+		}
+		data := datasets.Set{X: x, Y: y}
+		spec := Ridge{Alpha: alpha, Intercept: true, Solver: "auto", Tol: c.tol, MaxIter: 1000}
+		if way := spec.Way(n, d, false); way != "cg" {
+			t.Fatalf("%s: %s, the test shows nothing", c.name, way)
+		}
+		got, err := problemOf(t, spec, data.Source()).Solve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Solver = "cholesky"
+		want, err := problemOf(t, spec, data.Source()).Solve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Report.Solver != c.solver || !got.Report.Converged || len(got.Report.Warnings) > 0 {
+			t.Errorf("%s: %+v", c.name, got.Report)
+		}
+		square, spread := 0.0, 0.0
+		for i := range n {
+			off := got.Intercept[0] - want.Intercept[0]
+			for j, v := range x.RawRowView(i) {
+				off += v * (got.Weights[j] - want.Weights[j])
+			}
+			square, spread = square+off*off, spread+y[i]*y[i]
+		}
+		if !(square <= spread*1e-16) || c.solver == "cholesky" && square != 0 {
+			t.Errorf("%s: predictions are off by %.2g", c.name, math.Sqrt(square/spread))
+		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 const (
 	widestGram       = 16384
 	widestSparseGram = 1024
-	// widestFactor is the one up to which dense rows with a penalty are not gone through step by step, be that less work
-	// or not.
+	// widestFactor is the one up to which candidates of a search share a Gram matrix, be steps less work or not, and up to
+	// which a fit that steps through dense rows goes back to it where steps turn out to be more work.
 	widestFactor = 8192
 )
 
@@ -30,7 +30,7 @@ func (s Ridge) Way(n, d int, isSparse bool) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case isSparse && d > widestSparseGram, !isSparse && min(n, d) > widestFactor && s.fewer(n, d), d > widestGram && (n < 0 || n > widestGram):
+	case isSparse && d > widestSparseGram, s.fewer(n, d, isSparse), d > widestGram && (n < 0 || n > widestGram):
 		return "cg"
 	case n >= 0 && n < d:
 		return "dual"
@@ -38,22 +38,45 @@ func (s Ridge) Way(n, d int, isSparse bool) string {
 	return "cholesky"
 }
 
-// stepFlops is what a step takes for each number of dense rows that are mapped and read, in operations as fast as those of
-// a product of large matrices (measured).
-const stepFlops = 120
-
-// steps is about how many steps preconditioned conjugate gradients take on n rows that are about of length 1 (measured).
-func (s Ridge) steps(n int) float64 {
-	return min(float64(s.MaxIter), 8+0.14*math.Sqrt(float64(n)/s.Alpha))
+// SharedWay returns the solver of a candidate among others, which have sums of products in common.
+func (s Ridge) SharedWay(n, d int, isSparse bool) string {
+	if s.returns(d, isSparse) && s.Way(n, d, isSparse) == "cg" {
+		return "cholesky"
+	}
+	return s.Way(n, d, isSparse)
 }
 
-// fewer reports whether preconditioned conjugate gradients take less work than the Gram matrix and its factor.
-func (s Ridge) fewer(n, d int) bool {
-	if !s.preconditions(n, d, false) {
-		return false
+// returns reports whether steps through rows that turn out to be more work than a Gram matrix are left for that.
+func (s Ridge) returns(d int, isSparse bool) bool {
+	return s.Solver == "auto" && !isSparse && d <= widestFactor
+}
+
+// stepFlops is what a step takes for each number of dense rows, in operations as fast as those of a product of large
+// matrices: of rows that are mapped and read, and of those that a pipeline holds in memory, which it does of features in single
+// precision that take at most heldBytes (measured; in memory with room to spare).
+func stepFlops(n, d int) float64 {
+	const heldBytes = 1 << 30
+	if 4*float64(n)*float64(d) <= heldBytes {
+		return 60
 	}
+	return 120
+}
+
+// steps is about how many steps preconditioned conjugate gradients take on centred rows whose squares have a sum (measured).
+func (s Ridge) steps(trace float64) float64 {
+	return min(float64(s.MaxIter), 8+0.14*math.Sqrt(trace/s.Alpha))
+}
+
+// budget is how many steps on dense rows, whose squares have a sum, are as much work as their Gram matrix and its factor.
+func (s Ridge) budget(n, d int, trace float64) float64 {
 	D := float64(d)
-	return s.steps(n)*stepFlops+2*float64(rankOf(d, s.Alpha, float64(n))) < D+D*D/3/float64(n)
+	return (D + D*D/3/float64(n) - 2*float64(rankOf(d, s.Alpha, trace))) / stepFlops(n, d)
+}
+
+// fewer reports whether preconditioned conjugate gradients take less work than the Gram matrix and its factor, on rows that
+// are about of length 1.
+func (s Ridge) fewer(n, d int, isSparse bool) bool {
+	return (n >= d || n > widestFactor) && s.preconditions(n, d, isSparse) && s.steps(float64(n)) < s.budget(n, d, float64(n))
 }
 
 // Rounds reports whether most readings of rows of a shape can do with single precision.
@@ -111,8 +134,12 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	rank := float64(rankOf(shape.Cols, s.Alpha, n))
-	steps := s.steps(shape.Rows)
-	numbers += n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.BothWaysNumbers(d, t) + 8*d*t
+	steps := s.steps(n)
+	steady := n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.BothWaysNumbers(d, t) + 8*d*t
+	if s.returns(shape.Cols, false) {
+		steady = max(steady, 2*d*d)
+	}
+	numbers += steady
 	return datasets.Cost{
 		Flops:  steps*(design.PassFlops(shape)+4*rank*d*t) + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
 		Bytes:  design.Bytes(numbers),
