@@ -25,9 +25,10 @@ import (
 //   - cg goes by conjugate gradients, one pass over the data for each step, and neither forms a
 //     matrix nor makes sparse rows dense; where Alpha > 0 it stops when the predictions are right to
 //     100·Tol of the spread of the targets, and warns where MaxIter steps do not get there;
-//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384, and for
-//     more than 8192 dense rows and columns where that is less work, unless Alpha is next to nothing;
-//     dual where there are fewer rows than columns, else cholesky.
+//   - auto takes cg where sparse rows have more than 1024 columns or dense ones more than 16384, and on 1024 dense
+//     columns or more where that is less work by the numbers of rows and columns and Alpha, but goes back to
+//     cholesky up to 8192 columns where the rows turn out to want more steps than it is worth; dual where
+//     there are fewer rows than columns, else cholesky.
 //
 // For dense rows, 1024 or more of them with 1024 columns or more, and Alpha > 0, cg is preconditioned by Nyström's
 // approximation of X'SX from at most 1024 of its columns. Its steps read features in single precision, which a

@@ -38,6 +38,8 @@ var (
 // Leaving one out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
 // by [Ridge.LeaveOneOut].
 //
+// Up to 8192 columns candidates share sums where one by itself, with solver auto, would go by cg.
+//
 // On sparse rows that would go by the solver cg, fewer rows than columns or features of binning, candidates that differ
 // in Alpha only are solved for together in the dual form: all of them take steps by the same products with the kernel of
 // the rows, as many as the least Alpha needs, 2·nnz flops each for every output. Other candidates that would not go by

@@ -51,26 +51,31 @@ func (s Ridge) returns(d int, isSparse bool) bool {
 	return s.Solver == "auto" && !isSparse && d <= widestFactor
 }
 
-// stepFlops is what a step takes for each number of dense rows, in operations as fast as those of a product of large
-// matrices: of rows that are mapped and read, and of those that a pipeline holds in memory, which it does of features in single
-// precision that take at most heldBytes (measured; in memory with room to spare).
-func stepFlops(n, d int) float64 {
-	const heldBytes = 1 << 30
-	if 4*float64(n)*float64(d) <= heldBytes {
-		return 60
-	}
-	return 120
-}
+// What a step, or another reading, takes for each number of dense rows, in operations as fast as those of a product of large
+// matrices (measured): of rows that are mapped and read, and of those that a pipeline holds in memory, which it does of features
+// in single precision up to heldBytes, with room to spare.
+const (
+	mappedFlops = 90
+	heldFlops   = 45
+	heldBytes   = 1 << 30
+	// beside is how many readings there are beside steps: for the means, and for residuals in double precision.
+	beside = 3
+	// margin is how much more work a Gram matrix is to be.
+	margin = 1.15
+)
 
 // steps is about how many steps preconditioned conjugate gradients take on centred rows whose squares have a sum (measured).
 func (s Ridge) steps(trace float64) float64 {
 	return min(float64(s.MaxIter), 8+0.14*math.Sqrt(trace/s.Alpha))
 }
 
-// budget is how many steps on dense rows, whose squares have a sum, are as much work as their Gram matrix and its factor.
+// budget is how many steps on dense rows, whose squares have a sum, are less work than their Gram matrix and its factor.
 func (s Ridge) budget(n, d int, trace float64) float64 {
-	D := float64(d)
-	return (D + D*D/3/float64(n) - 2*float64(rankOf(d, s.Alpha, trace))) / stepFlops(n, d)
+	D, step := float64(d), float64(mappedFlops)
+	if 4*float64(n)*D <= heldBytes {
+		step = heldFlops
+	}
+	return ((D+D*D/3/float64(n))/margin - 2*float64(rankOf(d, s.Alpha, trace)) - beside*mappedFlops) / step
 }
 
 // fewer reports whether preconditioned conjugate gradients take less work than the Gram matrix and its factor, on rows that
