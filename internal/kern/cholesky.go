@@ -270,14 +270,15 @@ func solveStrips[T Float](l, b View[T], transposed bool, lo, hi int) {
 	defer hold.release()
 	for j := lo; j < hi; j += strip {
 		part := b.Slice(0, b.Rows, j, min(j+strip, hi))
+		width := min(strip, roundUp(part.Cols, 2*blockingOf[T]().nr))
 		copyStrip(x, part, false)
 		if transposed {
 			for i := l.Rows - 1; i >= 0; i-- {
-				eliminate(x, l.T(), i, i+1, l.Rows)
+				eliminate(x, width, l.T(), i, i+1, l.Rows)
 			}
 		} else {
 			for i := range l.Rows {
-				eliminate(x, l, i, 0, i)
+				eliminate(x, width, l, i, 0, i)
 			}
 		}
 		copyStrip(x, part, true)
@@ -310,18 +311,18 @@ func copyStrip[T Float](x []T, part View[T], back bool) {
 	}
 }
 
-// eliminate finishes row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) / l[i,i]
-// over from ≤ k < to.
-func eliminate[T Float](x []T, l View[T], i, from, to int) {
-	row, factor := x[i*strip:(i+1)*strip], 1/l.At(i, i)
+// eliminate finishes the first elements, as many as there are right sides, of
+// row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) / l[i,i] over from ≤ k < to.
+func eliminate[T Float](x []T, width int, l View[T], i, from, to int) {
+	row, factor := x[i*strip:i*strip+width], 1/l.At(i, i)
 	if !isa.complete() {
 		for k := from; k < to; k++ {
-			axpyPortable(-l.At(i, k), x[k*strip:(k+1)*strip], row)
+			axpyPortable(-l.At(i, k), x[k*strip:k*strip+width], row)
 		}
 		Scale(factor, row)
 		return
 	}
-	for j := 0; j < strip; j += 2 * blockingOf[T]().nr {
+	for j := 0; j < width; j += 2 * blockingOf[T]().nr {
 		var first, above *T
 		if from < to {
 			first, above = &l.Data[i*l.RowStride+from*l.ColStride], &x[from*strip+j]
