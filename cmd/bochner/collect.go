@@ -16,8 +16,8 @@ const firstGarbage = 400
 // lookAfter is the time between looks at the heap.
 const lookAfter = 100 * time.Millisecond
 
-// collectOften makes the garbage collector thrifty once the heap is large, as [memory.LargeHeap] says, and leaves it out at the start, unless GOGC
-// says how often it is to run.
+// collectOften makes the garbage collector thrifty once the heap is large, as [memory.LargeHeap] says, and leaves it out at
+// the start, unless GOGC says how often it is to run.
 func collectOften() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -41,9 +41,7 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			y[i*targets], y[i*targets+1] = float64(x.Row(i)[0])+rng.NormFloat64(), 3*rng.NormFloat64()
 		}
 		for _, intercept := range []bool{false, true} {
-			block := func(first int, b datasets.Set) ([]float64, int, []float64, error) {
-				return y[first*targets : (first+b.Rows())*targets], targets, nil, nil
-			}
+			block := ofTargets(y, targets)
 			r, wide := NewSums(Ridge{Alpha: alpha, Intercept: intercept}, d, block), NewMoments(d, targets, intercept)
 			for lo := 0; lo < n; lo += 1500 {
 				part := datasets.Set{X: x.Slice(lo, lo+1500)}
@@ -186,6 +184,31 @@ func TestCheckFindsErrors(t *testing.T) {
 	}
 }
 
+// ofTargets returns what tells sums the targets, so many for a row, of a block.
+func ofTargets(y []float64, targets int) func(first int, b datasets.Set) ([]float64, int, []float64, error) {
+	return func(first int, b datasets.Set) ([]float64, int, []float64, error) {
+		return y[first*targets : (first+b.Rows())*targets], targets, nil, nil
+	}
+}
+
+// solvedInDouble returns the sums of rows and one target in double precision, and the weights that solve their system.
+func solvedInDouble(t *testing.T, x *single.Dense, y []float64, alpha float64) (sums *Moments, w []float64) {
+	t.Helper()
+	ctx := context.Background()
+	_, d := x.Dims()
+	sums = NewMoments(d, 1, true)
+	if err := sums.Add(ctx, design.Widened(x), y, nil); err != nil {
+		t.Fatal(err)
+	}
+	f, ok := sums.Factorise(ctx, alpha)
+	if !ok {
+		t.Fatal("the system in double precision is singular")
+	}
+	w = sums.rightSide()
+	f.Solve(ctx, w, 1)
+	return sums, w
+}
+
 // Rows whose sums in single precision could be rounded badly, but are not, are read once, and predict what their sums in double
 // precision do, also where their sums are made in parts, written to a state, and merged.
 func TestCheckedRowsAreReadOnce(t *testing.T) {
@@ -199,19 +222,16 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 			y[i] += float64(x.Row(i)[j])
 		}
 	}
-	block := func(first int, b datasets.Set) ([]float64, int, []float64, error) {
-		return y[first : first+b.Rows()], 1, nil, nil
-	}
 	spec := Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}
 	sums := func(lo, hi int) *Sums {
-		r := NewSums(spec, d, block)
+		r := NewSums(spec, d, ofTargets(y, 1))
 		if err := r.Add(ctx, lo, datasets.Set{X: x.Slice(lo, hi)}); err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	parts, other := sums(0, 300), sums(300, n)
-	copied := NewSums(spec, d, block)
+	copied := NewSums(spec, d, ofTargets(y, 1))
 	state, err := model.Record(other)
 	if err != nil {
 		t.Fatal(err)
@@ -222,13 +242,7 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 	if err := parts.Merge(ctx, copied); err != nil {
 		t.Fatal(err)
 	}
-	wide := NewMoments(d, 1, true)
-	if err := wide.Add(ctx, design.Widened(x), y, nil); err != nil {
-		t.Fatal(err)
-	}
-	f, _ := wide.Factorise(ctx, alpha)
-	exact := wide.rightSide()
-	f.Solve(ctx, exact, 1)
+	wide, exact := solvedInDouble(t, x, y, alpha)
 	for name, r := range map[string]*Sums{"at once": sums(0, n), "in parts": parts} {
 		then, err := r.follow(ctx)
 		if err != nil || then.next != nil {
@@ -258,23 +272,14 @@ func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 		}
 		y[i] = float64(x.Row(i)[0]) + rng.NormFloat64()
 	}
-	block := func(first int, b datasets.Set) ([]float64, int, []float64, error) {
-		return y[first : first+b.Rows()], 1, nil, nil
-	}
-	r := NewSums(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, d, block)
+	r := NewSums(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, d, ofTargets(y, 1))
 	if err := r.Add(ctx, 0, datasets.Set{X: x}); err != nil {
 		t.Fatal(err)
 	}
 	if r.coarse(ctx, n) {
 		t.Error("the first rows say that sums in single precision would not do")
 	}
-	wide := NewMoments(d, 1, true)
-	if err := wide.Add(ctx, design.Widened(x), y, nil); err != nil {
-		t.Fatal(err)
-	}
-	f, _ := wide.Factorise(ctx, alpha)
-	exact := wide.rightSide()
-	f.Solve(ctx, exact, 1)
+	wide, exact := solvedInDouble(t, x, y, alpha)
 	then, err := r.follow(ctx)
 	if err != nil || then.next != nil {
 		t.Fatalf("rows are read again: %v", err)

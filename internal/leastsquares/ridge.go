@@ -40,10 +40,11 @@ func (s Ridge) Way(n, d int, isSparse bool) string {
 
 // SharedWay returns the solver of a candidate among others, which have sums of products in common.
 func (s Ridge) SharedWay(n, d int, isSparse bool) string {
-	if s.returns(d, isSparse) && s.Way(n, d, isSparse) == "cg" {
+	way := s.Way(n, d, isSparse)
+	if way == "cg" && s.returns(d, isSparse) {
 		return "cholesky"
 	}
-	return s.Way(n, d, isSparse)
+	return way
 }
 
 // returns reports whether steps through rows that turn out to be more work than a Gram matrix are left for that.
