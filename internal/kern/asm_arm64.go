@@ -144,15 +144,23 @@ func rootsAsm[T Float](scale T, dst, x *T, n int) {
 	}
 }
 
-// scoresAsm and weighAsm are there for float64 only.
 func scoresAsm[T Float](width, depth int, a *T, aRow int, b, sums *T) {
-	if width == 4 {
+	switch {
+	case is64[T]() && width == 4:
 		scores4NEONF64(depth, p64(a), aRow, p64(b), p64(sums))
-	} else {
+	case is64[T]():
 		scores8NEONF64(depth, p64(a), aRow, p64(b), p64(sums))
+	case width == 8:
+		scores8NEONF32(depth, p32(a), aRow, p32(b), p32(sums))
+	default:
+		scores16NEONF32(depth, p32(a), aRow, p32(b), p32(sums))
 	}
 }
 
 func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
-	weighNEONF64(panels, depth, p64(a), p64(b), bRow, p64(c), cRow)
+	if is64[T]() {
+		weighNEONF64(panels, depth, p64(a), p64(b), bRow, p64(c), cRow)
+	} else {
+		weighNEONF32(panels, depth, p32(a), p32(b), bRow, p32(c), cRow)
+	}
 }

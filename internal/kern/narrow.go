@@ -29,10 +29,7 @@ func NewNarrow[T Float](w View[T]) *Narrow[T] {
 }
 
 // inPanels reports whether the vectors are multiplied in panels.
-func (v *Narrow[T]) inPanels() bool { return hasNarrow[T]() && v.w.Rows > fewVectors }
-
-// hasNarrow reports whether there are kernels in assembly for numbers of type T.
-func hasNarrow[T Float]() bool { return isa.complete() || isa == neon && is64[T]() }
+func (v *Narrow[T]) inPanels() bool { return isa != portable && v.w.Rows > fewVectors }
 
 // padded is the number of vectors with zero ones added up to whole panels.
 func (v *Narrow[T]) padded() int {
@@ -45,9 +42,12 @@ func (v *Narrow[T]) padded() int {
 // last one as narrow as they do.
 func (v *Narrow[T]) panels(f func(first, width int)) {
 	nr := blockingOf[T]().nr
-	lanes := max(4, lanesOf[T]()) // that of the narrowest kernel
+	least := lanesOf[T]() // width of the narrowest kernel, which on arm64 has two vectors a row
+	if isa == neon {
+		least *= 2
+	}
 	for first := 0; first < v.w.Rows; first += nr {
-		f(first, min(nr, roundUp(v.w.Rows-first, lanes)))
+		f(first, min(nr, roundUp(v.w.Rows-first, least)))
 	}
 }
 

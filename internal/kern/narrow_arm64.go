@@ -24,3 +24,24 @@ func scores8NEONF64(depth int, a *float64, aRow int, b *float64, sums *float64)
 //
 //go:noescape
 func weighNEONF64(panels int, depth int, a *float64, b *float64, bRow int, c *float64, cRow int)
+
+// scores8NEONF32 multiplies 6 rows with a packed panel of 8 columns:
+//
+//	for i < 6, j < 8:  sums[8·i+j] = Σ_{k<depth} a[i·aRow+k]·b[8·k+j]
+//
+//go:noescape
+func scores8NEONF32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// scores16NEONF32 multiplies 6 rows with a packed panel of 16 columns:
+//
+//	for i < 6, j < 16:  sums[16·i+j] = Σ_{k<depth} a[i·aRow+k]·b[16·k+j]
+//
+//go:noescape
+func scores16NEONF32(depth int, a *float32, aRow int, b *float32, sums *float32)
+
+// weighNEONF32 adds rows of 16 times panels columns with 6 weights each:
+//
+//	for i < 6, j < 16·panels:  c[i·cRow+j] += Σ_{k<depth} a[6·k+i]·b[k·bRow+j]
+//
+//go:noescape
+func weighNEONF32(panels int, depth int, a *float32, b *float32, bRow int, c *float32, cRow int)

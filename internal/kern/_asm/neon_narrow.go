@@ -9,10 +9,12 @@ import (
 func neonNarrow() {
 	var out, stubs bytes.Buffer
 	neonHead(&out, &stubs)
-	f := &neonFunction{out: &out, stubs: &stubs}
-	f.scores(2)
-	f.scores(4)
-	f.weigh()
+	for _, f32 := range []bool{false, true} {
+		f := &neonFunction{out: &out, stubs: &stubs, f32: f32}
+		f.scores(2)
+		f.scores(4)
+		f.weigh()
+	}
 	neonFiles(&out, &stubs)
 }
 
