@@ -130,17 +130,16 @@ func sinCosAVX2F64(sin *float64, cos *float64, x *float64, n int) (done int)
 //
 //	dst[i·dstRow+j] = scale·cos(sums[8·i+j] + phases[j])
 //
-// and reports whether all arguments were within its range; if not, the rows from
-// the first bad one on are not written.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func cosTileAVX2F64(dst *float64, dstRow int, sums *float64, phases *float64, scale float64, rows int) (ok bool)
 
-// sinCosTileAVX2F64 computes, for i < rows and j < 8, with a = sums[8·i+j],
+// sinCosTileAVX2F64 computes, for i < rows and j < 8, with a = sums[%!d(string=sinCosTileAVX2F64)·i+j],
 //
-//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)
+//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)%!(EXTRA int=8)
 //
-// and reports what cosTileAVX2F64 reports.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func sinCosTileAVX2F64(dst *float64, dstRow int, sums *float64, scale float64, rows int) (ok bool)
@@ -177,17 +176,16 @@ func sinCosAVX2F32(sin *float32, cos *float32, x *float32, n int) (done int)
 //
 //	dst[i·dstRow+j] = scale·cos(sums[16·i+j] + phases[j])
 //
-// and reports whether all arguments were within its range; if not, the rows from
-// the first bad one on are not written.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func cosTileAVX2F32(dst *float32, dstRow int, sums *float32, phases *float32, scale float32, rows int) (ok bool)
 
-// sinCosTileAVX2F32 computes, for i < rows and j < 16, with a = sums[16·i+j],
+// sinCosTileAVX2F32 computes, for i < rows and j < 16, with a = sums[%!d(string=sinCosTileAVX2F32)·i+j],
 //
-//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)
+//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)%!(EXTRA int=16)
 //
-// and reports what cosTileAVX2F32 reports.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func sinCosTileAVX2F32(dst *float32, dstRow int, sums *float32, scale float32, rows int) (ok bool)

@@ -2907,88 +2907,208 @@ strip1_done:
 // func cosTileAVX2F64(dst *float64, dstRow int, sums *float64, phases *float64, scale float64, rows int) (ok bool)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cosTileAVX2F64(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         dstRow+8(FP), CX
-	MOVQ         sums+16(FP), DX
-	MOVQ         phases+24(FP), BX
-	VMOVUPD      (BX), Y8
-	VMOVUPD      32(BX), Y9
-	VBROADCASTSD scale+32(FP), Y10
-	SHLQ         $0x03, CX
-	MOVQ         rows+40(FP), BX
-	XORB         SI, SI
+	MOVQ         phases+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         dstRow+8(FP), DX
+	MOVQ         sums+16(FP), BX
+	VBROADCASTSD scale+32(FP), Y13
+	SHLQ         $0x03, DX
+	MOVQ         rows+40(FP), SI
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y14
+	VMOVAPD      Y14, Y15
 
-row:
-	TESTQ        BX, BX
-	JLE          all
-	VMOVUPD      (DX), Y0
-	VMOVUPD      32(DX), Y1
-	VADDPD       Y8, Y0, Y0
-	VADDPD       Y9, Y1, Y1
-	VANDPD       elementaryAVX2F64<>+0(SB), Y0, Y2
-	VCMPPD       $0x02, elementaryAVX2F64<>+32(SB), Y2, Y2
-	VANDPD       elementaryAVX2F64<>+0(SB), Y1, Y3
-	VCMPPD       $0x02, elementaryAVX2F64<>+32(SB), Y3, Y3
-	VANDPD       Y3, Y2, Y2
-	VMOVMSKPD    Y2, DI
-	CMPL         DI, $0x0000000f
-	JNE          bad
-	VMOVUPD      elementaryAVX2F64<>+64(SB), Y2
-	VMOVUPD      elementaryAVX2F64<>+64(SB), Y3
-	VFMADD231PD  elementaryAVX2F64<>+96(SB), Y0, Y2
-	VFMADD231PD  elementaryAVX2F64<>+96(SB), Y1, Y3
-	VADDPD       elementaryAVX2F64<>+128(SB), Y2, Y2
-	VADDPD       elementaryAVX2F64<>+128(SB), Y3, Y3
-	VSUBPD       elementaryAVX2F64<>+128(SB), Y2, Y4
-	VSUBPD       elementaryAVX2F64<>+128(SB), Y3, Y5
-	VADDPD       elementaryAVX2F64<>+160(SB), Y4, Y4
-	VADDPD       elementaryAVX2F64<>+160(SB), Y5, Y5
-	VFNMADD231PD elementaryAVX2F64<>+192(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+192(SB), Y5, Y1
-	VFNMADD231PD elementaryAVX2F64<>+224(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+224(SB), Y5, Y1
-	VFNMADD231PD elementaryAVX2F64<>+256(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+256(SB), Y5, Y1
-	VMULPD       Y0, Y0, Y6
-	VMULPD       Y1, Y1, Y7
-	VMOVUPD      elementaryAVX2F64<>+288(SB), Y4
-	VMOVUPD      elementaryAVX2F64<>+288(SB), Y5
-	VFMADD213PD  elementaryAVX2F64<>+320(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+320(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+352(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+352(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+384(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+384(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+416(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+416(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+448(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+448(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+480(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+480(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+512(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+512(SB), Y7, Y5
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y7, Y5, Y5
-	VFMADD231PD  Y0, Y4, Y0
-	VFMADD231PD  Y1, Y5, Y1
+rows2:
+	CMPQ         SI, $0x02
+	JLT          below2
+	VMOVUPD      (BX), Y0
+	VMOVUPD      32(BX), Y1
+	VMOVUPD      64(BX), Y2
+	VMOVUPD      96(BX), Y3
+	VADDPD       (AX), Y0, Y0
+	VADDPD       32(AX), Y1, Y1
+	VADDPD       (AX), Y2, Y2
+	VADDPD       32(AX), Y3, Y3
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VMOVAPD      Y12, Y4
+	VMOVAPD      Y12, Y5
+	VMOVAPD      Y12, Y6
+	VMOVAPD      Y12, Y7
+	VMOVUPD      elementaryAVX2F64<>+96(SB), Y12
+	VFMADD231PD  Y12, Y0, Y4
+	VFMADD231PD  Y12, Y1, Y5
+	VFMADD231PD  Y12, Y2, Y6
+	VFMADD231PD  Y12, Y3, Y7
+	VPMINSD      Y4, Y14, Y14
+	VPMAXSD      Y4, Y15, Y15
+	VPMINSD      Y5, Y14, Y14
+	VPMAXSD      Y5, Y15, Y15
+	VPMINSD      Y6, Y14, Y14
+	VPMAXSD      Y6, Y15, Y15
+	VPMINSD      Y7, Y14, Y14
+	VPMAXSD      Y7, Y15, Y15
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VSUBPD       Y12, Y4, Y8
+	VSUBPD       Y12, Y5, Y9
+	VSUBPD       Y12, Y6, Y10
+	VSUBPD       Y12, Y7, Y11
+	VMOVUPD      elementaryAVX2F64<>+192(SB), Y12
+	VFNMADD231PD Y12, Y8, Y0
+	VFNMADD231PD Y12, Y9, Y1
+	VFNMADD231PD Y12, Y10, Y2
+	VFNMADD231PD Y12, Y11, Y3
+	VMOVUPD      elementaryAVX2F64<>+224(SB), Y12
+	VFNMADD231PD Y12, Y8, Y0
+	VFNMADD231PD Y12, Y9, Y1
+	VFNMADD231PD Y12, Y10, Y2
+	VFNMADD231PD Y12, Y11, Y3
+	VPSLLQ       $0x3f, Y4, Y4
+	VPSLLQ       $0x3f, Y5, Y5
+	VPSLLQ       $0x3f, Y6, Y6
+	VPSLLQ       $0x3f, Y7, Y7
+	VXORPD       Y13, Y4, Y4
+	VXORPD       Y13, Y5, Y5
+	VXORPD       Y13, Y6, Y6
+	VXORPD       Y13, Y7, Y7
+	VMULPD       Y0, Y0, Y0
+	VMULPD       Y1, Y1, Y1
+	VMULPD       Y2, Y2, Y2
+	VMULPD       Y3, Y3, Y3
+	VMOVUPD      elementaryAVX2F64<>+1984(SB), Y12
+	VMOVAPD      Y12, Y8
+	VMOVAPD      Y12, Y9
+	VMOVAPD      Y12, Y10
+	VMOVAPD      Y12, Y11
+	VMOVUPD      elementaryAVX2F64<>+2016(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2048(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2080(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2112(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2144(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2176(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+2208(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMOVUPD      elementaryAVX2F64<>+1056(SB), Y12
+	VFMADD213PD  Y12, Y0, Y8
+	VFMADD213PD  Y12, Y1, Y9
+	VFMADD213PD  Y12, Y2, Y10
+	VFMADD213PD  Y12, Y3, Y11
+	VMULPD       Y4, Y8, Y0
+	VMULPD       Y5, Y9, Y1
+	VMULPD       Y6, Y10, Y2
+	VMULPD       Y7, Y11, Y3
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	ADDQ         DX, CX
+	VMOVUPD      Y2, (CX)
+	VMOVUPD      Y3, 32(CX)
+	ADDQ         DX, CX
+	ADDQ         $+128, BX
+	SUBQ         $0x02, SI
+	JMP          rows2
+
+below2:
+rows1:
+	CMPQ         SI, $0x01
+	JLT          below1
+	VMOVUPD      (BX), Y0
+	VMOVUPD      32(BX), Y1
+	VADDPD       (AX), Y0, Y0
+	VADDPD       32(AX), Y1, Y1
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VMOVAPD      Y12, Y2
+	VMOVAPD      Y12, Y3
+	VMOVUPD      elementaryAVX2F64<>+96(SB), Y12
+	VFMADD231PD  Y12, Y0, Y2
+	VFMADD231PD  Y12, Y1, Y3
+	VPMINSD      Y2, Y14, Y14
+	VPMAXSD      Y2, Y15, Y15
+	VPMINSD      Y3, Y14, Y14
+	VPMAXSD      Y3, Y15, Y15
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VSUBPD       Y12, Y2, Y4
+	VSUBPD       Y12, Y3, Y5
+	VMOVUPD      elementaryAVX2F64<>+192(SB), Y12
+	VFNMADD231PD Y12, Y4, Y0
+	VFNMADD231PD Y12, Y5, Y1
+	VMOVUPD      elementaryAVX2F64<>+224(SB), Y12
+	VFNMADD231PD Y12, Y4, Y0
+	VFNMADD231PD Y12, Y5, Y1
 	VPSLLQ       $0x3f, Y2, Y2
 	VPSLLQ       $0x3f, Y3, Y3
-	VXORPD       Y2, Y0, Y0
-	VXORPD       Y3, Y1, Y1
-	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y1, Y1
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         CX, AX
-	ADDQ         $+64, DX
-	DECQ         BX
-	JMP          row
+	VXORPD       Y13, Y2, Y2
+	VXORPD       Y13, Y3, Y3
+	VMULPD       Y0, Y0, Y0
+	VMULPD       Y1, Y1, Y1
+	VMOVUPD      elementaryAVX2F64<>+1984(SB), Y12
+	VMOVAPD      Y12, Y4
+	VMOVAPD      Y12, Y5
+	VMOVUPD      elementaryAVX2F64<>+2016(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2048(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2080(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2112(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2144(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2176(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+2208(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+1056(SB), Y12
+	VFMADD213PD  Y12, Y0, Y4
+	VFMADD213PD  Y12, Y1, Y5
+	VMULPD       Y2, Y4, Y0
+	VMULPD       Y3, Y5, Y1
+	VMOVUPD      Y0, (CX)
+	VMOVUPD      Y1, 32(CX)
+	ADDQ         DX, CX
+	ADDQ         $+64, BX
+	SUBQ         $0x01, SI
+	JMP          rows1
 
-all:
-	MOVB $0x01, SI
-
-bad:
-	MOVB SI, ok+48(FP)
+below1:
+	VMOVUPD  elementaryAVX2F64<>+2240(SB), Y12
+	VPCMPGTD Y14, Y12, Y14
+	VPCMPGTD elementaryAVX2F64<>+2272(SB), Y15, Y15
+	VPOR     Y14, Y15, Y15
+	VPTEST   Y15, Y15
+	SETEQ    AL
+	MOVB     AL, ok+48(FP)
 	VZEROUPPER
 	RET
 
@@ -2998,96 +3118,101 @@ TEXT ·sinCosTileAVX2F64(SB), NOSPLIT, $0-41
 	MOVQ         dst+0(FP), AX
 	MOVQ         dstRow+8(FP), CX
 	MOVQ         sums+16(FP), DX
-	VBROADCASTSD scale+24(FP), Y10
+	VBROADCASTSD scale+24(FP), Y13
 	SHLQ         $0x03, CX
 	MOVQ         rows+32(FP), BX
-	XORB         SI, SI
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y14
+	VMOVAPD      Y14, Y15
 
-row:
-	TESTQ        BX, BX
-	JLE          all
+rows1:
+	CMPQ         BX, $0x01
+	JLT          below1
 	VMOVUPD      (DX), Y0
 	VMOVUPD      32(DX), Y1
-	VANDPD       elementaryAVX2F64<>+0(SB), Y0, Y2
-	VCMPPD       $0x02, elementaryAVX2F64<>+32(SB), Y2, Y2
-	VANDPD       elementaryAVX2F64<>+0(SB), Y1, Y3
-	VCMPPD       $0x02, elementaryAVX2F64<>+32(SB), Y3, Y3
-	VANDPD       Y3, Y2, Y2
-	VMOVMSKPD    Y2, DI
-	CMPL         DI, $0x0000000f
-	JNE          bad
-	VMOVUPD      elementaryAVX2F64<>+544(SB), Y2
-	VMOVUPD      elementaryAVX2F64<>+544(SB), Y3
-	VFMADD231PD  elementaryAVX2F64<>+1472(SB), Y0, Y2
-	VFMADD231PD  elementaryAVX2F64<>+1472(SB), Y1, Y3
-	VSUBPD       elementaryAVX2F64<>+544(SB), Y2, Y4
-	VSUBPD       elementaryAVX2F64<>+544(SB), Y3, Y5
-	VFNMADD231PD elementaryAVX2F64<>+1504(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+1504(SB), Y5, Y1
-	VFNMADD231PD elementaryAVX2F64<>+1536(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+1536(SB), Y5, Y1
-	VFNMADD231PD elementaryAVX2F64<>+1568(SB), Y4, Y0
-	VFNMADD231PD elementaryAVX2F64<>+1568(SB), Y5, Y1
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VMOVAPD      Y12, Y2
+	VMOVAPD      Y12, Y3
+	VMOVUPD      elementaryAVX2F64<>+96(SB), Y12
+	VFMADD231PD  Y12, Y0, Y2
+	VFMADD231PD  Y12, Y1, Y3
+	VPMINSD      Y2, Y14, Y14
+	VPMAXSD      Y2, Y15, Y15
+	VPMINSD      Y3, Y14, Y14
+	VPMAXSD      Y3, Y15, Y15
+	VMOVUPD      elementaryAVX2F64<>+544(SB), Y12
+	VSUBPD       Y12, Y2, Y6
+	VSUBPD       Y12, Y3, Y7
+	VMOVUPD      elementaryAVX2F64<>+192(SB), Y12
+	VFNMADD231PD Y12, Y6, Y0
+	VFNMADD231PD Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+224(SB), Y12
+	VFNMADD231PD Y12, Y6, Y0
+	VFNMADD231PD Y12, Y7, Y1
+	VPSLLQ       $0x3f, Y2, Y2
+	VPSLLQ       $0x3f, Y3, Y3
+	VXORPD       Y13, Y2, Y2
+	VXORPD       Y13, Y3, Y3
 	VMULPD       Y0, Y0, Y6
 	VMULPD       Y1, Y1, Y7
-	VMOVUPD      elementaryAVX2F64<>+1600(SB), Y4
-	VMOVUPD      elementaryAVX2F64<>+1600(SB), Y5
-	VFMADD213PD  elementaryAVX2F64<>+1632(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+1632(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+1664(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+1664(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+1696(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+1696(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+1728(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+1728(SB), Y7, Y5
-	VFMADD213PD  elementaryAVX2F64<>+512(SB), Y6, Y4
-	VFMADD213PD  elementaryAVX2F64<>+512(SB), Y7, Y5
-	VMULPD       Y6, Y4, Y4
-	VMULPD       Y7, Y5, Y5
-	VFMADD213PD  Y0, Y0, Y4
-	VFMADD213PD  Y1, Y1, Y5
-	VMOVUPD      elementaryAVX2F64<>+1760(SB), Y0
-	VMOVUPD      elementaryAVX2F64<>+1760(SB), Y1
-	VFMADD213PD  elementaryAVX2F64<>+1792(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1792(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+1824(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1824(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+1856(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1856(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+1888(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1888(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+1920(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1920(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+64(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+64(SB), Y7, Y1
-	VFMADD213PD  elementaryAVX2F64<>+1056(SB), Y6, Y0
-	VFMADD213PD  elementaryAVX2F64<>+1056(SB), Y7, Y1
-	VPSLLQ       $0x3f, Y2, Y6
-	VBLENDVPD    Y6, Y0, Y4, Y15
-	VBLENDVPD    Y6, Y4, Y0, Y0
-	VMOVAPD      Y15, Y4
-	VPSLLQ       $0x3f, Y3, Y7
-	VBLENDVPD    Y7, Y1, Y5, Y15
-	VBLENDVPD    Y7, Y5, Y1, Y1
-	VMOVAPD      Y15, Y5
-	VPSLLQ       $0x3e, Y2, Y6
-	VPSLLQ       $0x3e, Y3, Y7
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y6, Y6
-	VXORPD       Y6, Y4, Y4
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y7, Y7
-	VXORPD       Y7, Y5, Y5
-	VPADDQ       elementaryAVX2F64<>+1952(SB), Y2, Y2
-	VPADDQ       elementaryAVX2F64<>+1952(SB), Y3, Y3
-	VPSLLQ       $0x3e, Y2, Y2
-	VPSLLQ       $0x3e, Y3, Y3
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y2, Y2
-	VXORPD       Y2, Y0, Y0
-	VANDPD       elementaryAVX2F64<>+1088(SB), Y3, Y3
-	VXORPD       Y3, Y1, Y1
-	VMULPD       Y10, Y0, Y0
-	VMULPD       Y10, Y1, Y1
-	VMULPD       Y10, Y4, Y4
-	VMULPD       Y10, Y5, Y5
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y1, Y5
+	VMOVUPD      elementaryAVX2F64<>+1984(SB), Y12
+	VMOVAPD      Y12, Y0
+	VMOVAPD      Y12, Y1
+	VMOVUPD      elementaryAVX2F64<>+2016(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2048(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2080(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2112(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2144(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2176(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+2208(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMOVUPD      elementaryAVX2F64<>+1056(SB), Y12
+	VFMADD213PD  Y12, Y6, Y0
+	VFMADD213PD  Y12, Y7, Y1
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y3, Y1, Y1
+	VMOVUPD      elementaryAVX2F64<>+288(SB), Y12
+	VMOVAPD      Y12, Y2
+	VMOVAPD      Y12, Y3
+	VMOVUPD      elementaryAVX2F64<>+320(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+352(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+384(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+416(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+448(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+480(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMOVUPD      elementaryAVX2F64<>+512(SB), Y12
+	VFMADD213PD  Y12, Y6, Y2
+	VFMADD213PD  Y12, Y7, Y3
+	VMULPD       Y6, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VFMADD231PD  Y2, Y4, Y4
+	VFMADD231PD  Y3, Y5, Y5
 	VUNPCKLPD    Y4, Y0, Y2
 	VUNPCKHPD    Y4, Y0, Y0
 	VPERM2F128   $0x31, Y0, Y2, Y6
@@ -3102,14 +3227,17 @@ row:
 	VMOVUPD      Y7, 96(AX)
 	ADDQ         CX, AX
 	ADDQ         $+64, DX
-	DECQ         BX
-	JMP          row
+	SUBQ         $0x01, BX
+	JMP          rows1
 
-all:
-	MOVB $0x01, SI
-
-bad:
-	MOVB SI, ok+40(FP)
+below1:
+	VMOVUPD  elementaryAVX2F64<>+2240(SB), Y12
+	VPCMPGTD Y14, Y12, Y14
+	VPCMPGTD elementaryAVX2F64<>+2272(SB), Y15, Y15
+	VPOR     Y14, Y15, Y15
+	VPTEST   Y15, Y15
+	SETEQ    AL
+	MOVB     AL, ok+40(FP)
 	VZEROUPPER
 	RET
 
@@ -3361,7 +3489,47 @@ DATA elementaryAVX2F64<>+1952(SB)/8, $0x0000000000000001
 DATA elementaryAVX2F64<>+1960(SB)/8, $0x0000000000000001
 DATA elementaryAVX2F64<>+1968(SB)/8, $0x0000000000000001
 DATA elementaryAVX2F64<>+1976(SB)/8, $0x0000000000000001
-GLOBL elementaryAVX2F64<>(SB), RODATA|NOPTR, $1984
+DATA elementaryAVX2F64<>+1984(SB)/8, $0x3d29f41749c072d4
+DATA elementaryAVX2F64<>+1992(SB)/8, $0x3d29f41749c072d4
+DATA elementaryAVX2F64<>+2000(SB)/8, $0x3d29f41749c072d4
+DATA elementaryAVX2F64<>+2008(SB)/8, $0x3d29f41749c072d4
+DATA elementaryAVX2F64<>+2016(SB)/8, $0xbda9351da72ed51b
+DATA elementaryAVX2F64<>+2024(SB)/8, $0xbda9351da72ed51b
+DATA elementaryAVX2F64<>+2032(SB)/8, $0xbda9351da72ed51b
+DATA elementaryAVX2F64<>+2040(SB)/8, $0xbda9351da72ed51b
+DATA elementaryAVX2F64<>+2048(SB)/8, $0x3e21eece46f7fa1e
+DATA elementaryAVX2F64<>+2056(SB)/8, $0x3e21eece46f7fa1e
+DATA elementaryAVX2F64<>+2064(SB)/8, $0x3e21eece46f7fa1e
+DATA elementaryAVX2F64<>+2072(SB)/8, $0x3e21eece46f7fa1e
+DATA elementaryAVX2F64<>+2080(SB)/8, $0xbe927e4f990f2229
+DATA elementaryAVX2F64<>+2088(SB)/8, $0xbe927e4f990f2229
+DATA elementaryAVX2F64<>+2096(SB)/8, $0xbe927e4f990f2229
+DATA elementaryAVX2F64<>+2104(SB)/8, $0xbe927e4f990f2229
+DATA elementaryAVX2F64<>+2112(SB)/8, $0x3efa01a0199c73a3
+DATA elementaryAVX2F64<>+2120(SB)/8, $0x3efa01a0199c73a3
+DATA elementaryAVX2F64<>+2128(SB)/8, $0x3efa01a0199c73a3
+DATA elementaryAVX2F64<>+2136(SB)/8, $0x3efa01a0199c73a3
+DATA elementaryAVX2F64<>+2144(SB)/8, $0xbf56c16c16c0b1d3
+DATA elementaryAVX2F64<>+2152(SB)/8, $0xbf56c16c16c0b1d3
+DATA elementaryAVX2F64<>+2160(SB)/8, $0xbf56c16c16c0b1d3
+DATA elementaryAVX2F64<>+2168(SB)/8, $0xbf56c16c16c0b1d3
+DATA elementaryAVX2F64<>+2176(SB)/8, $0x3fa555555555540a
+DATA elementaryAVX2F64<>+2184(SB)/8, $0x3fa555555555540a
+DATA elementaryAVX2F64<>+2192(SB)/8, $0x3fa555555555540a
+DATA elementaryAVX2F64<>+2200(SB)/8, $0x3fa555555555540a
+DATA elementaryAVX2F64<>+2208(SB)/8, $0xbfdffffffffffffd
+DATA elementaryAVX2F64<>+2216(SB)/8, $0xbfdffffffffffffd
+DATA elementaryAVX2F64<>+2224(SB)/8, $0xbfdffffffffffffd
+DATA elementaryAVX2F64<>+2232(SB)/8, $0xbfdffffffffffffd
+DATA elementaryAVX2F64<>+2240(SB)/8, $0x4337ffff80000000
+DATA elementaryAVX2F64<>+2248(SB)/8, $0x4337ffff80000000
+DATA elementaryAVX2F64<>+2256(SB)/8, $0x4337ffff80000000
+DATA elementaryAVX2F64<>+2264(SB)/8, $0x4337ffff80000000
+DATA elementaryAVX2F64<>+2272(SB)/8, $0x433800007fffffff
+DATA elementaryAVX2F64<>+2280(SB)/8, $0x433800007fffffff
+DATA elementaryAVX2F64<>+2288(SB)/8, $0x433800007fffffff
+DATA elementaryAVX2F64<>+2296(SB)/8, $0x433800007fffffff
+GLOBL elementaryAVX2F64<>(SB), RODATA|NOPTR, $2304
 
 // func cosAVX2F32(dst *float32, x *float32, n int) (done int)
 // Requires: AVX, AVX2, FMA3
@@ -3981,82 +4149,184 @@ strip1_done:
 // func cosTileAVX2F32(dst *float32, dstRow int, sums *float32, phases *float32, scale float32, rows int) (ok bool)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cosTileAVX2F32(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         dstRow+8(FP), CX
-	MOVQ         sums+16(FP), DX
-	MOVQ         phases+24(FP), BX
-	VMOVUPS      (BX), Y8
-	VMOVUPS      32(BX), Y9
-	VBROADCASTSS scale+32(FP), Y10
-	SHLQ         $0x02, CX
-	MOVQ         rows+40(FP), BX
-	XORB         SI, SI
+	MOVQ         phases+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         dstRow+8(FP), DX
+	MOVQ         sums+16(FP), BX
+	VBROADCASTSS scale+32(FP), Y13
+	SHLQ         $0x02, DX
+	MOVQ         rows+40(FP), SI
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y14
+	VMOVAPS      Y14, Y15
 
-row:
-	TESTQ        BX, BX
-	JLE          all
-	VMOVUPS      (DX), Y0
-	VMOVUPS      32(DX), Y1
-	VADDPS       Y8, Y0, Y0
-	VADDPS       Y9, Y1, Y1
-	VANDPS       elementaryAVX2F32<>+0(SB), Y0, Y2
-	VCMPPS       $0x02, elementaryAVX2F32<>+32(SB), Y2, Y2
-	VANDPS       elementaryAVX2F32<>+0(SB), Y1, Y3
-	VCMPPS       $0x02, elementaryAVX2F32<>+32(SB), Y3, Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	CMPL         DI, $0x000000ff
-	JNE          bad
-	VMOVUPS      elementaryAVX2F32<>+64(SB), Y2
-	VMOVUPS      elementaryAVX2F32<>+64(SB), Y3
-	VFMADD231PS  elementaryAVX2F32<>+96(SB), Y0, Y2
-	VFMADD231PS  elementaryAVX2F32<>+96(SB), Y1, Y3
-	VADDPS       elementaryAVX2F32<>+128(SB), Y2, Y2
-	VADDPS       elementaryAVX2F32<>+128(SB), Y3, Y3
-	VSUBPS       elementaryAVX2F32<>+128(SB), Y2, Y4
-	VSUBPS       elementaryAVX2F32<>+128(SB), Y3, Y5
-	VADDPS       elementaryAVX2F32<>+160(SB), Y4, Y4
-	VADDPS       elementaryAVX2F32<>+160(SB), Y5, Y5
-	VFNMADD231PS elementaryAVX2F32<>+192(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+192(SB), Y5, Y1
-	VFNMADD231PS elementaryAVX2F32<>+224(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+224(SB), Y5, Y1
-	VFNMADD231PS elementaryAVX2F32<>+256(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+256(SB), Y5, Y1
-	VMULPS       Y0, Y0, Y6
-	VMULPS       Y1, Y1, Y7
-	VMOVUPS      elementaryAVX2F32<>+288(SB), Y4
-	VMOVUPS      elementaryAVX2F32<>+288(SB), Y5
-	VFMADD213PS  elementaryAVX2F32<>+320(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+320(SB), Y7, Y5
-	VFMADD213PS  elementaryAVX2F32<>+352(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+352(SB), Y7, Y5
-	VFMADD213PS  elementaryAVX2F32<>+384(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+384(SB), Y7, Y5
-	VFMADD213PS  elementaryAVX2F32<>+416(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+416(SB), Y7, Y5
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y7, Y5, Y5
-	VFMADD231PS  Y0, Y4, Y0
-	VFMADD231PS  Y1, Y5, Y1
+rows2:
+	CMPQ         SI, $0x02
+	JLT          below2
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VMOVUPS      64(BX), Y2
+	VMOVUPS      96(BX), Y3
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+	VADDPS       (AX), Y2, Y2
+	VADDPS       32(AX), Y3, Y3
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VMOVAPS      Y12, Y4
+	VMOVAPS      Y12, Y5
+	VMOVAPS      Y12, Y6
+	VMOVAPS      Y12, Y7
+	VMOVUPS      elementaryAVX2F32<>+96(SB), Y12
+	VFMADD231PS  Y12, Y0, Y4
+	VFMADD231PS  Y12, Y1, Y5
+	VFMADD231PS  Y12, Y2, Y6
+	VFMADD231PS  Y12, Y3, Y7
+	VPMINSD      Y4, Y14, Y14
+	VPMAXSD      Y4, Y15, Y15
+	VPMINSD      Y5, Y14, Y14
+	VPMAXSD      Y5, Y15, Y15
+	VPMINSD      Y6, Y14, Y14
+	VPMAXSD      Y6, Y15, Y15
+	VPMINSD      Y7, Y14, Y14
+	VPMAXSD      Y7, Y15, Y15
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VSUBPS       Y12, Y4, Y8
+	VSUBPS       Y12, Y5, Y9
+	VSUBPS       Y12, Y6, Y10
+	VSUBPS       Y12, Y7, Y11
+	VMOVUPS      elementaryAVX2F32<>+192(SB), Y12
+	VFNMADD231PS Y12, Y8, Y0
+	VFNMADD231PS Y12, Y9, Y1
+	VFNMADD231PS Y12, Y10, Y2
+	VFNMADD231PS Y12, Y11, Y3
+	VMOVUPS      elementaryAVX2F32<>+224(SB), Y12
+	VFNMADD231PS Y12, Y8, Y0
+	VFNMADD231PS Y12, Y9, Y1
+	VFNMADD231PS Y12, Y10, Y2
+	VFNMADD231PS Y12, Y11, Y3
+	VPSLLD       $0x1f, Y4, Y4
+	VPSLLD       $0x1f, Y5, Y5
+	VPSLLD       $0x1f, Y6, Y6
+	VPSLLD       $0x1f, Y7, Y7
+	VXORPS       Y13, Y4, Y4
+	VXORPS       Y13, Y5, Y5
+	VXORPS       Y13, Y6, Y6
+	VXORPS       Y13, Y7, Y7
+	VMULPS       Y0, Y0, Y0
+	VMULPS       Y1, Y1, Y1
+	VMULPS       Y2, Y2, Y2
+	VMULPS       Y3, Y3, Y3
+	VMOVUPS      elementaryAVX2F32<>+1344(SB), Y12
+	VMOVAPS      Y12, Y8
+	VMOVAPS      Y12, Y9
+	VMOVAPS      Y12, Y10
+	VMOVAPS      Y12, Y11
+	VMOVUPS      elementaryAVX2F32<>+1376(SB), Y12
+	VFMADD213PS  Y12, Y0, Y8
+	VFMADD213PS  Y12, Y1, Y9
+	VFMADD213PS  Y12, Y2, Y10
+	VFMADD213PS  Y12, Y3, Y11
+	VMOVUPS      elementaryAVX2F32<>+1408(SB), Y12
+	VFMADD213PS  Y12, Y0, Y8
+	VFMADD213PS  Y12, Y1, Y9
+	VFMADD213PS  Y12, Y2, Y10
+	VFMADD213PS  Y12, Y3, Y11
+	VMOVUPS      elementaryAVX2F32<>+1440(SB), Y12
+	VFMADD213PS  Y12, Y0, Y8
+	VFMADD213PS  Y12, Y1, Y9
+	VFMADD213PS  Y12, Y2, Y10
+	VFMADD213PS  Y12, Y3, Y11
+	VMOVUPS      elementaryAVX2F32<>+64(SB), Y12
+	VFMADD213PS  Y12, Y0, Y8
+	VFMADD213PS  Y12, Y1, Y9
+	VFMADD213PS  Y12, Y2, Y10
+	VFMADD213PS  Y12, Y3, Y11
+	VMOVUPS      elementaryAVX2F32<>+768(SB), Y12
+	VFMADD213PS  Y12, Y0, Y8
+	VFMADD213PS  Y12, Y1, Y9
+	VFMADD213PS  Y12, Y2, Y10
+	VFMADD213PS  Y12, Y3, Y11
+	VMULPS       Y4, Y8, Y0
+	VMULPS       Y5, Y9, Y1
+	VMULPS       Y6, Y10, Y2
+	VMULPS       Y7, Y11, Y3
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         DX, CX
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         DX, CX
+	ADDQ         $+128, BX
+	SUBQ         $0x02, SI
+	JMP          rows2
+
+below2:
+rows1:
+	CMPQ         SI, $0x01
+	JLT          below1
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VADDPS       (AX), Y0, Y0
+	VADDPS       32(AX), Y1, Y1
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VMOVAPS      Y12, Y2
+	VMOVAPS      Y12, Y3
+	VMOVUPS      elementaryAVX2F32<>+96(SB), Y12
+	VFMADD231PS  Y12, Y0, Y2
+	VFMADD231PS  Y12, Y1, Y3
+	VPMINSD      Y2, Y14, Y14
+	VPMAXSD      Y2, Y15, Y15
+	VPMINSD      Y3, Y14, Y14
+	VPMAXSD      Y3, Y15, Y15
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VSUBPS       Y12, Y2, Y4
+	VSUBPS       Y12, Y3, Y5
+	VMOVUPS      elementaryAVX2F32<>+192(SB), Y12
+	VFNMADD231PS Y12, Y4, Y0
+	VFNMADD231PS Y12, Y5, Y1
+	VMOVUPS      elementaryAVX2F32<>+224(SB), Y12
+	VFNMADD231PS Y12, Y4, Y0
+	VFNMADD231PS Y12, Y5, Y1
 	VPSLLD       $0x1f, Y2, Y2
 	VPSLLD       $0x1f, Y3, Y3
-	VXORPS       Y2, Y0, Y0
-	VXORPS       Y3, Y1, Y1
-	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
-	ADDQ         $+64, DX
-	DECQ         BX
-	JMP          row
+	VXORPS       Y13, Y2, Y2
+	VXORPS       Y13, Y3, Y3
+	VMULPS       Y0, Y0, Y0
+	VMULPS       Y1, Y1, Y1
+	VMOVUPS      elementaryAVX2F32<>+1344(SB), Y12
+	VMOVAPS      Y12, Y4
+	VMOVAPS      Y12, Y5
+	VMOVUPS      elementaryAVX2F32<>+1376(SB), Y12
+	VFMADD213PS  Y12, Y0, Y4
+	VFMADD213PS  Y12, Y1, Y5
+	VMOVUPS      elementaryAVX2F32<>+1408(SB), Y12
+	VFMADD213PS  Y12, Y0, Y4
+	VFMADD213PS  Y12, Y1, Y5
+	VMOVUPS      elementaryAVX2F32<>+1440(SB), Y12
+	VFMADD213PS  Y12, Y0, Y4
+	VFMADD213PS  Y12, Y1, Y5
+	VMOVUPS      elementaryAVX2F32<>+64(SB), Y12
+	VFMADD213PS  Y12, Y0, Y4
+	VFMADD213PS  Y12, Y1, Y5
+	VMOVUPS      elementaryAVX2F32<>+768(SB), Y12
+	VFMADD213PS  Y12, Y0, Y4
+	VFMADD213PS  Y12, Y1, Y5
+	VMULPS       Y2, Y4, Y0
+	VMULPS       Y3, Y5, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         DX, CX
+	ADDQ         $+64, BX
+	SUBQ         $0x01, SI
+	JMP          rows1
 
-all:
-	MOVB $0x01, SI
-
-bad:
-	MOVB SI, ok+48(FP)
+below1:
+	VMOVUPS  elementaryAVX2F32<>+1472(SB), Y12
+	VPCMPGTD Y14, Y12, Y14
+	VPCMPGTD elementaryAVX2F32<>+1504(SB), Y15, Y15
+	VPOR     Y14, Y15, Y15
+	VPTEST   Y15, Y15
+	SETEQ    AL
+	MOVB     AL, ok+48(FP)
 	VZEROUPPER
 	RET
 
@@ -4066,84 +4336,83 @@ TEXT ·sinCosTileAVX2F32(SB), NOSPLIT, $0-41
 	MOVQ         dst+0(FP), AX
 	MOVQ         dstRow+8(FP), CX
 	MOVQ         sums+16(FP), DX
-	VBROADCASTSS scale+24(FP), Y10
+	VBROADCASTSS scale+24(FP), Y13
 	SHLQ         $0x02, CX
 	MOVQ         rows+32(FP), BX
-	XORB         SI, SI
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y14
+	VMOVAPS      Y14, Y15
 
-row:
-	TESTQ        BX, BX
-	JLE          all
+rows1:
+	CMPQ         BX, $0x01
+	JLT          below1
 	VMOVUPS      (DX), Y0
 	VMOVUPS      32(DX), Y1
-	VANDPS       elementaryAVX2F32<>+0(SB), Y0, Y2
-	VCMPPS       $0x02, elementaryAVX2F32<>+32(SB), Y2, Y2
-	VANDPS       elementaryAVX2F32<>+0(SB), Y1, Y3
-	VCMPPS       $0x02, elementaryAVX2F32<>+32(SB), Y3, Y3
-	VANDPS       Y3, Y2, Y2
-	VMOVMSKPS    Y2, DI
-	CMPL         DI, $0x000000ff
-	JNE          bad
-	VMOVUPS      elementaryAVX2F32<>+448(SB), Y2
-	VMOVUPS      elementaryAVX2F32<>+448(SB), Y3
-	VFMADD231PS  elementaryAVX2F32<>+992(SB), Y0, Y2
-	VFMADD231PS  elementaryAVX2F32<>+992(SB), Y1, Y3
-	VSUBPS       elementaryAVX2F32<>+448(SB), Y2, Y4
-	VSUBPS       elementaryAVX2F32<>+448(SB), Y3, Y5
-	VFNMADD231PS elementaryAVX2F32<>+1024(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+1024(SB), Y5, Y1
-	VFNMADD231PS elementaryAVX2F32<>+1056(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+1056(SB), Y5, Y1
-	VFNMADD231PS elementaryAVX2F32<>+1088(SB), Y4, Y0
-	VFNMADD231PS elementaryAVX2F32<>+1088(SB), Y5, Y1
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VMOVAPS      Y12, Y2
+	VMOVAPS      Y12, Y3
+	VMOVUPS      elementaryAVX2F32<>+96(SB), Y12
+	VFMADD231PS  Y12, Y0, Y2
+	VFMADD231PS  Y12, Y1, Y3
+	VPMINSD      Y2, Y14, Y14
+	VPMAXSD      Y2, Y15, Y15
+	VPMINSD      Y3, Y14, Y14
+	VPMAXSD      Y3, Y15, Y15
+	VMOVUPS      elementaryAVX2F32<>+448(SB), Y12
+	VSUBPS       Y12, Y2, Y6
+	VSUBPS       Y12, Y3, Y7
+	VMOVUPS      elementaryAVX2F32<>+192(SB), Y12
+	VFNMADD231PS Y12, Y6, Y0
+	VFNMADD231PS Y12, Y7, Y1
+	VMOVUPS      elementaryAVX2F32<>+224(SB), Y12
+	VFNMADD231PS Y12, Y6, Y0
+	VFNMADD231PS Y12, Y7, Y1
+	VPSLLD       $0x1f, Y2, Y2
+	VPSLLD       $0x1f, Y3, Y3
+	VXORPS       Y13, Y2, Y2
+	VXORPS       Y13, Y3, Y3
 	VMULPS       Y0, Y0, Y6
 	VMULPS       Y1, Y1, Y7
-	VMOVUPS      elementaryAVX2F32<>+1120(SB), Y4
-	VMOVUPS      elementaryAVX2F32<>+1120(SB), Y5
-	VFMADD213PS  elementaryAVX2F32<>+1152(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+1152(SB), Y7, Y5
-	VFMADD213PS  elementaryAVX2F32<>+1184(SB), Y6, Y4
-	VFMADD213PS  elementaryAVX2F32<>+1184(SB), Y7, Y5
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y7, Y5, Y5
-	VFMADD213PS  Y0, Y0, Y4
-	VFMADD213PS  Y1, Y1, Y5
-	VMOVUPS      elementaryAVX2F32<>+1216(SB), Y0
-	VMOVUPS      elementaryAVX2F32<>+1216(SB), Y1
-	VFMADD213PS  elementaryAVX2F32<>+1248(SB), Y6, Y0
-	VFMADD213PS  elementaryAVX2F32<>+1248(SB), Y7, Y1
-	VFMADD213PS  elementaryAVX2F32<>+1280(SB), Y6, Y0
-	VFMADD213PS  elementaryAVX2F32<>+1280(SB), Y7, Y1
-	VFMADD213PS  elementaryAVX2F32<>+64(SB), Y6, Y0
-	VFMADD213PS  elementaryAVX2F32<>+64(SB), Y7, Y1
-	VFMADD213PS  elementaryAVX2F32<>+768(SB), Y6, Y0
-	VFMADD213PS  elementaryAVX2F32<>+768(SB), Y7, Y1
-	VPSLLD       $0x1f, Y2, Y6
-	VBLENDVPS    Y6, Y0, Y4, Y15
-	VBLENDVPS    Y6, Y4, Y0, Y0
-	VMOVAPS      Y15, Y4
-	VPSLLD       $0x1f, Y3, Y7
-	VBLENDVPS    Y7, Y1, Y5, Y15
-	VBLENDVPS    Y7, Y5, Y1, Y1
-	VMOVAPS      Y15, Y5
-	VPSLLD       $0x1e, Y2, Y6
-	VPSLLD       $0x1e, Y3, Y7
-	VANDPS       elementaryAVX2F32<>+800(SB), Y6, Y6
-	VXORPS       Y6, Y4, Y4
-	VANDPS       elementaryAVX2F32<>+800(SB), Y7, Y7
-	VXORPS       Y7, Y5, Y5
-	VPADDD       elementaryAVX2F32<>+1312(SB), Y2, Y2
-	VPADDD       elementaryAVX2F32<>+1312(SB), Y3, Y3
-	VPSLLD       $0x1e, Y2, Y2
-	VPSLLD       $0x1e, Y3, Y3
-	VANDPS       elementaryAVX2F32<>+800(SB), Y2, Y2
-	VXORPS       Y2, Y0, Y0
-	VANDPS       elementaryAVX2F32<>+800(SB), Y3, Y3
-	VXORPS       Y3, Y1, Y1
-	VMULPS       Y10, Y0, Y0
-	VMULPS       Y10, Y1, Y1
-	VMULPS       Y10, Y4, Y4
-	VMULPS       Y10, Y5, Y5
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y1, Y5
+	VMOVUPS      elementaryAVX2F32<>+1344(SB), Y12
+	VMOVAPS      Y12, Y0
+	VMOVAPS      Y12, Y1
+	VMOVUPS      elementaryAVX2F32<>+1376(SB), Y12
+	VFMADD213PS  Y12, Y6, Y0
+	VFMADD213PS  Y12, Y7, Y1
+	VMOVUPS      elementaryAVX2F32<>+1408(SB), Y12
+	VFMADD213PS  Y12, Y6, Y0
+	VFMADD213PS  Y12, Y7, Y1
+	VMOVUPS      elementaryAVX2F32<>+1440(SB), Y12
+	VFMADD213PS  Y12, Y6, Y0
+	VFMADD213PS  Y12, Y7, Y1
+	VMOVUPS      elementaryAVX2F32<>+64(SB), Y12
+	VFMADD213PS  Y12, Y6, Y0
+	VFMADD213PS  Y12, Y7, Y1
+	VMOVUPS      elementaryAVX2F32<>+768(SB), Y12
+	VFMADD213PS  Y12, Y6, Y0
+	VFMADD213PS  Y12, Y7, Y1
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      elementaryAVX2F32<>+288(SB), Y12
+	VMOVAPS      Y12, Y2
+	VMOVAPS      Y12, Y3
+	VMOVUPS      elementaryAVX2F32<>+320(SB), Y12
+	VFMADD213PS  Y12, Y6, Y2
+	VFMADD213PS  Y12, Y7, Y3
+	VMOVUPS      elementaryAVX2F32<>+352(SB), Y12
+	VFMADD213PS  Y12, Y6, Y2
+	VFMADD213PS  Y12, Y7, Y3
+	VMOVUPS      elementaryAVX2F32<>+384(SB), Y12
+	VFMADD213PS  Y12, Y6, Y2
+	VFMADD213PS  Y12, Y7, Y3
+	VMOVUPS      elementaryAVX2F32<>+416(SB), Y12
+	VFMADD213PS  Y12, Y6, Y2
+	VFMADD213PS  Y12, Y7, Y3
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y4
+	VFMADD231PS  Y3, Y5, Y5
 	VUNPCKLPS    Y4, Y0, Y2
 	VUNPCKHPS    Y4, Y0, Y0
 	VPERM2F128   $0x31, Y0, Y2, Y6
@@ -4158,14 +4427,17 @@ row:
 	VMOVUPS      Y7, 96(AX)
 	ADDQ         CX, AX
 	ADDQ         $+64, DX
-	DECQ         BX
-	JMP          row
+	SUBQ         $0x01, BX
+	JMP          rows1
 
-all:
-	MOVB $0x01, SI
-
-bad:
-	MOVB SI, ok+40(FP)
+below1:
+	VMOVUPS  elementaryAVX2F32<>+1472(SB), Y12
+	VPCMPGTD Y14, Y12, Y14
+	VPCMPGTD elementaryAVX2F32<>+1504(SB), Y15, Y15
+	VPOR     Y14, Y15, Y15
+	VPTEST   Y15, Y15
+	SETEQ    AL
+	MOVB     AL, ok+40(FP)
 	VZEROUPPER
 	RET
 
@@ -4505,4 +4777,52 @@ DATA elementaryAVX2F32<>+1328(SB)/4, $0x00000001
 DATA elementaryAVX2F32<>+1332(SB)/4, $0x00000001
 DATA elementaryAVX2F32<>+1336(SB)/4, $0x00000001
 DATA elementaryAVX2F32<>+1340(SB)/4, $0x00000001
-GLOBL elementaryAVX2F32<>(SB), RODATA|NOPTR, $1344
+DATA elementaryAVX2F32<>+1344(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1348(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1352(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1356(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1360(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1364(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1368(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1372(SB)/4, $0xb48bfefd
+DATA elementaryAVX2F32<>+1376(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1380(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1384(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1388(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1392(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1396(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1400(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1404(SB)/4, $0x37cfb7a4
+DATA elementaryAVX2F32<>+1408(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1412(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1416(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1420(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1424(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1428(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1432(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1436(SB)/4, $0xbab609bf
+DATA elementaryAVX2F32<>+1440(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1444(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1448(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1452(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1456(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1460(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1464(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1468(SB)/4, $0x3d2aaaa4
+DATA elementaryAVX2F32<>+1472(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1476(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1480(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1484(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1488(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1492(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1496(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1500(SB)/4, $0x4b380000
+DATA elementaryAVX2F32<>+1504(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1508(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1512(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1516(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1520(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1524(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1528(SB)/4, $0x4b480000
+DATA elementaryAVX2F32<>+1532(SB)/4, $0x4b480000
+GLOBL elementaryAVX2F32<>(SB), RODATA|NOPTR, $1536

@@ -43,6 +43,11 @@ type fourierMap[T Float] struct {
 	paired    bool
 }
 
+// mapRows is the number of rows of a tile of sums, a multiple of every mr: few,
+// since rows of dst that lie a power of two apart share some places of the
+// caches.
+const mapRows = 24
+
 // fewRows is the number of rows up to which packing W does not pay.
 const fewRows = 4
 
@@ -91,22 +96,22 @@ func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
 // stripes makes all rows of columns [j, j+nj).
 func (m *fourierMap[T]) stripes(packed []T, bl blocking, j, nj int) {
 	rows := m.x.Rows
-	if rows <= columnRows || rows*nj*(m.x.Cols+16) < 1<<18 {
+	if rows <= mapRows || rows*nj*(m.x.Cols+16) < 1<<18 {
 		m.stripe(packed, bl, j, nj, 0, rows)
 		return
 	}
 	q := *m // m itself stays off the heap
-	Parallel(rows, columnRows, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
+	Parallel(rows, 2*mapRows, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
 }
 
 // stripe makes rows [lo, hi) of columns [j, j+nj).
 func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 	depth := m.x.Cols
-	hold, left := borrow[T](columnRows * (depth + bl.nr))
+	hold, left := borrow[T](mapRows * (depth + bl.nr))
 	defer hold.release()
-	sums, left := left[:columnRows*bl.nr], left[columnRows*bl.nr:]
-	for i := lo; i < hi; i += columnRows {
-		ni := min(columnRows, hi-i)
+	sums, left := left[:mapRows*bl.nr], left[mapRows*bl.nr:]
+	for i := lo; i < hi; i += mapRows {
+		ni := min(mapRows, hi-i)
 		packPanels(left, m.x, bl.mr, i, ni, 0, depth, nil)
 		for jr := 0; jr < nj; jr += bl.nr {
 			tiles((ni+bl.mr-1)/bl.mr, depth, left, packed[jr*depth:], sums, bl.nr, set)

@@ -331,8 +331,13 @@ func elementary() {
 			f.softplus(f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4))
 		})
 		f.sinCosSlice()
-		f.cosTile()
-		f.sinCosTile()
+		if t.avx512 {
+			f.cosTile()
+			f.sinCosTile()
+		} else {
+			f.wave().cosTile()
+			f.wave().sinCosTile()
+		}
 		f.write()
 	}
 }
@@ -401,7 +406,7 @@ func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, oper
 	done()
 }
 
-// cosTile writes the end of the fused map with phases.
+// cosTile writes the end of the fused map with phases, for AVX-512; for AVX2 see wave.
 func (f function) cosTile() {
 	nr := f.width * f.lanes()
 	TEXT(f.name("cosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums, phases *%s, scale %s, rows int) (ok bool)",
@@ -419,7 +424,7 @@ func (f function) cosTile() {
 	})
 }
 
-// sinCosTile writes the end of the fused paired map.
+// sinCosTile writes the end of the fused paired map, for AVX-512.
 func (f function) sinCosTile() {
 	nr := f.width * f.lanes()
 	first, second := f.pairs(0), f.pairs(f.lanes()/2)
@@ -429,10 +434,8 @@ func (f function) sinCosTile() {
 		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)", "",
 		"and reports what "+f.name("cosTile")+" reports.")
 	Pragma("noescape")
-	if f.avx512 {
-		VMOVDQU64(first, f.vector(30))
-		VMOVDQU64(second, f.vector(31))
-	}
+	VMOVDQU64(first, f.vector(30))
+	VMOVDQU64(second, f.vector(31))
 	f.tileRows(nil, nr, func() {
 		f.quarterTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3))
 	}, func(dst reg.Register, scale operand.Op) {
@@ -450,9 +453,6 @@ func (f function) sinCosTile() {
 // pairs is the places from, n+from, from+1, n+from+1, … of two registers of n
 // elements, for AVX-512.
 func (f function) pairs(from int) operand.Mem {
-	if !f.avx512 {
-		return operand.Mem{}
-	}
 	m := GLOBL(fmt.Sprint(f.name("pairs"), from), 8|16) // RODATA, NOPTR
 	for k := range f.lanes() {
 		place := uint64(from + k/2 + k%2*f.lanes())

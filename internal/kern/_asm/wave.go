@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// cos r = 1 + r²·C(r²) on |r| ≤ π/2, a fit as those of the elementary functions. Its error is absolute, as that of a
+// rounded angle is: 1.1e-17, 4.6e-9.
+var cosineWide = [2][]float64{
+	{1, -0.49999999999999983, 0.04166666666666437, -0.0013888888888785491, 2.480158727912223e-05, -2.755731652285176e-07,
+		2.0876567625217906e-09, -1.1463036444075677e-11, 4.61026423225793e-14},
+	{1, -0.5, 0.04166664183139801, -0.0013888402609154582, 2.4761837266851217e-05, -2.607629596695915e-07},
+}
+
+// wave is the end of the fused map with AVX2, where 16 registers and two loads at a time are what is short: one register
+// has a constant for all vectors, and whether angles are in range is found out once for a tile.
+type wave struct {
+	function
+	constant, scale reg.VecPhysical
+	least, most     reg.VecPhysical // of the angles in half turns, plus magic, as integers
+}
+
+func (f function) wave() wave {
+	return wave{function: f, constant: f.vector(12), scale: f.vector(13), least: f.vector(14), most: f.vector(15)}
+}
+
+// with loads a constant for a step of every vector.
+func (w wave) with(constant float64, step func(c operand.Op, i int)) {
+	w.load(w.float(constant), w.constant)
+	w.each(func(i int) { step(w.constant, i) })
+}
+
+// reduce turns every angle x = n·π + r into r, and puts the scale with the sign of (−1)ⁿ into t; n is spoilt. Two parts
+// of π are enough for an angle that has been rounded.
+func (w wave) reduce(x, t, n []reg.VecPhysical) {
+	w.with(w.magic(), func(c operand.Op, i int) { w.move(c, t[i]) })
+	w.with(1/math.Pi, func(c operand.Op, i int) { w.fma(c, x[i], t[i]) })
+	w.each(func(i int) {
+		VPMINSD(t[i], w.least, w.least)
+		VPMAXSD(t[i], w.most, w.most)
+	})
+	w.with(w.magic(), func(c operand.Op, i int) { w.sub(c, t[i], n[i]) })
+	for _, part := range piParts[w.p][:2] {
+		w.with(part, func(c operand.Op, i int) { w.fnma(c, n[i], x[i]) })
+	}
+	w.each(func(i int) { w.shiftLeft(w.bits()-1, t[i], t[i]) })
+	w.each(func(i int) { w.xor(w.scale, t[i], t[i]) })
+}
+
+// polynomial evaluates Σ c[k]·z^k into p by Horner's rule.
+func (w wave) polynomial(c []float64, z, p []reg.VecPhysical) {
+	w.with(c[len(c)-1], func(c operand.Op, i int) { w.move(c, p[i]) })
+	for k := len(c) - 2; k >= 0; k-- {
+		w.with(c[k], func(c operand.Op, i int) { w.pick(VFMADD213PD, VFMADD213PS)(c, z[i], p[i]) })
+	}
+}
+
+// cosines replaces angles x by scale·cos x.
+func (w wave) cosines(x, t, p []reg.VecPhysical) {
+	w.reduce(x, t, p)
+	w.each(func(i int) { w.mul(x[i], x[i], x[i]) })
+	w.polynomial(cosineWide[w.p], x, p)
+	w.each(func(i int) { w.mul(t[i], p[i], x[i]) })
+}
+
+// pairs replaces angles x by scale·cos x and puts scale·sin x into s.
+func (w wave) pairs(x, t, s, z []reg.VecPhysical) {
+	w.reduce(x, t, z)
+	w.each(func(i int) { w.mul(x[i], x[i], z[i]) })
+	w.each(func(i int) { w.mul(t[i], x[i], s[i]) })
+	w.polynomial(cosineWide[w.p], z, x)
+	w.each(func(i int) { w.mul(t[i], x[i], x[i]) })
+	w.polynomial(sineWide[w.p], z, t) // sin r = r + r·z·P(z)
+	w.each(func(i int) { w.mul(z[i], t[i], t[i]) })
+	w.each(func(i int) { w.fma(t[i], s[i], s[i]) })
+}
+
+// cosTile writes the end of the map with phases.
+func (w wave) cosTile() {
+	w.head("cosTile", "sums, phases *T", "",
+		"\tdst[i·dstRow+j] = scale·cos(sums[%[1]d·i+j] + phases[j])")
+	phases, columns := param("phases"), w.width
+	w.tile(2, 1, func(w wave, sums reg.Register) {
+		x := w.bank(0)
+		w.each(func(i int) { w.load(at(sums, i*w.bytes()), x[i]) })
+		w.each(func(i int) { w.add(at(phases, i%columns*w.bytes()), x[i], x[i]) })
+		w.cosines(x, w.bank(1), w.bank(2))
+	}, func(w wave, i int, to func(disp int) operand.Mem) {
+		w.store(w.bank(0)[i], to(0))
+	})
+}
+
+// sinCosTile writes the end of the paired map.
+func (w wave) sinCosTile() {
+	w.head("sinCosTile", "sums *T", ", with a = sums[%[1]d·i+j]",
+		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)")
+	w.tile(1, 2, func(w wave, sums reg.Register) {
+		w.each(func(i int) { w.load(at(sums, i*w.bytes()), w.bank(0)[i]) })
+		w.pairs(w.bank(0), w.bank(1), w.bank(2), w.bank(3))
+	}, func(w wave, i int, to func(disp int) operand.Mem) {
+		low, high := w.bank(1)[i], w.bank(3)[i]
+		w.interleave(w.bank(0)[i], w.bank(2)[i], low, high)
+		w.store(low, to(0))
+		w.store(high, to(w.bytes()))
+	})
+}
+
+func (w wave) head(name, operands, with, formula string) {
+	nr := w.width * w.lanes()
+	TEXT(w.name(name), NOSPLIT, strings.ReplaceAll("func(dst *T, dstRow int, "+operands+", scale T, rows int) (ok bool)", "T", w.target.float()))
+	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d"+with+",", w.name(name), nr), "", fmt.Sprintf(formula, nr), "",
+		"and reports whether all arguments were within its range; if not, dst is of no use.")
+	Pragma("noescape")
+}
+
+// tile runs a body over the rows of a tile of sums, so many at a time and then one by one, and stores each vector of it
+// where it begins in dst, which has so many numbers for one of the sums.
+func (w wave) tile(abreast, each int, body func(w wave, sums reg.Register), store func(w wave, i int, to func(disp int) operand.Mem)) {
+	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
+	w.broadcastParam("scale", w.scale)
+	SHLQ(operand.Imm(uint64(w.shift())), dstRow)
+	rows := param("rows")
+	w.load(w.float(w.magic()), w.least)
+	w.move(w.least, w.most)
+	columns := w.width
+	for height := abreast; height > 0; height-- {
+		w.width = height * columns
+		Label(label("rows", height))
+		CMPQ(rows, operand.Imm(uint64(height)))
+		JLT(operand.LabelRef(label("below", height)))
+		body(w, sums)
+		for i := range w.width {
+			store(w, i, func(disp int) operand.Mem {
+				return at(dst, i%columns*each*w.bytes()+disp)
+			})
+			if i%columns == columns-1 {
+				ADDQ(dstRow, dst)
+			}
+		}
+		ADDQ(operand.I32(int32(w.width*w.bytes())), sums)
+		SUBQ(operand.Imm(uint64(height)), rows)
+		JMP(operand.LabelRef(label("rows", height)))
+		Label(label("below", height))
+	}
+	w.inRange()
+	done()
+}
+
+// inRange returns whether all angles in half turns were within what the nearest integer can be taken of.
+func (w wave) inRange() {
+	// The low half of a float64 says nothing.
+	low, high := uint64(0x4337ffff_80000000), uint64(0x43380000_7fffffff)
+	if w.f32 {
+		const most = 1 << 19
+		low, high = 0x4b400000-most, 0x4b400000+most
+	}
+	w.load(w.word(low), w.constant)
+	VPCMPGTD(w.least, w.constant, w.least)
+	VPCMPGTD(w.word(high), w.most, w.most)
+	VPOR(w.least, w.most, w.most)
+	VPTEST(w.most, w.most)
+	ok := GP8()
+	SETEQ(ok)
+	Store(ok, ReturnIndex(0))
+}
