@@ -191,19 +191,6 @@ func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) {
 	}
 }
 
-func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
-	switch {
-	case isa == avx512 && is64[T]():
-		rowAVX512F64(depth, p64(x), xStep, p64(w), wRow, p64(sums))
-	case isa == avx512:
-		rowAVX512F32(depth, p32(x), xStep, p32(w), wRow, p32(sums))
-	case is64[T]():
-		rowAVX2F64(depth, p64(x), xStep, p64(w), wRow, p64(sums))
-	default:
-		rowAVX2F32(depth, p32(x), xStep, p32(w), wRow, p32(sums))
-	}
-}
-
 func elementaryAsm[T Float](f function, dst, x *T, n int) int {
 	switch {
 	case isa == avx512 && is64[T]():
@@ -331,6 +318,15 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) {
 		axpyAVX2F64(float64(alpha), p64(x), p64(y), n)
 	default:
 		axpyAVX2F32(float32(alpha), p32(x), p32(y), n)
+	}
+}
+
+// combineAsm is the same for both sets: it waits for memory.
+func combineAsm[T Float](n int, x, a *T, aRow int, y *T) {
+	if is64[T]() {
+		combineAVX2F64(n, p64(x), p64(a), aRow, p64(y))
+	} else {
+		combineAVX2F32(n, p32(x), p32(a), aRow, p32(y))
 	}
 }
 

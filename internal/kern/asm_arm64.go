@@ -20,14 +20,6 @@ func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 
 func widenAsm(c *float64, cRow int, sums *float32, rows int) { widenNEONF32(c, cRow, sums, rows) }
 
-func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
-	if is64[T]() {
-		rowNEONF64(depth, p64(x), xStep, p64(w), wRow, p64(sums))
-	} else {
-		rowNEONF32(depth, p32(x), xStep, p32(w), wRow, p32(sums))
-	}
-}
-
 func elementaryAsm[T Float](f function, dst, x *T, n int) int {
 	if is64[T]() {
 		return elementaryNEONF64(f, p64(dst), p64(x), n)

@@ -14,6 +14,8 @@ func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]flo
 	panic("kern: no assembly")
 }
 
+func combineAsm[T Float](n int, x, a *T, aRow int, y *T) { panic("kern: no assembly") }
+
 func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
 	panic("kern: no assembly")
 }

@@ -25,10 +25,6 @@ func sinCosTileAsm[T Float](dst *T, dstRow int, sums *T, scale T, rows int) bool
 
 func widenAsm(c *float64, cRow int, sums *float32, rows int) { panic("kern: no assembly") }
 
-func rowAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, sums *T) {
-	panic("kern: no assembly")
-}
-
 func dotAsm[T Float](x, y *T, n int) T { panic("kern: no assembly") }
 
 func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }

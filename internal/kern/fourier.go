@@ -66,7 +66,7 @@ func (m *fourierMap[T]) run() {
 		return
 	}
 	bl := blockingOf[T]()
-	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= 2*bl.nr {
+	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= bl.nr {
 		for i := range m.x.Rows {
 			m.row(bl, i)
 		}
@@ -120,31 +120,47 @@ func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 	}
 }
 
+// rowColumns is the number of columns of a row whose sums are made before their
+// features: few enough for the first-level cache, many enough to read W in long
+// pieces, a multiple of every nr.
+const rowColumns = 480
+
 // row makes row i straight from W. The last block of columns overlaps the one
 // before it: what is made twice is made alike.
 func (m *fourierMap[T]) row(bl blocking, i int) {
-	var sums [2 * widestTile]T
-	depth, last := m.x.Cols, m.w.Cols-2*bl.nr
-	for j := 0; ; j = min(j+2*bl.nr, last) {
-		rowSums(m.x.Slice(i, i+1, 0, depth), m.w.Slice(0, depth, j, j+2*bl.nr), sums[:2*bl.nr])
-		m.finish(sums[:], bl.nr, i, j, 1, bl.nr)
-		m.finish(sums[bl.nr:], bl.nr, i, j+bl.nr, 1, bl.nr)
-		if j == last {
-			return
-		}
+	depth := m.x.Cols
+	hold, sums := borrow[T](rowColumns + depth)
+	defer hold.release()
+	sums, x := sums[:rowColumns], sums[rowColumns:]
+	for k := range x {
+		x[k] = m.x.At(i, k)
+	}
+	for done := 0; done < m.w.Cols; {
+		n := min(rowColumns, m.w.Cols/bl.nr*bl.nr, roundUp(m.w.Cols-done, bl.nr))
+		j := min(done, m.w.Cols-n)
+		clear(sums)
+		combineRows(sums[:n], m.w, x, 0, depth, j)
+		m.finishRow(bl, sums[:n], i, j)
+		done = j + n
 	}
 }
 
-// rowSums multiplies one row with the columns of w, as the tiles do.
-func rowSums[T Float](x, w View[T], sums []T) {
-	if isa != portable && x.Cols > 0 {
-		rowAsm(x.Cols, &x.Data[0], x.ColStride, &w.Data[0], w.RowStride, &sums[0])
-		return
+// finishRow turns the sums of row i, frequencies j…, into features: its panels
+// are the rows of a tile, to which phases are added beforehand.
+func (m *fourierMap[T]) finishRow(bl blocking, sums []T, i, j int) {
+	width, data := bl.nr, m.dst.Data[i*m.dst.RowStride:]
+	if m.paired {
+		width *= 2
+		data = data[2*j:]
+	} else {
+		data = data[j:]
 	}
-	clear(sums)
-	for k := range x.Cols {
-		axpyPortable(x.At(0, k), w.Row(k), sums)
+	if m.phases != nil {
+		Axpy(1, m.phases[j:j+len(sums)], sums)
 	}
+	panels := len(sums) / bl.nr
+	tile := fourierMap[T]{dst: Dense(panels, width, width, data), scale: m.scale, paired: m.paired}
+	tile.finish(sums, bl.nr, 0, 0, panels, bl.nr)
 }
 
 // finish turns ni × nj sums, in rows of nr, into the features of rows i… and

@@ -20,16 +20,7 @@ func tilesAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, c
 //go:noescape
 func acrossAVX512F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
-// rowAVX512F64 multiplies a row with 48 columns:
-//
-//	for j < 48:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesAVX512F64.
-//
-//go:noescape
-func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-
-// eliminateAVX512F64 takes the sums of rowAVX512F64 from y:
+// eliminateAVX512F64 takes the product of a row with so many columns from y:
 //
 //	for j < 48:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -60,16 +51,7 @@ func tilesAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, c
 //go:noescape
 func acrossAVX512F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
-// rowAVX512F32 multiplies a row with 96 columns:
-//
-//	for j < 96:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesAVX512F32.
-//
-//go:noescape
-func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
-
-// eliminateAVX512F32 takes the sums of rowAVX512F32 from y:
+// eliminateAVX512F32 takes the product of a row with so many columns from y:
 //
 //	for j < 96:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -100,16 +82,7 @@ func tilesAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRo
 //go:noescape
 func acrossAVX2F64(panels int, depth int, a *float64, b *float64, c *float64, cRow int, how int)
 
-// rowAVX2F64 multiplies a row with 16 columns:
-//
-//	for j < 16:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesAVX2F64.
-//
-//go:noescape
-func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-
-// eliminateAVX2F64 takes the sums of rowAVX2F64 from y:
+// eliminateAVX2F64 takes the product of a row with so many columns from y:
 //
 //	for j < 16:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //
@@ -140,16 +113,7 @@ func tilesAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRo
 //go:noescape
 func acrossAVX2F32(panels int, depth int, a *float32, b *float32, c *float32, cRow int, how int)
 
-// rowAVX2F32 multiplies a row with 32 columns:
-//
-//	for j < 32:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesAVX2F32.
-//
-//go:noescape
-func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
-
-// eliminateAVX2F32 takes the sums of rowAVX2F32 from y:
+// eliminateAVX2F32 takes the product of a row with so many columns from y:
 //
 //	for j < 32:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor
 //

@@ -1081,49 +1081,6 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func rowAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-// Requires: AVX, AVX512F
-TEXT ·rowAVX512F64(SB), NOSPLIT, $0-48
-	MOVQ   depth+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   xStep+16(FP), DX
-	MOVQ   w+24(FP), BX
-	MOVQ   wRow+32(FP), SI
-	SHLQ   $0x03, DX
-	SHLQ   $0x03, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JLE    deep_done
-
-deep:
-	VBROADCASTSD (CX), Z6
-	VFMADD231PD  (BX), Z6, Z0
-	VFMADD231PD  64(BX), Z6, Z1
-	VFMADD231PD  128(BX), Z6, Z2
-	VFMADD231PD  192(BX), Z6, Z3
-	VFMADD231PD  256(BX), Z6, Z4
-	VFMADD231PD  320(BX), Z6, Z5
-	ADDQ         DX, CX
-	ADDQ         SI, BX
-	DECQ         AX
-	JNZ          deep
-
-deep_done:
-	MOVQ    sums+40(FP), AX
-	VMOVUPD Z0, (AX)
-	VMOVUPD Z1, 64(AX)
-	VMOVUPD Z2, 128(AX)
-	VMOVUPD Z3, 192(AX)
-	VMOVUPD Z4, 256(AX)
-	VMOVUPD Z5, 320(AX)
-	VZEROUPPER
-	RET
-
 // func eliminateAVX512F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 // Requires: AVX, AVX512F
 TEXT ·eliminateAVX512F64(SB), NOSPLIT, $0-56
@@ -2710,49 +2667,6 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func rowAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
-// Requires: AVX, AVX512F
-TEXT ·rowAVX512F32(SB), NOSPLIT, $0-48
-	MOVQ   depth+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   xStep+16(FP), DX
-	MOVQ   w+24(FP), BX
-	MOVQ   wRow+32(FP), SI
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	TESTQ  AX, AX
-	JLE    deep_done
-
-deep:
-	VBROADCASTSS (CX), Z6
-	VFMADD231PS  (BX), Z6, Z0
-	VFMADD231PS  64(BX), Z6, Z1
-	VFMADD231PS  128(BX), Z6, Z2
-	VFMADD231PS  192(BX), Z6, Z3
-	VFMADD231PS  256(BX), Z6, Z4
-	VFMADD231PS  320(BX), Z6, Z5
-	ADDQ         DX, CX
-	ADDQ         SI, BX
-	DECQ         AX
-	JNZ          deep
-
-deep_done:
-	MOVQ    sums+40(FP), AX
-	VMOVUPS Z0, (AX)
-	VMOVUPS Z1, 64(AX)
-	VMOVUPS Z2, 128(AX)
-	VMOVUPS Z3, 192(AX)
-	VMOVUPS Z4, 256(AX)
-	VMOVUPS Z5, 320(AX)
-	VZEROUPPER
-	RET
-
 // func eliminateAVX512F32(depth int, x *float32, xStep int, w *float32, wRow int, y *float32, factor float32)
 // Requires: AVX, AVX512F
 TEXT ·eliminateAVX512F32(SB), NOSPLIT, $0-52
@@ -3933,43 +3847,6 @@ panel_done:
 	VZEROUPPER
 	RET
 
-// func rowAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rowAVX2F64(SB), NOSPLIT, $0-48
-	MOVQ  depth+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  xStep+16(FP), DX
-	MOVQ  w+24(FP), BX
-	MOVQ  wRow+32(FP), SI
-	SHLQ  $0x03, DX
-	SHLQ  $0x03, SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JLE   deep_done
-
-deep:
-	VBROADCASTSD (CX), Y4
-	VFMADD231PD  (BX), Y4, Y0
-	VFMADD231PD  32(BX), Y4, Y1
-	VFMADD231PD  64(BX), Y4, Y2
-	VFMADD231PD  96(BX), Y4, Y3
-	ADDQ         DX, CX
-	ADDQ         SI, BX
-	DECQ         AX
-	JNZ          deep
-
-deep_done:
-	MOVQ    sums+40(FP), AX
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 64(AX)
-	VMOVUPD Y3, 96(AX)
-	VZEROUPPER
-	RET
-
 // func eliminateAVX2F64(depth int, x *float64, xStep int, w *float64, wRow int, y *float64, factor float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·eliminateAVX2F64(SB), NOSPLIT, $0-56
@@ -4931,43 +4808,6 @@ store:
 	JNZ     panel
 
 panel_done:
-	VZEROUPPER
-	RET
-
-// func rowAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·rowAVX2F32(SB), NOSPLIT, $0-48
-	MOVQ  depth+0(FP), AX
-	MOVQ  x+8(FP), CX
-	MOVQ  xStep+16(FP), DX
-	MOVQ  w+24(FP), BX
-	MOVQ  wRow+32(FP), SI
-	SHLQ  $0x02, DX
-	SHLQ  $0x02, SI
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	TESTQ AX, AX
-	JLE   deep_done
-
-deep:
-	VBROADCASTSS (CX), Y4
-	VFMADD231PS  (BX), Y4, Y0
-	VFMADD231PS  32(BX), Y4, Y1
-	VFMADD231PS  64(BX), Y4, Y2
-	VFMADD231PS  96(BX), Y4, Y3
-	ADDQ         DX, CX
-	ADDQ         SI, BX
-	DECQ         AX
-	JNZ          deep
-
-deep_done:
-	MOVQ    sums+40(FP), AX
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
 	VZEROUPPER
 	RET
 

@@ -234,11 +234,24 @@ func mulVecColumns[T Float](y []T, a View[T], x []T) {
 
 // combineRows computes y += Σ_{k in [lo,hi)} x[k]·a[k, from:from+len(y)].
 func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
+	for n := wholeVectors[T](len(y)); isa.complete() && n > 0; n = wholeVectors[T](len(y)) {
+		k := lo
+		for ; k+combined <= hi; k += combined {
+			combineAsm(n, &x[k], &a.Data[k*a.RowStride+from], a.RowStride, &y[0])
+		}
+		for ; k < hi; k++ {
+			axpyAsm(x[k], &a.Data[k*a.RowStride+from], &y[0], n)
+		}
+		y, from = y[n:], from+n
+	}
 	for k := lo; k < hi; k++ {
 		at := k*a.RowStride + from
 		Axpy(x[k], a.Data[at:at+len(y)], y)
 	}
 }
+
+// combined is the number of rows that the assembly combines side by side.
+const combined = 4
 
 // Finite reports whether all numbers of a list are finite.
 func Finite[T Float](list []T) bool {

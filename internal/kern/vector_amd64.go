@@ -82,6 +82,13 @@ func dotAVX2F64(x *float64, y *float64, n int) (sum float64)
 //go:noescape
 func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 
+// combineAVX2F64 adds up 4 rows, n a multiple of 4:
+//
+//	for j < n:  y[j] = (((y[j] + x[0]·a[j]) + x[1]·a[aRow+j]) + …) + x[3]·a[3·aRow+j]
+//
+//go:noescape
+func combineAVX2F64(n int, x *float64, a *float64, aRow int, y *float64)
+
 // scaleAVX2F64 computes x[i] *= alpha for i < n, n a multiple of 4.
 //
 //go:noescape
@@ -115,6 +122,13 @@ func dotAVX2F32(x *float32, y *float32, n int) (sum float32)
 //
 //go:noescape
 func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
+
+// combineAVX2F32 adds up 4 rows, n a multiple of 8:
+//
+//	for j < n:  y[j] = (((y[j] + x[0]·a[j]) + x[1]·a[aRow+j]) + …) + x[3]·a[3·aRow+j]
+//
+//go:noescape
+func combineAVX2F32(n int, x *float32, a *float32, aRow int, y *float32)
 
 // scaleAVX2F32 computes x[i] *= alpha for i < n, n a multiple of 8.
 //

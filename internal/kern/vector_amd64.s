@@ -770,6 +770,80 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func combineAVX2F64(n int, x *float64, a *float64, aRow int, y *float64)
+// Requires: AVX, FMA3
+TEXT ·combineAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         aRow+24(FP), DX
+	MOVQ         y+32(FP), BX
+	SHLQ         $0x03, DX
+	MOVQ         a+16(FP), SI
+	VBROADCASTSD (CX), Y8
+	VBROADCASTSD 8(CX), Y9
+	LEAQ         (SI)(DX*1), DI
+	VBROADCASTSD 16(CX), Y10
+	LEAQ         (DI)(DX*1), R8
+	VBROADCASTSD 24(CX), Y11
+	LEAQ         (R8)(DX*1), CX
+
+by4:
+	CMPQ        AX, $+16
+	JLT         by4_done
+	VMOVUPD     (BX), Y0
+	VFMADD231PD (SI), Y8, Y0
+	VFMADD231PD (DI), Y9, Y0
+	VFMADD231PD (R8), Y10, Y0
+	VFMADD231PD (CX), Y11, Y0
+	VMOVUPD     Y0, (BX)
+	VMOVUPD     32(BX), Y1
+	VFMADD231PD 32(SI), Y8, Y1
+	VFMADD231PD 32(DI), Y9, Y1
+	VFMADD231PD 32(R8), Y10, Y1
+	VFMADD231PD 32(CX), Y11, Y1
+	VMOVUPD     Y1, 32(BX)
+	VMOVUPD     64(BX), Y2
+	VFMADD231PD 64(SI), Y8, Y2
+	VFMADD231PD 64(DI), Y9, Y2
+	VFMADD231PD 64(R8), Y10, Y2
+	VFMADD231PD 64(CX), Y11, Y2
+	VMOVUPD     Y2, 64(BX)
+	VMOVUPD     96(BX), Y3
+	VFMADD231PD 96(SI), Y8, Y3
+	VFMADD231PD 96(DI), Y9, Y3
+	VFMADD231PD 96(R8), Y10, Y3
+	VFMADD231PD 96(CX), Y11, Y3
+	VMOVUPD     Y3, 96(BX)
+	ADDQ        $+128, BX
+	ADDQ        $+128, SI
+	ADDQ        $+128, DI
+	ADDQ        $+128, R8
+	ADDQ        $+128, CX
+	SUBQ        $+16, AX
+	JMP         by4
+
+by4_done:
+by1:
+	CMPQ        AX, $+4
+	JLT         by1_done
+	VMOVUPD     (BX), Y0
+	VFMADD231PD (SI), Y8, Y0
+	VFMADD231PD (DI), Y9, Y0
+	VFMADD231PD (R8), Y10, Y0
+	VFMADD231PD (CX), Y11, Y0
+	VMOVUPD     Y0, (BX)
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	ADDQ        $+32, DI
+	ADDQ        $+32, R8
+	ADDQ        $+32, CX
+	SUBQ        $+4, AX
+	JMP         by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2F64(alpha float64, x *float64, n int)
 // Requires: AVX
 TEXT ·scaleAVX2F64(SB), NOSPLIT, $0-24
@@ -1068,6 +1142,80 @@ by1:
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	SUBQ        $+8, DX
+	JMP         by1
+
+by1_done:
+	VZEROUPPER
+	RET
+
+// func combineAVX2F32(n int, x *float32, a *float32, aRow int, y *float32)
+// Requires: AVX, FMA3
+TEXT ·combineAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         aRow+24(FP), DX
+	MOVQ         y+32(FP), BX
+	SHLQ         $0x02, DX
+	MOVQ         a+16(FP), SI
+	VBROADCASTSS (CX), Y8
+	VBROADCASTSS 4(CX), Y9
+	LEAQ         (SI)(DX*1), DI
+	VBROADCASTSS 8(CX), Y10
+	LEAQ         (DI)(DX*1), R8
+	VBROADCASTSS 12(CX), Y11
+	LEAQ         (R8)(DX*1), CX
+
+by4:
+	CMPQ        AX, $+32
+	JLT         by4_done
+	VMOVUPS     (BX), Y0
+	VFMADD231PS (SI), Y8, Y0
+	VFMADD231PS (DI), Y9, Y0
+	VFMADD231PS (R8), Y10, Y0
+	VFMADD231PS (CX), Y11, Y0
+	VMOVUPS     Y0, (BX)
+	VMOVUPS     32(BX), Y1
+	VFMADD231PS 32(SI), Y8, Y1
+	VFMADD231PS 32(DI), Y9, Y1
+	VFMADD231PS 32(R8), Y10, Y1
+	VFMADD231PS 32(CX), Y11, Y1
+	VMOVUPS     Y1, 32(BX)
+	VMOVUPS     64(BX), Y2
+	VFMADD231PS 64(SI), Y8, Y2
+	VFMADD231PS 64(DI), Y9, Y2
+	VFMADD231PS 64(R8), Y10, Y2
+	VFMADD231PS 64(CX), Y11, Y2
+	VMOVUPS     Y2, 64(BX)
+	VMOVUPS     96(BX), Y3
+	VFMADD231PS 96(SI), Y8, Y3
+	VFMADD231PS 96(DI), Y9, Y3
+	VFMADD231PS 96(R8), Y10, Y3
+	VFMADD231PS 96(CX), Y11, Y3
+	VMOVUPS     Y3, 96(BX)
+	ADDQ        $+128, BX
+	ADDQ        $+128, SI
+	ADDQ        $+128, DI
+	ADDQ        $+128, R8
+	ADDQ        $+128, CX
+	SUBQ        $+32, AX
+	JMP         by4
+
+by4_done:
+by1:
+	CMPQ        AX, $+8
+	JLT         by1_done
+	VMOVUPS     (BX), Y0
+	VFMADD231PS (SI), Y8, Y0
+	VFMADD231PS (DI), Y9, Y0
+	VFMADD231PS (R8), Y10, Y0
+	VFMADD231PS (CX), Y11, Y0
+	VMOVUPS     Y0, (BX)
+	ADDQ        $+32, BX
+	ADDQ        $+32, SI
+	ADDQ        $+32, DI
+	ADDQ        $+32, R8
+	ADDQ        $+32, CX
+	SUBQ        $+8, AX
 	JMP         by1
 
 by1_done:

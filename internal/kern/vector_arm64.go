@@ -38,15 +38,6 @@ func bothWaysNEONF64(n int, a *float64, aRow int, x *float64, z *float64, w *flo
 //go:noescape
 func turnNEONF64(dst *float64, z *float64, slope *float64, n int)
 
-// rowNEONF64 multiplies a row with 16 columns:
-//
-//	for j < 16:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesNEONF64.
-//
-//go:noescape
-func rowNEONF64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-
 // squaresNEONF64 computes, for i < n, n a multiple of 2,
 //
 //	row[i] = (constants[2] + norms[i]) − constants[0]·row[i]
@@ -94,15 +85,6 @@ func bothWaysNEONF32(n int, a *float32, aRow int, x *float32, z *float32, w *flo
 //
 //go:noescape
 func turnNEONF32(dst *float32, z *float32, slope *float32, n int)
-
-// rowNEONF32 multiplies a row with 32 columns:
-//
-//	for j < 32:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesNEONF32.
-//
-//go:noescape
-func rowNEONF32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
 
 // squaresNEONF32 computes, for i < n, n a multiple of 4,
 //

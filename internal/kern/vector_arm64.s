@@ -217,49 +217,6 @@ next:
 all:
 	RET
 
-// func rowNEONF64(depth int, x *float64, xStep int, w *float64, wRow int, sums *float64)
-TEXT ·rowNEONF64(SB), NOSPLIT, $0-48
-	MOVD depth+0(FP), R2
-	MOVD x+8(FP), R0
-	MOVD xStep+16(FP), R3
-	MOVD w+24(FP), R1
-	MOVD wRow+32(FP), R4
-	MOVD sums+40(FP), R5
-	LSL $3, R3
-	LSL $3, R4
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	CBZ R2, all
-
-deep:
-	VLD1R (R0), [V24.D2]
-	ADD R3, R0
-	MOVD R1, R7
-	VLD1.P 64(R7), [V16.D2, V17.D2, V18.D2, V19.D2]
-	VLD1.P 64(R7), [V20.D2, V21.D2, V22.D2, V23.D2]
-	ADD R4, R1
-	VFMLA V16.D2, V24.D2, V0.D2
-	VFMLA V17.D2, V24.D2, V1.D2
-	VFMLA V18.D2, V24.D2, V2.D2
-	VFMLA V19.D2, V24.D2, V3.D2
-	VFMLA V20.D2, V24.D2, V4.D2
-	VFMLA V21.D2, V24.D2, V5.D2
-	VFMLA V22.D2, V24.D2, V6.D2
-	VFMLA V23.D2, V24.D2, V7.D2
-	SUB $1, R2
-	CBNZ R2, deep
-
-all:
-	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R5)
-	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R5)
-	RET
-
 // func squaresNEONF64(constants *float64, norms *float64, row *float64, n int) (below int)
 TEXT ·squaresNEONF64(SB), NOSPLIT, $0-40
 	MOVD constants+0(FP), R3
@@ -526,49 +483,6 @@ next:
 	B next
 
 all:
-	RET
-
-// func rowNEONF32(depth int, x *float32, xStep int, w *float32, wRow int, sums *float32)
-TEXT ·rowNEONF32(SB), NOSPLIT, $0-48
-	MOVD depth+0(FP), R2
-	MOVD x+8(FP), R0
-	MOVD xStep+16(FP), R3
-	MOVD w+24(FP), R1
-	MOVD wRow+32(FP), R4
-	MOVD sums+40(FP), R5
-	LSL $2, R3
-	LSL $2, R4
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	CBZ R2, all
-
-deep:
-	VLD1R (R0), [V24.S4]
-	ADD R3, R0
-	MOVD R1, R7
-	VLD1.P 64(R7), [V16.S4, V17.S4, V18.S4, V19.S4]
-	VLD1.P 64(R7), [V20.S4, V21.S4, V22.S4, V23.S4]
-	ADD R4, R1
-	VFMLA V16.S4, V24.S4, V0.S4
-	VFMLA V17.S4, V24.S4, V1.S4
-	VFMLA V18.S4, V24.S4, V2.S4
-	VFMLA V19.S4, V24.S4, V3.S4
-	VFMLA V20.S4, V24.S4, V4.S4
-	VFMLA V21.S4, V24.S4, V5.S4
-	VFMLA V22.S4, V24.S4, V6.S4
-	VFMLA V23.S4, V24.S4, V7.S4
-	SUB $1, R2
-	CBNZ R2, deep
-
-all:
-	VST1.P [V0.S4, V1.S4, V2.S4, V3.S4], 64(R5)
-	VST1.P [V4.S4, V5.S4, V6.S4, V7.S4], 64(R5)
 	RET
 
 // func squaresNEONF32(constants *float32, norms *float32, row *float32, n int) (below int)

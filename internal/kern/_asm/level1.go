@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -14,6 +15,9 @@ func vector() {
 	for _, t := range targets {
 		t.dot()
 		t.axpy()
+		if !t.avx512 {
+			t.combine()
+		}
 		t.scale()
 		t.multiply()
 		t.bothWays()
@@ -84,6 +88,37 @@ func (t target) axpy() {
 		t.load(at(y, k*t.bytes()), sums[k])
 		t.fma(at(x, k*t.bytes()), alpha, sums[k])
 		t.store(sums[k], at(y, k*t.bytes()))
+	})
+	done()
+}
+
+// combined is the number of rows that combine reads side by side.
+const combined = 4
+
+// combine writes axpy of several rows, whose sums are loaded and stored once.
+func (t target) combine() {
+	TEXT(t.name("combine"), NOSPLIT, strings.ReplaceAll("func(n int, x, a *T, aRow int, y *T)", "T", t.float()))
+	Doc(fmt.Sprintf("%s adds up %d rows, n a multiple of %d:", t.name("combine"), combined, t.lanes()), "",
+		fmt.Sprintf("\tfor j < n:  y[j] = (((y[j] + x[0]·a[j]) + x[1]·a[aRow+j]) + …) + x[%d]·a[%[1]d·aRow+j]", combined-1))
+	Pragma("noescape")
+	n, x, aRow, y := param("n"), param("x"), param("aRow"), param("y")
+	SHLQ(operand.Imm(uint64(t.shift())), aRow)
+	rows := []reg.GPVirtual{param("a")}
+	factors := t.vectors(8, combined)
+	for q, f := range factors {
+		t.broadcast(at(x, q*t.size()), f)
+		if q > 0 {
+			rows = append(rows, GP64())
+			LEAQ(operand.Mem{Base: rows[q-1], Index: aRow, Scale: 1}, rows[q])
+		}
+	}
+	t.steps(n, []int{4, 1}, append([]reg.GPVirtual{y}, rows...), func(k int) {
+		v := t.vector(k)
+		t.load(at(y, k*t.bytes()), v)
+		for q, row := range rows {
+			t.fma(at(row, k*t.bytes()), factors[q], v)
+		}
+		t.store(v, at(y, k*t.bytes()))
 	})
 	done()
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// neonVector writes, for arm64, the loops on vectors, the product of one row, and sums in double precision.
+// neonVector writes, for arm64, the loops on vectors, and sums in double precision.
 func neonVector() {
 	var out, stubs bytes.Buffer
 	neonHead(&out, &stubs)
@@ -28,7 +28,6 @@ func neonVector() {
 		})
 		f.bothWays()
 		f.turn()
-		f.row()
 		f.squares()
 		f.roots()
 	}
@@ -191,36 +190,6 @@ func (f *neonFunction) turn() {
 	f.line("VST1.P %s, 16(R0)", f.list([]int{4}))
 	f.line("B next")
 	f.label("all")
-	f.line("RET")
-}
-
-func (f *neonFunction) row() {
-	nr := 2 * neonColumns * f.lanes()
-	f.start("row", "(depth int, x *T, xStep int, w *T, wRow int, sums *T)", fmt.Sprintf(`multiplies a row with %[1]d columns:
-//
-//	for j < %[1]d:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]
-//
-// in the order, and with the bits, of tilesNEON%[2]s.`, nr, f.suffix()),
-		map[string]string{"depth": "R2", "x": "R0", "xStep": "R3", "w": "R1", "wRow": "R4", "sums": "R5"})
-	f.line("LSL $%d, R3", f.shift())
-	f.line("LSL $%d, R4", f.shift())
-	f.zero(0, 1, 2, 3, 4, 5, 6, 7)
-	f.line("CBZ R2, all")
-	f.label("deep")
-	f.line("VLD1R (R0), [%s]", f.vector(24))
-	f.line("ADD R3, R0")
-	f.line("MOVD R1, R7")
-	f.loadNext("R7", []int{16, 17, 18, 19})
-	f.loadNext("R7", []int{20, 21, 22, 23})
-	f.line("ADD R4, R1")
-	for j := range 8 {
-		f.multiplyAdd("VFMLA", []int{16 + j}, []int{24}, []int{j})
-	}
-	f.line("SUB $1, R2")
-	f.line("CBNZ R2, deep")
-	f.label("all")
-	f.line("VST1.P %s, 64(R5)", f.list([]int{0, 1, 2, 3}))
-	f.line("VST1.P %s, 64(R5)", f.list([]int{4, 5, 6, 7}))
 	f.line("RET")
 }
 

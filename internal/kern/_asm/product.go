@@ -21,7 +21,7 @@ func product() {
 	for _, t := range targets {
 		t.tiles(false)
 		t.tiles(true)
-		t.row()
+		t.eliminate()
 		t.substitute()
 	}
 	for _, t := range targets {
@@ -219,27 +219,14 @@ func (t target) widen() {
 	done()
 }
 
-// row writes the product of one row with a matrix that is not packed, and the
-// step of a triangular solve that is made of it.
-func (t target) row() {
+// eliminate writes the step of a triangular solve for one row.
+func (t target) eliminate() {
 	_, columns := t.tileShape()
 	columns *= 2
 	width := columns * t.lanes()
 	f := t.float()
-	TEXT(t.name("row"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, sums *%s)", f, f, f))
-	Doc(fmt.Sprintf("%s multiplies a row with %d columns:", t.name("row"), width), "",
-		fmt.Sprintf("\tfor j < %d:  sums[j] = Σ_{k<depth} x[k·xStep]·w[k·wRow+j]", width), "",
-		"in the order, and with the bits, of "+t.name("tiles")+".")
-	Pragma("noescape")
-	t.rowSums(columns)
-	sums := param("sums")
-	for j := range columns {
-		t.store(t.vector(j), at(sums, j*t.bytes()))
-	}
-	done()
-
 	TEXT(t.name("eliminate"), NOSPLIT, fmt.Sprintf("func(depth int, x *%s, xStep int, w *%s, wRow int, y *%s, factor %s)", f, f, f, f))
-	Doc(fmt.Sprintf("%s takes the sums of %s from y:", t.name("eliminate"), t.name("row")), "",
+	Doc(t.name("eliminate")+" takes the product of a row with so many columns from y:", "",
 		fmt.Sprintf("\tfor j < %d:  y[j] = (y[j] − Σ_{k<depth} x[k·xStep]·w[k·wRow+j])·factor", width))
 	Pragma("noescape")
 	t.rowSums(columns)
