@@ -48,6 +48,9 @@ type Batch struct {
 	// Memory bounds the bytes of sums and mapped rows in memory at once, 0 for no bound; what does
 	// not fit is mapped again.
 	Memory int64
+	// Squares says that the sum of squared errors will do in place of predictions. Who reads predictions of a batch, or
+	// changes its targets, takes it away. There is one target then, and there are no weights.
+	Squares bool
 	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.
 	Wanted func(candidate, fold int) bool
 	// Lone fits one candidate on one fold without sharing anything, for what cannot be shared. It is
@@ -71,7 +74,8 @@ type Candidate struct {
 // Outcome is what one candidate, fitted on the training rows of one fold, predicts for the test rows.
 type Outcome struct {
 	Prediction
-	Seconds float64 // spent on this candidate and fold; work shared with others counts in part
+	Squares *float64 // Σ (y − ŷ)² over the test rows, in place of a prediction, for a batch that takes these
+	Seconds float64  // spent on this candidate and fold; work shared with others counts in part
 	Report  Report
 	Err     error // why there is no prediction
 }

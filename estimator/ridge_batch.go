@@ -32,7 +32,8 @@ var (
 // once. No n×D matrix is stored. One factor for each Alpha is the cheaper way for lists of some forty: to
 // bring the matrix to tridiagonal form, from where every Alpha is cheap, takes as long as 40 to 80 factors
 // (measured). Candidates whose systems are so ill-conditioned that the order of summation would show are
-// refined together, a pass over the rows for all of them. One whose system is singular to working
+// refined together, a pass over the rows for all of them. Where squared errors are all that is asked for, they are made of the
+// Gram matrix of the test rows, D² flops for each candidate and no pass, but for those in which rounding could show. One whose system is singular to working
 // precision, or of features in single precision whose rounding shows in predictions, is fitted by itself.
 //
 // Leaving one out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
@@ -59,6 +60,7 @@ func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err erro
 // weights differ between folds, and such candidates are fitted by themselves.
 func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	classes := b.Data.Schema.Classes()
+	b.Squares = false // of its codes
 	list, err := ridgeClassifiers(b, b.Data)
 	if err != nil {
 		return nil, err

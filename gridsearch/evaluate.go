@@ -179,7 +179,7 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	failed := r.data.Locate(result.Err, 0)
 	if failed == nil {
 		var fatal error
-		if out.scores, failed, fatal = r.scorer.score(fold, result.Prediction); fatal != nil {
+		if out.scores, failed, fatal = r.scorer.score(fold, result); fatal != nil {
 			return fatal
 		}
 	} else {
@@ -210,7 +210,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	}
 	wanted := slices.Clone(seen)
 	b := r.batch()
-	b.Data = r.rows
+	b.Data, b.Squares = r.rows, r.scorer.squares()
 	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {

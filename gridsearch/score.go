@@ -157,22 +157,33 @@ func pick(list []float64, rows []int) []float64 {
 // score returns the fold's score by every metric, NaN where a metric has no value. The first error
 // says why the deciding metric has none, the second that the model lacks what a metric reads,
 // which no candidate could change.
-func (s *scorer) score(fold int, p estimator.Prediction) (scores []float64, failed, fatal error) {
+func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, failed, fatal error) {
 	if s.looks != nil {
 		s.looks(fold)
 	}
-	in := judged.With(s.truth[fold], p)
+	in := judged.With(s.truth[fold], out.Prediction)
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
-		if !m.Needs.Met(in) {
+		var err error
+		switch {
+		case out.Squares != nil && s.squares():
+			scores[k], err = m.ScoreSquares(in, *out.Squares)
+		case m.Needs.Met(in):
+			scores[k], err = m.Score(in)
+		default:
 			return nil, nil, fmt.Errorf("score %s needs %s, which the model does not give", m.Name, m.Needs)
 		}
-		var err error
-		if scores[k], err = m.Score(in); err != nil && k == 0 {
+		if err != nil && k == 0 {
 			failed = err
 		}
 	}
 	return scores, failed, nil
+}
+
+// squares reports whether the metrics need no more than the sum of squared errors of each fold.
+func (s *scorer) squares() bool {
+	plain := func(in metrics.Input) bool { return in.Weights == nil && in.TruthTargets == nil }
+	return plain(s.truth[0]) && !slices.ContainsFunc(s.metrics, func(m metrics.Metric) bool { return m.OfSquares == nil })
 }
 
 // predict returns of p's predictions for X what the metrics read.

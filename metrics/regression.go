@@ -12,7 +12,7 @@ import (
 // regression holds the metrics of predicted targets. For several targets each is the plain mean over targets.
 var regression = []Metric{
 	{
-		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: r2,
+		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: bySquares(explained), OfSquares: explained,
 		Doc: "Share of the truth's variance explained, 1 - Σ(y-ŷ)² / Σ(y-ȳ)². For a constant truth 1 if every prediction is right, else 0.",
 	},
 	{
@@ -20,15 +20,15 @@ var regression = []Metric{
 		Doc: "1 - Var(y-ŷ) / Var(y): r2 that forgives a constant offset. For a constant truth 1 if the offset is constant, else 0.",
 	},
 	{
-		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Needs: Predictions, Func: meanSquaredError,
+		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(meanSquaredError), OfSquares: meanSquaredError,
 		Doc: "Mean of (y-ŷ)².",
 	},
 	{
-		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Needs: Predictions, Func: rootMeanSquaredError,
+		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(rootMeanSquaredError), OfSquares: rootMeanSquaredError,
 		Doc: "Root of the mean of (y-ŷ)².",
 	},
 	{
-		Name: "relative_rmse", Task: datasets.Regression, Needs: Predictions, Func: relativeRMSE,
+		Name: "relative_rmse", Task: datasets.Regression, Needs: Predictions, Func: bySquares(relativeRMSE), OfSquares: relativeRMSE,
 		Doc: "‖y-ŷ‖ / ‖y‖, the relative error of Rahimi & Recht (2007).",
 	},
 	{
@@ -64,22 +64,23 @@ func (in Input) squaredError(i int) float64 {
 
 func (in Input) absoluteError(i int) float64 { return math.Abs(in.Truth[i] - in.Predicted[i]) }
 
-func meanSquaredError(in Input) (float64, error) { return in.mean(in.squaredError), nil }
+// bySquares is the Func of a metric that reads the mean of squared errors only.
+func bySquares(of func(in Input, mean float64) (float64, error)) func(Input) (float64, error) {
+	return func(in Input) (float64, error) { return of(in, in.mean(in.squaredError)) }
+}
 
-func rootMeanSquaredError(in Input) (float64, error) { return math.Sqrt(in.mean(in.squaredError)), nil }
+func meanSquaredError(_ Input, mean float64) (float64, error) { return mean, nil }
+
+func rootMeanSquaredError(_ Input, mean float64) (float64, error) { return math.Sqrt(mean), nil }
 
 func meanAbsoluteError(in Input) (float64, error) { return in.mean(in.absoluteError), nil }
 
-func relativeRMSE(in Input) (float64, error) {
+func relativeRMSE(in Input, mean float64) (float64, error) {
 	norm := in.mean(func(i int) float64 { return in.Truth[i] * in.Truth[i] })
 	if norm == 0 {
 		return 0, fmt.Errorf("%w: every target is 0", ErrUndefined)
 	}
-	return math.Sqrt(in.mean(in.squaredError) / norm), nil
-}
-
-func r2(in Input) (float64, error) {
-	return explained(in, in.mean(in.squaredError))
+	return math.Sqrt(mean / norm), nil
 }
 
 func explainedVariance(in Input) (float64, error) {

@@ -25,6 +25,7 @@ type Batch struct {
 	Maps     Maps       // nil where candidates learn from Data as it is
 	GCV      bool       // whether residuals of leaving one out are those of the mean leverage
 	Memory   int64      // bound on the bytes of sums and mapped rows that are held at once
+	Squares  bool       // whether sums of squared errors will do in place of models and scores; there is one target then
 	// Wants reports whether a candidate is wanted on a fold.
 	Wants func(candidate, fold int) bool
 	// Single fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
@@ -50,12 +51,13 @@ type Split struct {
 }
 
 // Result is a candidate fitted on the training rows of a fold: a model with the rows to predict, or the scores of
-// these rows.
+// these rows, or their squared errors.
 type Result struct {
 	Model   *solve.Linear
 	Test    mat.Matrix
 	Scores  *mat.Dense
-	Report  solve.Report // beside scores
+	Squares *float64     // sum of the squared errors
+	Report  solve.Report // beside scores or squares
 	Classes []string     // where the training rows say them
 	Seconds float64      // spent so far; work shared with others counts in part
 	Err     error        // why there is neither model nor scores

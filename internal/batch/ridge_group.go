@@ -25,6 +25,7 @@ type mappedRidges struct {
 	candidates []Ridge
 	parts      [][]int // rows that are trained on by the same folds
 	trains     [][]int // numbers of the parts that a fold trains on
+	tests      [][]int // of the parts that are the rows it tests on; nil where these are none, or are not asked for
 	groups     []*ridgeGroup
 	shared     map[string]bool
 	least      int // rows that a fold trains on

@@ -74,7 +74,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 		return
 	}
 	s.share(maps.Shared()...)
-	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
+	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)), Squares: s.Squares,
 		Wanted: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
 		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
 		Yield: func(k, f int, out estimator.Outcome) error {
