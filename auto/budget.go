@@ -315,7 +315,7 @@ func (r *run) measureSpeed() {
 	if !r.timed() {
 		return
 	}
-	speed := gridsearch.Speed()
+	speed := gridsearch.Speed().Products
 	r.paces.Lock()
 	defer r.paces.Unlock()
 	if speed > r.pace[everything].flops {

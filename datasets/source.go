@@ -206,40 +206,6 @@ func (s Schema) Outputs() int {
 	return max(len(s.Targets), 1)
 }
 
-// Coster is a spec that knows what it costs to fit it to rows of a shape, and to map them; planning uses
-// it, and so does a fit, before it asks for memory.
-type Coster interface {
-	Cost(shape Shape) Cost
-}
-
-// Cost is an estimate of work.
-type Cost struct {
-	Flops  float64 // floating-point operations, as fast as those of a product of large matrices
-	Alone  float64 // those among them that one core makes while the others wait
-	Bytes  int64   // memory held at once; of a step with the rows that come out, as far as they are held
-	Width  int     // columns that come out of a transformer, -1 where nothing tells
-	Guess  bool    // whether only fitting tells the width, and it is a guess
-	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
-	Each   float64 // flops of a prediction, where it is more than a product with the row for each output
-	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
-
-	// Of a fit that goes on until it is done only the fit tells how often it reads the rows. Iterated are those of the Flops
-	// that depend on it, and Read the rows that they are taken to read, all readings together. Both are 0 where the rows are read
-	// as often whatever they are, or where fits do not count. A fit reads Most times as many rows at most, 0 for any number.
-	Iterated, Read, Most float64
-}
-
-// With returns the work of both, and the memory of what takes more.
-func (c Cost) With(other Cost) Cost {
-	c.Flops += other.Flops
-	c.Alone += other.Alone
-	c.Iterated += other.Iterated
-	c.Read += other.Read
-	c.Most = max(c.Most, other.Most)
-	c.Bytes = max(c.Bytes, other.Bytes)
-	return c
-}
-
 // Typed is a source whose file says of what type its columns are.
 type Typed interface {
 	Source

@@ -23,13 +23,8 @@ type PlanStep struct {
 
 // fitCost is what a fit takes, with what each of its steps does.
 type fitCost struct {
-	steps    []PlanStep
-	flops    float64
-	alone    float64 // of the flops, those of one core while the others wait
-	iterated float64 // of the flops, those that depend on how often rows are read, as [datasets.Cost] has them
-	read     float64 // rows that these are taken to read
-	most     float64 // how many times as many there are at most
-	bytes    int64
+	steps []PlanStep
+	work  datasets.Cost // with the memory of what is predicted
 }
 
 // costOfFit adds up the steps of a pipeline on data of a shape, and the predictions of the rows.
@@ -60,8 +55,8 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 	add(shown.Name, shown.Estimator)
 	cost := p.Cost(shape)
 	said := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // scores and probabilities of all rows
-	out.flops, out.alone, out.bytes = cost.Flops, cost.Alone, max(cost.Bytes, int64(said))
-	out.iterated, out.read, out.most = cost.Iterated, cost.Read, cost.Most
+	cost.Bytes = max(cost.Bytes, int64(said))
+	out.work = cost
 	return out
 }
 
@@ -93,7 +88,7 @@ func plannable(spec Spec, train datasets.Set, task datasets.Task) interface {
 
 // searchFlops are those of a search and the last fit.
 func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
-	shared := search.SharedFlops + fit.flops
+	shared := search.SharedFlops + fit.work.Flops
 	switch {
 	case search.SharedFlops > 0 && search.Known:
 		return min(shared, search.Flops) // sharing work never adds to it
@@ -102,46 +97,43 @@ func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
 	case search.Known:
 		return search.Flops
 	}
-	return fit.flops
+	return fit.work.Flops
 }
 
 // searchSeconds is how long the search takes, which a budget ends, where fits read the rows so many times as often as by the
 // cost model.
 func searchSeconds(spec Spec, search gridsearch.Plan, times float64) float64 {
-	took := oneByOne(search, times)
-	if search.SharedFlops > 0 {
-		shared := search.Seconds * oftener(search.SharedIterated, search.SharedFlops, times)
-		if took = min(took, shared); search.OneByOne == 0 {
-			took = shared
-		}
-	}
+	search = search.Oftener(times)
+	took := min(search.Seconds, search.OneByOne) // sharing work never adds to it
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		took = min(took, time.Duration(spec.Search.Budget).Seconds())
 	}
 	return took
 }
 
-// oneByOne is how long the fits of a search take that share nothing.
-func oneByOne(search gridsearch.Plan, times float64) float64 {
-	return search.OneByOne * oftener(search.Iterated, search.Flops, times)
-}
-
-// oftener is how many times as much all flops are where the iterated ones are so many times as much.
-func oftener(iterated, flops, times float64) float64 {
-	if flops == 0 {
-		return 1
-	}
-	return 1 + (times-1)*iterated/flops
-}
-
-// predictingFlops are those of predicting all rows.
-func predictingFlops(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) float64 {
+// predicting is the work of predicting all rows.
+func predicting(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) datasets.Cost {
 	shape.Rows = count.Train + count.Test
-	mapping := pipeline.Chain{Steps: p.Steps}.Cost(shape)
-	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(shape.After(mapping)) == "jackknife_plus" {
-		mapping.Flops += 2 * float64(count.Test) * float64(count.Train) * shape.After(mapping).Entries()
+	var work datasets.Cost
+	mapped := shape
+	for _, s := range p.Steps {
+		c, ok := s.Fitter.(datasets.Coster)
+		if !ok {
+			continue
+		}
+		cost := c.Cost(mapped)
+		mapped = mapped.After(cost)
+		if cost.Each > 0 {
+			cost.Flops = cost.Each * float64(shape.Rows)
+			cost.Others = min(cost.Others, cost.Flops)
+		}
+		work = work.With(cost)
 	}
-	return mapping.Flops + 2*float64(shape.Rows)*shape.After(mapping).Entries()*float64(max(shape.Outputs, 1))
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(mapped) == "jackknife_plus" {
+		work.Flops += 2 * float64(count.Test) * float64(count.Train) * mapped.Entries()
+	}
+	work.Flops += 2 * float64(shape.Rows) * mapped.Entries() * float64(max(shape.Outputs, 1))
+	return datasets.Cost{Flops: work.Flops, Others: work.Others, Alone: work.Alone}
 }
 
 // streamedRows is how many bytes of mapped rows a streamed fit may keep.

@@ -18,7 +18,7 @@ import (
 // What a report may cost, in floating-point operations, where nobody has asked for the part: some seconds at most.
 const (
 	mostLearning   = 2e10
-	mostImportance = 3e10
+	mostImportance = 5e10
 	leastLooked    = 50 // rows to measure importance on
 	shownEffects   = 4  // inputs, those that matter most
 )
@@ -122,11 +122,7 @@ func (e examination) importance(ctx context.Context) error {
 		return nil
 	}
 	_, inputs := e.on.Dims()
-	rows := importance.Rows(inputs, repeats)
-	each := e.flopsOf(fitted)
-	if most := mostImportance / (each * float64(inputs*repeats)); float64(rows) > most {
-		rows = int(most)
-	}
+	rows := importanceRows(lookedFlops(fitted.Spec(), e.shape), inputs, repeats)
 	if rows < leastLooked && !e.spec.Given("report.importance.repeats") {
 		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
 		return nil
@@ -160,14 +156,18 @@ func (e examination) importance(ctx context.Context) error {
 	return nil
 }
 
-// flopsOf are the operations of predicting a row.
-func (e examination) flopsOf(fitted *pipeline.FittedPipeline) float64 {
-	shape := e.shape
-	shape.Rows = 1000
-	each := predictingFlops(fitted.Spec(), shape, result.Rows{Test: 1000}) / 1000
-	var keeper estimator.RowKeeper
-	if estimator.As(e.model, &keeper) {
-		each += 2 * float64(keeper.Rows()) * float64(shape.Cols)
+// importanceRows is how many rows importance is measured on, where a prediction takes so many operations.
+func importanceRows(each float64, inputs, repeats int) int {
+	return int(min(float64(importance.Rows(inputs, repeats)), mostImportance/(each*float64(inputs*repeats))))
+}
+
+// lookedFlops are the operations of predicting a row by a pipeline that was fitted to rows of a shape.
+func lookedFlops(p pipeline.Pipeline, shape datasets.Shape) float64 {
+	of := shape
+	of.Rows = 1000
+	each := predicting(p, of, result.Rows{Test: 1000}).Flops / 1000
+	if c, ok := p.Estimator.(datasets.Coster); ok {
+		each += c.Cost(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape))).Each
 	}
 	return max(each, 1)
 }

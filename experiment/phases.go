@@ -1,14 +1,11 @@
 package experiment
 
 import (
-	"runtime"
-
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/importance"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -23,17 +20,20 @@ type forecast struct {
 	opening  float64 // seconds that reading the training file once took
 	gathered bool    // whether its rows are in memory after that
 	fit      fitCost // of the last fit
-	rate     float64 // flops a second
+	pace     datasets.Pace
 	times    float64 // as often as by the cost model fits read the rows, as a pilot found
 	simple   float64 // as often a linear model does
 }
 
-// What one core does while the others wait, in flops that all of them make in a second. They were measured.
+// What one core does while the others wait, in flops of other work. They were measured.
 const (
-	scoredFlops  = 9_000 // to score a row that is predicted,
-	scoredEach   = 3_000 // and for each number that is said of it
-	writtenTimes = 2     // as much to write it as text
-	profileFlops = 600   // to see an entry of the training rows for the profile of a model
+	numberFlops  = 3_000  // to score a number that is predicted, or to write it as text,
+	twoFlops     = 10_000 // a row of one of two classes,
+	classFlops   = 5_000  // and one of several, for each of them
+	judgedNumber = 10_000 // to look for what there is to see of a number that is predicted,
+	judgedCurve  = 14_000 // and of a class that has curves
+	saidFlops    = 1_500  // to say a number of a row: a prediction, a probability
+	profileFlops = 600    // to see an entry of the training rows for the profile of a model
 )
 
 // phases says how long each phase of a run takes.
@@ -41,20 +41,13 @@ func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
 	s.Load, s.Search = f.load(), searchSeconds(f.spec, search, f.times)
 	s.Refit = f.fitSeconds() + float64(f.readings())*f.opening
 	s.Evaluate = f.evaluation()
-	s.Report = f.report() / f.rate
+	s.Report = f.pace.Seconds(f.report())
 	s.Total = s.Load + s.Search + s.Refit + s.Evaluate + s.Report
 	return s
 }
 
-// seconds is how long flops take of which one core makes some while the others wait.
-func (f forecast) seconds(flops, alone float64) float64 {
-	return (flops - alone + alone*float64(runtime.GOMAXPROCS(0))) / f.rate
-}
-
 // fitSeconds is how long the last fit takes, but for reading the file.
-func (f forecast) fitSeconds() float64 {
-	return f.seconds(f.fit.flops, f.fit.alone) * oftener(f.fit.iterated, f.fit.flops, f.times)
-}
+func (f forecast) fitSeconds() float64 { return f.pace.Seconds(f.fit.work.Oftener(f.times)) }
 
 // load is how long it takes to open and gather the rows. The first reading of the training file learns its columns, and
 // keeps its rows where they are few. A test file counts by its share of the rows.
@@ -109,33 +102,86 @@ func (f forecast) evaluation() float64 {
 	if !f.shape.Streamed {
 		train = float64(f.count.Train)
 	}
-	flops := (train + test) * (f.rowFlops() + f.keptFlops())
-	alone := f.scored()*(train+test+writtenTimes*test) + profileFlops*float64(f.count.Train)*f.shape.Entries()
-	seconds := f.seconds(flops+alone, alone)
+	seconds := f.pace.Seconds(sum(
+		f.predicted().Times(train+test), alone(f.scored()*(train+test)), alone(f.written()*test),
+		alone(profileFlops*float64(f.count.Train)*f.shape.Entries())))
 	if f.shape.Streamed {
 		seconds += (1 + f.testing()) * f.opening
 	}
 	return seconds
 }
 
-// scored are the flops of scoring a row.
-func (f forecast) scored() float64 { return scoredFlops + scoredEach*float64(max(f.shape.Outputs, 1)) }
-
-// report are the flops of what more is looked at: simple models, which inputs matter, and models of fewer rows.
-func (f forecast) report() float64 {
-
-	if f.task.Targetless() {
-		return 0
-	}
-	return f.simpleFlops() + f.importanceFlops() + f.learningFlops()
+// alone is work that one core does while the others wait.
+func alone(flops float64) datasets.Cost {
+	return datasets.Cost{Flops: flops, Others: flops, Alone: flops}
 }
 
-// simpleFlops are those of fitting the simple models and of what they say of the test rows.
-func (f forecast) simpleFlops() float64 {
+func sum(list ...datasets.Cost) (all datasets.Cost) {
+	for _, c := range list {
+		all = all.With(c)
+	}
+	return all
+}
+
+// outputs is how many numbers there are for a row.
+func (f forecast) outputs() float64 { return float64(max(f.shape.Outputs, 1)) }
+
+// scored are the flops of scoring a row: classes are ranked by each of their scores.
+func (f forecast) scored() float64 {
+	switch {
+	case f.task != datasets.Classification:
+		return numberFlops * f.outputs()
+	case f.shape.Outputs > 2:
+		return classFlops * f.outputs()
+	}
+	return twoFlops
+}
+
+// written are those of writing one.
+func (f forecast) written() float64 { return numberFlops * (1 + f.outputs()) }
+
+// looked are those of finding what there is to see of one: errors, curves.
+func (f forecast) looked() float64 {
+	if f.task != datasets.Classification {
+		return judgedNumber * f.outputs()
+	}
+	return judgedCurve * min(f.outputs(), findings.MostCurves)
+}
+
+// predicted is the work of predicting a row: what more a thousand rows take, for steps cost something whatever the rows. A
+// model that keeps rows takes more for them.
+func (f forecast) predicted() datasets.Cost {
+	of := func(n int) datasets.Cost { return predicting(f.last, f.shape, result.Rows{Test: n}) }
+	each := of(20_000).With(of(19_000).Times(-1)).Times(1.0 / 1000)
+	each.Flops += f.eachFlops()
+	return sum(each, alone(saidFlops*f.outputs()))
+}
+
+// eachFlops are those of a prediction beside the products with the mapped row.
+func (f forecast) eachFlops() float64 {
+	if c, ok := f.last.Estimator.(datasets.Coster); ok {
+		return c.Cost(f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape))).Each
+	}
+	return 0
+}
+
+// report is what more is looked at: what was taken for what, simple models, which inputs matter, and models of fewer rows.
+func (f forecast) report() datasets.Cost {
+	if f.task.Targetless() {
+		return datasets.Cost{}
+	}
+	return sum(alone(f.looked()*float64(f.judged())), f.simpleModels(), f.importance(), f.learning())
+}
+
+// simpleModels is fitting the simple models, and what they say of the test rows.
+func (f forecast) simpleModels() datasets.Cost {
 	shape := f.shape
 	shape.Rows, shape.Streamed = min(shape.Rows, findings.LinearRows), false
-	cost := findings.Linear(shape, f.task).Cost(shape)
-	return cost.Flops*oftener(cost.Iterated, cost.Flops, f.simple) + 2*f.scored()*float64(f.judged())
+	machine, judged := findings.Linear(shape, f.task), float64(f.judged())
+	of := f
+	of.last = machine
+	const more = 1.3 // for the scores of a model that says the same of all rows, too
+	return sum(machine.Cost(shape).Oftener(f.simple), of.predicted().Times(judged), alone((more*f.scored()+saidFlops*f.outputs())*judged))
 }
 
 // judged is how many rows the model is looked at on.
@@ -146,53 +192,28 @@ func (f forecast) judged() int {
 	return f.count.Train
 }
 
-// rowFlops are those of predicting a row: what more a thousand rows take, for steps cost something whatever the rows.
-func (f forecast) rowFlops() float64 {
-	of := func(n int) float64 { return predictingFlops(f.last, f.shape, result.Rows{Test: n}) }
-	return max((of(20_000)-of(19_000))/1000, 1)
-}
-
-// lookedFlops are those by which a report takes few rows where predictions are dear.
-func (f forecast) lookedFlops() float64 {
-	flops := predictingFlops(f.last, f.shape, result.Rows{Test: 1000}) / 1000
-	if f.keptFlops() > 0 {
-		flops += 2 * float64(f.shape.Rows*f.shape.Cols)
-	}
-	return max(flops, 1)
-}
-
-// keptFlops are those that a prediction takes beside them, of a model that keeps rows.
-func (f forecast) keptFlops() float64 {
-	if c, ok := f.last.Estimator.(datasets.Coster); ok {
-		return c.Cost(f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape))).Each
-	}
-	return 0
-}
-
-// importanceFlops are those of permuting the inputs, and of the effects of some of them.
-func (f forecast) importanceFlops() float64 {
+// importance is permuting the inputs, and the effects of some of them.
+func (f forecast) importance() datasets.Cost {
 	repeats, inputs := f.spec.Report.Importance.Repeats, f.shape.Cols
 	if repeats == 0 || inputs == 0 {
-		return 0
+		return datasets.Cost{}
 	}
-	rows, each := importance.Rows(inputs, repeats), f.rowFlops()
-	if most := mostImportance / (f.lookedFlops() * float64(inputs*repeats)); float64(rows) > most {
-		rows = int(most)
-	}
+	rows := importanceRows(lookedFlops(f.last, f.shape), inputs, repeats)
 	if rows < leastLooked && !f.spec.Given("report.importance.repeats") {
-		return 0
+		return datasets.Cost{}
 	}
 	rows = min(max(rows, leastLooked), f.judged())
 	const values, effectRows = 20, 500 // of each input whose effect is shown
-	said := rows*inputs*repeats + min(rows, effectRows)*min(inputs, shownEffects)*values
-	return float64(said) * (each + f.keptFlops() + f.scored()/2)
+	effects := min(rows, effectRows) * min(inputs, shownEffects) * values
+	each := f.predicted()
+	return sum(each.Times(float64(rows*inputs*repeats+effects)), alone(numberFlops*float64(rows*inputs*repeats)))
 }
 
-// learningFlops are those of models of half the rows, a quarter, and so on, and of what they say.
-func (f forecast) learningFlops() float64 {
+// learning is models of half the rows, a quarter, and so on, and what they say.
+func (f forecast) learning() (all datasets.Cost) {
 	points := f.spec.Report.Learning.Points
 	if points < 2 || f.count.Test == 0 || f.shape.Streamed {
-		return 0
+		return all
 	}
 	of := f.last
 	if w, ok := of.Estimator.(meta.Intervals); ok {
@@ -201,17 +222,15 @@ func (f forecast) learningFlops() float64 {
 		}
 	}
 	if flops := of.Cost(f.shape).Flops; !(flops > 0 && flops <= mostLearning) && !f.spec.Given("report.learning_curve.points") {
-		return 0
+		return all
 	}
-	sum, each := 0.0, f.rowFlops()+f.keptFlops()/2+f.scored()
-	shape := f.shape
+	each, shape := sum(f.predicted(), alone(f.scored())), f.shape
 	for k := range points {
 		shape.Rows = f.shape.Rows >> k
 		if k > 0 {
-			cost := of.Cost(shape)
-			sum += cost.Flops * oftener(cost.Iterated, cost.Flops, f.times)
+			all = all.With(of.Cost(shape).Oftener(f.times))
 		}
-		sum += each * float64(min(shape.Rows, mostJudged)+min(f.count.Test, mostJudged))
+		all = all.With(each.Times(float64(min(shape.Rows, mostJudged) + min(f.count.Test, mostJudged))))
 	}
-	return sum
+	return all
 }

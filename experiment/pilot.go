@@ -27,23 +27,25 @@ type Pilot struct {
 }
 
 const (
-	pilotSeconds = 0.7  // that the pilot is to take by the cost model
-	pilotPart    = 0.15 // of the forecast of all fits, likewise
-	pilotMost    = 1.5  // seconds after which it is given up
-	pilotLeast   = 500  // rows
-	pilotColumn  = 1.5  // and for each column: of fewer a plane goes through all, and is long sought
-	pilotEnough  = 16   // times as many
+	// Operations, so that a pilot is the same on every machine, however busy: some tenths of a second.
+	pilotWork    = 5e10   // that it is to take by the cost model
+	pilotPart    = 0.15   // of those of all fits, likewise,
+	pilotShort   = 1e10   // or so many where these are few
+	pilotMost    = 1.5e11 // after which it is given up
+	pilotLeast   = 500    // rows
+	pilotColumn  = 1.5    // and for each column: of fewer a plane goes through all, and is long sought
+	pilotEnough  = 16     // times as many
+	pilotEntries = 2e7    // of a file that is read to its end for some of its rows
 )
 
 // pilot fits the pipeline to some of the rows, which takes a small part of the forecast of all fits. It is nil where the model
 // reads the rows as often as its cost says, where even few rows take long, and where they cannot be fitted.
 func (f forecast) pilot(ctx context.Context, parts *rows.Parts, search gridsearch.Plan) (*Pilot, error) {
-	if f.fit.read == 0 {
+	if f.fit.work.Read == 0 {
 		return nil, nil
 	}
 	machines := f.piloted()
-	planned := searchSeconds(f.spec, search, 1) + f.seconds(f.fit.flops, f.fit.alone)
-	most := min(pilotSeconds, pilotPart*planned)
+	most := min(pilotWork, max(pilotShort, pilotPart*searchFlops(search, f.fit)))
 	if len(machines) > 1 && f.pilotRows(most, machines) < f.leastPiloted(machines) {
 		machines = machines[1:2]
 	}
@@ -63,7 +65,7 @@ func (f forecast) pilot(ctx context.Context, parts *rows.Parts, search gridsearc
 // pilotSimple returns how many times as often as by its cost the linear model that a report compares with reads its rows, by a
 // pilot where it takes long.
 func (f forecast) pilotSimple(ctx context.Context, parts *rows.Parts) (float64, error) {
-	const long, short = 0.05, 0.01 // seconds of the fit, and of its pilot
+	const long, short = 3e9, 6e8 // operations of the fit, and of its pilot
 	if f.task.Targetless() {
 		return 1, nil
 	}
@@ -71,10 +73,10 @@ func (f forecast) pilotSimple(ctx context.Context, parts *rows.Parts) (float64, 
 	shape.Rows, shape.Streamed = min(shape.Rows, findings.LinearRows), false
 	machine := findings.Linear(shape, f.task)
 	cost := machine.Cost(shape)
-	if cost.Read == 0 || f.seconds(cost.Flops, cost.Alone) < long {
+	if cost.Read == 0 || cost.Flops < long {
 		return 1, nil
 	}
-	f.shape, f.fit.most = shape, cost.Most
+	f.shape, f.fit.work.Most = shape, cost.Most
 	machines := []pipeline.Pipeline{machine}
 	set, err := f.someRows(ctx, parts, max(pilotLeast, f.pilotRows(short, machines)))
 	if err != nil || set.Rows() < pilotLeast {
@@ -88,23 +90,26 @@ func (f forecast) pilotSimple(ctx context.Context, parts *rows.Parts) (float64, 
 	return p.Times, err
 }
 
-// fly fits the machines one after the other until the time is over.
+// fly fits the machines one after the other until they have read the rows too often.
 func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline.Pipeline) (*Pilot, error) {
-	bounded, end := context.WithTimeout(ctx, time.Duration(pilotMost*float64(time.Second)))
+	shape, each := f.shape, 0.0
+	shape.Rows, shape.Streamed = set.Rows(), false
+	for _, machine := range machines {
+		cost := machine.Cost(shape)
+		each = max(each, cost.Iterated/max(cost.Read, 1))
+	}
+	bounded, counter, end := reading.Bounded(ctx, pilotMost/max(each, 1))
 	defer end()
-	counted, counter := reading.Counted(bounded)
 	out, expected := &Pilot{Rows: set.Rows()}, 0.0
 	began := time.Now()
 	for _, machine := range machines {
-		_, err := machine.Fit(counted, set)
+		_, err := machine.Fit(bounded, set)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil && bounded.Err() == nil {
 			return nil, nil // a run says what is wrong with the rows, if it is wrong with all
 		}
-		shape := f.shape
-		shape.Rows, shape.Streamed = set.Rows(), false
 		expected += machine.Cost(shape).Read
 		if bounded.Err() != nil {
 			break // it reads them at least so often
@@ -114,8 +119,8 @@ func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline
 	if out.Times = counter.Rows() / expected; bounded.Err() != nil {
 		out.Times = max(out.Times, 1) // at least
 	}
-	if f.fit.most > 0 {
-		out.Times = min(out.Times, f.fit.most)
+	if most := f.fit.work.Most; most > 0 {
+		out.Times = min(out.Times, most)
 	}
 	return out, nil
 }
@@ -151,15 +156,15 @@ func (f forecast) leastPiloted(machines []pipeline.Pipeline) int {
 	return least
 }
 
-// pilotRows is how many rows, half of all at most, fits of the machines take so long on.
-func (f forecast) pilotRows(seconds float64, machines []pipeline.Pipeline) int {
+// pilotRows is how many rows, half of all at most, fits of the machines take so much work on.
+func (f forecast) pilotRows(flops float64, machines []pipeline.Pipeline) int {
 	low, high := 0, f.shape.Rows/2
 	for low < high {
 		n, sum := (low+high+1)/2, 0.0
 		for _, m := range machines {
-			sum += f.secondsOf(n, m)
+			sum += f.flopsOf(n, m)
 		}
-		if sum <= seconds {
+		if sum <= flops {
 			low = n
 		} else {
 			high = n - 1
@@ -168,12 +173,11 @@ func (f forecast) pilotRows(seconds float64, machines []pipeline.Pipeline) int {
 	return low
 }
 
-// secondsOf is how long a fit to so many rows takes by the cost model.
-func (f forecast) secondsOf(n int, machine pipeline.Pipeline) float64 {
+// flopsOf is what a fit to so many rows takes by the cost model.
+func (f forecast) flopsOf(n int, machine pipeline.Pipeline) float64 {
 	shape := f.shape
 	shape.Rows, shape.Streamed = n, false
-	cost := machine.Cost(shape)
-	return f.seconds(cost.Flops, cost.Alone)
+	return machine.Cost(shape).Flops
 }
 
 // standFor gives rows the weight of all, each as much more as there are more of them.
@@ -204,7 +208,7 @@ func (f forecast) someRows(ctx context.Context, parts *rows.Parts, n int) (out d
 	left := n
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		take := min(left, block.Rows())
-		if f.opening < pilotMost/3 {
+		if float64(f.shape.Rows)*f.shape.Entries() < pilotEntries {
 			take = min(left, int(math.Ceil(float64(n*block.Rows())/float64(f.shape.Rows))))
 		}
 		blocks = append(blocks, block.Select(datasets.Spread(block.Rows(), take))) // a copy, for the block is the reader's

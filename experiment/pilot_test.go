@@ -22,7 +22,7 @@ func longFit(t *testing.T, last pipeline.Pipeline) (forecast, *rows.Parts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := forecast{last: last, shape: set.Shape(), rate: 1e9, times: 1}
+	f := forecast{last: last, shape: set.Shape(), pace: datasets.Pace{Products: 1e9, Others: 1e9, Cores: 2}, times: 1}
 	f.fit = costOfFit(last, f.shape, f.count)
 	return f, &rows.Parts{Train: set.Source(), Task: datasets.Classification}
 }
@@ -49,11 +49,11 @@ func TestPilotIsOfIterations(t *testing.T) {
 func TestPilotMultipliesFits(t *testing.T) {
 	f, _ := longFit(t, pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewLogistic()))
 	f.count.Train = f.shape.Rows
-	search := gridsearch.Plan{Seconds: 2, SharedFlops: 10, SharedIterated: 5}
+	search := gridsearch.Plan{Known: true, SharedFlops: 10, Pace: f.pace, Lone: datasets.Cost{Flops: 100}, Together: datasets.Cost{Flops: 10, Iterated: 5}}
 	once := f.phases(search)
 	f.times = 3
 	thrice := f.phases(search)
-	if want := once.Refit + 2*f.fit.iterated/f.rate; thrice.Search != 2*once.Search || math.Abs(thrice.Refit-want) > 1e-9*want || thrice.Evaluate != once.Evaluate || thrice.Load != once.Load {
+	if want := once.Refit + 2*f.fit.work.Iterated/f.pace.Others; thrice.Search != 2*once.Search || math.Abs(thrice.Refit-want) > 1e-9*want || thrice.Evaluate != once.Evaluate || thrice.Load != once.Load {
 		t.Errorf("%+v and %+v", once, thrice)
 	}
 }

@@ -80,7 +80,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	shape.Streamed = p.Stream
 	fit := costOfFit(last, shape, count)
-	p.Steps, p.Flops, p.Bytes = fit.steps, fit.flops, fit.bytes
+	p.Steps, p.Flops, p.Bytes = fit.steps, fit.work.Flops, fit.work.Bytes
 	if p.Refusal() != nil {
 		return p, nil
 	}
@@ -93,7 +93,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
 		p.Flops = searchFlops(search, fit)
 		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
-			p.Bytes = max(fit.bytes, search.Bytes)
+			p.Bytes = max(fit.work.Bytes, search.Bytes)
 		}
 	}
 	if !p.Stream {
@@ -106,12 +106,12 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if _, told := spec.Pipeline.Estimator.(datasets.Coster); !told || p.Refusal() != nil {
 		return p, nil
 	}
-	rate := search.Rate
-	if rate == 0 {
-		rate = gridsearch.Speed()
+	pace := search.Pace
+	if pace == (datasets.Pace{}) {
+		pace = gridsearch.Speed()
 	}
 	_, gathered := datasets.Held(parts.Train)
-	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, rate: rate, times: 1, simple: 1})
+	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, pace: pace, times: 1, simple: 1})
 	return p, err
 }
 
@@ -129,7 +129,7 @@ func (p *Plan) time(ctx context.Context, parts *rows.Parts, search gridsearch.Pl
 		return err
 	}
 	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = search.Flops, oneByOne(search, f.times)+f.fitSeconds()
+		p.OneByOneFlops, p.OneByOne = search.Flops, search.Oftener(f.times).OneByOne+f.fitSeconds()
 	}
 	phases := f.phases(search)
 	p.Seconds, p.Phases = phases.Total, &phases

@@ -28,20 +28,20 @@ output: {dir: out}
 		return costOfFit(lastPipeline(spec, spec.Pipeline, shape, streamed), shape, result.Rows{})
 	}
 	small, large := cost(1_000_000, true), cost(1_000_000_000, true)
-	if small.bytes != large.bytes || large.bytes > 500<<20 {
-		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, wanted the same and less than 500 MiB", small.bytes, large.bytes)
+	if small.work.Bytes != large.work.Bytes || large.work.Bytes > 500<<20 {
+		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, wanted the same and less than 500 MiB", small.work.Bytes, large.work.Bytes)
 	}
 	// Of rows in memory what all steps but the last make is kept, and the features only for what reads them again.
-	held := cost(1_000_000, false).bytes
+	held := cost(1_000_000, false).work.Bytes
 	if held < 8*10*1_000_000 || held > 8*1024*1_000_000/10 {
 		t.Errorf("rows in memory take %d bytes, wanted their components and no features", held)
 	}
 	spec.Pipeline.Estimator = estimator.NewLogistic()
-	if again := cost(100_000, false).bytes; again < 4*1024*100_000 {
+	if again := cost(100_000, false).work.Bytes; again < 4*1024*100_000 {
 		t.Errorf("rows in memory that are read again take %d bytes, wanted their features at least", again)
 	}
 	spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
-	if large.flops < 900*small.flops {
-		t.Errorf("10⁹ rows take %g operations and 10⁶ %g, wanted a thousand times as many", large.flops, small.flops)
+	if large.work.Flops < 900*small.work.Flops {
+		t.Errorf("10⁹ rows take %g operations and 10⁶ %g, wanted a thousand times as many", large.work.Flops, small.work.Flops)
 	}
 }

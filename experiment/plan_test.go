@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -117,14 +116,6 @@ func TestReadingsOfAStream(t *testing.T) {
 	}
 }
 
-// What one core does alone takes as many times longer as there are cores.
-func TestSecondsOfOneCore(t *testing.T) {
-	f := forecast{rate: 10}
-	if got, want := f.seconds(30, 20), 1+2*float64(runtime.GOMAXPROCS(0)); got != want {
-		t.Errorf("%v, wanted %v", got, want)
-	}
-}
-
 // A plan of a search halved by rows looks at folds that leave out rows.
 func TestPlanOfAFamilyInHalves(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -174,8 +165,8 @@ func TestPlanOfManyClasses(t *testing.T) {
 func TestPlanOfPredictions(t *testing.T) {
 	shape := datasets.Shape{Rows: 1_000_000, Cols: 3, Outputs: 100_000}
 	fit := costOfFit(pipeline.Steps().Then(estimator.NewRidgeClassifier()), shape, result.Rows{Train: 1_000_000})
-	if fit.bytes < 8*1_000_000*100_000 {
-		t.Errorf("%d bytes", fit.bytes)
+	if fit.work.Bytes < 8*1_000_000*100_000 {
+		t.Errorf("%d bytes", fit.work.Bytes)
 	}
 }
 

@@ -262,7 +262,7 @@ func (r *run) fits() error {
 	}
 	r.shape = shape
 	fit := costOfFit(lastPipeline(r.spec, r.spec.Pipeline, shape, r.rows.Streamed), shape, r.result.Rows)
-	return Plan{Stream: r.rows.Streamed, Bytes: fit.bytes, Available: memory.Available()}.Refusal()
+	return Plan{Stream: r.rows.Streamed, Bytes: fit.work.Bytes, Available: memory.Available()}.Refusal()
 }
 
 // fit searches and fits the model to all training rows.

@@ -184,13 +184,12 @@ func (p *Plan) add(q Plan) {
 	p.Fits += q.Fits
 	p.Known = p.Known && q.Known
 	p.Flops += q.Flops
-	p.Iterated += q.Iterated
+	p.Lone = p.Lone.With(q.Lone)
 	p.SharedFlops += q.SharedFlops
-	p.SharedIterated += q.SharedIterated
-	p.alone += q.alone
+	p.Together = p.Together.With(q.Together)
 	if q.SharedFlops == 0 {
 		p.SharedFlops += q.Flops
-		p.SharedIterated += q.Iterated
+		p.Together = p.Together.With(q.Lone)
 	}
 	p.Bytes = max(p.Bytes, q.Bytes)
 	p.Shared = slices.Compact(slices.Sorted(slices.Values(append(p.Shared, q.Shared...))))

@@ -30,16 +30,13 @@ type Plan struct {
 	Shared      []string
 	SharedFlops float64
 
-	// Iterated and SharedIterated are those among Flops and SharedFlops that depend on how often fits read the rows until they
-	// are done, as [datasets.Cost] has them.
-	Iterated, SharedIterated float64
+	// Lone is the work of all fits one by one, without the refit, and Together that of the batch.
+	Lone, Together datasets.Cost
 
-	// Rate is how many flops a second this machine makes, as [Speed] measures it. Seconds is what the
-	// search, without the refit, takes at that rate, and OneByOne what all fits would take without
-	// sharing. All are 0 where the estimator does not say what it costs.
-	Rate, Seconds, OneByOne float64
-
-	alone float64 // of SharedFlops, those that one core makes while the others wait
+	// Pace is that of this machine, as [Speed] measures it. Seconds is what the search, without the refit, takes at that pace,
+	// and OneByOne what all fits would take without sharing. All are 0 where the estimator does not say what it costs.
+	Pace              datasets.Pace
+	Seconds, OneByOne float64
 }
 
 // plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
@@ -95,7 +92,7 @@ func (r *run) plan() (p Plan, refit float64) {
 	if _, left := s.Splitter.(LeaveOneOut); left {
 		p.Shared = []string{"rows"}
 	} else if cost, shared := r.batchCost(); shared != nil {
-		p.Shared, p.SharedFlops, p.SharedIterated, p.alone, p.Bytes = shared, cost.Flops, cost.Iterated, cost.Alone, cost.Bytes
+		p.Shared, p.SharedFlops, p.Together, p.Bytes = shared, cost.Flops, cost, cost.Bytes
 	}
 	p.times(float64(r.all) / float64(len(r.candidates)))
 	if s.Refit == RefitNone || s.later {
@@ -108,26 +105,35 @@ func (r *run) plan() (p Plan, refit float64) {
 func (p *Plan) times(more float64) {
 	p.Flops *= more
 	p.SharedFlops *= more
-	p.Iterated *= more
-	p.SharedIterated *= more
-	p.alone *= more
+	p.Lone, p.Together = p.Lone.Times(more), p.Together.Times(more)
 }
 
-// measure says how long the work takes at the speed that the machine has now.
+// measure says how long the work takes at the pace that the machine has now.
 func (p *Plan) measure() {
-	if !p.Known {
-		return
-	}
-	p.Rate = Speed()
-	p.OneByOne = p.Flops / p.Rate
-	if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
-		p.Seconds = (p.SharedFlops + p.alone*float64(runtime.GOMAXPROCS(0)-1)) / p.Rate
+	if p.Known {
+		p.Pace = Speed()
+		*p = p.Oftener(1)
 	}
 }
 
-// Speed measures how many flops a second this machine makes, now and on all cores, at Gram matrices and
-// factors as large as they are in a fit. It takes about 0.1 s.
-func Speed() float64 { return kern.Speed() }
+// Oftener returns the plan where fits read the rows so many times as often as is usual, at the same pace.
+func (p Plan) Oftener(times float64) Plan {
+	if !p.Known {
+		return p
+	}
+	p.Lone, p.Together = p.Lone.Oftener(times), p.Together.Oftener(times)
+	p.OneByOne = p.Pace.Seconds(p.Lone)
+	if p.Seconds = p.OneByOne; p.SharedFlops > 0 {
+		p.Seconds = p.Pace.Seconds(p.Together)
+	}
+	return p
+}
+
+// Speed measures the pace of this machine, now and on all cores: at Gram matrices and factors as large as they are in a fit, and at
+// other work. It takes about 0.15 s.
+func Speed() datasets.Pace {
+	return datasets.Pace{Products: kern.Speed(), Others: kern.OtherSpeed(), Cores: runtime.GOMAXPROCS(0)}
+}
 
 // batchCost asks the estimator what fitting the whole grid costs and shares, nil where it is no
 // BatchFitter or cannot say.
@@ -155,8 +161,9 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		p.Known = true
 		for _, f := range r.folds {
 			cost := coster.Cost(r.shape(len(f.Train)))
+			cost.Alone = 0 // fits go side by side
 			p.Flops += cost.Flops
-			p.Iterated += cost.Iterated
+			p.Lone = p.Lone.With(cost)
 		}
 		refit = max(refit, coster.Cost(r.rows.Shape()).Flops)
 	}

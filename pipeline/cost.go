@@ -34,6 +34,9 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 		sum = besides(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
 		guess = guess || shape.Columns == nil && !g.names()
 	}
+	const picked = 150 // flops of copying an entry into its group, or out of it; measured
+	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.Width, 0)))
+	sum = sum.With(datasets.Cost{Flops: moved, Others: moved})
 	if c.Rest == "pass" {
 		sum = besides(sum, datasets.Cost{Width: rest})
 	}
@@ -101,13 +104,13 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		number = 12
 	case len(p.Steps) > 0 && p.Precision == Float32:
 		number = 4
-		sum.Flops -= (1 - single) * last
-		cost.Flops, cost.Alone, cost.Iterated = single*cost.Flops, single*cost.Alone, single*cost.Iterated
+		sum = sum.With(last.Times(single - 1))
+		cost = cost.Times(single)
 	case rounds && cost.Passes > 0: // which the estimator has counted so
 		number = 4
 	case rounds:
 		number = 4
-		cost.Flops, cost.Alone, cost.Iterated = single*cost.Flops, single*cost.Alone, single*cost.Iterated
+		cost = cost.Times(single)
 	}
 	bytes := sum.Bytes + tiles + cost.Bytes
 	sum = sum.With(cost)
@@ -117,31 +120,35 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	switch {
 	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
 	case blocks && size > most && cost.Read > 0: // each pass maps them again
-		again := cost.Read / float64(max(shape.Rows, 1)) * last
-		sum.Flops += again - last
-		sum.Iterated += again
+		again := last.Times(cost.Read / float64(max(shape.Rows, 1)))
+		again.Iterated = again.Flops
+		sum = sum.With(again).With(last.Times(-1))
 	case blocks && size > most:
-		sum.Flops += float64(max(cost.Passes-1, 0)) * last
+		sum = sum.With(last.Times(float64(max(cost.Passes-1, 0))))
 	default:
 		sum.Bytes += int64(min(size, math.MaxInt64/4))
+		const kept = 60 // flops of writing a feature to fresh memory; measured
+		writing := kept * float64(max(shape.Rows, 0)) * mapped.Entries()
+		sum = sum.With(datasets.Cost{Flops: writing, Others: writing})
 	}
 	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
 	return sum
 }
 
 // mapping is what the steps take, with the memory of those before the last. Of the last one it returns the memory, which is
-// that of a stream, as it maps blocks of rows when the estimator reads them, and the flops.
-func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last float64) {
+// that of a stream, as it maps blocks of rows when the estimator reads them, and the work.
+func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64, last datasets.Cost) {
 	sum = Chain{Steps: p.Steps}.Cost(shape)
 	n := len(p.Steps)
 	if n == 0 {
-		return sum, 0, 0
+		return sum, 0, last
 	}
 	before := Chain{Steps: p.Steps[:n-1]}.Cost(shape)
 	at := shape.After(before)
 	at.Streamed = true
 	sum.Bytes = before.Bytes
-	return sum, rows.CostOf(p.Steps[n-1].Fitter, at).Bytes, max(0, sum.Flops-before.Flops)
+	of := rows.CostOf(p.Steps[n-1].Fitter, at)
+	return sum, of.Bytes, datasets.Cost{Flops: of.Flops, Others: of.Others, Alone: of.Alone}
 }
 
 // rounds reports whether the features of the last step are cached in single precision for the estimator, and made again.
@@ -155,6 +162,6 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {
-	return datasets.Cost{Flops: a.Flops + b.Flops, Alone: a.Alone + b.Alone, Iterated: a.Iterated + b.Iterated, Read: a.Read + b.Read, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
+	return datasets.Cost{Flops: a.Flops + b.Flops, Others: a.Others + b.Others, Alone: a.Alone + b.Alone, Iterated: a.Iterated + b.Iterated, Read: a.Read + b.Read, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
 		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled}
 }

@@ -412,8 +412,9 @@ func (s Binning) FitTransform(ctx context.Context, data datasets.Set) (Transform
 // What a row takes in a grid, in flops of a product of large matrices: to find its bin in the dictionary, which waits for
 // memory, and to number its coordinates, each.
 const (
-	binFlops   = 1500
-	inputFlops = 45
+	binFlops   = 1200
+	inputFlops = 27
+	newFlops   = 2300 // to make a dictionary, for each row
 )
 
 // Cost returns the cost of mapping the rows and the memory of grids, dictionary and features.
@@ -421,12 +422,14 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	entries := shape.Entries()
 	held := float64(shape.Held())
-	c := datasets.Cost{Flops: n * p * (binFlops + inputFlops*entries), Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
+	c := datasets.Cost{Each: p * (binFlops + inputFlops*entries), Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
-		c.Flops, c.Bytes = n*p*(binFlops+inputFlops*min(k, entries))+2*n*d, int64(32*k*p+held*(4*p+8+8*d))
+		c.Each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
+	c.Flops = n * (c.Each + p*newFlops)
+	c.Others = c.Flops
 	if s.Columns.exact {
 		c.Bytes += int64(20 * n * p)                                     // of the bins, in a stream as well
 		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own

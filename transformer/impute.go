@@ -516,7 +516,7 @@ func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
 		c = scalerCost(4*8, shape)
 		c.Bytes += planQuantiles(shape.Cols, 1).bytes(shape.Rows)
 	case s.Strategy == "most_frequent":
-		c.Flops *= 10
+		c = c.Times(10)
 	}
 	if s.Indicator {
 		c.Width, c.Guess = 2*shape.Cols, true // as if every column had missing values

@@ -144,8 +144,9 @@ func (s Quantile) Derive(learned Transformer) (Transformer, error) {
 
 // Cost returns the cost of some passes of selection, and of looking the quantiles up.
 func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
+	const searchFlops = 100 // of a look at a quantile, measured
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
-	c := scalerCost(4*20+4*math.Log2(float64(quantiles)), shape)
+	c := scalerCost(4*20+searchFlops*math.Log2(float64(quantiles)), shape)
 	c.Bytes += planQuantiles(shape.Cols, s.Quantiles).bytes(shape.Rows) + 24*int64(shape.Cols)*int64(quantiles)
 	return c
 }

@@ -97,11 +97,11 @@ func (w work) plan(m *measured, machine pipeline.Pipeline, search gridsearch.Sea
 	cost := machine.Cost(shape)
 	m.MiB = float64(cost.Bytes) / (1 << 20)
 	if p.Candidates == 0 {
-		m.Planned = (cost.Flops + cost.Alone*float64(p.Cores-1)) / gridsearch.Speed()
+		m.Planned = gridsearch.Speed().Seconds(cost)
 		return nil
 	}
 	plan, err := search.Plan(set)
-	m.Planned = plan.Seconds + cost.Flops/plan.Rate
+	m.Planned = plan.Seconds + plan.Pace.Seconds(cost)
 	m.MiB = max(m.MiB, float64(plan.Bytes)/(1<<20))
 	return err
 }

@@ -75,7 +75,7 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
 	flops := entry * steps * n * shape.Entries() * (k + 4)
-	return datasets.Cost{Flops: flops, Iterated: flops, Read: steps * n,
+	return datasets.Cost{Flops: flops, Others: flops, Iterated: flops, Read: steps * n,
 		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 

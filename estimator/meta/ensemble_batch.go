@@ -300,7 +300,7 @@ func (s Ensemble) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []str
 		if err != nil {
 			return cost, nil, s.named(err)
 		}
-		cost.Flops, cost.Bytes = cost.Flops+one.Flops, max(cost.Bytes, one.Bytes)
+		cost = cost.With(one)
 		shared = append(shared, names...)
 	}
 	return cost, shared, nil

@@ -225,7 +225,7 @@ func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []st
 			return sum, nil, err
 		}
 		if exact {
-			cost.Flops *= 2
+			cost = cost.Times(2)
 		}
 		sum = sum.With(cost)
 		for _, name := range names {

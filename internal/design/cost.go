@@ -9,7 +9,8 @@ import (
 // A pass over rows in memory waits for them: while it reads an entry, so many flops of a product of
 // large matrices could be made, of dense rows and of sparse ones. They are measured.
 const (
-	waitingFlops       = 60
+	waitingFlops       = 27
+	outputFlops        = 4.5 // for each output but the first
 	SparseWaitingFlops = 250
 )
 
@@ -19,7 +20,7 @@ func PassFlops(shape datasets.Shape) float64 {
 	if shape.Filled > 0 {
 		waiting = SparseWaitingFlops
 	}
-	return float64(shape.Rows) * shape.Entries() * (waiting + 4*float64(max(shape.Outputs, 1)-1))
+	return float64(shape.Rows) * shape.Entries() * (waiting + outputFlops*float64(max(shape.Outputs, 1)-1))
 }
 
 // Bytes returns so many numbers of eight bytes, as many as can be counted.

@@ -155,7 +155,8 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
-	cost.Flops = n*n/2*s.value(shape, false) + choleskyShare*n*n*n/3 + usualChecks*solveFlops*n*n*(1+outputShare*(t-1))
+	cost.Others = usualChecks * solveFlops * n * n * (1 + outputShare*(t-1))
+	cost.Flops = n*n/2*s.value(shape, false) + choleskyShare*n*n*n/3 + cost.Others
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -173,7 +174,8 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	values := n * n / 2 * s.value(shape, shared)
 	if s.Way(shape.Rows) == "cholesky" {
 		together := min(p, max(2, factorsTogether/(4*n*n)))
-		cost.Flops = values + p*(choleskyShare*n*n*n/6+solveFlops*n*n*(1+outputShare*(t-1)))
+		cost.Others = p * solveFlops * n * n * (1 + outputShare*(t-1))
+		cost.Flops = values + p*choleskyShare*n*n*n/6 + cost.Others
 		cost.Bytes = design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 		return cost
 	}
@@ -190,6 +192,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 		checks = 2
 	}
 	step := n*n/2*(entryFlops+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
+	cost.Others = steps * (n*n/2*entryFlops + 2*n*rank*factorFlops*precision)
 	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step
 	cache := cacheBytes(shape.Rows)
 	if part := float64(cache) / float64(CacheBytes(shape.Rows)); part < 1 {

@@ -18,17 +18,19 @@ const (
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, D, L, q := float64(shape.Rows), float64(shape.Cols), float64(s.Features), float64(s.Layers), float64(max(shape.Outputs, 1))
 	// Products are in single precision, half as long: one there and one back, of upper layers two back.
-	row := 6*shape.Entries()*D + 3*(L-1)*D*D + outputFlops*(q-1)*D + featureFlops*L*D + rowFlops
+	products, others := 6*shape.Entries()*D+3*(L-1)*D*D, outputFlops*(q-1)*D+featureFlops*L*D+rowFlops
 	weights := d*D + (L-1)*D*D + L*D + q*D
 	batch := float64(s.minibatch(max(shape.Rows, 1)))
 	steps := n / batch
 	relevance := 2 * min(n, relevanceRows) * q * D * (d + (L-1)*D)
 	room := (2*L*D + d + 3*q) * (tileRows + batch)
 	epochs := min(usualEpochs, float64(s.Epochs))
-	trained := epochs * (n*row + steps*stepFlops*weights)
+	others = epochs * (n*others + steps*stepFlops*weights)
+	trained := epochs*n*products + others
 	return datasets.Cost{
 		Width: max(shape.Outputs, 1),
-		Flops: trained + relevance, Iterated: trained, Read: epochs * n,
+		Each:  2*shape.Entries()*D + (L-1)*2*D*D + featureFlops*L*D,
+		Flops: trained + relevance, Others: others, Iterated: trained, Read: epochs * n,
 		// Rows and their targets; of the weights themselves, slopes, moments, the best ones and what is made of them; the model.
 		Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}

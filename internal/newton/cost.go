@@ -7,14 +7,10 @@ import (
 
 // Passes is about how many a fit by Newton's method takes, and coupledPasses about the most of classes that may get matrices of
 // their own.
-const Passes, coupledPasses = 18, 60
+const Passes, coupledPasses = 25, 60
 
-// PassesFlops are those of all passes of a fit. Each output but the first takes some flops of an entry more than products do,
-// which were measured.
-func PassesFlops(shape datasets.Shape) float64 {
-	const output = 2
-	return Passes * (design.PassFlops(shape) + output*float64(shape.Rows)*shape.Entries()*float64(max(shape.Outputs, 1)-1))
-}
+// PassesFlops are those of all passes of a fit.
+func PassesFlops(shape datasets.Shape) float64 { return Passes * design.PassFlops(shape) }
 
 // Cost is that of Newton's method: vectors of weights for each output, a few numbers for each row
 // and output, partial sums, and a preconditioner.
@@ -28,7 +24,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += design.BothWaysNumbers(d, k)
 	}
 	flops := PassesFlops(shape)
-	cost := datasets.Cost{Flops: flops, Iterated: flops, Read: Passes * n, Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: flops, Others: flops, Iterated: flops, Read: Passes * n, Width: max(shape.Outputs, 1)}
 	widest := widestFactor
 	if shape.Filled > 0 {
 		widest = WidestSparseFactor

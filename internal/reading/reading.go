@@ -9,7 +9,11 @@ import (
 )
 
 // Counter adds up rows of all fits under a context. It is safe for concurrent use.
-type Counter struct{ bits atomic.Uint64 }
+type Counter struct {
+	bits atomic.Uint64
+	most float64 // after which end is called; 0 for any number
+	end  context.CancelFunc
+}
 
 type key struct{}
 
@@ -19,14 +23,31 @@ func Counted(ctx context.Context) (context.Context, *Counter) {
 	return context.WithValue(ctx, key{}, c), c
 }
 
+// Bounded is Counted under a context that ends when fits have read more than so many rows. Who has it calls end when done.
+func Bounded(ctx context.Context, most float64) (bounded context.Context, c *Counter, end context.CancelFunc) {
+	ctx, end = context.WithCancel(ctx)
+	ctx, c = Counted(ctx)
+	c.most, c.end = most, end
+	return ctx, c, end
+}
+
 // Add says that so many rows were read, where anybody counts. A row of which a part was read counts as that part.
 func Add(ctx context.Context, rows float64) {
 	c, ok := ctx.Value(key{}).(*Counter)
 	for ok {
 		old := c.bits.Load()
-		ok = !c.bits.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+rows))
+		now := math.Float64frombits(old) + rows
+		if ok = !c.bits.CompareAndSwap(old, math.Float64bits(now)); !ok && c.most > 0 && now > c.most {
+			c.end()
+		}
 	}
 }
 
-// Rows returns how many rows were read so far.
-func (c *Counter) Rows() float64 { return math.Float64frombits(c.bits.Load()) }
+// Rows returns how many rows were read so far, of a bounded counter no more than the most.
+func (c *Counter) Rows() float64 {
+	rows := math.Float64frombits(c.bits.Load())
+	if c.most > 0 {
+		rows = min(rows, c.most)
+	}
+	return rows
+}

@@ -25,3 +25,15 @@ func TestRowsAreCounted(t *testing.T) {
 		t.Errorf("%v rows, wanted 4001", c.Rows())
 	}
 }
+
+// A bounded count ends its context when it is exceeded, and not before.
+func TestBoundedEnds(t *testing.T) {
+	ctx, c, end := Bounded(context.Background(), 10)
+	defer end()
+	if Add(ctx, 10); ctx.Err() != nil {
+		t.Error("it has ended at the most")
+	}
+	if Add(ctx, 1); ctx.Err() == nil || c.Rows() != 10 {
+		t.Errorf("%v, %v rows", ctx.Err(), c.Rows())
+	}
+}

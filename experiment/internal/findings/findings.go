@@ -18,8 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
+// MostCurves is how many classes have curves at most, the most frequent.
+const MostCurves = 8
+
 const (
-	mostCurves  = 8    // classes that have curves, the most frequent
 	mostClasses = 200  // of a confusion matrix
 	curvePoints = 200  // of a curve
 	bins        = 10   // of a calibration curve
@@ -90,7 +92,7 @@ func curved(list []result.Class) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Support, list[a].Support) })
-	order = order[:min(mostCurves, len(order))]
+	order = order[:min(MostCurves, len(order))]
 	slices.Sort(order)
 	return order
 }

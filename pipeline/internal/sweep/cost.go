@@ -129,7 +129,7 @@ func (s *sweep) rowlessCost(sum *datasets.Cost, b *node, steps []rows.Spec) {
 func (s *sweep) familyCost(family []*node, shape datasets.Shape, folds []datasets.Fold) datasets.Cost {
 	related, sum, names := family[0].step.Fitter.(transformer.FamilyFitter).FamilyCost(shape, specs(family))
 	if len(folds) > 1 {
-		sum.Flops *= 2
+		sum = sum.Times(2)
 	}
 	s.share(names...)
 	candidates := members(family)

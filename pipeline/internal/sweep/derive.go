@@ -214,9 +214,10 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 func (d derived) Cost(shape datasets.Shape) datasets.Cost {
 	cost := rows.CostOf(d.step, shape)
 	if _, holds := d.sweep.Inside(d.step); holds {
-		cost.Flops = rows.CostOf(d.whole, shape).Flops
+		whole := rows.CostOf(d.whole, shape)
+		cost.Flops, cost.Others, cost.Alone = whole.Flops, whole.Others, whole.Alone
 	} else if d.free {
-		cost.Flops = 0
+		cost = cost.Times(0)
 	}
 	return cost
 }
