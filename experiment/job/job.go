@@ -559,7 +559,7 @@ func (s *State) model(ctx context.Context, last datasets.Pass, out *Outcome) err
 		m.Schema.Targets = s.all.Schema.Targets
 	}
 	m.Name, m.Profile, m.Metrics = s.spec.Name, &seen, map[string]float64{}
-	m.Versions = map[string]string{"bochner": experiment.Version().Bochner}
+	m.Versions = versions()
 	var r estimator.Reporter
 	if estimator.As(fitted, &r) {
 		report := r.Report()

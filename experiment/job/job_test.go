@@ -385,6 +385,34 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
+// A state that another version has written is refused, and so is one that does not say which.
+func TestStateOfAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	table(t, dir, 30)
+	s, err := job.Part(context.Background(), load(t, dir, specs["ridge"]), job.Options{Shards: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := s.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	header, archive, err := model.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[string]string{"v0.0.1": "v0.0.1 wrote it, and this is ", "": "an earlier one wrote it"} {
+		header.Versions = map[string]string{"bochner": by}
+		var other bytes.Buffer
+		if err := model.Write(&other, header, archive); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Read(bytes.NewReader(other.Bytes()), int64(other.Len())); !errors.Is(err, job.ErrOtherVersion) || !strings.Contains(err.Error(), want) {
+			t.Errorf("written by %q: %v", by, err)
+		}
+	}
+}
+
 // What a job cannot do of a file is said before any row is read, all of it.
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()

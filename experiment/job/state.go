@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/distributed"
+	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/model"
@@ -99,13 +101,16 @@ func (s *State) schema() datasets.Schema {
 
 const kind = "a job's state"
 
+// versions says by what program a file is written.
+func versions() map[string]string { return map[string]string{"bochner": experiment.Version().Bochner} }
+
 // Write writes the state to a file: a sealed zip as a model file is. The same state gives the same bytes.
 func (s *State) Write(w io.Writer) error {
 	archive, err := model.Record(s)
 	if err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
-	return model.Write(w, model.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text)}, archive)
+	return model.Write(w, model.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text), Versions: versions()}, archive)
 }
 
 // Digest is the SHA-256 sum of the file that Write writes.
@@ -120,6 +125,10 @@ func (s *State) Digest() (string, error) {
 // ErrNoState is of a file that is a model file or another one of that kind, but no state of a job.
 var ErrNoState = errors.New("it is not what a part of a job has written")
 
+// ErrOtherVersion is of a state that another version of the program has written. One fit is done by one version: what another one
+// has added up may not be what this one would go on from.
+var ErrOtherVersion = errors.New("it is the state of another version of bochner")
+
 // damaged is [model.ErrDamaged] of what was to be a state: why.
 type damaged string
 
@@ -130,7 +139,7 @@ func (e damaged) Error() string {
 func (damaged) Unwrap() error { return model.ErrDamaged }
 
 // Read reads what Write has written, of that many bytes. A file that is damaged or cut off gives an error that
-// wraps [model.ErrDamaged], a model file one that wraps [ErrNoState].
+// wraps [model.ErrDamaged], a model file one that wraps [ErrNoState], and a state of another version one that wraps [ErrOtherVersion].
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, archive, err := model.Read(r, size)
 	switch {
@@ -141,6 +150,9 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 		return nil, err
 	case header.Task != kind:
 		return nil, fmt.Errorf("job: %w", ErrNoState)
+	}
+	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
+		return nil, fmt.Errorf("job: %w: %s wrote it, and this is %s; parts, merges and the finish of one fit are done by one version: begin the fit anew, or go on with that one", ErrOtherVersion, cmp.Or(by, "an earlier one"), own)
 	}
 	d := document.Decode("spec.yaml", []byte(header.Spec))
 	if err := d.Err(); err != nil {

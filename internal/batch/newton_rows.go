@@ -36,45 +36,76 @@ func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, err
 	if bytes > s.Memory {
 		return m, nil
 	}
-	put := m.hold(n, width, rounds)
-	for p, part := range s.parts {
-		err := s.tiles(ctx, which, part, func(first int, tile *mat.Dense) error {
-			put(m.starts[p]+first, tile)
+	hold := m.hold
+	if rounds {
+		hold = m.holdRounded
+	}
+	return m, hold(ctx, n, width)
+}
+
+// hold keeps the features.
+func (m *mappedRows) hold(ctx context.Context, n, width int) error {
+	Z := mat.NewDense(n, width, nil)
+	m.Z = Z
+	for p, part := range m.family.parts {
+		err := m.family.tiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
+			k, _ := tile.Dims()
+			Z.Slice(m.starts[p]+first, m.starts[p]+first+k, 0, width).(*mat.Dense).Copy(tile)
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
-// hold makes room for the features, and returns what puts a tile of them there.
-func (m *mappedRows) hold(n, width int, rounds bool) func(first int, tile *mat.Dense) {
-	if !rounds {
-		Z := mat.NewDense(n, width, nil)
-		m.Z = Z
-		return func(first int, tile *mat.Dense) {
-			k, _ := tile.Dims()
-			Z.Slice(first, first+k, 0, width).(*mat.Dense).Copy(tile)
-		}
-	}
-	Z := single.New(n, width, nil)
+// holdRounded keeps them in single precision, in which they are made where that can be.
+func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
+	s, Z := m.family, single.New(n, width, nil)
 	m.Z = Z
-	return func(first int, tile *mat.Dense) {
-		k, _ := tile.Dims()
-		for i := range k {
-			design.Round(Z.Row(first+i), tile.RawRowView(i))
+	maps, ok := s.Maps.(SingleMaps)
+	for p, part := range s.parts {
+		at := m.starts[p]
+		var err error
+		if ok {
+			err = s.pieces(part, func(first int, X mat.Matrix) error {
+				return maps.EachSingle(ctx, X, []int{m.which}, func(_ int, tile *single.Dense) error {
+					k, _ := tile.Dims()
+					for i := range k {
+						copy(Z.Row(at+first+i), tile.Row(i))
+					}
+					return nil
+				})
+			})
+		} else {
+			err = s.tiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
+				k, _ := tile.Dims()
+				for i := range k {
+					design.Round(Z.Row(at+first+i), tile.RawRowView(i))
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // tiles maps rows, so many at a time.
 func (s *mappedNewton) tiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
+	return s.pieces(list, func(first int, X mat.Matrix) error {
+		return s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(first, Z) })
+	})
+}
+
+// pieces reads the inputs of rows, as many at a time as are mapped at once.
+func (s *mappedNewton) pieces(list []int, yield func(first int, X mat.Matrix) error) error {
 	for lo := 0; lo < len(list); lo += tileRows {
 		part := list[lo:min(lo+tileRows, len(list))]
-		X := datasets.SelectRows(s.Data.X, part)
-		if err := s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(lo, Z) }); err != nil {
+		if err := yield(lo, datasets.SelectRows(s.Data.X, part)); err != nil {
 			return s.Data.AtRows(err, part)
 		}
 	}

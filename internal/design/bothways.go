@@ -45,12 +45,13 @@ type BothWays interface {
 }
 
 // NewBothWays begins a reading of rows, in single precision or in double: w is outputs × cols, offsets are b by output, and
-// there are so many values.
-func NewBothWays(short bool, w, offsets []float64, values int) BothWays {
+// there are so many values. With widths, which descend, an output has only the first so many columns, and its sums of others stay
+// 0; nil means all.
+func NewBothWays(short bool, w, offsets []float64, widths []int, values int) BothWays {
 	if short {
-		return tilesOf[float32](w, offsets, values)
+		return tilesOf[float32](w, offsets, widths, values)
 	}
-	return tilesOf[float64](w, offsets, values)
+	return tilesOf[float64](w, offsets, widths, values)
 }
 
 // BothWaysNumbers is about how many numbers a reading holds for so many columns and outputs.
@@ -59,21 +60,22 @@ func BothWaysNumbers(cols, outputs float64) float64 { return (places + 2) * (col
 // tiles is BothWays of rows of numbers of type T.
 type tiles[T kern.Float] struct {
 	offsets []float64
+	widths  []int // nil for all columns
 	sums    Sums
 	places  []Place
 	passes  []*kern.NarrowPass[T]
 	rows    int // of a tile
 }
 
-func tilesOf[T kern.Float](w, offsets []float64, values int) BothWays {
+func tilesOf[T kern.Float](w, offsets []float64, widths []int, values int) BothWays {
 	k := len(offsets)
-	t := &tiles[T]{offsets: offsets, sums: Sums{make([]float64, len(w)), make([]float64, k), make([]float64, values)}}
+	t := &tiles[T]{offsets: offsets, widths: widths, sums: Sums{make([]float64, len(w)), make([]float64, k), make([]float64, values)}}
 	if k == 0 {
 		return t
 	}
 	own := make([]T, len(w))
 	Round(own, w)
-	vectors := kern.NewNarrow(kern.Dense(k, len(w)/k, len(w)/k, own))
+	vectors := kern.NewNarrow(kern.Dense(k, len(w)/k, len(w)/k, own), widths)
 	t.rows = vectors.TileRows()
 	for range places {
 		t.passes = append(t.passes, vectors.NewPass())
@@ -135,8 +137,11 @@ func (t *tiles[T]) fold(cols int) {
 		for lo < hi {
 			row, from := lo/cols, lo%cols
 			end := min(cols, from+hi-lo)
-			t.foldRow(row, from, end)
 			lo += end - from
+			if t.widths != nil {
+				end = max(from, min(end, t.widths[row]))
+			}
+			t.foldRow(row, from, end)
 		}
 	})
 	for _, p := range t.places[1:] {

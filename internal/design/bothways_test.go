@@ -41,7 +41,7 @@ func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 			var first []float64
 			for _, cores := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(cores)
-				got := readBothWays(rows, short, w, offsets)
+				got := readBothWays(rows, short, w, offsets, nil)
 				runtime.GOMAXPROCS(before)
 				if first == nil {
 					first = got
@@ -59,11 +59,47 @@ func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 	}
 }
 
+// Outputs of fewer columns have the sums of those, and zeros for the others, in blocks one after the other.
+func TestBothWaysOfWidths(t *testing.T) {
+	const n, d = 700, 230
+	random := rand.New(rand.NewPCG(2, 7))
+	X := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, random.NormFloat64())
+		}
+	}
+	widths := []int{d, 200, 200, 100, 90, 30, 7}
+	k := len(widths)
+	w, offsets := make([]float64, k*d), make([]float64, k)
+	for j, width := range widths {
+		for q := range width {
+			w[j*d+q] = random.NormFloat64() / 10
+		}
+	}
+	want := bothWaysByHand(X, w, offsets)
+	for j, width := range widths {
+		clear(want[j*d+width : (j+1)*d])
+	}
+	for _, rows := range []mat.Matrix{X, single.Copy(X)} {
+		_, short := rows.(*single.Dense)
+		rounding := 1e-12
+		if short {
+			rounding = 1e-5
+		}
+		for i, got := range readBothWays(rows, short, w, offsets, widths) {
+			if math.Abs(got-want[i]) > rounding*n {
+				t.Fatalf("single precision %v: sum %d is %v, want %v", short, i, got, want[i])
+			}
+		}
+	}
+}
+
 // readBothWays adds up sines of scores, and their squares as values, in two blocks.
-func readBothWays(X mat.Matrix, short bool, w, offsets []float64) []float64 {
+func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) []float64 {
 	n, d := X.Dims()
 	k := len(offsets)
-	reading := NewBothWays(short, w, offsets, k)
+	reading := NewBothWays(short, w, offsets, widths, k)
 	sine := func(p *Place, scores kern.View[float64], _ int) {
 		for j := range k {
 			for i, v := range scores.Row(j) {
@@ -111,7 +147,7 @@ func TestBothWaysNoticesWhatIsNotFinite(t *testing.T) {
 		X.Set(17, 1, bad)
 		for _, rows := range []mat.Matrix{X, single.Copy(X)} {
 			_, short := rows.(*single.Dense)
-			reading := NewBothWays(short, make([]float64, 3), make([]float64, 1), 0)
+			reading := NewBothWays(short, make([]float64, 3), make([]float64, 1), nil, 0)
 			if !reading.Sums().Finite() {
 				t.Error("not finite before there are rows")
 			}

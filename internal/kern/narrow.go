@@ -4,50 +4,111 @@ package kern
 // rows as [Mul] does would cost more than the products. It is safe for concurrent use.
 type Narrow[T Float] struct {
 	w      View[T]
-	packed []T // panels of columns: [panel][element][column of the panel]
+	widths []int // of the vectors, descending
+	spans  []span[T]
+}
+
+// span is some columns, and the vectors that have them: the first ones.
+type span[T Float] struct {
+	from, to, vectors int
+	packed            []T // panels of columns: [panel][element][column of the panel]
 }
 
 // fewVectors is up to how many vectors are multiplied one after the other: a panel of them would be zeros for the most part.
 const fewVectors = 2
 
-// NewNarrow packs the rows of w, k vectors of d elements.
-func NewNarrow[T Float](w View[T]) *Narrow[T] {
-	v := &Narrow[T]{w: w}
-	if !v.inPanels() {
-		return v
+// narrowSpan is the least number of columns for which it pays to leave out vectors that have none of them.
+const narrowSpan = 64
+
+// NewNarrow packs the rows of w, k vectors of d elements. With widths, which descend, vector j has only the first widths[j]
+// elements; nil means all.
+func NewNarrow[T Float](w View[T], widths []int) *Narrow[T] {
+	v := &Narrow[T]{w: w, widths: widths}
+	if widths == nil {
+		v.widths = make([]int, w.Rows)
+		for j := range v.widths {
+			v.widths[j] = w.Cols
+		}
 	}
-	v.packed = make([]T, v.padded()*w.Cols)
-	v.panels(func(first, width int) {
-		panel := v.packed[first*w.Cols:]
-		for j := first; j < min(first+width, w.Rows); j++ {
-			for q := range w.Cols {
-				panel[q*width+j-first] = w.At(j, q)
+	for j, width := range v.widths {
+		if width > w.Cols || j > 0 && width > v.widths[j-1] || len(v.widths) != w.Rows {
+			panic("kern: Narrow of widths that do not fit")
+		}
+	}
+	if widths != nil && !v.inPanels() {
+		v.w = Dense(w.Rows, w.Cols, w.Cols, make([]T, w.Rows*w.Cols))
+		for j, width := range widths {
+			for q := range width {
+				v.w.Set(j, q, w.At(j, q))
+			}
+		}
+	}
+	for from := 0; from < w.Cols; {
+		s := v.span(from)
+		v.spans = append(v.spans, s)
+		from = s.to
+	}
+	return v
+}
+
+// span packs the one that begins at a column. It ends where there would be fewer panels, if the columns are not too few.
+func (v *Narrow[T]) span(from int) span[T] {
+	s := span[T]{from: from, to: v.w.Cols, vectors: v.beyond(from)}
+	if from == 0 {
+		s.vectors = v.w.Rows
+	}
+	for j := s.vectors - 1; j >= 0; j-- {
+		to := v.widths[j]
+		if to >= from+narrowSpan && v.w.Cols >= to+narrowSpan && padded[T](v.beyond(to)) < padded[T](s.vectors) {
+			s.to = to
+			break
+		}
+	}
+	if !v.inPanels() {
+		return s
+	}
+	depth := s.to - from
+	s.packed = make([]T, padded[T](s.vectors)*depth)
+	eachPanel[T](s.vectors, func(first, width int) {
+		panel := s.packed[first*depth:]
+		for j := first; j < min(first+width, s.vectors); j++ {
+			for q := from; q < min(s.to, v.widths[j]); q++ {
+				panel[(q-from)*width+j-first] = v.w.At(j, q)
 			}
 		}
 	})
-	return v
+	return s
+}
+
+// beyond returns how many vectors have elements from one on.
+func (v *Narrow[T]) beyond(from int) int {
+	n := 0
+	for n < len(v.widths) && v.widths[n] > from {
+		n++
+	}
+	return n
 }
 
 // inPanels reports whether the vectors are multiplied in panels.
 func (v *Narrow[T]) inPanels() bool { return isa != portable && v.w.Rows > fewVectors }
 
-// padded is the number of vectors with zero ones added up to whole panels.
-func (v *Narrow[T]) padded() int {
+// padded is a number of vectors with zero ones added up to whole panels.
+func padded[T Float](vectors int) int {
 	n := 0
-	v.panels(func(first, width int) { n = first + width })
+	eachPanel[T](vectors, func(first, width int) { n = first + width })
 	return n
 }
 
-// panels calls f for each panel with its first vector and its width: as wide as the kernels go, the
+// eachPanel calls f for each panel of so many vectors with its first one and its width: as wide as the kernels go, the
 // last one as narrow as they do.
-func (v *Narrow[T]) panels(f func(first, width int)) {
+func eachPanel[T Float](vectors int, f func(first, width int)) {
 	nr := blockingOf[T]().nr
 	least := lanesOf[T]() // width of the narrowest kernel, which on arm64 has two vectors a row
 	if isa == neon {
 		least *= 2
 	}
-	for first := 0; first < v.w.Rows; first += nr {
-		f(first, min(nr, roundUp(v.w.Rows-first, least)))
+	for first := 0; first < vectors; first += nr {
+		f(first, min(nr, roundUp(vectors-first, least)))
 	}
 }
 
@@ -73,11 +134,12 @@ func (v *Narrow[T]) TileRows() int {
 //	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
 //
 // Rows are used where they are. A tile should fit into the second-level cache, which then is read
-// from memory once. Cost 4nkd flops for n rows. The sums over q and i have a fixed order.
+// from memory once. Cost 4nkd flops for n rows, of narrower vectors less. The sums over q and i have a fixed order.
 // One or two vectors are multiplied one after the other, as [MulVec] does.
 type NarrowPass[T Float] struct {
 	v      *Narrow[T]
 	scores []T // padded vectors × NarrowTile
+	part   []T // likewise, of a span
 	sums   []T // padded to whole tiles
 	rows   int // of sums
 	width  int // of sums
@@ -94,7 +156,10 @@ func (v *Narrow[T]) NewPass() *NarrowPass[T] {
 		f.left = make([]T, f.rows*NarrowTile)
 		f.edge = make([]T, max(bl.nr*NarrowTile, bl.mr*v.w.Cols))
 	}
-	f.scores = make([]T, max(f.rows, v.padded())*NarrowTile)
+	f.scores = make([]T, max(f.rows, padded[T](v.w.Rows))*NarrowTile)
+	if len(v.spans) > 1 {
+		f.part = make([]T, len(f.scores))
+	}
 	f.sums = make([]T, f.rows*f.width)
 	return f
 }
@@ -111,33 +176,48 @@ func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
 		return out
 	}
 	if w.Rows <= fewVectors {
-		for j := range w.Rows {
-			MulVec(out.Row(j), a, w.Row(j), false)
+		for j, width := range f.v.widths {
+			MulVec(out.Row(j), a.Slice(0, a.Rows, 0, width), w.Row(j)[:width], false)
 		}
 		return out
 	}
-	if !f.v.inPanels() {
-		Mul(out, w, a.T(), false)
-		return out
+	for k, s := range f.v.spans {
+		if k == 0 {
+			f.project(f.scores, a, s)
+			continue
+		}
+		f.project(f.part, a, s)
+		for j := range s.vectors {
+			Axpy(1, f.part[j*NarrowTile:][:a.Rows], out.Row(j))
+		}
 	}
-	mr := blockingOf[T]().mr
-	rows := a
+	return out
+}
+
+// project writes the products of rows with the vectors in a span to scores.
+func (f *NarrowPass[T]) project(scores []T, a View[T], s span[T]) {
+	rows := a.Slice(0, a.Rows, s.from, s.to)
+	if !f.v.inPanels() {
+		Mul(Dense(s.vectors, a.Rows, NarrowTile, scores), f.v.w.Slice(0, s.vectors, s.from, s.to), rows.T(), false)
+		return
+	}
+	mr, depth := blockingOf[T]().mr, s.to-s.from
 	if a.Rows < mr { // padded by rows of zeros
-		rows = Dense(mr, a.Cols, a.Cols, f.edge)
-		clear(f.edge[:mr*a.Cols])
-		for i := range a.Rows {
-			copy(rows.Row(i), a.Row(i))
+		short := rows
+		rows = Dense(mr, depth, depth, f.edge)
+		clear(f.edge[:mr*depth])
+		for i := range short.Rows {
+			copy(rows.Row(i), short.Row(i))
 		}
 	}
 	var tile [8 * 48]T
 	for i := 0; i < a.Rows; i += mr {
 		at := min(i, rows.Rows-mr) // the last ones are made twice
-		f.v.panels(func(first, width int) {
-			scoresAsm(width, a.Cols, &rows.Data[at*rows.RowStride], rows.RowStride, &f.v.packed[first*w.Cols], &tile[0])
-			transpose(f.scores[first*NarrowTile+at:], NarrowTile, tile[:], width, 1, mr, width)
+		eachPanel[T](s.vectors, func(first, width int) {
+			scoresAsm(width, depth, &rows.Data[at*rows.RowStride], rows.RowStride, &s.packed[first*depth], &tile[0])
+			transpose(scores[first*NarrowTile+at:], NarrowTile, tile[:], width, 1, mr, width)
 		})
 	}
-	return out
 }
 
 // Weights returns the place of the weights of n rows, k × n, for Add without Scores.
@@ -150,13 +230,15 @@ func (f *NarrowPass[T]) Add(a View[T]) {
 		return
 	}
 	if w.Rows <= fewVectors {
-		for j := range w.Rows {
-			MulVecT(f.sums[j*f.width:][:w.Cols], a, f.scores[j*NarrowTile:][:a.Rows], true)
+		for j, width := range f.v.widths {
+			MulVecT(f.sums[j*f.width:][:width], a.Slice(0, a.Rows, 0, width), f.scores[j*NarrowTile:][:a.Rows], true)
 		}
 		return
 	}
 	if !f.v.inPanels() {
-		Mul(Dense(w.Rows, w.Cols, f.width, f.sums), Dense(w.Rows, a.Rows, NarrowTile, f.scores), a, true)
+		for _, s := range f.v.spans {
+			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, NarrowTile, f.scores), a.Slice(0, a.Rows, s.from, s.to), true)
+		}
 		return
 	}
 	bl := blockingOf[T]()
@@ -170,17 +252,17 @@ func (f *NarrowPass[T]) Add(a View[T]) {
 		}
 	}
 	for i := 0; i < f.rows; i += bl.mr {
-		left, sums := &f.left[i*a.Rows], f.sums[i*f.width:]
-		if whole > 0 {
-			weighAsm(whole, a.Rows, left, &a.Data[0], a.RowStride, &sums[0], f.width)
+		left, sums, width := &f.left[i*a.Rows], f.sums[i*f.width:], f.v.widths[min(i, w.Rows-1)]
+		if n := min(whole, (width+bl.nr-1)/bl.nr); n > 0 {
+			weighAsm(n, a.Rows, left, &a.Data[0], a.RowStride, &sums[0], f.width)
 		}
-		if whole*bl.nr < w.Cols {
+		if whole*bl.nr < width {
 			weighAsm(1, a.Rows, left, &f.edge[0], bl.nr, &sums[whole*bl.nr], f.width)
 		}
 	}
 }
 
-// Sums returns what has been added up, k × d, to be read or cleared.
+// Sums returns what has been added up, k × d, to be read or cleared. What is beyond the width of a vector is of no use.
 func (f *NarrowPass[T]) Sums() View[T] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
 }

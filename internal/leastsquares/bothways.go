@@ -29,7 +29,7 @@ func (b *bothWays) add(X mat.Matrix, y, weights []float64) {
 		own = &b.short
 	}
 	if *own == nil {
-		*own = design.NewBothWays(short, b.turned, b.offset, 0)
+		*own = design.NewBothWays(short, b.turned, b.offset, nil, 0)
 	}
 	k := len(b.offset)
 	(*own).Add(X, 0, func(_ *design.Place, scores kern.View[float64], first int) {

@@ -51,24 +51,6 @@ func (m *Moments) Beside() *Moments {
 	return out
 }
 
-// Leading returns the moments of the first columns.
-func (m *Moments) Leading(cols int) *Moments {
-	out := NewMoments(cols, m.targets, m.centred)
-	out.rows, out.Weight, out.Float32 = m.rows, m.Weight, m.Float32
-	if m.shift != nil {
-		out.shift = slices.Clone(m.shift[:cols])
-	}
-	for i := range cols {
-		copy(out.Gram[i*cols:i*cols+i+1], m.Gram[i*m.Cols:])
-	}
-	copy(out.sum, m.sum)
-	copy(out.cross, m.cross)
-	copy(out.targetShift, m.targetShift)
-	copy(out.targetSum, m.targetSum)
-	copy(out.squares, m.squares)
-	return out
-}
-
 // Clear forgets all rows, and the shift with them.
 func (m *Moments) Clear() {
 	m.rows, m.Weight, m.shift = 0, 0, nil
@@ -588,6 +570,13 @@ func (m *Moments) factoriseIn(ctx context.Context, alpha float64, room []float64
 	f = &Factor{cols: m.Cols, Lower: room, fixed: m.fixed(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
+}
+
+// FactoriseLeading is Factorise of the first columns, in the place given, cols × cols.
+func (m *Moments) FactoriseLeading(ctx context.Context, alpha float64, cols int, room []float64) (f *Factor, ok bool) {
+	f = &Factor{cols: cols, Lower: room, fixed: m.fixed(cols)}
+	m.system(f.Lower, cols, alpha)
+	return f, cholesky(ctx, f.Lower, cols)
 }
 
 // intercepts returns ȳ − w'x̄ for each target.

@@ -235,7 +235,7 @@ func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
 	right, inner := design.Borrow[T](d*t), make([]float64, m*t)
 	defer right.Release()
 	design.Transpose(right.List, v, t)
-	vectors := kern.NewNarrow(kern.Dense(t, d, d, right.List))
+	vectors := kern.NewNarrow(kern.Dense(t, d, d, right.List), nil)
 	kern.Parallel(m, solveRows, func(lo, hi int) {
 		pass := vectors.NewPass()
 		inPrecision(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[T]) {
@@ -247,7 +247,7 @@ func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
 	}
 	kern.Parallel(d, solveColumns, func(from, to int) {
 		width := to - from
-		sums, pass := make([]float64, width*t), kern.NewNarrow(kern.Dense(t, width, d, right.List[from:])).NewPass()
+		sums, pass := make([]float64, width*t), kern.NewNarrow(kern.Dense(t, width, d, right.List[from:]), nil).NewPass()
 		for lo := 0; lo < m; lo += solveRows {
 			hi := min(lo+solveRows, m)
 			weights := pass.Weights(hi - lo)

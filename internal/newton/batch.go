@@ -29,11 +29,12 @@ type Batch struct {
 	products  *design.Rows // the same for products with the Hessian
 	intercept bool
 	problems  []Problem
+	order     []int // of the problems in a pass, the widest first
 	last      evaluation
 
 	preconditioners *preconditioners
 	renew           bool // whether the next evaluation makes new ones
-	most            int  // problems in a product of the last step
+	pilot           bool // whether the rows are a sample, on which the first preconditioners have to do
 
 	x      []float64 // the solutions
 	result solve.NewtonResult
@@ -44,6 +45,10 @@ var _ solve.Problem = (*Batch)(nil)
 // NewBatch returns the batch of problems on rows, which have the columns of the widest.
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
 	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
+	for p := range problems {
+		a.order = append(a.order, p)
+	}
+	slices.SortStableFunc(a.order, func(p, q int) int { return problems[q].Width - problems[p].Width })
 	curve := make([]float64, len(problems)*r.N)
 	for p := range problems {
 		problems[p].curve = curve[p*r.N : (p+1)*r.N]
@@ -62,13 +67,21 @@ func (a *Batch) size() int {
 // Solve minimises all problems from 0.
 func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
-	a.result, err = minimise(a.ctx, a, a.rows, a.x, len(a.problems), nil, tol, maxIter)
+	rows := a.rows
+	reference, err := a.begin(tol)
+	if err != nil {
+		return err
+	}
+	a.result, err = minimise(a.ctx, a, rows, a.x, len(a.problems), reference, tol, maxIter)
 	return err
 }
 
 // read has values and gradients of some rows from now on, and products with the Hessian of others.
 func (a *Batch) read(evaluations, products *design.Rows) {
-	a.rows, a.products, a.last = evaluations, products, evaluation{}
+	if a.rows != evaluations {
+		a.last = evaluation{}
+	}
+	a.rows, a.products = evaluations, products
 }
 
 // Model puts the solutions of outputs problems from first on together, as one of so many outputs.
@@ -83,19 +96,20 @@ func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	return m
 }
 
-// pass adds up all rows, times what f makes of their scores, to out for some of the problems.
+// pass adds up all rows, times what f makes of their scores, to out for some of the problems, the widest first.
 func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.Rescore, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
-	w, offsets := make([]float64, k*d), make([]float64, k)
+	w, offsets, widths := make([]float64, k*d), make([]float64, k), make([]int, k)
 	for q, p := range active {
-		for i := range d {
+		widths[q] = a.problems[p].Width
+		for i := range widths[q] {
 			w[q*d+i] = x[i*all+p]
 		}
 		if a.intercept {
 			offsets[q] = x[d*all+p]
 		}
 	}
-	t := design.NewBothWays(rows.Float32, w, offsets, k)
+	t := design.NewBothWays(rows.Float32, w, offsets, widths, k)
 	reading.Add(a.ctx, float64(k*rows.N))
 	err = rows.Again(a.ctx, rows.N, func(first int, block datasets.Set) error {
 		t.Add(block.X, first, f)
@@ -123,7 +137,7 @@ type evaluation struct{ x, values, gradient []float64 }
 // results of the others from there.
 func (a *Batch) moved(values, gradient, x []float64) (active []int) {
 	k := len(a.problems)
-	for p := range k {
+	for _, p := range a.order {
 		same := a.last.x != nil
 		for i := p; same && i < len(x); i += k {
 			same = x[i] == a.last.x[i]
@@ -149,20 +163,10 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	active := a.moved(values, gradient, x)
 	var sampled func(int, mat.Matrix) error
 	if a.renew {
-		a.preconditioners.open(active)
 		a.preconditioners.forget()
 		sampled = a.preconditioners.addSample
 	}
-	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Place, scores kern.View[float64], first int) {
-		n := scores.Cols
-		for q, p := range active {
-			o := &a.problems[p]
-			weights := s.Room[:n]
-			copy(weights, o.Weights[first:first+n])
-			kern.Scale(o.Factor, weights)
-			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
-		}
-	}, sampled)
+	sums, err := a.losses(gradient, x, active, sampled)
 	if err != nil {
 		return err
 	}
@@ -184,21 +188,32 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	return a.ctx.Err()
 }
 
+// losses adds up those of all rows, and their gradients to out, for some of the problems.
+func (a *Batch) losses(out, x []float64, active []int, sampled func(first int, X mat.Matrix) error) (*design.Sums, error) {
+	return a.pass(a.rows, out, x, active, func(s *design.Place, scores kern.View[float64], first int) {
+		n := scores.Cols
+		for q, p := range active {
+			o := &a.problems[p]
+			weights := s.Room[:n]
+			copy(weights, o.Weights[first:first+n])
+			kern.Scale(o.Factor, weights)
+			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
+		}
+	}, sampled)
+}
+
 func (a *Batch) share(r *design.Rows, list []int, x []float64) ([]float64, error) {
-	all, out, curve := make([]int, len(a.problems)), make([]float64, len(x)), make([]float64, len(a.problems)*len(list))
-	for p := range all {
-		all[p] = p
-	}
+	all, out, curve := a.order, make([]float64, len(x)), make([]float64, len(a.problems)*len(list))
 	_, err := a.pass(r, out, x, all, func(s *design.Place, scores kern.View[float64], first int) {
 		n := scores.Cols
 		y := make([]float64, n)
 		weights := s.Room[:n]
-		for p := range all {
+		for q, p := range all {
 			o := &a.problems[p]
 			for k, i := range list[first : first+n] {
 				y[k], weights[k] = o.Y[i], o.Factor*o.Weights[i]
 			}
-			o.Loss.evaluate(s.Values[p:p+1], scores.Row(p), curve[p*len(list)+first:][:n], y, weights)
+			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), curve[p*len(list)+first:][:n], y, weights)
 		}
 	}, nil)
 	return out, err
@@ -209,15 +224,12 @@ func (a *Batch) Hessian(dst, v []float64) error {
 	clear(dst)
 	k, d := len(a.problems), a.rows.Cols
 	var active []int
-	for p := range k {
+	for _, p := range a.order {
 		if !isZero(v, p, k) {
 			active = append(active, p)
 		}
 	}
-	if len(active) > a.most {
-		a.most = len(active)
-		a.preconditioners.open(active)
-	}
+	a.preconditioners.count(active)
 	_, err := a.pass(a.products, dst, v, active, func(_ *design.Place, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
@@ -232,13 +244,12 @@ func (a *Batch) Precondition(dst, v []float64) error {
 	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
 }
 
-// Advance asks for new preconditioners when the products that the last step took have cost as much.
+// Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much.
 func (a *Batch) Advance(products int) {
-	n, d := float64(a.rows.N), float64(a.rows.Cols)
-	renewal := a.preconditioners.renewal(n)
-	pass := n * d * max(4*float64(a.most), 50) // few problems wait for memory
-	a.renew = float64(products) > 2+0.3*renewal/pass
-	a.most = 0
+	if a.pilot {
+		return
+	}
+	a.renew = a.preconditioners.wear(float64(a.rows.N), float64(a.rows.Cols))
 }
 
 // Noise is what the rounding of rows in single precision, or of sums in double, does to values.

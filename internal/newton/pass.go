@@ -53,7 +53,7 @@ func (p *pass) tiles(short bool) design.BothWays {
 	w, offsets := make([]float64, size), make([]float64, p.outputs)
 	design.Transpose(w, p.x[:size], p.outputs)
 	copy(offsets, p.x[size:])
-	return design.NewBothWays(short, w, offsets, len(p.values))
+	return design.NewBothWays(short, w, offsets, nil, len(p.values))
 }
 
 // byRows hands scores, outputs × rows, to a change of rows × outputs.

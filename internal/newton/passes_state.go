@@ -3,6 +3,8 @@ package newton
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	passes "github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -46,6 +48,10 @@ func (p *Minimisation) State(s *model.State) {
 			p.ready.factorise()
 		}
 	}
+	if s.Reading() && s.Err() == nil && !p.asks() {
+		s.Fail("the solver does not ask what these rows were read for: another version of it has begun the fit, which has to begin anew")
+		return
+	}
 	if p.ask.renew && s.Err() == nil {
 		if s.Reading() {
 			p.sample = p.objective(context.Background())
@@ -54,6 +60,27 @@ func (p *Minimisation) State(s *model.State) {
 		}
 		p.sample.state(s.Child("sample"))
 	}
+}
+
+// asks reports whether the solver, told what it was told, asks the question that it has asked: so that none goes on from answers
+// to the questions of another one. Its variables may be those of another processor, which rounds otherwise.
+func (p *Minimisation) asks() bool {
+	then, err := p.run(context.Background(), p.log, p.ready)
+	if err != nil || then.next == nil {
+		return false
+	}
+	a, b := p.ask, then.next.ask
+	return a.product == b.product && a.renew == b.renew && a.apart == b.apart && len(then.next.log) == len(p.log) && alike(a.at, b.at) && alike(a.v, b.v)
+}
+
+// alike reports whether lists are the same but for rounding.
+func alike(a, b []float64) bool {
+	const rounding = 1e-6
+	largest := 0.0
+	for _, v := range a {
+		largest = max(largest, math.Abs(v))
+	}
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= rounding*largest })
 }
 
 // stateOfLog carries the answers, one after the other.

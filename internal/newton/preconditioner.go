@@ -42,14 +42,19 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.Factor && l.width == o.Width })
 		if at < 0 {
 			at = len(a.list)
-			a.list = append(a.list, preconditioner{c: o.C, factor: o.Factor, width: o.Width})
+			a.list = append(a.list, preconditioner{c: o.C, factor: o.Factor, width: o.Width, open: true})
 		}
 		a.list[at].problems = append(a.list[at].problems, p)
 	}
 	slices.SortStableFunc(a.list, func(x, y preconditioner) int { return y.width - x.width })
-	enough := min(n, max(4*d, 2048))
-	a.sample = max(1, int(n/enough))
+	a.sample = sampling(n, d)
 	return a
+}
+
+// sampling says that every so many of n rows of d columns are enough for preconditioners.
+func sampling(n, d float64) int {
+	enough := min(n, max(4*d, 2048))
+	return max(1, int(n/enough))
 }
 
 // preconditioner is that of one C and width.
@@ -58,28 +63,95 @@ type preconditioner struct {
 	factor   float64
 	width    int
 	problems []int
-	gram     *leastsquares.Moments
-	lower    []float32 // factor of gram + I, nil where only the diagonal could be had
-	open     bool      // whether any of its problems moved when preconditioners were asked for
+	gram     *leastsquares.Moments // nil where only others were added up
+	lower    []float32             // the factor
+	room     []float64             // for it in double precision
+	diagonal []float64             // instead, where there is none
+	share    float64               // the matrix is so many times that of the factor
 	mean     []float64
 	weight   float64
+
+	open     bool // whether it is made when preconditioners are asked for
+	most     int  // of its problems in a product of the last step
+	products int  // of the last step
 }
 
-// open notes which have any of some problems.
-func (a *preconditioners) open(problems []int) {
+// count notes that some problems take part in a product.
+func (a *preconditioners) count(active []int) {
 	for i := range a.list {
-		l := &a.list[i]
-		l.open = slices.ContainsFunc(problems, func(p int) bool { return slices.Contains(l.problems, p) })
+		l, n := &a.list[i], 0
+		for _, p := range l.problems {
+			if slices.Contains(active, p) {
+				n++
+			}
+		}
+		if n > 0 {
+			l.products++
+			l.most = max(l.most, n)
+		}
 	}
 }
 
-// widest returns the widest of those like one whose problems still move.
+// wear opens those for which the products that the last step took have cost as much as making them anew, on n rows of d columns:
+// of one C all or none of those whose problems have moved. It reports whether there are any.
+func (a *preconditioners) wear(n, d float64) (any bool) {
+	all := 0.0
+	for _, l := range a.list {
+		all += float64(l.most)
+	}
+	for i := range a.list {
+		l := &a.list[i]
+		l.open = false
+		products, making, numbers, problems := 0, 0.0, 0.0, 0.0 // of those of the same C
+		for _, o := range a.list {
+			if o.c != l.c || o.products == 0 {
+				continue
+			}
+			w := float64(o.width)
+			if making == 0 { // the widest
+				making = n / float64(a.sample) * w * w
+			}
+			products = max(products, o.products)
+			making += w * w * w / 3
+			numbers += w * float64(o.most)
+			problems += float64(o.most)
+		}
+		const few = 50 // problems wait for memory
+		pass := n * max(4*numbers, few*d*problems/max(all, 1))
+		l.open = l.products > 0 && float64(products) > 1+0.3*making/pass
+		any = any || l.open
+	}
+	a.uncount()
+	return any
+}
+
+// piloted opens those whose problems took more than a few products on a sample of the rows, where nothing but a change of curvature
+// makes these many.
+func (a *preconditioners) piloted() (any bool) {
+	const few = 3
+	for i := range a.list {
+		l := &a.list[i]
+		l.open = slices.ContainsFunc(a.list, func(o preconditioner) bool { return o.c == l.c && o.products > few })
+		any = any || l.open
+	}
+	a.uncount()
+	return any
+}
+
+// uncount forgets the products.
+func (a *preconditioners) uncount() {
+	for i := range a.list {
+		a.list[i].products, a.list[i].most = 0, 0
+	}
+}
+
+// widest returns the widest of the open ones that are like one.
 func (a *preconditioners) widest(l *preconditioner) *preconditioner {
 	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.c == l.c })]
 }
 
 // summed calls f for those that are added up anew: at first all are like the
-// first, later only those are made whose problems still move, the widest of each C for all that are like it.
+// first, later only open ones are made, the widest of each C for all that are like it.
 func (a *preconditioners) summed(f func(l *preconditioner) error) error {
 	for i := range a.list {
 		if l := &a.list[i]; l.open && (i == 0 || !a.fresh && a.widest(l) == l) {
@@ -105,10 +177,7 @@ func (a *preconditioners) forget() {
 // addSample adds sampled rows of a block to the preconditioners.
 func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	rows, _ := X.Dims()
-	var picked []int
-	for i := (a.sample - first%a.sample) % a.sample; i < rows; i += a.sample {
-		picked = append(picked, i)
-	}
+	picked := oneOf(a.sample, first, X)
 	if len(picked) == 0 {
 		return nil
 	}
@@ -143,48 +212,46 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 
 // factorise makes the preconditioners of what was added up.
 func (a *preconditioners) factorise() {
-	for i := range a.list {
-		l, of := &a.list[i], &a.list[0]
-		if !a.fresh && l.open {
-			of = a.widest(l)
-		}
-		if (a.fresh || l.open) && of != l {
-			l.gram = of.gram.Leading(l.width)
-			l.gram.Scale(l.factor / of.factor)
-		}
-	}
-	a.fresh = false
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			if l := &a.list[i]; l.open {
-				l.factorise(a.ctx)
+			l, of := &a.list[i], &a.list[0]
+			if !l.open {
+				continue
 			}
+			if !a.fresh {
+				of = a.widest(l)
+			}
+			l.factorise(a.ctx, *of.gram, l.factor/of.factor)
 		}
 	})
+	a.fresh = false
 }
 
-// factorise makes the factor, in single precision: it is read once for each product, and what it
-// solves is right enough.
-func (l *preconditioner) factorise(ctx context.Context) {
-	l.weight = l.gram.Weight
-	if !(l.weight > 0) {
-		l.gram.Weight = 1
+// factorise makes the factor of share times the leading part of a matrix, and I, in single precision: it is read once for each
+// product, and what it solves is right enough. It is the factor of the matrix and I/share.
+func (l *preconditioner) factorise(ctx context.Context, gram leastsquares.Moments, share float64) {
+	l.share, l.weight = share, share*gram.Weight
+	if !(gram.Weight > 0) {
+		gram.Weight = 1
 	}
-	l.mean = l.gram.Mean()
-	f, ok := l.gram.Factorise(ctx, 1)
-	if !ok {
-		l.lower = nil
-		return
-	}
+	l.mean, l.diagonal = gram.Mean()[:l.width], nil
 	if l.lower == nil {
-		l.lower = make([]float32, l.width*l.width)
+		l.lower, l.room = make([]float32, l.width*l.width), make([]float64, l.width*l.width)
 	}
-	design.Round(l.lower, f.Lower)
-	for i := range l.width {
-		if d := l.lower[i*l.width+i]; d-d != 0 {
-			l.lower = nil
+	if f, ok := gram.FactoriseLeading(ctx, 1/share, l.width, l.room); ok {
+		design.Round(l.lower, f.Lower)
+		for i := range l.width {
+			if d := l.lower[i*l.width+i]; d-d != 0 {
+				ok = false
+			}
+		}
+		if ok {
 			return
 		}
+	}
+	l.diagonal = make([]float64, l.width)
+	for i := range l.diagonal {
+		l.diagonal[i] = 1/share + max(0, gram.Gram[i*gram.Cols+i])
 	}
 }
 
@@ -210,9 +277,9 @@ func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, 
 			b[j] = v[d*k+p]
 		}
 	}
-	if l.lower == nil {
-		for i := range l.width {
-			kern.Scale(1/(1+max(0, l.gram.Gram[i*l.width+i])), w[i*t:(i+1)*t])
+	if l.diagonal != nil {
+		for i, v := range l.diagonal {
+			kern.Scale(1/(l.share*v), w[i*t:(i+1)*t])
 		}
 		kern.Scale(1/math.Max(l.weight, 1e-300), b)
 	} else {
@@ -225,6 +292,7 @@ func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, 
 		design.Round(short, w)
 		kern.SolveCholesky(ctx, kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
 		design.Widen(w, short)
+		kern.Scale(1/l.share, w)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)
 			for i, m := range l.mean {
@@ -253,22 +321,6 @@ func (a *preconditioners) solve(dst, v []float64, k, d int) error {
 		}
 	})
 	return a.ctx.Err()
-}
-
-// renewal is about how many products of two numbers it took to make those whose problems move.
-func (a *preconditioners) renewal(n float64) float64 {
-	sum := 0.0
-	for i := range a.list {
-		l := &a.list[i]
-		w := float64(l.width)
-		if l.open {
-			sum += w * w * w / 3
-		}
-		if l.open && a.widest(l) == l {
-			sum += n / float64(a.sample) * w * w
-		}
-	}
-	return sum
 }
 
 // isZero reports whether column p of k is 0.

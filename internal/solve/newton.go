@@ -154,13 +154,15 @@ func (n *newton) direct() error {
 			}
 		}
 	}
-	relative := n.worst()
-	forcing := min(0.25, math.Sqrt(relative))
-	forcing = max(forcing, min(0.25, n.tol/(2*relative)))
+	const loosest = 0.25
+	enough := make([]float64, n.columns)
 	for j, v := range n.values {
+		relative := n.relative(j)
+		forcing := min(loosest, max(math.Sqrt(relative), n.tol/(2*relative)))
+		enough[j] = forcing * math.Sqrt(2*n.excess[j])
 		n.most[j] = min(n.trust[j], v)
 	}
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: forcing, Fall: n.most, MaxIter: 250})
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: loosest, Enough: enough, Fall: n.most, MaxIter: 250})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {

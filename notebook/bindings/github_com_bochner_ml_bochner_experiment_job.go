@@ -14,13 +14,14 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment/job"] = imports.Package{
 		Name: "job",
 		Binds: map[string]reflect.Value{
-			"ErrNoState": reflect.ValueOf(&job.ErrNoState).Elem(),
-			"Finish":     reflect.ValueOf(job.Finish),
-			"Load":       reflect.ValueOf(job.Load),
-			"Merge":      reflect.ValueOf(job.Merge),
-			"Parse":      reflect.ValueOf(job.Parse),
-			"Part":       reflect.ValueOf(job.Part),
-			"Read":       reflect.ValueOf(job.Read),
+			"ErrNoState":      reflect.ValueOf(&job.ErrNoState).Elem(),
+			"ErrOtherVersion": reflect.ValueOf(&job.ErrOtherVersion).Elem(),
+			"Finish":          reflect.ValueOf(job.Finish),
+			"Load":            reflect.ValueOf(job.Load),
+			"Merge":           reflect.ValueOf(job.Merge),
+			"Parse":           reflect.ValueOf(job.Parse),
+			"Part":            reflect.ValueOf(job.Part),
+			"Read":            reflect.ValueOf(job.Read),
 		},
 		Types: map[string]reflect.Type{
 			"Faults":  reflect.TypeOf((*job.Faults)(nil)).Elem(),
