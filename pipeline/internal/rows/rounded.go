@@ -24,7 +24,7 @@ const (
 func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
 	const (
 		many = 32 << 20 // bytes, beyond which caches of processors do not hold them
-		gain = 300      // flops for each feature
+		gain = 330      // flops for each feature, as costs of steps are counted
 	)
 	mapped := shape.After(cost)
 	features := float64(shape.Rows) * float64(mapped.Cols)
