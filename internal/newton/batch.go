@@ -3,6 +3,7 @@ package newton
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -80,6 +81,9 @@ func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 func (a *Batch) read(evaluations, products *design.Rows) {
 	if a.rows != evaluations {
 		a.last = evaluation{}
+	}
+	if a.products != products && !products.Float32 {
+		a.preconditioners.kept = nil // single precision does not hold them
 	}
 	a.rows, a.products = evaluations, products
 }
@@ -164,7 +168,9 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	var sampled func(int, mat.Matrix) error
 	if a.renew {
 		a.preconditioners.forget()
-		sampled = a.preconditioners.addSample
+		if a.preconditioners.kept == nil {
+			sampled = a.preconditioners.addSample
+		}
 	}
 	sums, err := a.losses(gradient, x, active, sampled)
 	if err != nil {
@@ -183,6 +189,11 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
 	if a.renew {
 		a.renew = false
+		if a.preconditioners.kept != nil {
+			if err := a.preconditioners.addKept(a.rows.N); err != nil {
+				return err
+			}
+		}
 		a.preconditioners.factorise()
 	}
 	return a.ctx.Err()
@@ -244,9 +255,15 @@ func (a *Batch) Precondition(dst, v []float64) error {
 	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
 }
 
-// Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much.
+// Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much, of
+// all where these are math.MaxInt.
 func (a *Batch) Advance(products int) {
-	if a.pilot {
+	switch {
+	case a.pilot:
+		return
+	case products == math.MaxInt:
+		a.preconditioners.open()
+		a.renew = true
 		return
 	}
 	a.renew = a.preconditioners.wear(float64(a.rows.N), float64(a.rows.Cols))

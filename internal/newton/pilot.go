@@ -14,21 +14,38 @@ import (
 // leastApart is how many times as many as their sample rows have to be for a pilot to pay.
 const leastApart = 3
 
+const (
+	pilotTol   = 1e-2
+	pilotSteps = 30
+)
+
 // begin moves the variables, which are 0, to near the minima, by a pilot: the same problems on those rows of which
 // preconditioners are made, a pass over which costs little. It leads about as far as one can see from a sample. A problem that is worse
-// there than at 0 stays at 0. It returns the norms of the gradients at 0, nil where there is no pilot.
+// there than at 0 stays at 0. It returns the norms of the gradients at 0, nil where there is no pilot, for it would cost as much as the
+// way that it saves, or because it did not arrive: in single precision rows may be too large.
 func (a *Batch) begin(tol float64) (reference []float64, err error) {
-	const roughly, steps = 1e-2, 30
 	every := sampling(float64(a.rows.N), float64(a.rows.Cols))
-	if every < leastApart || tol >= roughly || a.rows.Sparse {
+	if every < leastApart || tol >= pilotTol || a.rows.Sparse {
 		return nil, nil
 	}
-	if a.rows.Rounded != nil {
-		a.rows = a.rows.Rounded
+	rows, fresh := a.rows, a.preconditioners
+	if rows.Rounded != nil {
+		a.rows = rows.Rounded
 	}
+	if reference, err = a.follow(every); err != nil {
+		clear(a.x)
+		a.rows, a.preconditioners, a.last, a.renew = rows, fresh, evaluation{}, true
+		return nil, a.ctx.Err()
+	}
+	return reference, nil
+}
+
+// follow is begin with one of every so many rows.
+func (a *Batch) follow(every int) (reference []float64, err error) {
 	var parts []datasets.Set
 	values, reference, err := a.origin(func(first int, X mat.Matrix) error {
-		if list := oneOf(every, first, X); len(list) > 0 {
+		n, _ := X.Dims()
+		if list := oneOf(every, first, n); len(list) > 0 {
 			parts = append(parts, datasets.Set{X: datasets.SelectRows(X, list)})
 		}
 		return nil
@@ -45,10 +62,9 @@ func (a *Batch) begin(tol float64) (reference []float64, err error) {
 		return nil, err
 	}
 	pilot := NewBatch(a.ctx, rows, a.intercept, a.sampled(every))
-	pilot.pilot = true
-	if _, err := solve.Newton(pilot, a.x, len(a.problems), nil, roughly, steps); err != nil {
-		clear(a.x)
-		return reference, a.ctx.Err()
+	pilot.pilot, pilot.preconditioners.kept = true, sample.X
+	if _, err := solve.Newton(pilot, a.x, len(a.problems), nil, pilotTol, pilotSteps); err != nil {
+		return nil, err
 	}
 	own := *pilot.preconditioners
 	own.problems, own.sample = a.problems, every
@@ -68,9 +84,8 @@ func (a *Batch) begin(tol float64) (reference []float64, err error) {
 	return reference, nil
 }
 
-// oneOf lists one of every so many rows, of a block that begins at row first.
-func oneOf(every, first int, X mat.Matrix) (list []int) {
-	rows, _ := X.Dims()
+// oneOf lists one of every so many rows, of a block of rows from first on.
+func oneOf(every, first, rows int) (list []int) {
 	for i := (every - first%every) % every; i < rows; i += every {
 		list = append(list, i)
 	}

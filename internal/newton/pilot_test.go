@@ -2,13 +2,17 @@ package newton
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/single"
 )
 
 // Problems that begin where a sample of their rows has led have the solutions that each has by itself: of several C, widths and
@@ -45,7 +49,7 @@ func TestPilotLeadsToTheSameMinima(t *testing.T) {
 			}
 		}
 	}
-	for _, read := range []*design.Rows{rows(d), rounding(t, X)(d)} {
+	for what, read := range map[string]*design.Rows{"in double precision": rows(d), "rounded": rounding(t, X)(d), "too large to be rounded": tooLarge(t, X)(d)} {
 		var first []float64
 		for _, cores := range []int{1, 2, 5} {
 			passes, each := 0, *read
@@ -62,13 +66,13 @@ func TestPilotLeadsToTheSameMinima(t *testing.T) {
 				t.Fatal(err)
 			}
 			if passes > most {
-				t.Errorf("%d passes, wanted at most %d", passes, most)
+				t.Errorf("rows %s: %d passes, wanted at most %d", what, passes, most)
 			}
 			if first == nil {
 				first = b.x
 			}
 			if !slices.Equal(b.x, first) {
-				t.Fatalf("other bits on %d cores", cores)
+				t.Fatalf("rows %s: other bits on %d cores", what, cores)
 			}
 			if cores > 1 {
 				continue
@@ -76,10 +80,29 @@ func TestPilotLeadsToTheSameMinima(t *testing.T) {
 			for p, o := range problems {
 				got, want := b.Model(p, 1, tol), alone(t, tasks[p], o.C, rows(o.Width))
 				if e := off(got, want); e > 1e-5 || !got.Report.Converged {
-					t.Errorf("problem %d: off by %.2g, %+v", p, e, got.Report)
+					t.Errorf("rows %s, problem %d: off by %.2g, %+v", what, p, e, got.Report)
 				}
 			}
 		}
+	}
+}
+
+// tooLarge is rounding with rows of which single precision holds none.
+func tooLarge(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
+	n, d := X.Dims()
+	large := single.New(n, d, nil)
+	for i := range n {
+		for j := range large.Row(i) {
+			large.Row(i)[j] = float32(math.Inf(1))
+		}
+	}
+	return func(width int) *design.Rows {
+		both := *leading(t, X)(width)
+		var err error
+		if both.Rounded, err = design.OfSet(datasets.Set{X: large.Leading(width)}); err != nil {
+			t.Fatal(err)
+		}
+		return &both
 	}
 }
 

@@ -31,8 +31,9 @@ type preconditioners struct {
 	intercept bool
 	problems  []Problem
 	list      []preconditioner
-	fresh     bool // whether all variables are 0 at the evaluation that renews
-	sample    int  // every sample-th row
+	fresh     bool       // whether all variables are 0 at the evaluation that renews
+	sample    int        // every sample-th row
+	kept      mat.Matrix // these rows, nil where they are not at hand
 }
 
 // newPreconditioners returns one for each C and width, of n rows and d columns.
@@ -125,6 +126,14 @@ func (a *preconditioners) wear(n, d float64) (any bool) {
 	return any
 }
 
+// open opens all.
+func (a *preconditioners) open() {
+	for i := range a.list {
+		a.list[i].open = true
+	}
+	a.uncount()
+}
+
 // piloted opens those whose problems took more than a few products on a sample of the rows, where nothing but a change of curvature
 // makes these many.
 func (a *preconditioners) piloted() (any bool) {
@@ -177,13 +186,22 @@ func (a *preconditioners) forget() {
 // addSample adds sampled rows of a block to the preconditioners.
 func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	rows, _ := X.Dims()
-	picked := oneOf(a.sample, first, X)
+	picked := oneOf(a.sample, first, rows)
 	if len(picked) == 0 {
 		return nil
 	}
-	part := datasets.SelectRows(X, picked)
+	return a.addRows(datasets.SelectRows(X, picked), first, rows, picked)
+}
+
+// addKept is addSample of all n rows at once, of which those that are sampled are at hand.
+func (a *preconditioners) addKept(n int) error {
+	return a.addRows(a.kept, 0, n, oneOf(a.sample, 0, n))
+}
+
+// addRows adds the rows of some numbers, of so many from first on.
+func (a *preconditioners) addRows(X mat.Matrix, first, rows int, picked []int) error {
 	return a.summed(func(l *preconditioner) error {
-		return l.gram.Add(a.ctx, design.Leading(part, l.width), nil, a.mass(l, first, rows, picked))
+		return l.gram.Add(a.ctx, design.Leading(X, l.width), nil, a.mass(l, first, rows, picked))
 	})
 }
 
