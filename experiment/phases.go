@@ -4,6 +4,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -104,11 +105,21 @@ func (f forecast) evaluation() float64 {
 	}
 	seconds := f.pace.Seconds(sum(
 		f.predicted().Times(train+test), alone(f.scored()*(train+test)), alone(f.written()*test),
-		alone(profileFlops*float64(f.count.Train)*f.shape.Entries())))
+		alone(profileFlops*float64(f.count.Train)*f.shape.Entries()), f.compared(f.count.Train), f.compared(f.count.Test)))
 	if f.shape.Streamed {
 		seconds += (1 + f.testing()) * f.opening
 	}
 	return seconds
+}
+
+// compared is the work of the distances by which clusters are scored without a truth.
+func (f forecast) compared(rows int) datasets.Cost {
+	if f.task != datasets.Clustering {
+		return datasets.Cost{}
+	}
+	const distance = 100 // flops beside its product
+	n := float64(min(rows, predictions.MostCompared))
+	return datasets.Cost{Flops: n * n * (f.shape.Entries() + distance)}
 }
 
 // alone is work that one core does while the others wait.

@@ -431,8 +431,8 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	c.Flops = n * (c.Each + p*newFlops)
 	c.Others = c.Flops
 	if s.Columns.exact {
-		c.Bytes += int64(20 * n * p)                                     // of the bins, in a stream as well
-		c.Width, c.Guess = int(min(max(n, 2)*p/2, math.MaxUint32)), true // every other row in a bin of its own
+		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32)), true // four rows in a bin
+		c.Bytes += int64(20 * float64(c.Width))                          // of the bins, in a stream as well
 	}
 	return c
 }

@@ -35,7 +35,13 @@ var (
 		"bench/curves/specs/seen/mushrooms.yaml", "bench/curves/specs/seen/power-plant.yaml",
 		"bench/curves/specs/seen/protein-sets.yaml", "bench/curves/specs/seen/usps-logistic.yaml",
 	}
-	unseen = []string{}
+	unseen = []string{
+		"bench/curves/specs/unseen/a9a-steps.yaml", "bench/curves/specs/unseen/abalone-intervals.yaml",
+		"bench/curves/specs/unseen/adult-seeds.yaml", "bench/curves/specs/unseen/census-axes.yaml",
+		"bench/curves/specs/unseen/concrete-machine.yaml", "bench/curves/specs/unseen/covtype-trained.yaml",
+		"bench/curves/specs/unseen/cpu-logarithm.yaml", "bench/curves/specs/unseen/digits-bins.yaml",
+		"bench/curves/specs/unseen/protein-file.yaml", "bench/curves/specs/unseen/usps-exact.yaml",
+	}
 )
 
 // data is the folder of the files that most of them read, beside the checkout.
@@ -50,6 +56,7 @@ type phases struct {
 type outcome struct {
 	name         string
 	planned, ran phases
+	processor    float64 // seconds of all cores in the run
 	plan, peak   float64 // MB of memory
 }
 
@@ -118,14 +125,15 @@ func (c *outcome) turn(ctx context.Context, program, path, out string) error {
 		Phases phases
 		Peak   float64 `json:"peak_bytes"`
 	}
-	if err := said(ctx, &plan, program, "plan", path, "--json"); err != nil {
+	if _, err := said(ctx, &plan, program, "plan", path, "--json"); err != nil {
 		return err
 	}
 	var ran struct {
 		Seconds phases
 		Memory  float64 `json:"peak_memory_bytes"`
 	}
-	if err := said(ctx, &ran, program, "run", path, "--force", "--json", "--set", "output.dir="+out); err != nil {
+	used, err := said(ctx, &ran, program, "run", path, "--force", "--json", "--set", "output.dir="+out)
+	if err != nil {
 		return err
 	}
 	if c.planned.Total == 0 || plan.Phases.Total < c.planned.Total {
@@ -134,33 +142,37 @@ func (c *outcome) turn(ctx context.Context, program, path, out string) error {
 	if c.ran.Total == 0 || ran.Seconds.Total < c.ran.Total {
 		c.ran = ran.Seconds
 	}
+	if c.processor == 0 || used < c.processor {
+		c.processor = used
+	}
 	c.plan, c.peak = plan.Peak/1e6, ran.Memory/1e6
 	return nil
 }
 
-// said runs a program and reads what it prints.
-func said(ctx context.Context, into any, program string, args ...string) error {
+// said runs a program, reads what it prints, and returns the seconds of all cores that it took.
+func said(ctx context.Context, into any, program string, args ...string) (processor float64, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("%s: %w\n%s", args[0], err, complaint.Bytes()))
+		return 0, errors.Join(ctx.Err(), fmt.Errorf("%s: %w\n%s", args[0], err, complaint.Bytes()))
 	}
-	return json.Unmarshal(out, into)
+	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return used.Seconds(), json.Unmarshal(out, into)
 }
 
 // compared has a line for each experiment.
 func compared(list []outcome) string {
 	var b strings.Builder
-	b.WriteString("| experiment | planned, s | measured, s | planned / measured | load | search | refit | evaluate | report | memory: planned, measured, MB |\n" + strings.Repeat("|---", 10) + "|\n")
+	b.WriteString("| experiment | planned, s | measured, s | planned / measured | processor, s | load | search | refit | evaluate | report | memory: planned, measured, MB |\n" + strings.Repeat("|---", 11) + "|\n")
 	within := 0
 	for _, c := range list {
 		ratio := c.planned.Total / c.ran.Total
 		if ratio <= 1.3 && ratio >= 1/1.3 {
 			within++
 		}
-		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %.2f |", c.name, c.planned.Total, c.ran.Total, ratio)
+		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %.2f | %.1f |", c.name, c.planned.Total, c.ran.Total, ratio, c.processor)
 		for _, part := range [][2]float64{{c.planned.Load, c.ran.Load}, {c.planned.Search, c.ran.Search}, {c.planned.Refit, c.ran.Refit},
 			{c.planned.Evaluate, c.ran.Evaluate}, {c.planned.Report, c.ran.Report}} {
 			fmt.Fprintf(&b, " %.2f, %.2f |", part[0], part[1])

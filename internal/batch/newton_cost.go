@@ -13,6 +13,7 @@ import (
 // feature from memory, so many could be made, and the products of few problems go at half that rate.
 func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []string) {
 	const reading, problem, steps = 27, 4.3, 3 // measured
+	const single = 0.6                         // of reading in double precision
 	const started = 0.8                        // of the passes a solution that begins at another one takes
 	folds := len(b.Folds)
 	perMap, widest, apart := map[int]int{}, map[int]int{}, map[int]float64{}
@@ -33,12 +34,16 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 	}
 	for which, c := range perMap {
 		d, problems := float64(widest[which]), float64(c*folds)
+		read := 1.0
+		if _, narrow := cached(max(shape.Rows, 0), widest[which]); narrow {
+			read = single
+		}
 		if c*folds < fewTogether || t > 1 {
-			sum.Iterated += apart[which]
-			sum.Others += apart[which]
+			sum.Iterated += read * apart[which]
+			sum.Others += read * apart[which]
 		} else {
-			sum.Iterated += newton.Passes * n * d * (reading + problem*problems)
-			sum.Others += newton.Passes * n * d * reading
+			sum.Iterated += newton.Passes * n * d * (read*reading + problem*problems)
+			sum.Others += newton.Passes * n * d * read * reading
 		}
 		sum.Flops += factors[which]
 		sum.Bytes = max(sum.Bytes, design.Bytes(bytes[which]+2*n*float64(folds)))

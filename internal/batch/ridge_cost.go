@@ -39,6 +39,7 @@ func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost,
 				cost := s.Cost(one, 0)
 				sum.Flops += cost.Flops
 				sum.Others += cost.Others
+				sum.Iterated += cost.Iterated
 				sum.Bytes = max(sum.Bytes, cost.Bytes)
 			}
 			continue
@@ -80,6 +81,7 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 			cost := list[i].Cost(one, 0)
 			sum.Flops += cost.Flops
 			sum.Others += cost.Others
+			sum.Iterated += cost.Iterated
 			sum.Bytes = max(sum.Bytes, cost.Bytes)
 		}
 	}
