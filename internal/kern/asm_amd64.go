@@ -321,13 +321,27 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) {
 	}
 }
 
-// combineAsm is the same for both sets: it waits for memory.
+// The next three are the same for both sets: they wait for memory.
 func combineAsm[T Float](n int, x, a *T, aRow int, y *T) {
 	if is64[T]() {
 		combineAVX2F64(n, p64(x), p64(a), aRow, p64(y))
 	} else {
 		combineAVX2F32(n, p32(x), p32(a), aRow, p32(y))
 	}
+}
+
+func gatherFourAsm[T Float](numbers []uint32, rows int, x *T, xRow int, sum *[4]T) bool {
+	if is64[T]() {
+		return gatherFourAVX2F64(len(numbers), unsafe.SliceData(numbers), rows, p64(x), xRow, p64(&sum[0]))
+	}
+	return gatherFourAVX2F32(len(numbers), unsafe.SliceData(numbers), rows, p32(x), xRow, p32(&sum[0]))
+}
+
+func scatterFourAsm[T Float](numbers []uint32, rows int, y *T, yRow int, v *[4]T) bool {
+	if is64[T]() {
+		return scatterFourAVX2F64(len(numbers), unsafe.SliceData(numbers), rows, p64(y), yRow, p64(&v[0]))
+	}
+	return scatterFourAVX2F32(len(numbers), unsafe.SliceData(numbers), rows, p32(y), yRow, p32(&v[0]))
 }
 
 func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) {

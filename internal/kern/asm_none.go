@@ -16,6 +16,14 @@ func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]flo
 
 func combineAsm[T Float](n int, x, a *T, aRow int, y *T) { panic("kern: no assembly") }
 
+func gatherFourAsm[T Float](numbers []uint32, rows int, x *T, xRow int, sum *[4]T) bool {
+	panic("kern: no assembly")
+}
+
+func scatterFourAsm[T Float](numbers []uint32, rows int, y *T, yRow int, v *[4]T) bool {
+	panic("kern: no assembly")
+}
+
 func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, factor T) {
 	panic("kern: no assembly")
 }

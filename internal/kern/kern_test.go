@@ -643,6 +643,30 @@ func TestSparse(t *testing.T) {
 	each(t, testSparse[float64], testSparse[float32])
 }
 
+func testSparseBeyond[T Float](t *testing.T) {
+	for _, bad := range []uint32{3, 1 << 31} {
+		a := Sparse[T]{Rows: 1, Cols: 3, Indptr: []int{0, 5}, Indices: []uint32{0, 1, 2, 1, bad}, Scale: 1}
+		wide, row := Dense(3, 4, 4, make([]T, 12)), Dense(1, 4, 4, make([]T, 4))
+		for name, f := range map[string]func(){
+			"SparseMul":  func() { SparseMul(row, a, wide, false) },
+			"SparseMulT": func() { SparseMulT(wide, a, row, false) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s takes index %d of 3 columns", name, bad)
+					}
+				}()
+				f()
+			}()
+		}
+	}
+}
+
+func TestSparseIndexBeyondColumns(t *testing.T) {
+	each(t, testSparseBeyond[float64], testSparseBeyond[float32])
+}
+
 func TestSparseTransposeDoesNotDependOnCores(t *testing.T) {
 	r := newRand(12)
 	a, _ := randomSparse[float64](r, 20000, 300, true)

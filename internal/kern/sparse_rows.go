@@ -1,16 +1,25 @@
 package kern
 
+import (
+	"slices"
+	"unsafe"
+)
+
 // The products of a sparse row with several columns, or of an entry of a column
 // with them, go by fours and by twos, whose sums or factors stay in registers:
 // a position is read once for four of them, and the four numbers that it stands
-// for lie in a line of the cache or two.
+// for lie in a line of the cache or two. Rows without values have assembly for
+// fours, which holds every position against the number of rows.
+
+// beyondRows is the panic of an index that no row has.
+const beyondRows = "kern: sparse matrix with an index beyond the columns that it has"
 
 // GatherRows adds Σ scale·values[p]·b[columns[p]], the sum of some rows of b, to
 // row, values nil meaning ones.
 func GatherRows[T Float](row []T, columns []uint32, values []T, scale T, b View[T]) {
 	j := 0
 	for ; j+4 <= len(row); j += 4 {
-		s := gatherFour(columns, values, b.Data[j:], b.RowStride)
+		s := gatherFour(columns, values, b.Data[j:], b.Rows, b.RowStride)
 		to := (*[4]T)(row[j:])
 		for q, v := range s {
 			to[q] += scale * v
@@ -27,7 +36,15 @@ func GatherRows[T Float](row []T, columns []uint32, values []T, scale T, b View[
 	}
 }
 
-func gatherFour[T Float](columns []uint32, values, x []T, stride int) [4]T {
+func gatherFour[T Float](columns []uint32, values, x []T, rows, stride int) (sum [4]T) {
+	if values == nil && isa.complete() {
+		for some := range slices.Chunk(columns, longestCall) {
+			if !gatherFourAsm(some, rows, unsafe.SliceData(x), stride, &sum) {
+				panic(beyondRows)
+			}
+		}
+		return sum
+	}
 	var s0, s1, s2, s3 T
 	if values == nil {
 		for _, c := range columns {
@@ -87,7 +104,7 @@ func gatherOne[T Float](columns []uint32, values, x []T, stride int) (s T) {
 func ScatterRows[T Float](b View[T], columns []uint32, values []T, scale T, row []T) {
 	j := 0
 	for ; j+4 <= len(row); j += 4 {
-		scatterFour(b.Data[j:], b.RowStride, columns, values, scale, (*[4]T)(row[j:]))
+		scatterFour(b.Data[j:], b.Rows, b.RowStride, columns, values, scale, (*[4]T)(row[j:]))
 	}
 	if j+2 <= len(row) {
 		scatterTwo(b.Data[j:], b.RowStride, columns, values, scale*row[j], scale*row[j+1])
@@ -98,8 +115,16 @@ func ScatterRows[T Float](b View[T], columns []uint32, values []T, scale T, row 
 	}
 }
 
-func scatterFour[T Float](y []T, stride int, columns []uint32, values []T, scale T, row *[4]T) {
+func scatterFour[T Float](y []T, rows, stride int, columns []uint32, values []T, scale T, row *[4]T) {
 	v0, v1, v2, v3 := scale*row[0], scale*row[1], scale*row[2], scale*row[3]
+	if values == nil && isa.complete() {
+		for some := range slices.Chunk(columns, longestCall) {
+			if !scatterFourAsm(some, rows, unsafe.SliceData(y), stride, &[4]T{v0, v1, v2, v3}) {
+				panic(beyondRows)
+			}
+		}
+		return
+	}
 	if values == nil {
 		for _, c := range columns {
 			to := (*[4]T)(y[int(c)*stride:])

@@ -89,6 +89,24 @@ func axpyAVX2F64(alpha float64, x *float64, y *float64, n int)
 //go:noescape
 func combineAVX2F64(n int, x *float64, a *float64, aRow int, y *float64)
 
+// gatherFourAVX2F64 adds up some rows of four numbers:
+//
+//	for j < 4:  sum[j] += Σ_{p<n} x[numbers[p]·xRow+j]
+//
+// It reports whether all their numbers are below rows.
+//
+//go:noescape
+func gatherFourAVX2F64(n int, numbers *uint32, rows int, x *float64, xRow int, sum *float64) (ok bool)
+
+// scatterFourAVX2F64 adds four numbers to some rows:
+//
+//	for p < n, j < 4:  y[numbers[p]·yRow+j] += v[j]
+//
+// It reports whether all numbers of rows are below rows; if not, it has stopped before.
+//
+//go:noescape
+func scatterFourAVX2F64(n int, numbers *uint32, rows int, y *float64, yRow int, v *float64) (ok bool)
+
 // scaleAVX2F64 computes x[i] *= alpha for i < n, n a multiple of 4.
 //
 //go:noescape
@@ -129,6 +147,24 @@ func axpyAVX2F32(alpha float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func combineAVX2F32(n int, x *float32, a *float32, aRow int, y *float32)
+
+// gatherFourAVX2F32 adds up some rows of four numbers:
+//
+//	for j < 4:  sum[j] += Σ_{p<n} x[numbers[p]·xRow+j]
+//
+// It reports whether all their numbers are below rows.
+//
+//go:noescape
+func gatherFourAVX2F32(n int, numbers *uint32, rows int, x *float32, xRow int, sum *float32) (ok bool)
+
+// scatterFourAVX2F32 adds four numbers to some rows:
+//
+//	for p < n, j < 4:  y[numbers[p]·yRow+j] += v[j]
+//
+// It reports whether all numbers of rows are below rows; if not, it has stopped before.
+//
+//go:noescape
+func scatterFourAVX2F32(n int, numbers *uint32, rows int, y *float32, yRow int, v *float32) (ok bool)
 
 // scaleAVX2F32 computes x[i] *= alpha for i < n, n a multiple of 8.
 //

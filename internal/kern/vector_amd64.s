@@ -844,6 +844,141 @@ by1_done:
 	VZEROUPPER
 	RET
 
+// func gatherFourAVX2F64(n int, numbers *uint32, rows int, x *float64, xRow int, sum *float64) (ok bool)
+// Requires: AVX, AVX2
+TEXT ·gatherFourAVX2F64(SB), NOSPLIT, $0-49
+	MOVQ  x+24(FP), AX
+	MOVQ  xRow+32(FP), CX
+	SHLQ  $0x03, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  n+0(FP), DX
+	MOVQ  numbers+8(FP), BX
+	MOVQ  rows+16(FP), SI
+	XORB  DI, DI
+
+by4:
+	CMPQ   DX, $0x04
+	JLT    by4_done
+	MOVL   (BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPD (AX)(R8*1), Y0, Y0
+	MOVL   4(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPD (AX)(R8*1), Y1, Y1
+	MOVL   8(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPD (AX)(R8*1), Y2, Y2
+	MOVL   12(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPD (AX)(R8*1), Y3, Y3
+	ADDQ   $0x10, BX
+	SUBQ   $0x04, DX
+	JMP    by4
+
+by4_done:
+by1:
+	CMPQ   DX, $0x01
+	JLT    by1_done
+	MOVL   (BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPD (AX)(R8*1), Y0, Y0
+	ADDQ   $0x04, BX
+	SUBQ   $0x01, DX
+	JMP    by1
+
+by1_done:
+	MOVB $0x01, DI
+
+bad:
+	MOVB    DI, ok+48(FP)
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y3, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	MOVQ    sum+40(FP), AX
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func scatterFourAVX2F64(n int, numbers *uint32, rows int, y *float64, yRow int, v *float64) (ok bool)
+// Requires: AVX
+TEXT ·scatterFourAVX2F64(SB), NOSPLIT, $0-49
+	MOVQ    v+40(FP), AX
+	VMOVUPD (AX), Y0
+	MOVQ    y+24(FP), AX
+	MOVQ    yRow+32(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    n+0(FP), DX
+	MOVQ    numbers+8(FP), BX
+	MOVQ    rows+16(FP), SI
+	XORB    DI, DI
+
+by4:
+	CMPQ    DX, $0x04
+	JLT     by4_done
+	MOVL    (BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPD  (AX)(R8*1), Y0, Y1
+	VMOVUPD Y1, (AX)(R8*1)
+	MOVL    4(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPD  (AX)(R8*1), Y0, Y1
+	VMOVUPD Y1, (AX)(R8*1)
+	MOVL    8(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPD  (AX)(R8*1), Y0, Y1
+	VMOVUPD Y1, (AX)(R8*1)
+	MOVL    12(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPD  (AX)(R8*1), Y0, Y1
+	VMOVUPD Y1, (AX)(R8*1)
+	ADDQ    $0x10, BX
+	SUBQ    $0x04, DX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    DX, $0x01
+	JLT     by1_done
+	MOVL    (BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPD  (AX)(R8*1), Y0, Y1
+	VMOVUPD Y1, (AX)(R8*1)
+	ADDQ    $0x04, BX
+	SUBQ    $0x01, DX
+	JMP     by1
+
+by1_done:
+	MOVB $0x01, DI
+
+bad:
+	MOVB DI, ok+48(FP)
+	VZEROUPPER
+	RET
+
 // func scaleAVX2F64(alpha float64, x *float64, n int)
 // Requires: AVX
 TEXT ·scaleAVX2F64(SB), NOSPLIT, $0-24
@@ -1219,6 +1354,141 @@ by1:
 	JMP         by1
 
 by1_done:
+	VZEROUPPER
+	RET
+
+// func gatherFourAVX2F32(n int, numbers *uint32, rows int, x *float32, xRow int, sum *float32) (ok bool)
+// Requires: AVX, AVX2
+TEXT ·gatherFourAVX2F32(SB), NOSPLIT, $0-49
+	MOVQ  x+24(FP), AX
+	MOVQ  xRow+32(FP), CX
+	SHLQ  $0x02, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  n+0(FP), DX
+	MOVQ  numbers+8(FP), BX
+	MOVQ  rows+16(FP), SI
+	XORB  DI, DI
+
+by4:
+	CMPQ   DX, $0x04
+	JLT    by4_done
+	MOVL   (BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPS (AX)(R8*1), X0, X0
+	MOVL   4(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPS (AX)(R8*1), X1, X1
+	MOVL   8(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPS (AX)(R8*1), X2, X2
+	MOVL   12(BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPS (AX)(R8*1), X3, X3
+	ADDQ   $0x10, BX
+	SUBQ   $0x04, DX
+	JMP    by4
+
+by4_done:
+by1:
+	CMPQ   DX, $0x01
+	JLT    by1_done
+	MOVL   (BX), R8
+	CMPQ   R8, SI
+	JAE    bad
+	IMULQ  CX, R8
+	VADDPS (AX)(R8*1), X0, X0
+	ADDQ   $0x04, BX
+	SUBQ   $0x01, DX
+	JMP    by1
+
+by1_done:
+	MOVB $0x01, DI
+
+bad:
+	MOVB    DI, ok+48(FP)
+	VADDPS  X1, X0, X0
+	VADDPS  X3, X2, X2
+	VADDPS  X2, X0, X0
+	MOVQ    sum+40(FP), AX
+	VADDPS  (AX), X0, X0
+	VMOVUPS X0, (AX)
+	VZEROUPPER
+	RET
+
+// func scatterFourAVX2F32(n int, numbers *uint32, rows int, y *float32, yRow int, v *float32) (ok bool)
+// Requires: AVX
+TEXT ·scatterFourAVX2F32(SB), NOSPLIT, $0-49
+	MOVQ    v+40(FP), AX
+	VMOVUPS (AX), X0
+	MOVQ    y+24(FP), AX
+	MOVQ    yRow+32(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    n+0(FP), DX
+	MOVQ    numbers+8(FP), BX
+	MOVQ    rows+16(FP), SI
+	XORB    DI, DI
+
+by4:
+	CMPQ    DX, $0x04
+	JLT     by4_done
+	MOVL    (BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPS  (AX)(R8*1), X0, X1
+	VMOVUPS X1, (AX)(R8*1)
+	MOVL    4(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPS  (AX)(R8*1), X0, X1
+	VMOVUPS X1, (AX)(R8*1)
+	MOVL    8(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPS  (AX)(R8*1), X0, X1
+	VMOVUPS X1, (AX)(R8*1)
+	MOVL    12(BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPS  (AX)(R8*1), X0, X1
+	VMOVUPS X1, (AX)(R8*1)
+	ADDQ    $0x10, BX
+	SUBQ    $0x04, DX
+	JMP     by4
+
+by4_done:
+by1:
+	CMPQ    DX, $0x01
+	JLT     by1_done
+	MOVL    (BX), R8
+	CMPQ    R8, SI
+	JAE     bad
+	IMULQ   CX, R8
+	VADDPS  (AX)(R8*1), X0, X1
+	VMOVUPS X1, (AX)(R8*1)
+	ADDQ    $0x04, BX
+	SUBQ    $0x01, DX
+	JMP     by1
+
+by1_done:
+	MOVB $0x01, DI
+
+bad:
+	MOVB DI, ok+48(FP)
 	VZEROUPPER
 	RET
 

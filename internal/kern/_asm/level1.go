@@ -17,6 +17,8 @@ func vector() {
 		t.axpy()
 		if !t.avx512 {
 			t.combine()
+			t.gatherFour()
+			t.scatterFour()
 		}
 		t.scale()
 		t.multiply()
@@ -121,6 +123,84 @@ func (t target) combine() {
 		t.store(v, at(y, k*t.bytes()))
 	})
 	done()
+}
+
+// four is the part of register i that holds four numbers.
+func (t target) four(i int) operand.Op {
+	if t.f32 {
+		return t.vector(i).AsX()
+	}
+	return t.vector(i)
+}
+
+// gatherFour writes the sum of some rows of four numbers, in four sums that are added up at the end.
+func (t target) gatherFour() {
+	const sums = 4
+	name := t.name("gatherFour")
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, x *T, xRow int, sum *T) (ok bool)", "T", t.float()))
+	Doc(name+" adds up some rows of four numbers:", "", "\tfor j < 4:  sum[j] += Σ_{p<n} x[numbers[p]·xRow+j]", "",
+		"It reports whether all their numbers are below rows.")
+	Pragma("noescape")
+	x, add := t.listed("x"), func(from operand.Mem, q int) { t.add(from, t.four(q), t.four(q)) }
+	for q := range sums {
+		t.zero(t.vector(q))
+	}
+	t.eachListed(x, sums, add)
+	t.add(t.four(1), t.four(0), t.four(0))
+	t.add(t.four(3), t.four(2), t.four(2))
+	t.add(t.four(2), t.four(0), t.four(0))
+	sum := param("sum")
+	t.add(at(sum, 0), t.four(0), t.four(0))
+	t.store(t.four(0), at(sum, 0))
+	done()
+}
+
+// scatterFour writes the addition of four numbers to some rows, one after the other.
+func (t target) scatterFour() {
+	name := t.name("scatterFour")
+	TEXT(name, NOSPLIT, strings.ReplaceAll("func(n int, numbers *uint32, rows int, y *T, yRow int, v *T) (ok bool)", "T", t.float()))
+	Doc(name+" adds four numbers to some rows:", "", "\tfor p < n, j < 4:  y[numbers[p]·yRow+j] += v[j]", "",
+		"It reports whether all numbers of rows are below rows; if not, it has stopped before.")
+	Pragma("noescape")
+	t.load(at(param("v"), 0), t.four(0))
+	t.eachListed(t.listed("y"), 4, func(to operand.Mem, q int) {
+		t.add(to, t.four(0), t.four(1))
+		t.store(t.four(1), to)
+	})
+	done()
+}
+
+// listed is a matrix of which some rows are taken, by their numbers.
+func (t target) listed(name string) (m operand.Mem) {
+	base, step := param(name), param(name+"Row")
+	SHLQ(operand.Imm(uint64(t.shift())), step)
+	return operand.Mem{Base: base, Index: step, Scale: 1}
+}
+
+// eachListed runs body on every listed row, unrolled; q is the place in the loop.
+func (t target) eachListed(m operand.Mem, unroll int, body func(row operand.Mem, q int)) {
+	n, numbers, rows := param("n"), param("numbers"), param("rows")
+	ok, number := GP8(), GP64()
+	XORB(ok, ok)
+	for _, k := range []int{unroll, 1} {
+		Label(label("by", k))
+		CMPQ(n, operand.Imm(uint64(k)))
+		JLT(operand.LabelRef(label("by", k, "_done")))
+		for q := range k {
+			MOVL(at(numbers, 4*q), number.As32())
+			CMPQ(number, rows)
+			JAE(operand.LabelRef("bad"))
+			IMULQ(m.Index, number)
+			body(operand.Mem{Base: m.Base, Index: number, Scale: 1}, q)
+		}
+		ADDQ(operand.Imm(uint64(4*k)), numbers)
+		SUBQ(operand.Imm(uint64(k)), n)
+		JMP(operand.LabelRef(label("by", k)))
+		Label(label("by", k, "_done"))
+	}
+	MOVB(operand.Imm(1), ok)
+	Label("bad")
+	Store(ok, ReturnIndex(0))
 }
 
 func (t target) scale() {
