@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/newton"
 )
 
-// NewtonsCost estimates what [Newtons] costs beside the mapping of rows, and names what it would share. It counts flops at the rate of a product of large matrices: while a pass reads a
-// feature from memory, so many could be made, and the products of few problems go at half that rate.
+// NewtonsCost estimates what [Newtons] costs beside the mapping of rows, and names what it would share. To read a feature in a pass
+// is other work, and the products of few problems go at half the rate of large ones.
 func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []string) {
 	const reading, problem, steps = 27, 4.3, 3 // measured
 	const single = 0.6                         // of reading in double precision

@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// A pass over rows in memory waits for them: while it reads an entry, so many flops of a product of
-// large matrices could be made, of dense rows and of sparse ones. They are measured.
+// A pass over rows in memory waits for them: to read an entry, of dense rows and of sparse ones, is so many flops of other work. They
+// are measured.
 const (
 	waitingFlops       = 27
 	outputFlops        = 4.5 // for each output but the first

@@ -10,7 +10,7 @@ import (
 
 // bytes estimates what the mapped rows of a candidate take, where they take most.
 func (s *sweep) bytes(p Candidate) int64 {
-	most, shape := 8*int64(s.rows)*int64(s.cols), s.shape
+	most, shape := held(s.shape), s.shape
 	for _, step := range p.Steps {
 		most = max(most, featureBytes(step, shape))
 		shape = shape.After(rows.CostOf(step.Fitter, shape))
@@ -40,7 +40,7 @@ func (s *sweep) atOnce() int {
 
 // taskBytes estimates what a task holds: its fold's rows, these mapped, and perhaps a copy of that.
 func (s *sweep) taskBytes(p Candidate) int64 {
-	return 8*int64(s.rows)*int64(s.cols) + 2*min(s.cachedBytes(p), s.Memory)
+	return held(s.shape) + 2*min(s.cachedBytes(p), s.Memory)
 }
 
 // featureBytes estimates what the features take that a step makes of rows.
@@ -48,8 +48,16 @@ func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
 	if f, ok := step.Fitter.(transformer.FitTransformer); ok {
 		return f.FeatureBytes(shape.Rows, shape.Cols)
 	}
-	mapped := shape.After(rows.CostOf(step.Fitter, shape))
-	return 8 * int64(mapped.Rows) * int64(mapped.Cols)
+	return held(shape.After(rows.CostOf(step.Fitter, shape)))
+}
+
+// held is what rows of a shape take: of sparse ones the entries that are not 0, with their columns.
+func held(shape datasets.Shape) int64 {
+	number := int64(8)
+	if shape.Filled > 0 {
+		number = 12
+	}
+	return int64(float64(number) * float64(shape.Rows) * shape.Entries())
 }
 
 // familyBytes estimates what the features of the widest map of a family take.

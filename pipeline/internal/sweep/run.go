@@ -21,7 +21,7 @@ func Run(ctx context.Context, job Job) (shared []string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := newSweep(job)
-	s.rows, s.cols, s.shape, s.cancel = job.Data.Rows(), job.Data.Cols(), job.Data.Shape(), cancel
+	s.shape, s.cancel = job.Data.Shape(), cancel
 	if job.OneOut {
 		s.runOneOut(ctx)
 	} else {
@@ -31,7 +31,7 @@ func Run(ctx context.Context, job Job) (shared []string, err error) {
 }
 
 func newSweep(job Job) *sweep {
-	return &sweep{Job: job, rows: job.Shape.Rows, cols: job.Shape.Cols, shape: job.Shape, shared: map[string]bool{}}
+	return &sweep{Job: job, shape: job.Shape, shared: map[string]bool{}}
 }
 
 func checkFolds(folds []datasets.Fold, n int) error {

@@ -47,11 +47,10 @@ type Job struct {
 // sweep is one run of a job.
 type sweep struct {
 	Job
-	rows, cols int // of the data
-	shape      datasets.Shape
-	workers    int // how many tasks go on at once
-	inner      int // how many folds one task may work on at once
-	cancel     context.CancelCauseFunc
+	shape   datasets.Shape
+	workers int // how many tasks go on at once
+	inner   int // how many folds one task may work on at once
+	cancel  context.CancelCauseFunc
 
 	mu     sync.Mutex
 	shared map[string]bool
