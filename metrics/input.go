@@ -56,8 +56,13 @@ func (in Input) weight(row int) float64 {
 // mean is the weighted mean of f over the rows.
 func (in Input) mean(f func(row int) float64) float64 {
 	var total, weight sum
-	for i := range in.rows() {
-		w := in.weight(i)
+	if in.Weights == nil {
+		for i := range in.rows() {
+			total.add(f(i))
+		}
+		return total.value() / float64(in.rows())
+	}
+	for i, w := range in.Weights {
 		total.add(w * f(i))
 		weight.add(w)
 	}
