@@ -51,6 +51,9 @@ type Batch struct {
 	// Squares says that the sum of squared errors will do in place of predictions. Who reads predictions of a batch, or
 	// changes its targets, takes it away. There is one target then, and there are no weights.
 	Squares bool
+	// Known asks, where folds together train on all rows, for what is known of these in the end: see [Outcome]. Who
+	// changes rows, targets or models of a batch takes it away, as Squares.
+	Known bool
 	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.
 	Wanted func(candidate, fold int) bool
 	// Lone fits one candidate on one fold without sharing anything, for what cannot be shared. It is
@@ -77,7 +80,10 @@ type Outcome struct {
 	Squares *float64 // Σ (y − ŷ)² over the test rows, in place of a prediction, for a batch that takes these
 	Seconds float64  // spent on this candidate and fold; work shared with others counts in part
 	Report  Report
-	Err     error // why there is no prediction
+	// Known is the candidate's spec with what the batch knows of its rows, for a batch that asks for it, on fold 0. To
+	// fit it to them all is, to rounding, to fit the spec, with less work. Nil where nothing is known that would help.
+	Known Estimator
+	Err   error // why there is no prediction
 }
 
 // Candidates are specs that learn from the rows as they are.

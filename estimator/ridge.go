@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -87,6 +88,11 @@ func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, 
 }
 
 func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
+	return s.fitBy(r, func(p *leastsquares.Problem) (solve.Linear, error) { return p.Solve(ctx) })
+}
+
+// fitBy checks rows and has the problem on them solved.
+func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve.Linear, error)) (Predictor, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -96,7 +102,7 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargets, design.BlockWeights).Solve(ctx)
+	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargets, design.BlockWeights))
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}

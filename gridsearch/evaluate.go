@@ -38,6 +38,8 @@ type run struct {
 	late       bool                           // the budget ended before the search
 	broken     error                          // what ended the search from within, such as a journal that cannot be written
 	journal    *journal.Journal               // nil where there is none
+	knows      bool                           // whether batches are asked what they know of all rows, for the last fit
+	known      map[int]estimator.Estimator    // by candidate, what they said: of those not scored on every fold yet, and the best of the others
 	best       point                          // which of several equally good candidates is chosen, nil for the first
 }
 
@@ -49,6 +51,7 @@ type outcome struct {
 	failed      string    // why the deciding score is missing
 	late        bool      // for the budget ended before
 	unconverged bool
+	known       bool // whether the batch knew of all rows what the last fit can begin with
 }
 
 // prepare checks the search and the data and makes the folds, and at most so many of the candidates.
@@ -188,12 +191,16 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	if failed != nil {
 		out.failed = failed.Error()
 	}
+	if out.known = r.knows && fold == 0 && result.Known != nil; out.known {
+		r.known[candidate] = result.Known
+	}
 	if err := r.journal.Write(entryOf(candidate, fold, out)); err != nil {
 		return err
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
 	r.lead.see(r, candidate)
+	r.forget()
 	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
 	return nil
 }
@@ -234,7 +241,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 
 // batch is the whole grid, without its rows.
 func (r *run) batch() estimator.Batch {
-	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds}
+	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds, Known: r.knows}
 	for _, c := range r.candidates {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
 	}

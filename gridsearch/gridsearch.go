@@ -175,7 +175,8 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 
 var errNoRefit = errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
 
-// Run scores every candidate on every fold and refits the chosen one on all rows.
+// Run scores every candidate on every fold and refits the chosen one on all rows. A BatchFitter may begin the last fit with what it
+// has found out of all rows, so that this agrees with a fit by itself to rounding.
 //
 // A fit that fails is recorded in its candidate, which then ranks last; it is an error when all
 // candidates fail. On cancellation Run returns ctx.Err() once the running fits have stopped, and the
@@ -185,6 +186,9 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	r, err := s.prepare(data, MaxCandidates)
 	if err != nil {
 		return nil, fmt.Errorf("gridsearch: %w", err)
+	}
+	if r.knows = s.Refit == RefitBest && !s.later && s.Last == nil; r.knows {
+		r.known = map[int]estimator.Estimator{}
 	}
 	if err := r.evaluate(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -200,7 +204,13 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	if s.later {
 		return out, nil
 	}
-	if err := s.refit(ctx, r.rows, out); err != nil {
+	err = s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) {
+		if last, err = r.knowing(ctx, out.BestIndex, last); err != nil {
+			return nil, err
+		}
+		return last.Fit(ctx, r.rows)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return out, nil

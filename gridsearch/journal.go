@@ -41,11 +41,12 @@ type entry struct {
 	Seconds     float64    `json:"seconds,omitempty"`
 	Failed      string     `json:"failed,omitempty"`
 	Unconverged bool       `json:"unconverged,omitempty"`
+	Known       bool       `json:"known,omitempty"`
 	Shared      []string   `json:"shared,omitempty"`
 }
 
 func entryOf(candidate, fold int, o outcome) entry {
-	e := entry{Candidate: &candidate, Fold: &fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged}
+	e := entry{Candidate: &candidate, Fold: &fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged, Known: o.known}
 	e.Scores = make([]*float64, len(o.scores))
 	for i := range o.scores {
 		if finite(o.scores[i]) {
@@ -107,7 +108,7 @@ func (r *run) replay(line []byte) error {
 		len(e.Scores) != len(r.scorer.metrics):
 		return errors.New("it is of no fit of this search")
 	}
-	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged}
+	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged, known: e.Known}
 	for _, v := range e.Scores {
 		if v == nil {
 			nan := math.NaN()

@@ -151,7 +151,41 @@ func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance flo
 	if err := unlikeSquares(fitter, b, got); err != nil {
 		return err
 	}
+	if err := unlikeKnown(fitter, b, mapped, tolerance); err != nil {
+		return err
+	}
 	return unended(fitter, b)
+}
+
+// unlikeKnown returns what is wrong with what a batch knows of all rows.
+func unlikeKnown(fitter estimator.BatchFitter, b estimator.Batch, mapped func(estimator.Candidate) datasets.Set, tolerance float64) error {
+	b.Known = true
+	got, err := outcomes(fitter, b)
+	if err != nil {
+		return fmt.Errorf("what is known: %w", err)
+	}
+	all := make([]int, b.Data.Rows())
+	for i := range all {
+		all[i] = i
+	}
+	for at, out := range got {
+		if out.Known == nil {
+			continue
+		}
+		data := mapped(b.Candidates[at[0]])
+		fitted, err := out.Known.Fit(context.Background(), data)
+		if err != nil {
+			return fmt.Errorf("candidate %d, of which much is known: %w", at[0], err)
+		}
+		var said estimator.Outcome
+		if said.Prediction, err = estimator.Predict(context.Background(), fitted, data.X); err == nil {
+			err = unlikeFit(fitter, data, datasets.Fold{Train: all, Test: all}, said, tolerance)
+		}
+		if err != nil {
+			return fmt.Errorf("candidate %d, of which much is known: %w", at[0], err)
+		}
+	}
+	return nil
 }
 
 // doubled is two maps of so many columns: the rows as they are, and twice them.

@@ -79,7 +79,7 @@ type flat struct {
 
 func flatten(b estimator.Batch, members []Members, which []int) flat {
 	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
-	out.members.Candidates, out.members.Squares = nil, false
+	out.members.Candidates, out.members.Squares, out.members.Known = nil, false, false
 	owner := []int{}
 	for k, i := range which {
 		out.names = append(out.names, members[i])

@@ -45,9 +45,10 @@ type ridgeGroup struct {
 	sums    []*leastsquares.Moments // by part
 	// problems are one for each part: what they make of blocks is not for several goroutines.
 	problems []*leastsquares.Problem
-	seconds  float64   // spent on the sums
-	models   [][]model // by fold, of the members that are wanted
-	solved   int       // folds that are
+	seconds  float64               // spent on the sums
+	models   [][]model             // by fold, of the members that are wanted
+	solved   int                   // folds that are
+	whole    *leastsquares.Moments // sums of all rows, once all folds are solved, where they are wanted and single precision did not make them
 }
 
 // rowsAtOnce returns how many rows are mapped at once: in double precision what a product takes at once, so that features
@@ -162,14 +163,41 @@ func (s *mappedRidges) train(g *ridgeGroup, fold int) *leastsquares.Moments {
 // those of its parts.
 func (s *mappedRidges) solved(g *ridgeGroup, wide *leastsquares.Moments, needed bool) {
 	s.folds.Lock()
-	defer s.folds.Unlock()
 	if !needed {
 		s.spare = append(s.spare, wide)
 	}
-	if g.solved++; g.solved == len(s.Folds) {
-		s.spare = append(s.spare, g.sums...)
-		g.sums = nil
+	g.solved++
+	last := g.solved == len(s.Folds)
+	s.folds.Unlock()
+	if !last {
+		return
 	}
+	parts := g.sums
+	if g.sums = nil; s.Known && s.covers() && !(g.single && !g.wide) {
+		g.whole = &leastsquares.Moments{}
+		g.whole.SetSum(parts[0], parts)
+	}
+	s.folds.Lock()
+	s.spare = append(s.spare, parts...)
+	s.folds.Unlock()
+}
+
+// covers reports whether the parts are all rows.
+func (s *mappedRidges) covers() bool {
+	n := 0
+	for _, part := range s.parts {
+		n += len(part)
+	}
+	return n == s.Data.Rows()
+}
+
+// known returns what makes the sums of all rows as a candidate learns from them, nil where there are none.
+func (s *mappedRidges) known(g *ridgeGroup, candidate int) func() *leastsquares.Moments {
+	whole, of := g.whole, s.Features[candidate]
+	if whole == nil {
+		return nil
+	}
+	return func() *leastsquares.Moments { return whole.Scaled(of.Width, of.Scale) }
 }
 
 // sideBySide calls f for the numbers below n, several at once, and returns the first error by their order.

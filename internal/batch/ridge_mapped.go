@@ -343,7 +343,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 				m := &g.models[fold][k]
 				if m.lost() {
 					alone[fold] = append(alone[fold], m.candidate)
-				} else if err := s.yield(m, fold, seconds); err != nil {
+				} else if err := s.yield(g, m, fold, seconds); err != nil {
 					return err
 				}
 			}
@@ -409,10 +409,13 @@ func (m *model) lost() bool {
 }
 
 // yield hands over what a model predicts.
-func (s *mappedRidges) yield(m *model, fold int, seconds float64) error {
+func (s *mappedRidges) yield(g *ridgeGroup, m *model, fold int, seconds float64) error {
 	out := Result{Scores: m.scores, Squares: m.squares, Report: m.report, Seconds: m.seconds, Err: m.err}
 	if m.squares == nil {
 		out.Seconds += seconds
+	}
+	if fold == 0 && m.err == nil {
+		out.Known = s.known(g, m.candidate)
 	}
 	m.scores, m.weights = nil, nil
 	return s.Yield(m.candidate, fold, out)
