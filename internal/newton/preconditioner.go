@@ -230,16 +230,20 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 
 // factorise makes the preconditioners of what was added up.
 func (a *preconditioners) factorise() {
+	sums := make([]*preconditioner, len(a.list)) // of which each is made, nil for none
+	for i := range a.list {
+		switch l := &a.list[i]; {
+		case l.open && a.fresh:
+			sums[i] = &a.list[0]
+		case l.open:
+			sums[i] = a.widest(l)
+		}
+	}
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			l, of := &a.list[i], &a.list[0]
-			if !l.open {
-				continue
+			if of := sums[i]; of != nil {
+				a.list[i].factorise(a.ctx, *of.gram, a.list[i].factor/of.factor)
 			}
-			if !a.fresh {
-				of = a.widest(l)
-			}
-			l.factorise(a.ctx, *of.gram, l.factor/of.factor)
 		}
 	})
 	a.fresh = false
