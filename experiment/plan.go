@@ -37,7 +37,7 @@ type Plan struct {
 	Pilot *Pilot `json:"pilot,omitempty"` // nil where nothing was fitted
 
 	Bytes     int64      `json:"bytes"`      // of matrices that are there at the same time, which have to fit in memory
-	Peak      int64      `json:"peak_bytes"` // the most that the process may hold: with the program, and with what is not yet collected
+	Peak      int64      `json:"peak_bytes"` // about the most that the process may hold: with the program, and with what is not yet collected
 	Available int64      `json:"available_bytes"`
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`

@@ -1,9 +1,11 @@
 package gridsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -141,7 +143,7 @@ func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int)
 }
 
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
-// difference to their number, and some of the first rung stand for them.
+// difference to their number, and those in the middle of the axes stand for them.
 func (h Halving) Plan(data datasets.Set) (Plan, error) { return timed(h.plan(data)) }
 
 // Work is [Halving.Plan] but for the times.
@@ -156,11 +158,7 @@ func (h Halving) plan(data datasets.Set) (all Plan, refit float64, err error) {
 	n := first.all
 	for means := h.Least; ; means = h.next(means) {
 		looked := min(n, len(first.candidates))
-		kept := make([]int, looked)
-		for i := range kept {
-			kept[i] = i * len(first.candidates) / looked
-		}
-		rung, err := h.rung(first, kept, means)
+		rung, err := h.rung(first, inner(first.candidates, looked), means)
 		if err != nil {
 			return all, 0, err
 		}
@@ -176,6 +174,29 @@ func (h Halving) plan(data datasets.Set) (all Plan, refit float64, err error) {
 		}
 		n = h.fewer(n)
 	}
+}
+
+// inner returns the numbers of n candidates in the middle of every axis: what a rung keeps are neighbours for the most part, some
+// values of each axis, and how many of them share a map or a matrix depends on that.
+func inner(list []candidate, n int) []int {
+	if len(list) == 0 {
+		return nil
+	}
+	ends := slices.Clone(list[0].at)
+	for _, c := range list {
+		for k, i := range c.at {
+			ends[k] = max(ends[k], i)
+		}
+	}
+	distance := func(of int) (most float64) {
+		for k, i := range list[of].at {
+			most = max(most, math.Abs(float64(2*i-ends[k]))/float64(ends[k]+1))
+		}
+		return most
+	}
+	numbers := count(len(list))
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+	return slices.Sorted(slices.Values(numbers[:n]))
 }
 
 // add puts another search behind those planned.

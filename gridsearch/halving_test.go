@@ -271,3 +271,16 @@ func TestHalvingIsAnEstimator(t *testing.T) {
 		t.Errorf("without a refit %v, %v", p, err)
 	}
 }
+
+// The candidates that stand for those a rung keeps are a square in the middle of a square.
+func TestInnerCandidates(t *testing.T) {
+	var list []candidate
+	for _, at := range product([][]int{{0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}}) {
+		list = append(list, candidate{at: at})
+	}
+	for n, want := range map[int][]int{1: {12}, 9: {6, 7, 8, 11, 12, 13, 16, 17, 18}, 25: count(25)} {
+		if got := inner(list, n); !slices.Equal(got, want) {
+			t.Errorf("%d: %v, want %v", n, got, want)
+		}
+	}
+}

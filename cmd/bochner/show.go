@@ -366,7 +366,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		fmt.Fprintf(t, " of %s available", memory(p.Available))
 	}
 	if p.Peak > 0 {
-		fmt.Fprintf(t, "; with the program and what is not yet collected at most %s", memory(p.Peak))
+		fmt.Fprintf(t, "; with the program and what is not yet collected up to some %s", memory(p.Peak))
 	}
 	fmt.Fprintln(t)
 	t.Flush()
