@@ -39,8 +39,14 @@ const (
 
 // phases says how long each phase of a run takes.
 func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
+	reading := float64(f.readings()) * f.opening // of a file that stays where it is
 	s.Load, s.Search = f.load(), searchSeconds(f.spec, search, f.times)
-	s.Refit = f.fitSeconds() + float64(f.readings())*f.opening
+	if search.SharedFlops > 0 {
+		s.Search += reading
+	} else {
+		s.Search += reading * float64(search.Fits)
+	}
+	s.Refit = f.fitSeconds() + reading
 	s.Evaluate = f.evaluation()
 	s.Report = f.pace.Seconds(f.report())
 	s.Total = s.Load + s.Search + s.Refit + s.Evaluate + s.Report

@@ -30,10 +30,10 @@ const (
 	// Operations, so that a pilot is the same on every machine, however busy: some tenths of a second.
 	pilotWork    = 5e10   // that it is to take by the cost model
 	pilotPart    = 0.15   // of those of all fits, likewise,
-	pilotShort   = 1e10   // or so many where these are few
+	pilotShort   = 2e10   // or so many where these are few
 	pilotMost    = 1.5e11 // after which it is given up
 	pilotLeast   = 500    // rows
-	pilotColumn  = 1.5    // and for each column: of fewer a plane goes through all, and is long sought
+	pilotColumn  = 2.5    // and for each column: of fewer a plane goes through all, and is long sought
 	pilotEnough  = 16     // times as many
 	pilotEntries = 2e7    // of a file that is read to its end for some of its rows
 )

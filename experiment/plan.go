@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // Plan is what a run would do and what that takes.
@@ -89,6 +91,9 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		if search, err = costOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
+		if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
+			search = search.Apart()
+		}
 		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
 		p.Flops = searchFlops(search, fit)
@@ -113,6 +118,13 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	_, gathered := datasets.Held(parts.Train)
 	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, pace: pace, times: 1, simple: 1})
 	return p, err
+}
+
+// byPasses reports whether a pipeline learns from a source by passes, which candidates can share.
+func byPasses(ctx context.Context, p pipeline.Pipeline, source datasets.Source) bool {
+	_, cols := source.Dims()
+	_, err := p.Start(ctx, source.Schema(), cols)
+	return !errors.Is(err, datasets.ErrNoPasses)
 }
 
 // time says how long the phases of a run take, by a pilot where the model wants one.

@@ -1,6 +1,10 @@
 package experiment
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -43,5 +47,42 @@ output: {dir: out}
 	spec.Pipeline.Estimator = estimator.NewRidgeClassifier()
 	if large.work.Flops < 900*small.work.Flops {
 		t.Errorf("10⁹ rows take %g operations and 10⁶ %g, wanted a thousand times as many", large.work.Flops, small.work.Flops)
+	}
+}
+
+// Candidates on a file that stays where it is share their sums, but not behind a step that cannot learn by passes: every one is
+// fitted by itself, and reads the file for itself.
+func TestPlannedSearchOfAStreamSharesWhatItCan(t *testing.T) {
+	dir := t.TempDir()
+	text := "a,b,y\n"
+	for i := range 400 {
+		text += fmt.Sprintf("%d,%d,%d\n", i, i*i%101, i%37)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := func(step string) Plan {
+		spec, err := Parse(t.Context(), filepath.Join(dir, "long.yaml"), []byte(`
+name: long
+data: {train: rows.csv, target: y, stream: always}
+pipeline: [standardize, `+step+`, ridge]
+search: {grid: {ridge.alpha: [0.1, 1, 10]}, folds: 3}
+output: {dir: out}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	together, apart := plan("{rff: {features: 64, gamma: 0.1}}"), plan("{softmax_features: {features: 64}}")
+	if !slices.Contains(together.Shared, "alpha") || len(apart.Shared) > 0 {
+		t.Errorf("%v is shared behind rff, %v behind softmax_features", together.Shared, apart.Shared)
+	}
+	if one := 2 * 200 * 64 * 64.0; apart.Flops < 9*one {
+		t.Errorf("nine fits by themselves take %g operations", apart.Flops)
 	}
 }

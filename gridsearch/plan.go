@@ -129,6 +129,12 @@ func (p Plan) Oftener(times float64) Plan {
 	return p
 }
 
+// Apart returns the plan where fits share nothing, as on a stream of rows that steps cannot learn from by passes.
+func (p Plan) Apart() Plan {
+	p.Shared, p.SharedFlops, p.Together = nil, 0, datasets.Cost{}
+	return p.Oftener(1)
+}
+
 // Speed measures the pace of this machine, now and on all cores: at Gram matrices and factors as large as they are in a fit, and at
 // other work. It takes about 0.15 s.
 func Speed() datasets.Pace {

@@ -146,7 +146,9 @@ func (s Quantile) Derive(learned Transformer) (Transformer, error) {
 func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 	const searchFlops = 100 // of a look at a quantile, measured
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
-	c := scalerCost(4*20+searchFlops*math.Log2(float64(quantiles)), shape)
+	look := searchFlops * math.Log2(float64(quantiles))
+	c := scalerCost(4*20+look, shape)
+	c.Each = scalerRowFlops(look, shape)
 	c.Bytes += planQuantiles(shape.Cols, s.Quantiles).bytes(shape.Rows) + 24*int64(shape.Cols)*int64(quantiles)
 	return c
 }

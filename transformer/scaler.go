@@ -218,8 +218,13 @@ func allFinite(lists ...[]float64) bool {
 }
 
 func scalerCost(flops float64, shape datasets.Shape) datasets.Cost {
-	n, d := float64(shape.Rows), float64(shape.Cols)
-	const moved = 40 // flops of reading an entry and writing it, measured
-	flops = (flops + moved) * n * d
+	d := float64(shape.Cols)
+	flops = scalerRowFlops(flops, shape) * float64(shape.Rows)
 	return datasets.Cost{Flops: flops, Others: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled}
+}
+
+// scalerRowFlops are those of so many for each entry of a row, with reading and writing it.
+func scalerRowFlops(flops float64, shape datasets.Shape) float64 {
+	const moved = 40 // measured
+	return (flops + moved) * float64(shape.Cols)
 }
