@@ -40,6 +40,7 @@ type run struct {
 	journal    *journal.Journal               // nil where there is none
 	knows      bool                           // whether batches are asked what they know of all rows, for the last fit
 	known      map[int]estimator.Estimator    // by candidate, what they said: of those not scored on every fold yet, and the best of the others
+	knownBest  int                            // of these others, −1 for none
 	best       point                          // which of several equally good candidates is chosen, nil for the first
 }
 
@@ -200,7 +201,7 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	r.outcomes[candidate][fold] = out
 	r.done++
 	r.lead.see(r, candidate)
-	r.forget()
+	r.forget(candidate)
 	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
 	return nil
 }
@@ -216,8 +217,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 		}
 	}
 	wanted := slices.Clone(seen)
-	b := r.batch()
-	b.Data, b.Squares = r.rows, r.scorer.squares()
+	b := r.filled()
 	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
@@ -248,6 +248,13 @@ func (r *run) batch() estimator.Batch {
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
 		b.OneOut, b.GCV = true, left.GCV
 	}
+	return b
+}
+
+// filled is the batch with its rows, of which the metrics may need no more than squared errors.
+func (r *run) filled() estimator.Batch {
+	b := r.batch()
+	b.Data, b.Squares = r.rows, r.scorer.squares()
 	return b
 }
 

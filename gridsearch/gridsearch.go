@@ -188,7 +188,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
 	if r.knows = s.Refit == RefitBest && !s.later && s.Last == nil; r.knows {
-		r.known = map[int]estimator.Estimator{}
+		r.known, r.knownBest = map[int]estimator.Estimator{}, -1
 	}
 	if err := r.evaluate(ctx); err != nil {
 		if ctx.Err() != nil {

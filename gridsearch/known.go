@@ -6,22 +6,24 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// forget lets go of what is known of all rows for candidates that are scored on every fold and not the best of these.
-func (r *run) forget() {
-	best, most := -1, 0.0
-	for i := range r.known {
-		mean, whole := r.mean(i)
-		switch {
-		case !whole:
-		case finite(mean) && (best < 0 || r.scorer.metrics[0].Better(mean, most) || mean == most && i < best):
-			if best >= 0 {
-				delete(r.known, best)
-			}
-			best, most = i, mean
-		default:
-			delete(r.known, i)
+// forget lets go of what is known of all rows for a candidate that is scored on every fold now, or for the best of those before
+// it, whichever is worse.
+func (r *run) forget(candidate int) {
+	if r.known[candidate] == nil {
+		return
+	}
+	mean, whole := r.mean(candidate)
+	if !whole {
+		return
+	}
+	worse := candidate
+	if finite(mean) {
+		most, _ := r.mean(max(r.knownBest, 0))
+		if r.knownBest < 0 || r.scorer.metrics[0].Better(mean, most) || mean == most && candidate < r.knownBest {
+			worse, r.knownBest = r.knownBest, candidate
 		}
 	}
+	delete(r.known, worse)
 }
 
 // mean is the mean score of a candidate over all folds, if it is scored on every one.
@@ -30,9 +32,9 @@ func (r *run) mean(candidate int) (mean float64, whole bool) {
 		if !o.done {
 			return 0, false
 		}
-		mean += o.scores[0] / float64(len(r.folds))
+		mean += o.scores[0]
 	}
-	return mean, true
+	return mean / float64(len(r.folds)), true
 }
 
 // knowing returns the spec of a candidate with what its batch knows of all rows, or the spec where that knows nothing. What a
@@ -45,8 +47,7 @@ func (r *run) knowing(ctx context.Context, candidate int, spec estimator.Estimat
 	if known := r.known[candidate]; known != nil {
 		return known, nil
 	}
-	b := r.batch()
-	b.Data, b.Squares = r.rows, r.scorer.squares()
+	b := r.filled()
 	b.Wanted = func(i, fold int) bool { return i == candidate && fold == 0 }
 	b.Yield = func(_, _ int, out estimator.Outcome) error {
 		if out.Known != nil {

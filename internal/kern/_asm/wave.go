@@ -121,7 +121,7 @@ func (w wave) head(name, operands, with, formula string) {
 
 // tile runs a body over the rows of a tile of sums, so many at a time and then one by one, and stores each vector of it
 // where it begins in dst, which has so many numbers for one of the sums.
-func (w wave) tile(abreast, each int, body func(w wave, sums reg.Register), store func(w wave, i int, to func(disp int) operand.Mem)) {
+func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register), store func(w wave, i int, to func(disp int) operand.Mem)) {
 	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
 	w.broadcastParam("scale", w.scale)
 	SHLQ(operand.Imm(uint64(w.shift())), dstRow)
@@ -129,7 +129,7 @@ func (w wave) tile(abreast, each int, body func(w wave, sums reg.Register), stor
 	w.load(w.float(w.magic()), w.least)
 	w.move(w.least, w.most)
 	columns := w.width
-	for height := abreast; height > 0; height-- {
+	for height := atOnce; height > 0; height-- {
 		w.width = height * columns
 		Label(label("rows", height))
 		CMPQ(rows, operand.Imm(uint64(height)))
