@@ -36,17 +36,16 @@ func sinCosAVX512F64(sin *float64, cos *float64, x *float64, n int) (done int)
 //
 //	dst[i·dstRow+j] = scale·cos(sums[24·i+j] + phases[j])
 //
-// and reports whether all arguments were within its range; if not, the rows from
-// the first bad one on are not written.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func cosTileAVX512F64(dst *float64, dstRow int, sums *float64, phases *float64, scale float64, rows int) (ok bool)
 
-// sinCosTileAVX512F64 computes, for i < rows and j < 24, with a = sums[24·i+j],
+// sinCosTileAVX512F64 computes, for i < rows and j < 24, with a = sums[%!d(string=sinCosTileAVX512F64)·i+j],
 //
-//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)
+//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)%!(EXTRA int=24)
 //
-// and reports what cosTileAVX512F64 reports.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func sinCosTileAVX512F64(dst *float64, dstRow int, sums *float64, scale float64, rows int) (ok bool)
@@ -83,17 +82,16 @@ func sinCosAVX512F32(sin *float32, cos *float32, x *float32, n int) (done int)
 //
 //	dst[i·dstRow+j] = scale·cos(sums[48·i+j] + phases[j])
 //
-// and reports whether all arguments were within its range; if not, the rows from
-// the first bad one on are not written.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func cosTileAVX512F32(dst *float32, dstRow int, sums *float32, phases *float32, scale float32, rows int) (ok bool)
 
-// sinCosTileAVX512F32 computes, for i < rows and j < 48, with a = sums[48·i+j],
+// sinCosTileAVX512F32 computes, for i < rows and j < 48, with a = sums[%!d(string=sinCosTileAVX512F32)·i+j],
 //
-//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)
+//	dst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)%!(EXTRA int=48)
 //
-// and reports what cosTileAVX512F32 reports.
+// and reports whether all arguments were within its range; if not, dst is of no use.
 //
 //go:noescape
 func sinCosTileAVX512F32(dst *float32, dstRow int, sums *float32, scale float32, rows int) (ok bool)

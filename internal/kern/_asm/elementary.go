@@ -331,13 +331,8 @@ func elementary() {
 			f.softplus(f.bank(0), f.bank(1), f.bank(2), f.bank(3), f.bank(4))
 		})
 		f.sinCosSlice()
-		if t.avx512 {
-			f.cosTile()
-			f.sinCosTile()
-		} else {
-			f.wave().cosTile()
-			f.wave().sinCosTile()
-		}
+		f.wave().cosTile()
+		f.wave().sinCosTile()
 		f.write()
 	}
 }
@@ -406,53 +401,9 @@ func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, oper
 	done()
 }
 
-// cosTile writes the end of the fused map with phases, for AVX-512; for AVX2 see wave.
-func (f function) cosTile() {
-	nr := f.width * f.lanes()
-	TEXT(f.name("cosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums, phases *%s, scale %s, rows int) (ok bool)",
-		f.target.float(), f.target.float(), f.target.float()))
-	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d,", f.name("cosTile"), nr), "",
-		fmt.Sprintf("\tdst[i·dstRow+j] = scale·cos(sums[%d·i+j] + phases[j])", nr), "",
-		"and reports whether all arguments were within its range; if not, the rows from", "the first bad one on are not written.")
-	Pragma("noescape")
-	phases := f.bank(4)
-	f.tileRows(phases, nr, func() {
-		f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), true)
-	}, func(dst reg.Register, scale operand.Op) {
-		f.each(func(k int) { f.mul(scale, f.bank(0)[k], f.bank(0)[k]) })
-		f.each(func(k int) { f.store(f.bank(0)[k], at(dst, k*f.bytes())) })
-	})
-}
-
-// sinCosTile writes the end of the fused paired map, for AVX-512.
-func (f function) sinCosTile() {
-	nr := f.width * f.lanes()
-	first, second := f.pairs(0), f.pairs(f.lanes()/2)
-	TEXT(f.name("sinCosTile"), NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, sums *%s, scale %s, rows int) (ok bool)",
-		f.target.float(), f.target.float(), f.target.float()))
-	Doc(fmt.Sprintf("%s computes, for i < rows and j < %d, with a = sums[%d·i+j],", f.name("sinCosTile"), nr, nr), "",
-		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)", "",
-		"and reports what "+f.name("cosTile")+" reports.")
-	Pragma("noescape")
-	VMOVDQU64(first, f.vector(30))
-	VMOVDQU64(second, f.vector(31))
-	f.tileRows(nil, nr, func() {
-		f.quarterTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3))
-	}, func(dst reg.Register, scale operand.Op) {
-		f.each(func(k int) { f.mul(scale, f.bank(0)[k], f.bank(0)[k]) })
-		f.each(func(k int) { f.mul(scale, f.bank(2)[k], f.bank(2)[k]) })
-		f.each(func(k int) {
-			low, high := f.bank(1)[k], f.bank(3)[k]
-			f.interleave(f.bank(0)[k], f.bank(2)[k], low, high)
-			f.store(low, at(dst, 2*k*f.bytes()))
-			f.store(high, at(dst, (2*k+1)*f.bytes()))
-		})
-	})
-}
-
-// pairs is the places from, n+from, from+1, n+from+1, … of two registers of n
+// places are from, n+from, from+1, n+from+1, … of two registers of n
 // elements, for AVX-512.
-func (f function) pairs(from int) operand.Mem {
+func (f function) places(from int) operand.Mem {
 	m := GLOBL(fmt.Sprint(f.name("pairs"), from), 8|16) // RODATA, NOPTR
 	for k := range f.lanes() {
 		place := uint64(from + k/2 + k%2*f.lanes())
@@ -479,40 +430,6 @@ func (f function) interleave(a, b, low, high reg.VecPhysical) {
 	f.pick(VUNPCKHPD, VUNPCKHPS)(b, a, a)
 	VPERM2F128(operand.Imm(0x31), a, low, high)
 	VPERM2F128(operand.Imm(0x20), a, low, low)
-}
-
-// tileRows runs a body over the rows of a tile of sums.
-func (f function) tileRows(phases []reg.VecPhysical, nr int, body func(), store func(reg.Register, operand.Op)) {
-	dst, dstRow, sums := param("dst"), param("dstRow"), param("sums")
-	scale := f.vector(5 * f.width)
-	if phases != nil {
-		p := param("phases")
-		f.each(func(k int) { f.load(at(p, k*f.bytes()), phases[k]) })
-	}
-	f.broadcastParam("scale", scale)
-	SHLQ(operand.Imm(uint64(f.shift())), dstRow)
-	rows := param("rows")
-	ok := GP8()
-	XORB(ok, ok)
-	Label("row")
-	TESTQ(rows, rows)
-	JLE(operand.LabelRef("all"))
-	f.each(func(k int) { f.load(at(sums, k*f.bytes()), f.bank(0)[k]) })
-	if phases != nil {
-		f.each(func(k int) { f.add(phases[k], f.bank(0)[k], f.bank(0)[k]) })
-	}
-	f.guard(f.bank(0), f.bank(1), "bad")
-	body()
-	store(dst, scale)
-	ADDQ(dstRow, dst)
-	ADDQ(operand.I32(int32(nr*f.size())), sums)
-	DECQ(rows)
-	JMP(operand.LabelRef("row"))
-	Label("all")
-	MOVB(operand.Imm(1), ok)
-	Label("bad")
-	Store(ok, ReturnIndex(0))
-	done()
 }
 
 // broadcastParam fills v with an argument.

@@ -18,8 +18,8 @@ var cosineWide = [2][]float64{
 	{1, -0.5, 0.04166664183139801, -0.0013888402609154582, 2.4761837266851217e-05, -2.607629596695915e-07},
 }
 
-// wave is the end of the fused map with AVX2, where 16 registers and two loads at a time are what is short: one register
-// has a constant for all vectors, and whether angles are in range is found out once for a tile.
+// wave is the end of the fused map, where registers and two loads at a time are what is short: one register has a
+// constant for all vectors, and whether angles are in range is found out once for a tile.
 type wave struct {
 	function
 	constant, scale reg.VecPhysical
@@ -27,12 +27,16 @@ type wave struct {
 }
 
 func (f function) wave() wave {
-	return wave{function: f, constant: f.vector(12), scale: f.vector(13), least: f.vector(14), most: f.vector(15)}
+	first := 12
+	if f.avx512 {
+		first = 24
+	}
+	return wave{function: f, constant: f.vector(first), scale: f.vector(first + 1), least: f.vector(first + 2), most: f.vector(first + 3)}
 }
 
 // with loads a constant for a step of every vector.
 func (w wave) with(constant float64, step func(c operand.Op, i int)) {
-	w.load(w.float(constant), w.constant)
+	w.set(w.float(constant), w.constant)
 	w.each(func(i int) { step(w.constant, i) })
 }
 
@@ -100,7 +104,13 @@ func (w wave) cosTile() {
 func (w wave) sinCosTile() {
 	w.head("sinCosTile", "sums *T", ", with a = sums[%[1]d·i+j]",
 		"\tdst[i·dstRow+2j], dst[i·dstRow+2j+1] = scale·cos(a), scale·sin(a)")
-	w.tile(1, 2, func(w wave, sums reg.Register) {
+	atOnce := 1
+	if w.avx512 {
+		atOnce = 2
+		VMOVDQU64(w.places(0), w.vector(30))
+		VMOVDQU64(w.places(w.lanes()/2), w.vector(31))
+	}
+	w.tile(atOnce, 2, func(w wave, sums reg.Register) {
 		w.each(func(i int) { w.load(at(sums, i*w.bytes()), w.bank(0)[i]) })
 		w.pairs(w.bank(0), w.bank(1), w.bank(2), w.bank(3))
 	}, func(w wave, i int, to func(disp int) operand.Mem) {
@@ -126,7 +136,7 @@ func (w wave) tile(atOnce, each int, body func(w wave, sums reg.Register), store
 	w.broadcastParam("scale", w.scale)
 	SHLQ(operand.Imm(uint64(w.shift())), dstRow)
 	rows := param("rows")
-	w.load(w.float(w.magic()), w.least)
+	w.set(w.float(w.magic()), w.least)
 	w.move(w.least, w.most)
 	columns := w.width
 	for height := atOnce; height > 0; height-- {
@@ -160,11 +170,20 @@ func (w wave) inRange() {
 		const most = 1 << 19
 		low, high = 0x4b400000-most, 0x4b400000+most
 	}
-	w.load(w.word(low), w.constant)
-	VPCMPGTD(w.least, w.constant, w.least)
-	VPCMPGTD(w.word(high), w.most, w.most)
-	VPOR(w.least, w.most, w.most)
-	VPTEST(w.most, w.most)
+	w.set(w.word(low), w.constant)
+	below, above := w.least.(operand.Op), w.most.(operand.Op)
+	if w.avx512 {
+		below, above = K(), K()
+	}
+	VPCMPGTD(w.least, w.constant, below)
+	w.set(w.word(high), w.constant)
+	VPCMPGTD(w.constant, w.most, above)
+	if w.avx512 {
+		KORTESTW(below, above)
+	} else {
+		VPOR(below, above, above)
+		VPTEST(above, above)
+	}
 	ok := GP8()
 	SETEQ(ok)
 	Store(ok, ReturnIndex(0))
