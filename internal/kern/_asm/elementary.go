@@ -58,11 +58,12 @@ var (
 
 // function is the evaluation of an elementary function on registers, for one
 // target: every step is written for several vectors side by side, so that
-// their latencies overlap.
+// their latencies overlap and a constant is loaded once for all of them.
 type function struct {
 	*table
-	p     int // index of the precision
-	width int // vectors side by side
+	p        int // index of the precision
+	width    int // vectors side by side
+	constant reg.VecPhysical
 }
 
 // bank returns k-th set of registers, one for each vector.
@@ -72,6 +73,12 @@ func (f function) each(step func(i int)) {
 	for i := range f.width {
 		step(i)
 	}
+}
+
+// with loads a constant for a step of every vector.
+func (f function) with(m operand.Mem, step func(c operand.Op, i int)) {
+	f.set(m, f.constant)
+	f.each(func(i int) { step(f.constant, i) })
 }
 
 // magic, added to a number, leaves its nearest integer in the low bits.
@@ -91,86 +98,79 @@ func (f function) shiftLeft(by uint64, a, v operand.Op) {
 
 func (f function) xor(a, b, v operand.Op) { f.pick(VXORPD, VXORPS)(a, b, v) }
 
-// limit is the largest argument that the reduction by parts of π serves.
+// limit is the bits of the largest argument that the reduction by parts of π serves, of which the low half of a float64 says
+// nothing.
 func (f function) limit() operand.Mem {
 	if f.f32 {
 		return f.float(1 << 20)
 	}
-	return f.float(1 << 30)
+	return f.word(math.Float64bits(1<<30) | math.MaxInt32)
 }
 
 // guard jumps to label unless |x| ≤ limit for all elements of all vectors; an
 // element that is not a number makes it jump. It uses the registers spare.
 func (f function) guard(x, spare []reg.VecPhysical, label string) {
-	const lessOrEqual = 2
-	magnitude := f.word(1<<(f.bits()-1) - 1)
-	if f.avx512 {
-		all := K()
-		f.each(func(i int) {
-			f.and(magnitude, x[i], spare[i])
-			k := K()
-			if f.f32 {
-				VCMPPS_BCST(operand.Imm(lessOrEqual), f.limit(), spare[i], k)
-			} else {
-				VCMPPD_BCST(operand.Imm(lessOrEqual), f.limit(), spare[i], k)
-			}
-			if i == 0 {
-				KMOVW(k, all)
-			} else {
-				KANDW(k, all, all)
-			}
-		})
-		mask := GP32()
-		KMOVW(all, mask)
-		CMPL(mask, operand.U32(uint32(1)<<f.lanes()-1))
-	} else {
-		f.each(func(i int) {
-			f.and(magnitude, x[i], spare[i])
-			f.pick(VCMPPD, VCMPPS)(operand.Imm(lessOrEqual), f.limit(), spare[i], spare[i])
-			if i > 0 {
-				f.pick(VANDPD, VANDPS)(spare[i], spare[0], spare[0])
-			}
-		})
-		mask := GP32()
-		if f.f32 {
-			VMOVMSKPS(spare[0], mask)
-		} else {
-			VMOVMSKPD(spare[0], mask)
+	f.with(f.word(1<<(f.bits()-1)-1), func(c operand.Op, i int) {
+		f.pick(VANDPD, VANDPS)(c, x[i], spare[i])
+		if i > 0 {
+			VPMAXSD(spare[i], spare[0], spare[0])
 		}
-		CMPL(mask, operand.U32(uint32(1)<<f.lanes()-1))
+	})
+	f.set(f.limit(), f.constant)
+	if f.avx512 {
+		above := K()
+		VPCMPGTD(f.constant, spare[0], above)
+		KORTESTW(above, above)
+	} else {
+		VPCMPGTD(f.constant, spare[0], spare[0])
+		VPTEST(spare[0], spare[0])
 	}
 	JNE(operand.LabelRef(label))
 }
 
 // polynomial evaluates Σ c[k]·z^k into p by Horner's rule.
 func (f function) polynomial(c []float64, z, p []reg.VecPhysical) {
-	f.each(func(i int) { f.set(f.float(c[len(c)-1]), p[i]) })
-	for k := len(c) - 2; k >= 0; k-- {
-		f.each(func(i int) { f.horner(f.float(c[k]), z[i], p[i]) })
+	f.with(f.float(c[len(c)-1]), func(c operand.Op, i int) { f.move(c, p[i]) })
+	f.horner(c[:len(c)-1], z, p)
+}
+
+// horner goes on with the lower coefficients of a polynomial: p = p·z + c[k] for each k, from the last.
+func (f function) horner(c []float64, z, p []reg.VecPhysical) {
+	for k := len(c) - 1; k >= 0; k-- {
+		f.with(f.float(c[k]), func(c operand.Op, i int) { f.pick(VFMADD213PD, VFMADD213PS)(c, z[i], p[i]) })
+	}
+}
+
+// nearest puts the nearest integer of by·x into n, and into t as the low bits of a number.
+func (f function) nearest(by float64, x, t, n []reg.VecPhysical) {
+	f.with(f.float(f.magic()), func(c operand.Op, i int) { f.move(c, t[i]) })
+	f.with(f.float(by), func(c operand.Op, i int) { f.fma(c, x[i], t[i]) })
+	f.with(f.float(f.magic()), func(c operand.Op, i int) { f.sub(c, t[i], n[i]) })
+}
+
+// takeTimes subtracts n times a constant from x; the constant is in parts, each multiplied by a power of two.
+func (f function) takeTimes(n []reg.VecPhysical, parts []float64, by float64, x []reg.VecPhysical) {
+	for _, part := range parts {
+		f.with(f.float(part*by), func(c operand.Op, i int) { f.fnma(c, n[i], x[i]) })
 	}
 }
 
 // halfTurn replaces x by sin x, or cos x, using the bits of |x| ≤ limit:
 // x = n·π + r, or (n+½)·π + r, and the sign is the parity of n.
 func (f function) halfTurn(x, t, n, z []reg.VecPhysical, cos bool) {
-	magic := f.magic()
 	if cos {
-		f.each(func(i int) { f.set(f.float(-0.5), t[i]) })
-		f.each(func(i int) { f.fmac(f.float(1/math.Pi), x[i], t[i]) })
+		f.with(f.float(-0.5), func(c operand.Op, i int) { f.move(c, t[i]) })
+		f.with(f.float(1/math.Pi), func(c operand.Op, i int) { f.fma(c, x[i], t[i]) })
 		// An odd magic number turns the sign: cos((n+½)π + r) = −(−1)ⁿ sin r.
-		magic++
-		f.each(func(i int) { f.addc(f.float(magic), t[i]) })
+		f.with(f.float(f.magic()+1), func(c operand.Op, i int) {
+			f.add(c, t[i], t[i])
+			f.sub(c, t[i], n[i])
+		})
+		f.with(f.float(0.5), func(c operand.Op, i int) { f.add(c, n[i], n[i]) })
 	} else {
-		f.each(func(i int) { f.set(f.float(magic), t[i]) })
-		f.each(func(i int) { f.fmac(f.float(1/math.Pi), x[i], t[i]) })
+		f.nearest(1/math.Pi, x, t, n)
 	}
-	f.each(func(i int) { f.subc(f.float(magic), t[i], n[i]) })
-	if cos {
-		f.each(func(i int) { f.addc(f.float(0.5), n[i]) })
-	}
-	for _, part := range piParts[f.p] {
-		f.each(func(i int) { f.fnmac(f.float(part), n[i], x[i]) })
-	}
+	f.takeTimes(n, piParts[f.p], 1, x)
 	f.each(func(i int) { f.mul(x[i], x[i], z[i]) })
 	f.polynomial(sineWide[f.p], z, n)
 	f.each(func(i int) { f.mul(z[i], n[i], n[i]) })
@@ -182,28 +182,23 @@ func (f function) halfTurn(x, t, n, z []reg.VecPhysical, cos bool) {
 // quarterTurn puts sin x into s and cos x into x: x = n·π/2 + r, the parity of
 // n swaps sine and cosine, its next bit is the sign.
 func (f function) quarterTurn(x, t, s, z []reg.VecPhysical) {
-	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
-	f.each(func(i int) { f.fmac(f.float(2/math.Pi), x[i], t[i]) })
-	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], s[i]) })
-	for _, part := range piParts[f.p] {
-		f.each(func(i int) { f.fnmac(f.float(part/2), s[i], x[i]) })
-	}
+	f.nearest(2/math.Pi, x, t, s)
+	f.takeTimes(s, piParts[f.p], 0.5, x)
 	f.each(func(i int) { f.mul(x[i], x[i], z[i]) })
 	f.polynomial(sine[f.p], z, s)
 	f.each(func(i int) { f.mul(z[i], s[i], s[i]) })
 	// s = x + x·s; x is free from here on and takes the cosine.
 	f.each(func(i int) { f.pick(VFMADD213PD, VFMADD213PS)(x[i], x[i], s[i]) })
 	f.polynomial(cosine[f.p], z, x)
-	f.each(func(i int) { f.horner(f.float(-0.5), z[i], x[i]) })
-	f.each(func(i int) { f.horner(f.float(1), z[i], x[i]) })
+	f.horner([]float64{1, -0.5}, z, x)
 	f.swapAndSign(x, t, s, z)
 }
 
 func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 	f.each(func(i int) {
+		f.shiftLeft(f.bits()-1, t[i], z[i])
 		if f.avx512 {
 			odd := K()
-			f.shiftLeft(f.bits()-1, t[i], z[i])
 			if f.f32 {
 				VPMOVD2M(z[i], odd)
 			} else {
@@ -214,48 +209,44 @@ func (f function) swapAndSign(c, t, s, z []reg.VecPhysical) {
 			f.pick(VBLENDMPD, VBLENDMPS)(z[i], c[i], odd, c[i])
 			return
 		}
-		f.shiftLeft(f.bits()-1, t[i], z[i])
-		spare := f.vector(15)
 		blend := VBLENDVPD
 		if f.f32 {
 			blend = VBLENDVPS
 		}
-		blend(z[i], c[i], s[i], spare)
+		blend(z[i], c[i], s[i], f.constant)
 		blend(z[i], s[i], c[i], c[i])
-		f.move(spare, s[i])
+		f.move(f.constant, s[i])
 	})
 	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], z[i]) })
-	f.each(func(i int) { f.turnSign(z[i], s[i]) })
-	f.each(func(i int) { f.iadd(f.word(1), t[i], t[i]) })
+	f.turnSigns(z, s)
+	f.with(f.word(1), func(one operand.Op, i int) { f.iadd(one, t[i], t[i]) })
 	f.each(func(i int) { f.shiftLeft(f.bits()-2, t[i], t[i]) })
-	f.each(func(i int) { f.turnSign(t[i], c[i]) })
+	f.turnSigns(t, c)
 }
 
-// turnSign negates v where the first bit of s is set; it may spoil s.
-func (f function) turnSign(s, v reg.VecPhysical) {
-	sign := f.word(1 << (f.bits() - 1))
-	if !f.avx512 {
-		f.and(sign, s, s)
-		f.xor(s, v, v)
-		return
-	}
-	const xorAnd = 0xf0 ^ 0xcc&0xaa // v xor (s and sign)
-	if f.f32 {
-		VPTERNLOGD_BCST(operand.Imm(xorAnd), sign, s, v)
-	} else {
-		VPTERNLOGQ_BCST(operand.Imm(xorAnd), sign, s, v)
-	}
+// turnSigns negates v where the first bit of s is set; it may spoil s.
+func (f function) turnSigns(s, v []reg.VecPhysical) {
+	f.with(f.word(1<<(f.bits()-1)), func(sign operand.Op, i int) {
+		if f.avx512 {
+			const xorAnd = 0xf0 ^ 0xcc&0xaa // v xor (s and sign)
+			f.pick(VPTERNLOGQ, VPTERNLOGD)(operand.Imm(xorAnd), sign, s[i], v[i])
+			return
+		}
+		f.pick(VANDPD, VANDPS)(sign, s[i], s[i])
+		f.xor(s[i], v[i], v[i])
+	})
 }
 
 // move copies a register.
 func (f function) move(a, b operand.Op) { f.pick(VMOVAPD, VMOVAPS)(a, b) }
 
-// clamp limits x to [lo, hi] and leaves what is not a number.
-func (f function) clamp(lo, hi float64, x, spare []reg.VecPhysical) {
-	f.each(func(i int) { f.set(f.float(lo), spare[i]) })
-	f.each(func(i int) { f.pick(VMAXPD, VMAXPS)(x[i], spare[i], x[i]) })
-	f.each(func(i int) { f.set(f.float(hi), spare[i]) })
-	f.each(func(i int) { f.pick(VMINPD, VMINPS)(x[i], spare[i], x[i]) })
+// iadd adds integers.
+func (f function) iadd(a, b, c operand.Op) { f.pick(VPADDQ, VPADDD)(a, b, c) }
+
+// clamp limits x to [−far, far] and leaves what is not a number.
+func (f function) clamp(far float64, x []reg.VecPhysical) {
+	f.with(f.float(-far), func(c operand.Op, i int) { f.pick(VMAXPD, VMAXPS)(x[i], c, x[i]) })
+	f.with(f.float(far), func(c operand.Op, i int) { f.pick(VMINPD, VMINPS)(x[i], c, x[i]) })
 }
 
 // power replaces x by exp x: x = n·ln2 + r, exp x = 2ⁿ·exp r.
@@ -264,35 +255,29 @@ func (f function) power(x, t, n, p []reg.VecPhysical) {
 	if f.f32 {
 		far = 120
 	}
-	f.clamp(-far, far, x, t)
-	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
-	f.each(func(i int) { f.fmac(f.float(math.Log2E), x[i], t[i]) })
-	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], n[i]) })
-	for _, part := range ln2Parts[f.p] {
-		f.each(func(i int) { f.fnmac(f.float(part), n[i], x[i]) })
-	}
+	f.clamp(far, x)
+	f.nearest(math.Log2E, x, t, n)
+	f.takeTimes(n, ln2Parts[f.p], 1, x)
 	f.polynomial(exponential[f.p], x, p)
 	f.each(func(i int) { f.mul(x[i], x[i], t[i]) })
 	f.each(func(i int) { f.fma(t[i], p[i], x[i]) })
-	f.each(func(i int) { f.addc(f.float(1), x[i]) })
+	f.with(f.float(1), func(c operand.Op, i int) { f.add(c, x[i], x[i]) })
 	if f.avx512 {
 		f.each(func(i int) { f.pick(VSCALEFPD, VSCALEFPS)(n[i], x[i], x[i]) })
 		return
 	}
 	// 2ⁿ in two factors, each within the exponent's range, so that only the
 	// last product rounds when the result is denormal.
-	f.each(func(i int) { f.set(f.float(f.magic()), t[i]) })
-	f.each(func(i int) { f.fmac(f.float(0.5), n[i], t[i]) })
-	f.each(func(i int) { f.subc(f.float(f.magic()), t[i], p[i]) })
+	f.nearest(0.5, n, t, p)
 	f.each(func(i int) { f.sub(p[i], n[i], n[i]) })
-	f.each(func(i int) { f.addc(f.float(f.magic()), n[i]) })
+	f.with(f.float(f.magic()), func(c operand.Op, i int) { f.add(c, n[i], n[i]) })
 	mantissa, one := uint64(52), math.Float64bits(1)
 	if f.f32 {
 		mantissa, one = 23, uint64(math.Float32bits(1))
 	}
 	for _, factor := range [][]reg.VecPhysical{t, n} {
 		f.each(func(i int) { f.shiftLeft(mantissa, factor[i], factor[i]) })
-		f.each(func(i int) { f.iadd(f.word(one), factor[i], factor[i]) })
+		f.with(f.word(one), func(c operand.Op, i int) { f.iadd(c, factor[i], factor[i]) })
 		f.each(func(i int) { f.mul(factor[i], x[i], x[i]) })
 	}
 }
@@ -301,29 +286,29 @@ func (f function) power(x, t, n, p []reg.VecPhysical) {
 // u = exp(−|x|). keep holds x meanwhile.
 func (f function) softplus(x, t, n, p, keep []reg.VecPhysical) {
 	f.each(func(i int) { f.move(x[i], keep[i]) })
-	f.each(func(i int) { f.or(f.word(1<<(f.bits()-1)), x[i], x[i]) })
+	f.with(f.word(1<<(f.bits()-1)), func(c operand.Op, i int) { f.pick(VORPD, VORPS)(c, x[i], x[i]) })
 	f.power(x, t, n, p)
-	f.each(func(i int) { f.set(f.float(2), t[i]) })
-	f.each(func(i int) { f.add(x[i], t[i], t[i]) })
+	f.with(f.float(2), func(c operand.Op, i int) { f.add(x[i], c, t[i]) })
 	f.each(func(i int) { f.pick(VDIVPD, VDIVPS)(t[i], x[i], x[i]) })
 	f.each(func(i int) { f.mul(x[i], x[i], t[i]) })
 	f.polynomial(areaTangent[f.p], t, p)
 	f.each(func(i int) { f.add(x[i], x[i], x[i]) })
 	f.each(func(i int) { f.mul(t[i], p[i], p[i]) })
 	f.each(func(i int) { f.fma(x[i], p[i], x[i]) })
-	f.each(func(i int) { f.zero(t[i]) })
-	f.each(func(i int) { f.pick(VMAXPD, VMAXPS)(keep[i], t[i], t[i]) })
+	f.with(f.float(0), func(c operand.Op, i int) { f.pick(VMAXPD, VMAXPS)(keep[i], c, t[i]) })
 	f.each(func(i int) { f.add(t[i], x[i], x[i]) })
 }
 
 // elementary writes the functions on slices and on tiles.
 func elementary() {
 	for _, t := range targets {
-		f := function{table: newTable(t, "elementary")}
+		f := function{table: newTable(t, "elementary"), width: 3, constant: t.vector(15)}
+		if t.avx512 {
+			f.width, f.constant = 6, t.vector(31)
+		}
 		if t.f32 {
 			f.p = 1
 		}
-		_, f.width = t.tileShape()
 		f.slice("cos", "cosine", true, func(f function) { f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), true) })
 		f.slice("sin", "sine", true, func(f function) { f.halfTurn(f.bank(0), f.bank(1), f.bank(2), f.bank(3), false) })
 		f.slice("exp", "exponential", false, func(f function) { f.power(f.bank(0), f.bank(1), f.bank(2), f.bank(3)) })
@@ -379,7 +364,8 @@ func (f function) item(base reg.Register, i operand.Op, k int) operand.Mem {
 func (f function) strips(n reg.GPVirtual, guarded bool, load func(function, operand.Op), body func(function), store func(function, operand.Op)) {
 	i := GP64()
 	XORQ(i, i)
-	single := function{table: f.table, p: f.p, width: 1}
+	single := f
+	single.width = 1
 	for _, g := range []function{f, single} {
 		step, name := g.width*g.lanes(), fmt.Sprint("strip", g.width)
 		next := GP64()

@@ -22,8 +22,8 @@ var cosineWide = [2][]float64{
 // constant for all vectors, and whether angles are in range is found out once for a tile.
 type wave struct {
 	function
-	constant, scale reg.VecPhysical
-	least, most     reg.VecPhysical // of the angles in half turns, plus magic, as integers
+	scale       reg.VecPhysical
+	least, most reg.VecPhysical // of the angles in half turns, plus magic, as integers
 }
 
 func (f function) wave() wave {
@@ -31,38 +31,22 @@ func (f function) wave() wave {
 	if f.avx512 {
 		first = 24
 	}
-	return wave{function: f, constant: f.vector(first), scale: f.vector(first + 1), least: f.vector(first + 2), most: f.vector(first + 3)}
-}
-
-// with loads a constant for a step of every vector.
-func (w wave) with(constant float64, step func(c operand.Op, i int)) {
-	w.set(w.float(constant), w.constant)
-	w.each(func(i int) { step(w.constant, i) })
+	f.constant = f.vector(first)
+	_, f.width = f.tileShape()
+	return wave{function: f, scale: f.vector(first + 1), least: f.vector(first + 2), most: f.vector(first + 3)}
 }
 
 // reduce turns every angle x = n·π + r into r, and puts the scale with the sign of (−1)ⁿ into t; n is spoilt. Two parts
 // of π are enough for an angle that has been rounded.
 func (w wave) reduce(x, t, n []reg.VecPhysical) {
-	w.with(w.magic(), func(c operand.Op, i int) { w.move(c, t[i]) })
-	w.with(1/math.Pi, func(c operand.Op, i int) { w.fma(c, x[i], t[i]) })
+	w.nearest(1/math.Pi, x, t, n)
 	w.each(func(i int) {
 		VPMINSD(t[i], w.least, w.least)
 		VPMAXSD(t[i], w.most, w.most)
 	})
-	w.with(w.magic(), func(c operand.Op, i int) { w.sub(c, t[i], n[i]) })
-	for _, part := range piParts[w.p][:2] {
-		w.with(part, func(c operand.Op, i int) { w.fnma(c, n[i], x[i]) })
-	}
+	w.takeTimes(n, piParts[w.p][:2], 1, x)
 	w.each(func(i int) { w.shiftLeft(w.bits()-1, t[i], t[i]) })
 	w.each(func(i int) { w.xor(w.scale, t[i], t[i]) })
-}
-
-// polynomial evaluates Σ c[k]·z^k into p by Horner's rule.
-func (w wave) polynomial(c []float64, z, p []reg.VecPhysical) {
-	w.with(c[len(c)-1], func(c operand.Op, i int) { w.move(c, p[i]) })
-	for k := len(c) - 2; k >= 0; k-- {
-		w.with(c[k], func(c operand.Op, i int) { w.pick(VFMADD213PD, VFMADD213PS)(c, z[i], p[i]) })
-	}
 }
 
 // cosines replaces angles x by scale·cos x.
