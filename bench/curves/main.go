@@ -103,7 +103,7 @@ func run() error {
 	if printed {
 		return nil
 	}
-	shown := fmt.Sprintf("\n![Seconds of a fit of each estimator against rows, width, outputs and candidates](%s)\n", filepath.Base(o.picture))
+	shown := fmt.Sprintf("\n![Seconds of a fit of each estimator against rows, width, inputs, outputs and candidates](%s)\n", filepath.Base(o.picture))
 	return errors.Join(os.WriteFile(o.picture, []byte(picture(found)), 0o644), place.Write(dated(text+shown)))
 }
 

@@ -73,28 +73,30 @@ func (c curves) ratios() (least, most float64) {
 	return min(least, c.base.Planned/c.base.Seconds), max(most, c.base.Planned/c.base.Seconds)
 }
 
-// picture shows the seconds against rows, widths, outputs and candidates, on logarithmic axes.
+// picture has a panel for each estimator, with the seconds against rows, widths, inputs, outputs and candidates; axes are
+// logarithmic, and the same in all.
 func picture(list []curves) string {
-	l := svg.Lines{Title: "Seconds of a fit", Across: "times the least value of each curve"}
-	colors := []string{"#2f6fb3", "#c7551b", "#2f855a", "#8a4fae", "#7b8694", "#b08900"}
-	var row []svg.Panel
-	for _, axis := range []string{"n", "D", "k", "candidates"} {
-		panel := svg.Panel{Title: "against " + axis}
-		for i, c := range list {
-			line := svg.Line{Style: i}
-			for k, p := range c.points[axis] {
-				line.X, line.Y = append(line.X, p.value(axis)/c.points[axis][0].value(axis)), append(line.Y, c.times[axis][k].Seconds)
+	const columns = 4
+	l := svg.Lines{Title: "Seconds of a fit of each estimator, as one thing grows", Across: "times its least value"}
+	for i, axis := range []string{"n", "D", "d", "k", "candidates"} {
+		color := []string{"#2f6fb3", "#c7551b", "#2f855a", "#8a4fae", "#7b8694"}[i]
+		l.Styles = append(l.Styles, svg.Style{Name: axis, Color: color, Dashed: axis == "candidates"})
+	}
+	for i, c := range list {
+		panel := svg.Panel{Title: c.name}
+		for style, axis := range l.Styles {
+			line := svg.Line{Style: style}
+			for k, p := range c.points[axis.Name] {
+				line.X, line.Y = append(line.X, p.value(axis.Name)/c.points[axis.Name][0].value(axis.Name)), append(line.Y, c.times[axis.Name][k].Seconds)
 			}
 			if len(line.X) > 0 {
 				panel.Lines = append(panel.Lines, line)
 			}
 		}
-		row = append(row, panel)
+		if i%columns == 0 {
+			l.Panels = append(l.Panels, nil)
+		}
+		l.Panels[i/columns] = append(l.Panels[i/columns], panel)
 	}
-	for i, c := range list {
-		turn := i / len(colors)
-		l.Styles = append(l.Styles, svg.Style{Name: c.name, Color: colors[i%len(colors)], Dashed: turn%2 == 1, Wide: turn > 1})
-	}
-	l.Panels = [][]svg.Panel{row[:2], row[2:]}
 	return svg.LinesPicture(l)
 }

@@ -44,9 +44,9 @@ func (w work) along(axis string, cores int) (out []point) {
 	}
 	switch {
 	case axis == "n":
-		with(func(q *point, v int) { q.Rows = v }, p.Rows/2, p.Rows, 2*p.Rows)
+		with(func(q *point, v int) { q.Rows = v }, p.Rows/2, p.Rows, 2*p.Rows, 4*p.Rows)
 	case axis == "D" && !w.narrow:
-		with(func(q *point, v int) { q.Width = v }, p.Width/2&^1, p.Width, 2*p.Width)
+		with(func(q *point, v int) { q.Width = v }, p.Width/2&^1, p.Width, 2*p.Width, 4*p.Width)
 	case axis == "d":
 		with(func(q *point, v int) { q.Inputs = v }, p.Inputs/4, p.Inputs, 4*p.Inputs)
 	case axis == "k" && !w.single:
