@@ -6,7 +6,8 @@ type Coster interface {
 	Cost(shape Shape) Cost
 }
 
-// Cost is an estimate of work.
+// Cost is an estimate of work. Times follow from its operations, and what is found out about times changes them: what a fit
+// does must not depend on a small difference.
 type Cost struct {
 	Flops  float64 // floating-point operations
 	Others float64 // those among them that are none of products of large matrices: numbers one by one, or waiting for memory; see [Pace]
@@ -15,6 +16,7 @@ type Cost struct {
 	Width  int     // columns that come out of a transformer, -1 where nothing tells
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
+	Again  bool    // of a step: whether making features again takes less than a fit gains that mostly reads them in single precision; see [Rounded]
 	Each   float64 // flops of a prediction, where it is more than a product with the row for each output; of a step of mapping a row, where it is less than in the fit
 	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 

@@ -172,6 +172,12 @@ func lookedFlops(p pipeline.Pipeline, shape datasets.Shape) float64 {
 	return max(each, 1)
 }
 
+// learns reports whether a report has models of fewer rows: where they are asked for, or do not take long.
+func learns(spec Spec, p pipeline.Pipeline, shape datasets.Shape) bool {
+	flops := p.Cost(shape).Flops
+	return flops > 0 && flops <= mostLearning || spec.Given("report.learning_curve.points")
+}
+
 // learning makes models of fewer rows.
 func (e examination) learning(ctx context.Context) error {
 	points, fitted := e.spec.Report.Learning.Points, pipeline.Find(e.model)
@@ -179,7 +185,7 @@ func (e examination) learning(ctx context.Context) error {
 		return nil
 	}
 	spec := fitted.Spec()
-	if flops := spec.Cost(e.shape).Flops; !(flops > 0 && flops <= mostLearning) && !e.spec.Given("report.learning_curve.points") {
+	if !learns(e.spec, spec, e.shape) {
 		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
 		return nil
 	}

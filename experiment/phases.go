@@ -238,7 +238,7 @@ func (f forecast) learning() (all datasets.Cost) {
 			of = whole
 		}
 	}
-	if flops := of.Cost(f.shape).Flops; !(flops > 0 && flops <= mostLearning) && !f.spec.Given("report.learning_curve.points") {
+	if !learns(f.spec, of, f.shape) {
 		return all
 	}
 	each, shape := sum(f.predicted(), alone(f.scored())), f.shape

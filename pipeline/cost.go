@@ -16,7 +16,7 @@ func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named
 
 // Cost adds up the parts.
 func (u Union) Cost(shape datasets.Shape) datasets.Cost {
-	var sum datasets.Cost
+	sum := datasets.Cost{Again: true}
 	for _, p := range u.Parts {
 		sum = besides(sum, rows.CostOf(p.Fitter, shape))
 	}
@@ -28,7 +28,7 @@ func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 // patterns.
 func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	groups, rest := c.divide(shape)
-	var sum datasets.Cost
+	sum := datasets.Cost{Again: true}
 	guess := false
 	for i, g := range c.Groups {
 		sum = besides(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
@@ -38,7 +38,7 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.Width, 0)))
 	sum = sum.With(datasets.Cost{Flops: moved, Others: moved})
 	if c.Rest == "pass" {
-		sum = besides(sum, datasets.Cost{Width: rest})
+		sum = besides(sum, datasets.Cost{Width: rest, Again: true})
 	}
 	sum.Guess = sum.Guess || guess
 	return sum
@@ -163,5 +163,5 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 
 func besides(a, b datasets.Cost) datasets.Cost {
 	return datasets.Cost{Flops: a.Flops + b.Flops, Others: a.Others + b.Others, Alone: a.Alone + b.Alone, Iterated: a.Iterated + b.Iterated, Read: a.Read + b.Read, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
-		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled}
+		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled, Again: a.Again && b.Again}
 }

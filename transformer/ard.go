@@ -208,7 +208,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	// others: factors and inverses are slow ones, sines and what is read from memory take as long as so many.
 	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 	cost := scalerCost(4, shape)
-	cost.Each = scalerRowFlops(4, shape)
+	cost.Each, cost.Again = scalerRowFlops(4, shape), false
 	const alone = 0.6 // of what is small, measured
 	learned := step * float64(s.Steps+s.Restarts)
 	cost.Flops += learned

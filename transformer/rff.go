@@ -208,12 +208,17 @@ func (s RFF) frequencies() int {
 	return s.Features
 }
 
+// soonProjected is of how many entries of a row a feature is made again sooner than passes of Newton's method read it in double
+// precision; it was measured.
+const soonProjected = 60
+
 // Cost returns the cost of mapping the rows and the memory of frequencies and features.
 func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 90 // to write it and to read it, too
 	project, bytes := s.law().Cost(shape.Entries(), d, m)
-	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), Width: s.Features}
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), Width: s.Features,
+		Again: s.Draw == "structured" || shape.Entries() <= soonProjected}
 }
 
 // FittedRFF is what [RFF] is fitted to.

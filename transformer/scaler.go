@@ -220,7 +220,7 @@ func allFinite(lists ...[]float64) bool {
 func scalerCost(flops float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops = scalerRowFlops(flops, shape) * float64(shape.Rows)
-	return datasets.Cost{Flops: flops, Others: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled}
+	return datasets.Cost{Flops: flops, Others: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled, Again: true}
 }
 
 // scalerRowFlops are those of so many for each entry of a row, with reading and writing it.

@@ -98,8 +98,11 @@ func (s SoftmaxFeatures) resolve(ctx context.Context, data datasets.Source) ([]f
 // Cost returns the cost of mapping the rows and the memory of draws and features.
 func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m := float64(shape.Rows), float64(shape.Cols), float64(s.Features)
-	const exponential = 16
-	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), Width: s.Features}
+	const (
+		exponential   = 16
+		soonExponents = 157 // as soonProjected
+	)
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), Width: s.Features, Again: shape.Entries() <= soonExponents}
 	if s.Draw == "orthogonal" {
 		cost.Flops += 4 * d * d * m
 	}

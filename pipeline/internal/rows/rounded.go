@@ -19,19 +19,16 @@ const (
 )
 
 // Rounds reports whether features of a step of some cost, made of rows of a shape, are better cached in single
-// precision and made again where they must be right. So are many, which a model would have to wait for, if making them
-// costs less than what is gained in the passes of a fit, or if there is not enough memory for them otherwise.
+// precision and made again where they must be right. So are many, which a model would have to wait for, if their step says
+// that they are soon made, or if there is not enough memory for them otherwise.
 func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
-	const (
-		many = 32 << 20 // bytes, beyond which caches of processors do not hold them
-		gain = 330      // flops for each feature, as costs of steps are counted
-	)
+	const many = 32 << 20 // bytes, beyond which caches of processors do not hold them
 	mapped := shape.After(cost)
 	features := float64(shape.Rows) * float64(mapped.Cols)
 	if mapped.Filled > 0 || 8*features < many {
 		return false
 	}
-	return 8*features > float64(memory) || !cost.Guess && cost.Flops <= gain*features
+	return 8*features > float64(memory) || !cost.Guess && cost.Again
 }
 
 // rounded is mapped rows with the same rows in single precision.

@@ -58,10 +58,11 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.
 func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
-	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled}
+	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Again: true}
 	for _, s := range specs {
 		cost := CostOf(s.Fitter, shape)
 		sum = sum.With(cost)
+		sum.Again = sum.Again && cost.Again
 		wider := shape
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
 		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != CostOf(s.Fitter, wider).Width
