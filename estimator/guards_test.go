@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -147,6 +148,35 @@ func TestNothingInfiniteComesOut(t *testing.T) {
 	}
 	if m, err := solve.NewLinear([]float64{1, math.Inf(1)}, []float64{0}, solve.Report{}); err == nil || !strings.Contains(err.Error(), "not finite") {
 		t.Errorf("%v and the error %v", m, err)
+	}
+}
+
+// Rows in single precision have predictions in the unit of the targets, also where coefficients in that unit have no place
+// in single precision.
+func TestTargetsInAnyUnitInSinglePrecision(t *testing.T) {
+	ctx := context.Background()
+	for _, unit := range []float64{1e-200, 1e-42, 1e-30, 1, 1e30, 1e39, 1e150} {
+		data := stopRows(200, 3, false)
+		kern.Scale(unit, data.Y)
+		want, err := NewRidge().Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounded := single.Copy(data.X)
+		y, err := want.Predict(ctx, data.X)
+		got, err2 := want.Predict(ctx, rounded)
+		if err != nil || err2 != nil {
+			t.Fatalf("unit %v: %v, %v", unit, err, err2)
+		}
+		largest := 0.0
+		for _, v := range y {
+			largest = max(largest, math.Abs(v))
+		}
+		for i := range y {
+			if !(math.Abs(got[i]-y[i]) <= 1e-5*largest) || largest == 0 {
+				t.Fatalf("unit %v, row %d: %v of rows in single precision, %v in double", unit, i, got[i], y[i])
+			}
+		}
 	}
 }
 

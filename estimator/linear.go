@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -118,16 +119,32 @@ func (f *FittedLinearClassifier) State(s *model.State) {
 // linear is what all fitted linear models share.
 type linear struct {
 	coef      *mat.Dense // outputs × inputs
-	short     []float32  // coef in single precision, for such inputs
+	short     []float32  // coef in single precision and the unit of its output, for such inputs
+	units     []float64  // by output
 	intercept []float64  // outputs
 	report    Report
 }
 
-// shorten fills in what follows from the coefficients.
+// shorten fills in what follows from the coefficients. Those of an output whose largest is far from 1, as where targets are
+// in a small or a large unit, are divided by a power of two, so that none is infinite in single precision and few are zero.
 func (l *linear) shorten() {
-	list := design.DenseData(l.coef)
-	l.short = make([]float32, len(list))
-	design.Round(l.short, list)
+	const far = 64 // powers of two
+	k, d := l.coef.Dims()
+	l.short, l.units = make([]float32, k*d), make([]float64, k)
+	for j := range k {
+		row, largest := l.coef.RawRowView(j), 0.0
+		for _, v := range row {
+			largest = max(largest, math.Abs(v))
+		}
+		_, power := math.Frexp(largest)
+		if -far <= power && power <= far {
+			power = 0
+		}
+		l.units[j] = math.Ldexp(1, power)
+		for i, v := range row {
+			l.short[j*d+i] = float32(math.Ldexp(v, -power))
+		}
+	}
 }
 
 // Coef returns a copy of the coefficients, outputs × inputs.
@@ -240,7 +257,7 @@ func (l *linear) scoreRows(dst []float64, X mat.Matrix, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := m.Row(i)
 			for j, b := range l.intercept {
-				dst[i*k+j] = design.DotFloat32(row, l.short[j*len(row):(j+1)*len(row)]) + b
+				dst[i*k+j] = l.units[j]*design.DotFloat32(row, l.short[j*len(row):(j+1)*len(row)]) + b
 			}
 		}
 	case *sparse.CSR:

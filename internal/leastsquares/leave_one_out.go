@@ -312,7 +312,7 @@ func (l *leaver) finish(out *OneOut, factor float64) error {
 	out.Freedom = append(out.Freedom, rows-factor*slack)
 	out.slacks = append(out.slacks, slices.Clone(l.slack))
 	if !kern.Finite(predictions.RawMatrix().Data) {
-		return fmt.Errorf("the predictions are not finite: the inputs are too large or too unequal in scale; standardize them")
+		return fmt.Errorf("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 	}
 	return nil
 }

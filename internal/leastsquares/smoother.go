@@ -53,7 +53,7 @@ func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) 
 		return nil, err
 	}
 	if !kern.Finite(out.V) || !kern.Finite(out.Residuals) {
-		return nil, fmt.Errorf("the predictions are not finite: the inputs are too large or too unequal in scale; standardize them")
+		return nil, fmt.Errorf("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 	}
 	return out, ctx.Err()
 }

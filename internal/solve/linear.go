@@ -41,7 +41,7 @@ func (r Report) Better(bar float64) error {
 // NewLinear returns the model of weights and intercept, or an error where they are not finite.
 func NewLinear(w, intercept []float64, report Report) (Linear, error) {
 	if !kern.Finite(w) || !kern.Finite(intercept) {
-		return Linear{}, fmt.Errorf("the solution is not finite: the inputs are too large or too unequal in scale; standardize them")
+		return Linear{}, fmt.Errorf("the solution is not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 	}
 	if math.IsNaN(report.Objective) {
 		report.Objective = math.Inf(1)
