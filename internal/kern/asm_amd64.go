@@ -183,11 +183,16 @@ func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	}
 }
 
-func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) {
-	if is64[T]() {
-		transposeF64(p64(dst), dstRow, p64(src), srcRow, n)
-	} else {
-		transposeF32(p32(dst), dstRow, p32(src), srcRow, n)
+func transposeAsm[T Float](height int, dst *T, dstRow int, src *T, srcRow, n int) {
+	switch {
+	case is64[T]() && height == 8:
+		transpose8F64(p64(dst), dstRow, p64(src), srcRow, n)
+	case is64[T]():
+		transpose4F64(p64(dst), dstRow, p64(src), srcRow, n)
+	case height == 8:
+		transpose8F32(p32(dst), dstRow, p32(src), srcRow, n)
+	default:
+		transpose4F32(p32(dst), dstRow, p32(src), srcRow, n)
 	}
 }
 

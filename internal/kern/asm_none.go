@@ -30,7 +30,9 @@ func eliminateAsm[T Float](depth int, x *T, xStep int, w *T, wRow int, y *T, fac
 
 func substituteAsm[T Float](depth int, a, b *T) { panic("kern: no assembly") }
 
-func transposeAsm[T Float](dst *T, dstRow int, src *T, srcRow, n int) { panic("kern: no assembly") }
+func transposeAsm[T Float](height int, dst *T, dstRow int, src *T, srcRow, n int) {
+	panic("kern: no assembly")
+}
 
 func packAsm(piece int, dst, src *byte, panels, panel, n, column int) {
 	panic("kern: no assembly")

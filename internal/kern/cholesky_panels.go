@@ -24,7 +24,8 @@ func choleskyPanels[T Float](ctx context.Context, a View[T]) (pivot int, ok bool
 	hold, x := borrow[T](cholBlock * cholBlock * blocks * (blocks + 1) / 2)
 	defer hold.release()
 	p := panels[T]{blocking: blockingOf[T](), a: a, x: x}
-	p.each(0, a.Rows, p.fill)
+	const copied = 16 // flops that a copied element is worth
+	p.each(0, copied*p.nr*a.Rows/2, p.fill)
 	return p.factor(ctx, 0, a.Rows)
 }
 
@@ -58,9 +59,11 @@ func (p *panels[T]) fill(r int) {
 	packPanels(p.at(r, 0), p.a, p.nr, lo, hi-lo, 0, lo, nil)
 	corner := p.at(r, lo)[:p.nr*p.nr]
 	clear(corner)
-	for i := lo; i < hi; i++ {
-		for j := lo; j <= i; j++ {
-			corner[(j-lo)*p.nr+i-lo] = p.a.At(i, j)
+	for i := range hi - lo {
+		at := (lo+i)*p.a.RowStride + lo*p.a.ColStride
+		for j := range i + 1 {
+			corner[j*p.nr+i] = p.a.Data[at]
+			at += p.a.ColStride
 		}
 	}
 }
@@ -101,13 +104,17 @@ func (p *panels[T]) subtract(lo, mid, hi int) {
 		Parallel(rows, p.mc, func(lo, hi int) {
 			packPanels(left[lo*nk:], p.a, p.mr, mid+lo, hi-lo, k, nk, nil)
 		})
-		for i := 0; i < rows; i += p.mc {
-			some := min(p.mc, rows-i)
-			p.each(mid+i, 2*some*nk*p.nr, func(r int) {
-				n := min(some, (r+1)*p.nr-mid-i)
-				tiles((n+p.mr-1)/p.mr, nk, left[i*nk:], p.at(r, k), p.at(r, mid+i), p.nr, subtract)
-			})
-		}
+		// Stripe by stripe, and panel by panel in it, but the cores meet once.
+		first := mid / p.nr
+		below := (p.a.Rows-1)/p.nr + 1 - first
+		Parallel(below*((rows-1)/p.mc+1), max(1, panelFlops/(2*min(rows, p.mc)*nk*p.nr)), func(lo, hi int) {
+			for at := lo; at < hi; at++ {
+				r, i := first+at%below, at/below*p.mc
+				if n := min(p.mc, rows-i, (r+1)*p.nr-mid-i); n > 0 {
+					tiles((n+p.mr-1)/p.mr, nk, left[i*nk:], p.at(r, k), p.at(r, mid+i), p.nr, subtract)
+				}
+			}
+		})
 	}
 }
 

@@ -363,11 +363,11 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 	whole := 0
 	if isa.complete() && srcCol == 1 && rows >= 4 {
 		whole = n &^ 3
-		for r := 0; whole > 0; r = min(r+4, rows-4) {
-			transposeAsm(&dst[r], dstRow, &src[r*srcRow], srcRow, whole)
-			if r == rows-4 {
-				break
-			}
+		// A row of dst is written in pieces, so that so many rows at a time have to stay in the first-level cache; 16
+		// where rows lie far apart.
+		some := max(16, (1<<14)/(dstRow*int(unsafe.Sizeof(T(0))))) &^ 3
+		for k := 0; k < whole; k += some {
+			transposeRows(dst[k*dstRow:], dstRow, src[k:], srcRow, rows, min(some, whole-k))
 		}
 	}
 	if whole == n {
@@ -378,6 +378,20 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 		for q := whole*dstRow + r; q < n*dstRow; q += dstRow {
 			dst[q] = src[at]
 			at += srcCol
+		}
+	}
+}
+
+// transposeRows is transpose for at least four rows of n elements, a multiple of 4.
+func transposeRows[T Float](dst []T, dstRow int, src []T, srcRow, rows, n int) {
+	height := 4
+	if rows >= 8 && (isa == avx512 || !is64[T]()) {
+		height = 8
+	}
+	for r := 0; ; r = min(r+height, rows-height) {
+		transposeAsm(height, &dst[r], dstRow, &src[r*srcRow], srcRow, n)
+		if r == rows-height {
+			return
 		}
 	}
 }

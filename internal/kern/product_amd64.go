@@ -128,6 +128,13 @@ func eliminateAVX2F32(depth int, x *float32, xStep int, w *float32, wRow int, y 
 //go:noescape
 func substituteAVX2F32(depth int, a *float32, b *float32)
 
+// transpose8F64 transposes 8 rows of n elements, n a multiple of 4:
+//
+//	for r < 8, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
+//
+//go:noescape
+func transpose8F64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+
 // widenAVX512 adds rows of 48 sums to c:
 //
 //	for i < rows, j < 48:  c[i·cRow+j] += float64(sums[48·i+j])
@@ -135,12 +142,12 @@ func substituteAVX2F32(depth int, a *float32, b *float32)
 //go:noescape
 func widenAVX512(c *float64, cRow int, sums *float32, rows int)
 
-// transposeF64 transposes four rows of n elements, n a multiple of 4:
+// transpose4F64 transposes 4 rows of n elements, n a multiple of 4:
 //
 //	for r < 4, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
 //
 //go:noescape
-func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+func transpose4F64(dst *float64, dstRow int, src *float64, srcRow int, n int)
 
 // widenAVX2 adds rows of 16 sums to c:
 //
@@ -149,12 +156,19 @@ func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
 //go:noescape
 func widenAVX2(c *float64, cRow int, sums *float32, rows int)
 
-// transposeF32 transposes four rows of n elements, n a multiple of 4:
+// transpose4F32 transposes 4 rows of n elements, n a multiple of 4:
 //
 //	for r < 4, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
 //
 //go:noescape
-func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+func transpose4F32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+
+// transpose8F32 transposes 8 rows of n elements, n a multiple of 4:
+//
+//	for r < 8, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]
+//
+//go:noescape
+func transpose8F32(dst *float32, dstRow int, src *float32, srcRow int, n int)
 
 // pack16 fills panels with pieces of 16 bytes; panel and column are distances in bytes:
 //

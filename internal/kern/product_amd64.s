@@ -5104,6 +5104,66 @@ rest_done:
 	VZEROUPPER
 	RET
 
+// func transpose8F64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·transpose8F64(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  dstRow+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  srcRow+24(FP), BX
+	MOVQ  n+32(FP), SI
+	SHLQ  $0x03, CX
+	SHLQ  $0x03, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (CX)(CX*2), R8
+	LEAQ  (DX)(BX*4), R9
+	LEAQ  (R9)(BX*4), R10
+	LEAQ  (R10)(BX*4), R11
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JLE   quads_done
+
+quads:
+	VMOVUPD      (DX), Y0
+	VINSERTF64X4 $0x01, (DX)(BX*2), Z0, Z0
+	VMOVUPD      (DX)(BX*1), Y1
+	VINSERTF64X4 $0x01, (DX)(DI*1), Z1, Z1
+	VMOVUPD      (R9), Y2
+	VINSERTF64X4 $0x01, (R9)(BX*2), Z2, Z2
+	VMOVUPD      (R9)(BX*1), Y3
+	VINSERTF64X4 $0x01, (R9)(DI*1), Z3, Z3
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(BX*1)
+	PREFETCHT0   (R10)(BX*2)
+	PREFETCHT0   (R10)(DI*1)
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(BX*1)
+	PREFETCHT0   (R11)(BX*2)
+	PREFETCHT0   (R11)(DI*1)
+	VUNPCKLPD    Z1, Z0, Z4
+	VUNPCKHPD    Z1, Z0, Z5
+	VUNPCKLPD    Z3, Z2, Z6
+	VUNPCKHPD    Z3, Z2, Z7
+	VSHUFF64X2   $0x88, Z6, Z4, Z0
+	VSHUFF64X2   $0x88, Z7, Z5, Z1
+	VSHUFF64X2   $0xdd, Z6, Z4, Z2
+	VSHUFF64X2   $0xdd, Z7, Z5, Z3
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, (AX)(CX*1)
+	VMOVUPD      Z2, (AX)(CX*2)
+	VMOVUPD      Z3, (AX)(R8*1)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R10
+	ADDQ         $0x20, R11
+	LEAQ         (AX)(CX*4), AX
+	DECQ         SI
+	JNZ          quads
+
+quads_done:
+	VZEROUPPER
+	RET
+
 // func widenAVX512(c *float64, cRow int, sums *float32, rows int)
 // Requires: AVX, AVX512F
 TEXT ·widenAVX512(SB), NOSPLIT, $0-32
@@ -5143,9 +5203,9 @@ rows_done:
 	VZEROUPPER
 	RET
 
-// func transposeF64(dst *float64, dstRow int, src *float64, srcRow int, n int)
+// func transpose4F64(dst *float64, dstRow int, src *float64, srcRow int, n int)
 // Requires: AVX, MMX+
-TEXT ·transposeF64(SB), NOSPLIT, $0-40
+TEXT ·transpose4F64(SB), NOSPLIT, $0-40
 	MOVQ  dst+0(FP), AX
 	MOVQ  dstRow+8(FP), CX
 	MOVQ  src+16(FP), DX
@@ -5155,8 +5215,8 @@ TEXT ·transposeF64(SB), NOSPLIT, $0-40
 	SHLQ  $0x03, BX
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (CX)(CX*2), R8
-	SHRQ  $0x02, SI
 	LEAQ  (DX)(BX*4), R9
+	SHRQ  $0x02, SI
 	TESTQ SI, SI
 	JLE   quads_done
 
@@ -5169,7 +5229,6 @@ quads:
 	PREFETCHT0 (R9)(BX*1)
 	PREFETCHT0 (R9)(BX*2)
 	PREFETCHT0 (R9)(DI*1)
-	ADDQ       $0x20, R9
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKHPD  Y1, Y0, Y5
 	VUNPCKLPD  Y3, Y2, Y6
@@ -5183,6 +5242,7 @@ quads:
 	VMOVUPD    Y2, (AX)(CX*2)
 	VMOVUPD    Y3, (AX)(R8*1)
 	ADDQ       $0x20, DX
+	ADDQ       $0x20, R9
 	LEAQ       (AX)(CX*4), AX
 	DECQ       SI
 	JNZ        quads
@@ -5224,9 +5284,9 @@ rows_done:
 	VZEROUPPER
 	RET
 
-// func transposeF32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+// func transpose4F32(dst *float32, dstRow int, src *float32, srcRow int, n int)
 // Requires: AVX, MMX+
-TEXT ·transposeF32(SB), NOSPLIT, $0-40
+TEXT ·transpose4F32(SB), NOSPLIT, $0-40
 	MOVQ  dst+0(FP), AX
 	MOVQ  dstRow+8(FP), CX
 	MOVQ  src+16(FP), DX
@@ -5236,8 +5296,8 @@ TEXT ·transposeF32(SB), NOSPLIT, $0-40
 	SHLQ  $0x02, BX
 	LEAQ  (BX)(BX*2), DI
 	LEAQ  (CX)(CX*2), R8
-	SHRQ  $0x02, SI
 	LEAQ  (DX)(BX*4), R9
+	SHRQ  $0x02, SI
 	TESTQ SI, SI
 	JLE   quads_done
 
@@ -5250,7 +5310,6 @@ quads:
 	PREFETCHT0 (R9)(BX*1)
 	PREFETCHT0 (R9)(BX*2)
 	PREFETCHT0 (R9)(DI*1)
-	ADDQ       $0x10, R9
 	VUNPCKLPS  X1, X0, X4
 	VUNPCKHPS  X1, X0, X5
 	VUNPCKLPS  X3, X2, X6
@@ -5264,9 +5323,70 @@ quads:
 	VMOVUPS    X2, (AX)(CX*2)
 	VMOVUPS    X3, (AX)(R8*1)
 	ADDQ       $0x10, DX
+	ADDQ       $0x10, R9
 	LEAQ       (AX)(CX*4), AX
 	DECQ       SI
 	JNZ        quads
+
+quads_done:
+	VZEROUPPER
+	RET
+
+// func transpose8F32(dst *float32, dstRow int, src *float32, srcRow int, n int)
+// Requires: AVX, MMX+
+TEXT ·transpose8F32(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  dstRow+8(FP), CX
+	MOVQ  src+16(FP), DX
+	MOVQ  srcRow+24(FP), BX
+	MOVQ  n+32(FP), SI
+	SHLQ  $0x02, CX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), DI
+	LEAQ  (CX)(CX*2), R8
+	LEAQ  (DX)(BX*4), R9
+	LEAQ  (R9)(BX*4), R10
+	LEAQ  (R10)(BX*4), R11
+	SHRQ  $0x02, SI
+	TESTQ SI, SI
+	JLE   quads_done
+
+quads:
+	VMOVUPS     (DX), X0
+	VINSERTF128 $0x01, (R9), Y0, Y0
+	VMOVUPS     (DX)(BX*1), X1
+	VINSERTF128 $0x01, (R9)(BX*1), Y1, Y1
+	VMOVUPS     (DX)(BX*2), X2
+	VINSERTF128 $0x01, (R9)(BX*2), Y2, Y2
+	VMOVUPS     (DX)(DI*1), X3
+	VINSERTF128 $0x01, (R9)(DI*1), Y3, Y3
+	PREFETCHT0  (R10)
+	PREFETCHT0  (R10)(BX*1)
+	PREFETCHT0  (R10)(BX*2)
+	PREFETCHT0  (R10)(DI*1)
+	PREFETCHT0  (R11)
+	PREFETCHT0  (R11)(BX*1)
+	PREFETCHT0  (R11)(BX*2)
+	PREFETCHT0  (R11)(DI*1)
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y5
+	VUNPCKLPS   Y3, Y2, Y6
+	VUNPCKHPS   Y3, Y2, Y7
+	VUNPCKLPD   Y6, Y4, Y0
+	VUNPCKHPD   Y6, Y4, Y1
+	VUNPCKLPD   Y7, Y5, Y2
+	VUNPCKHPD   Y7, Y5, Y3
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (AX)(CX*1)
+	VMOVUPS     Y2, (AX)(CX*2)
+	VMOVUPS     Y3, (AX)(R8*1)
+	ADDQ        $0x10, DX
+	ADDQ        $0x10, R9
+	ADDQ        $0x10, R10
+	ADDQ        $0x10, R11
+	LEAQ        (AX)(CX*4), AX
+	DECQ        SI
+	JNZ         quads
 
 quads_done:
 	VZEROUPPER

@@ -149,3 +149,31 @@ func FuzzGram(f *testing.F) {
 		})
 	})
 }
+
+// TestTranspose tries pieces of all shapes about those of the kernels, with gaps on both sides that stay as they are.
+func TestTranspose(t *testing.T) { each(t, testTranspose[float64], testTranspose[float32]) }
+
+func testTranspose[T Float](t *testing.T) {
+	const untouched = -1
+	for _, rows := range []int{1, 3, 4, 6, 7, 8, 9, 15, 24, 48} {
+		for _, n := range []int{1, 3, 4, 5, 8, 15, 16, 17, 48, 203} {
+			for _, dstRow := range []int{rows, rows + 3, 3000} {
+				src := benchView[T](newRand(1), rows, n+2)
+				dst := make([]T, n*dstRow)
+				for i := range dst {
+					dst[i] = untouched
+				}
+				transpose(dst, dstRow, src.Data, src.RowStride, 1, rows, n)
+				for at, got := range dst {
+					want := T(untouched)
+					if k, r := at/dstRow, at%dstRow; r < rows {
+						want = src.At(r, k)
+					}
+					if got != want {
+						t.Fatalf("%d × %d to rows of %d: element %d is %v, want %v", rows, n, dstRow, at, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -29,7 +30,10 @@ func product() {
 			t.widen()
 		}
 		if !t.avx512 {
-			t.transpose()
+			t.transpose(4)
+		}
+		if t.avx512 != t.f32 {
+			t.transpose(8)
 		}
 	}
 	for _, width := range []int{16, 24, 32, 48, 64, 192} {
@@ -310,15 +314,14 @@ func (t target) rowSums(columns int) {
 	})
 }
 
-// transpose writes the transposition of four rows, for either instruction set.
-func (t target) transpose() {
-	f, name := t.float(), "transposeF64"
-	if t.f32 {
-		name = "transposeF32"
-	}
+// transpose writes the transposition of so many rows, four numbers of each at a time: of four, or of eight, with two of
+// them in each register, which in float64 takes AVX-512.
+func (t target) transpose(height int) {
+	f := t.float()
+	name := fmt.Sprintf("transpose%d%s", height, strings.ToUpper(f[:1])+f[5:])
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(dst *%s, dstRow int, src *%s, srcRow, n int)", f, f))
-	Doc(name+" transposes four rows of n elements, n a multiple of 4:", "",
-		"\tfor r < 4, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]")
+	Doc(fmt.Sprintf("%s transposes %d rows of n elements, n a multiple of 4:", name, height), "",
+		fmt.Sprintf("\tfor r < %d, k < n:  dst[k·dstRow+r] = src[r·srcRow+k]", height))
 	Pragma("noescape")
 	dst, dstRow, src, srcRow, n := param("dst"), param("dstRow"), param("src"), param("srcRow"), param("n")
 	SHLQ(operand.Imm(uint64(t.shift())), dstRow)
@@ -326,30 +329,51 @@ func (t target) transpose() {
 	src3, dst3 := GP64(), GP64()
 	LEAQ(operand.Mem{Base: srcRow, Index: srcRow, Scale: 2}, src3)
 	LEAQ(operand.Mem{Base: dstRow, Index: dstRow, Scale: 2}, dst3)
-	rows := func(base, step, triple reg.Register) []operand.Mem {
+	four := func(base, step, triple reg.Register) []operand.Mem {
 		return []operand.Mem{
 			{Base: base}, {Base: base, Index: step, Scale: 1},
 			{Base: base, Index: step, Scale: 2}, {Base: base, Index: triple, Scale: 1},
 		}
 	}
+	// Four rows each; those of the second half follow in all likelihood, and are fetched.
+	fours := []reg.GPVirtual{src}
+	for range height/2 - 1 {
+		below := GP64()
+		LEAQ(operand.Mem{Base: fours[len(fours)-1], Index: srcRow, Scale: 4}, below)
+		fours = append(fours, below)
+	}
 	v := func(i int) operand.Op {
-		if t.f32 {
+		if t.f32 && height == 4 {
 			return ymm[i].AsX()
 		}
-		return ymm[i]
+		return t.vector(i)
 	}
-	quads, below := GP64(), GP64()
+	quads := GP64()
 	MOVQ(n, quads)
 	SHRQ(operand.Imm(2), quads)
-	LEAQ(operand.Mem{Base: src, Index: srcRow, Scale: 4}, below)
 	loop("quads", quads, func() {
-		for i, m := range rows(src, srcRow, src3) {
-			t.load(m, v(i))
+		var rows []operand.Mem
+		for _, first := range fours[:height/4] {
+			rows = append(rows, four(first, srcRow, src3)...)
 		}
-		for _, m := range rows(below, srcRow, src3) { // which are next in all likelihood
-			PREFETCHT0(m)
+		for i := range 4 {
+			switch {
+			case height == 4:
+				t.load(rows[i], v(i))
+			case t.f32:
+				t.load(rows[i], ymm[i].AsX())
+				VINSERTF128(operand.Imm(1), rows[i+4], ymm[i], ymm[i])
+			default: // a c, b d, e g, f h
+				first := i%2 + i/2*4
+				t.load(rows[first], ymm[i])
+				VINSERTF64X4(operand.Imm(1), rows[first+2], zmm[i], zmm[i])
+			}
 		}
-		ADDQ(operand.Imm(uint64(4*t.size())), below)
+		for _, below := range fours[height/4:] {
+			for _, m := range four(below, srcRow, src3) {
+				PREFETCHT0(m)
+			}
+		}
 		// a0 b0 a2 b2 | a1 b1 a3 b3 | c0 d0 … (float64); float32 has a0 b0 a1 b1 …
 		t.pick(VUNPCKLPD, VUNPCKLPS)(v(1), v(0), v(4))
 		t.pick(VUNPCKHPD, VUNPCKHPS)(v(1), v(0), v(5))
@@ -361,15 +385,24 @@ func (t target) transpose() {
 			VUNPCKLPD(v(7), v(5), v(2))
 			VUNPCKHPD(v(7), v(5), v(3))
 		} else {
-			VPERM2F128(operand.Imm(0x20), v(6), v(4), v(0))
-			VPERM2F128(operand.Imm(0x20), v(7), v(5), v(1))
-			VPERM2F128(operand.Imm(0x31), v(6), v(4), v(2))
-			VPERM2F128(operand.Imm(0x31), v(7), v(5), v(3))
+			halves := func(odd int, a, b, c operand.Op) {
+				if t.avx512 {
+					VSHUFF64X2(operand.Imm(uint64(0x88+0x55*odd)), b, a, c)
+				} else {
+					VPERM2F128(operand.Imm(uint64(0x20+0x11*odd)), b, a, c)
+				}
+			}
+			halves(0, v(4), v(6), v(0))
+			halves(0, v(5), v(7), v(1))
+			halves(1, v(4), v(6), v(2))
+			halves(1, v(5), v(7), v(3))
 		}
-		for i, m := range rows(dst, dstRow, dst3) {
+		for i, m := range four(dst, dstRow, dst3) {
 			t.store(v(i), m)
 		}
-		ADDQ(operand.Imm(uint64(4*t.size())), src)
+		for _, rows := range fours {
+			ADDQ(operand.Imm(uint64(4*t.size())), rows)
+		}
 		LEAQ(operand.Mem{Base: dst, Index: dstRow, Scale: 4}, dst)
 	})
 	done()
