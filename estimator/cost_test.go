@@ -9,8 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/reading"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -71,5 +76,73 @@ func TestCostKnowsOutputs(t *testing.T) {
 	}
 	if cost := estimator.NewLogistic().Cost(shape); cost.Bytes < 16_000_000_000 {
 		t.Errorf("logistic regression of 20,000 classes is to take %d bytes", cost.Bytes)
+	}
+}
+
+// Logistic regression costs what solves it: coordinate descent where that is asked for, of two classes.
+func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
+	dual := estimator.NewLogistic()
+	dual.Solver = "dual"
+	for _, c := range []struct {
+		shape   datasets.Shape
+		descent bool
+	}{{datasets.Shape{Rows: 500, Cols: 20, Outputs: 1}, true}, {datasets.Shape{Rows: 500, Cols: 20, Outputs: 3}, false},
+		{datasets.Shape{Rows: 500, Cols: 20, Filled: 3, Outputs: 1}, true}} {
+		cost, want := dual.Cost(c.shape), newton.LogisticCost(c.shape)
+		if c.descent {
+			want = descent.LogisticCost(c.shape)
+		}
+		if cost != want {
+			t.Errorf("%+v: %+v, wanted %+v", c.shape, cost, want)
+		}
+	}
+	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, Filled: 3, Outputs: 1}
+	if cost := estimator.NewLogistic().Cost(wide); cost != descent.LogisticCost(wide) {
+		t.Errorf("wide sparse rows: %+v", cost)
+	}
+}
+
+// A fit by conjugate gradients counts its rows once for each step, which is the part of its cost that depends on them; a fit by
+// one factor has no such part.
+func TestKernelRidgeCountsItsSteps(t *testing.T) {
+	data, err := synthetic.Make("moons", 700, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := estimator.NewKernelRidgeClassifier()
+	s.Gamma, s.Solver, s.Tol, s.Rank = kernel.FixedGamma(1), "cg", 1e-4, 5
+	ctx, counter := reading.Counted(context.Background())
+	fitted, err := s.Fit(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := fitted.(estimator.Reporter).Report().Iterations; n < 2 || counter.Rows() != 700*float64(n) {
+		t.Errorf("%v rows in %d steps of 700", counter.Rows(), n)
+	}
+	shape := data.Shape()
+	if cost := s.Cost(shape); !(cost.Read >= 2*700 && cost.Iterated > 0 && cost.Iterated < cost.Flops) || s.Way(700) != "cg" {
+		t.Errorf("%+v", cost)
+	}
+	if s.Solver = "auto"; s.Cost(shape).Read != 0 || s.Way(700) != "cholesky" {
+		t.Errorf("%s, %+v", s.Way(700), s.Cost(shape))
+	}
+}
+
+// One width that is learned by the exact kernel comes to its end soon from each of three starts, however many steps are allowed.
+func TestCostOfAWidthIsThatOfSomeEvaluations(t *testing.T) {
+	data := drawnProcess(9, 200, []float64{3, 0.3}, 0.05, 1, 5)
+	s := estimator.NewGaussianProcess()
+	s.Features, s.Optimise = 100, []string{"gamma", "noise"}
+	s.Steps = 200
+	if n := fitProcess(t, s, data).Report().Iterations; n > 3*16 {
+		t.Errorf("%d steps", n)
+	}
+	many := s.Cost(data.Shape())
+	s.Steps = 16
+	if some := s.Cost(data.Shape()); some != many {
+		t.Errorf("%+v for 16 steps, %+v for 200", some, many)
+	}
+	if s.Steps = 8; !(s.Cost(data.Shape()).Flops < many.Flops) {
+		t.Error("8 steps cost as much")
 	}
 }

@@ -230,9 +230,9 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Kernel == linearKernel {
 		D, mapped = float64(shape.Cols), 0
 	}
-	const solved = 1.5 // of D², for the deviation of a prediction; measured
+	const solved, values = 1.5, 10 // of D², for the deviation of a prediction, and of D³, for eigenvalues; measured
 	cost := datasets.Cost{Width: max(shape.Outputs, 1), Passes: 1, Each: mapped + solved*D*D}
-	cost.Flops = n*(mapped+D*D) + 4*D*D*D + 2*D*t*(n+D)
+	cost.Flops = n*(mapped+D*D) + values*D*D*D + 2*D*t*(n+D)
 	numbers := 3*D*D + 6*D*t + 1024*D + float64(shape.Cols)*D
 	if !s.learnsKernel() {
 		if s.Gamma.Rule() != "" && s.Kernel != linearKernel {
@@ -244,15 +244,24 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	cost.Passes += 2
 	some := float64(min(shape.Rows, s.Rows))
 	exactly := 0.0
-	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.Filled == 0 {
-		const evaluations = 2 // for each of Steps, from all starts
-		cost.Flops += evaluations*float64(s.Steps)*some*some*(some+4*float64(shape.Cols)+100) + 2*(some*(mapped+D*D)+2*D*D*D)
-		exactly = 4*some*some + 5*some*float64(shape.Cols)
-	}
 	m, d := float64(s.learningFeatures()), float64(shape.Cols)
 	order := min(some, m)
-	step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m
-	cost.Flops += step * float64(s.Steps+1)
+	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.Filled == 0 {
+		// Evaluations from a start, to which few parameters come soon, and what their factors and inverses take beside products as
+		// large, being small: a part of it one core does alone. What they learn is mostly carried by the features of the model, which then learn nothing.
+		const starts, soon, small, alone = 3, 16, 2.5, 0.3
+		evaluations := float64(s.Steps)
+		if !s.learns("scales") {
+			evaluations = min(evaluations, soon)
+		}
+		learned := starts * evaluations * some * some * (small*some + 4*d + 100)
+		cost.Flops += learned + some*(mapped+D*D) + values*D*D*D
+		cost.Alone = alone * learned
+		exactly = 4*some*some + 5*some*d
+	} else {
+		step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m
+		cost.Flops += step * float64(s.Steps+1)
+	}
 	cost.Bytes = int64(min(8*numbers+8*exactly+6*some*m+24*order*order+(14+8*learningLists)*d*m+24*some*d, math.MaxInt64/2))
 	return cost
 }

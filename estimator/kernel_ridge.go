@@ -130,5 +130,8 @@ func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.M
 	return s.plain().Fit(ctx, r, kernelridge.Numbers)
 }
 
+// Way is the solver for so many rows: that of the spec, or what auto takes.
+func (s KernelRidge) Way(rows int) string { return s.plain().Way(rows) }
+
 // Cost estimates a fit to rows of a shape.
 func (s KernelRidge) Cost(shape datasets.Shape) datasets.Cost { return s.plain().Cost(shape) }

@@ -94,6 +94,9 @@ func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kerne
 	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights, Classes: l.Classes}, nil
 }
 
+// Way is the solver for so many rows: that of the spec, or what auto takes.
+func (s KernelRidgeClassifier) Way(rows int) string { return s.regression().Way(rows) }
+
 // Cost estimates a fit to rows of a shape.
 func (s KernelRidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 	return s.regression().Cost(shape)

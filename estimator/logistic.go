@@ -102,7 +102,12 @@ func (s Logistic) plain() batch.Penalised {
 func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(l, s.Intercept, s.Tol) }
 
 // Cost estimates a fit to rows of a shape.
-func (s Logistic) Cost(shape datasets.Shape) datasets.Cost { return newton.LogisticCost(shape) }
+func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
+	if shape.Outputs <= 2 && s.dual(newton.WideShape(shape)) {
+		return descent.LogisticCost(shape)
+	}
+	return newton.LogisticCost(shape)
+}
 
 // LearnsRounded reports whether newton is the solver.
 func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
@@ -161,8 +166,11 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 // byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and
 // too wide for Newton's preconditioner. The softmax of more than two classes has another dual.
 func (s Logistic) byDescent(r *design.Rows, l *design.Labels) bool {
-	return len(l.Classes) == 2 && (s.Solver == "dual" || s.Solver == "auto" && newton.Wide(r))
+	return len(l.Classes) == 2 && s.dual(newton.Wide(r))
 }
+
+// dual reports whether coordinate descent solves for two classes.
+func (s Logistic) dual(wide bool) bool { return s.Solver == "dual" || s.Solver == "auto" && wide }
 
 // descent is what coordinate descent is to solve.
 func (s Logistic) descent(l *design.Labels) descent.Task {

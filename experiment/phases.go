@@ -98,7 +98,11 @@ func (f forecast) readings() (n int) {
 	}
 	if c, ok := f.last.Estimator.(datasets.Coster); ok {
 		cost := c.Cost(at)
-		n += max(cost.Passes, int(f.times*cost.Read/float64(max(at.Rows, 1))), 1)
+		if cost.Passes != 1 { // or it holds the rows, however often it goes through them
+			n += max(cost.Passes, int(f.times*cost.Read/float64(max(at.Rows, 1))), 1)
+		} else {
+			n++
+		}
 	}
 	return n
 }
@@ -170,16 +174,17 @@ func (f forecast) looked() float64 {
 func (f forecast) predicted() datasets.Cost {
 	of := func(n int) datasets.Cost { return predicting(f.last, f.shape, result.Rows{Test: n}) }
 	each := of(20_000).With(of(19_000).Times(-1)).Times(1.0 / 1000)
-	each.Flops += f.eachFlops()
-	return sum(each, alone(saidFlops*f.outputs()))
+	return sum(each, f.each(), alone(saidFlops*f.outputs()))
 }
 
-// eachFlops are those of a prediction beside the products with the mapped row.
-func (f forecast) eachFlops() float64 {
-	if c, ok := f.last.Estimator.(datasets.Coster); ok {
-		return c.Cost(f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape))).Each
+// each is the work of a prediction beside the products with the mapped row.
+func (f forecast) each() datasets.Cost {
+	c, ok := f.last.Estimator.(datasets.Coster)
+	if !ok {
+		return datasets.Cost{}
 	}
-	return 0
+	cost := c.Cost(f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape)))
+	return datasets.Cost{Flops: cost.Each + cost.Said, Others: cost.Said}
 }
 
 // report is what more is looked at: what was taken for what, simple models, which inputs matter, and models of fewer rows.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
@@ -126,10 +128,11 @@ func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline
 }
 
 // piloted are the pipelines that are tried: the one of the spec, or of a search those with the first value of each axis, the
-// middle and the last.
+// middle and the last. A wrapper that fits its model to folds would fit it many times to ever fewer rows: its model stands for it,
+// which can have as many rows as its folds have.
 func (f forecast) piloted() (out []pipeline.Pipeline) {
 	if f.spec.Search == nil {
-		return []pipeline.Pipeline{f.last}
+		return []pipeline.Pipeline{unfolded(f.last, f.shape.Rows)}
 	}
 	for k := range 3 {
 		var settings []param.Setting
@@ -138,11 +141,34 @@ func (f forecast) piloted() (out []pipeline.Pipeline) {
 		}
 		if with, err := param.With(f.spec.Pipeline, settings...); err == nil {
 			if machine, ok := with.(pipeline.Pipeline); ok {
-				out = append(out, lastPipeline(f.spec, machine, f.shape, f.shape.Streamed))
+				out = append(out, unfolded(lastPipeline(f.spec, machine, f.shape, f.shape.Streamed), f.shape.Rows))
 			}
 		}
 	}
 	return out
+}
+
+// unfolded is a pipeline with the model within wrappers that fit it to folds in their place. An exact kernel that is solved by
+// steps for many rows is so for few.
+func unfolded(p pipeline.Pipeline, rows int) pipeline.Pipeline {
+	for {
+		switch w := p.Estimator.(type) {
+		case meta.Calibrated:
+			p.Estimator = w.Of
+		case meta.Threshold:
+			p.Estimator = w.Of
+		case estimator.KernelRidge:
+			w.Solver = w.Way(rows)
+			p.Estimator = w
+			return p
+		case estimator.KernelRidgeClassifier:
+			w.Solver = w.Way(rows)
+			p.Estimator = w
+			return p
+		default:
+			return p
+		}
+	}
 }
 
 // leastPiloted is how many rows tell anything of the machines.

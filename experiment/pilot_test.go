@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/newton"
@@ -80,5 +81,28 @@ func TestPilotStops(t *testing.T) {
 	stop()
 	if p, err := f.pilot(ctx, parts, gridsearch.Plan{}); err == nil {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A wrapper that fits its model to folds is piloted by the model: it reads its rows as often as in the wrapper's place.
+func TestPilotOfFolds(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Gamma, rff.Features = transformer.FixedGamma(1), 100
+	var found []Pilot
+	for _, model := range []estimator.Estimator{estimator.NewLogistic(), meta.NewThreshold(meta.NewCalibrated(estimator.NewLogistic()))} {
+		f, parts := longFit(t, pipeline.Steps(rff).Then(estimator.NewLogistic()))
+		f.last = pipeline.Steps(rff).Then(model)
+		p, err := f.pilot(context.Background(), parts, gridsearch.Plan{})
+		if err != nil || p == nil {
+			t.Fatal(p, err)
+		}
+		p.Seconds = 0
+		found = append(found, *p)
+	}
+	if found[0] != found[1] {
+		t.Errorf("%+v of the model, %+v of the model in its wrappers", found[0], found[1])
+	}
+	if kernel := unfolded(pipeline.Pipeline{Estimator: estimator.NewKernelRidge()}, 50_000).Estimator.(estimator.KernelRidge); kernel.Way(100) != "cg" {
+		t.Errorf("few rows of many by %s", kernel.Way(100))
 	}
 }

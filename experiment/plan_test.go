@@ -114,6 +114,10 @@ func TestReadingsOfAStream(t *testing.T) {
 	if n := f.readings(); n != 2 {
 		t.Errorf("%d readings, wanted one to standardize and one to fit", n)
 	}
+	f.last.Estimator = estimator.NewKernelRidge() // which holds the rows, and goes through them at each step
+	if n := f.readings(); n != 2 {
+		t.Errorf("%d readings, wanted one to standardize and one to gather", n)
+	}
 }
 
 // A plan of a search halved by rows looks at folds that leave out rows.

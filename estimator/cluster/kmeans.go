@@ -84,16 +84,16 @@ func (KMeans) Demands() []datasets.Demand { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
-	// Passes of each start over the sample and of the best one over all rows, and flops of an entry in one, for each centre and
-	// whatever they are. The first centres take a distance of each row to each of some rows.
-	const passes, last, entry, centre, distance = 32, 10, 115, 1.5, 16
+	// Passes of each start over the sample and of the best one over all rows, and flops of a row in one, of an entry, and of that
+	// for each centre. The first centres take a distance of each row to each of some rows.
+	const passes, last, row, entry, centre, distance = 32, 10, 1500, 115, 1.5, 16
 	k, n, starts := float64(s.Clusters), float64(shape.Rows), float64(s.Restarts)
 	sample := min(n, float64(kmeans.SampledRows(s.plain(), shape.Cols)))
 	most := float64(s.MaxIter)
 	read := starts*min(passes, most)*sample + min(last, most)*n
-	iterated := (entry + centre*k) * shape.Entries() * read
+	iterated := (row + (entry+centre*k)*shape.Entries()) * read
 	first := distance * starts * k * (3 + math.Log2(k)) * sample * shape.Entries()
-	return datasets.Cost{Flops: iterated + first, Others: entry*shape.Entries()*read + first, Iterated: iterated, Read: read,
+	return datasets.Cost{Flops: iterated + first, Others: (row+entry*shape.Entries())*read + first, Iterated: iterated, Read: read,
 		Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kmeans"
+	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/singular"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -75,7 +76,10 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	const entry, steps = 80, 70
 	n, k := float64(shape.Rows), float64(s.Clusters)
 	flops := entry * steps * n * shape.Entries() * (k + 4)
-	return datasets.Cost{Flops: flops, Others: flops, Iterated: flops, Read: steps * n,
+	means := s.means()
+	means.MaxIter = 20                                                        // about as many passes as groups that hang together take
+	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // of rows that nobody counts
+	return datasets.Cost{Flops: flops + divided.Flops, Others: flops + divided.Others, Iterated: flops, Read: steps * n,
 		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
@@ -144,8 +148,13 @@ func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows)
 	if err != nil {
 		return err
 	}
-	f.m, err = kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}.Fit(ctx, rows)
+	f.m, err = s.means().plain().Fit(reading.Uncounted(ctx), rows)
 	return err
+}
+
+// means divides the rows in the singular vectors.
+func (s Spectral) means() KMeans {
+	return KMeans{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}
 }
 
 // FittedSpectral is a projection and centres in it: what [Spectral] returns. Cluster 0 is the one of the most rows.

@@ -62,12 +62,18 @@ func (s *Target) Params(l *param.List) {
 	l.Child("of", &s.Of)
 }
 
-// Cost is that of the model, and a pass more where the transform learns from the targets or the residuals do.
+// Cost is that of the model, and a pass more where the transform learns from the targets or the residuals do. Each target of a
+// prediction is turned back, with Smear once for each residual.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
 	if c, ok := s.Of.(datasets.Coster); ok {
 		cost = c.Cost(shape)
 	}
+	turned := 1.0
+	if s.Smear {
+		turned = float64(min(max(shape.Rows, 1), monotone.MostResiduals))
+	}
+	cost.Said += monotone.InverseFlops(s.Transform) * turned * float64(max(shape.Outputs, 1))
 	if s.learns() || s.Smear {
 		cost.Passes = 0
 	}

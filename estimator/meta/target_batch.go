@@ -152,7 +152,7 @@ func (s Target) oneOut(gcv bool) error {
 	return nil
 }
 
-// BatchCost is that of the models within.
+// BatchCost is that of the models within, and of turning back what they predict.
 func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
 	specs, err := estimator.SpecsOf[Target](b)
 	if err != nil {
@@ -169,7 +169,15 @@ func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []strin
 			return cost, nil, s.named(err)
 		}
 	}
+	said := 0.0
+	for _, spec := range specs {
+		for _, fold := range b.Folds {
+			shape := b.Shape
+			shape.Rows = len(fold.Train)
+			said += spec.Cost(shape).Said * float64(len(fold.Test))
+		}
+	}
 	b.Candidates = withModels(b.Candidates, s.modelOf)
 	cost, shared, err = batchCost(b)
-	return cost, shared, s.named(err)
+	return cost.With(datasets.Cost{Flops: said, Others: said}), shared, s.named(err)
 }

@@ -83,7 +83,7 @@ var Allowed = map[string][]string{
 	"internal/sgd":          {"internal/reading", "internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
-	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
+	"internal/kernelridge": {"internal/reading", "graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
@@ -121,7 +121,7 @@ var Allowed = map[string][]string{
 
 	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
 	// single class.
-	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory", "internal/reading"},
 	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
 	"internal/kmeans":   {"internal/reading", "graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
 	"internal/singular": {"internal/reading", "internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -132,5 +133,18 @@ func TestSum(t *testing.T) {
 	}
 	if matrix(dense) != matrix(mat.DenseCopyOf(dense)) {
 		t.Error("the same numbers have two sums")
+	}
+}
+
+// The sum of many short rows takes the room of a short row, not of a long one, for each.
+func TestSumOfShortRowsTakesLittleRoom(t *testing.T) {
+	const rows = 10_000
+	X := mat.NewDense(rows, 3, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	Sum(func(w hash.Hash) { Matrix(w, X) })
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / rows; each > 200 {
+		t.Errorf("%d bytes a row", each)
 	}
 }

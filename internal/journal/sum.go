@@ -68,7 +68,7 @@ func Matrix(w io.Writer, X mat.Matrix) {
 // Numbers writes a list, its length first.
 func Numbers[T int | uint32 | float64](w io.Writer, list []T) {
 	const step = 4096
-	buffer := binary.LittleEndian.AppendUint64(make([]byte, 0, 8*step+8), uint64(len(list)))
+	buffer := binary.LittleEndian.AppendUint64(make([]byte, 0, 8*min(step, len(list))+8), uint64(len(list)))
 	for _, v := range list {
 		switch v := any(v).(type) {
 		case int:

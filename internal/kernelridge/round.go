@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -36,6 +37,7 @@ func (c *solver) round(which stage, multiply multiplication, tol, least float64,
 		if err := c.apply(multiply, g.ap, g.p); err != nil {
 			return err
 		}
+		reading.Add(c.ctx, float64(len(c.y)/c.columns))
 		g.advance()
 		if err := c.precondition(g.z, c.r); err != nil {
 			return err

@@ -70,7 +70,8 @@ const (
 	valueFlops  = 100 // of a kernel value in double precision, beside the products of its distance
 	checkShare  = 1.6 // of that, for a kernel value and the products by it
 	singleShare = 1.2 // of that, for a kernel value in single precision, written to fresh memory
-	entryFlops  = 16  // of reading an entry of a tile for a column, or for several
+	entryFlops  = 16  // of reading an entry of a tile for a column
+	panelFlops  = 30  // for several, for which both ways it is packed
 	factorFlops = 22  // of reading an entry of the factor of low rank in single precision
 	pivotFlops  = 1.8 // of rows·rank², for pivots and the Gram matrix of that factor
 	doubleShare = 1.6 // of the last two, in double precision
@@ -191,13 +192,18 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	case s.Tol <= 1e-5:
 		checks = 2
 	}
-	step := n*n/2*(entryFlops+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
-	cost.Others = steps * (n*n/2*entryFlops + 2*n*rank*factorFlops*precision)
-	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step
+	entry := float64(entryFlops)
+	if columns > 1 {
+		entry = panelFlops
+	}
+	step := n*n/2*(entry+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
 	cache := cacheBytes(shape.Rows)
 	if part := float64(cache) / float64(CacheBytes(shape.Rows)); part < 1 {
-		cost.Flops += steps * (1 - part) * singleShare * values
+		step += (1 - part) * singleShare * values
 	}
+	cost.Others = steps * (n*n/2*entry + 2*n*rank*factorFlops*precision)
+	cost.Iterated, cost.Read = steps*step, steps*n
+	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + cost.Iterated
 	together := min(columns, columnsTogether)
 	most, _ := s.rank(shape.Rows)
 	largest := float64(most)

@@ -25,8 +25,10 @@ type Transform struct {
 }
 
 const (
-	mostKnots     = 1000 // of quantile
-	mostResiduals = 256
+	mostKnots = 1000 // of quantile
+
+	// MostResiduals is how many residuals, or quantiles of them, a number is smeared over.
+	MostResiduals = 256
 )
 
 // Learn learns the transform of a kind from numbers with weights above 0.
@@ -140,6 +142,11 @@ func (t *Transform) Inverse(z float64) float64 {
 	return t.shift + t.scale*z
 }
 
+// InverseFlops is what the way back of a kind of transform costs, in flops of other work; measured.
+func InverseFlops(kind string) float64 {
+	return map[string]float64{"log": 600, "signed_log": 1100, "sqrt": 300, "quantile": 1900, "standardize": 150}[kind]
+}
+
 // Value is what is predicted where the model within predicts z.
 func (t *Transform) Value(z float64) float64 {
 	if len(t.residuals) == 0 {
@@ -185,13 +192,13 @@ func spread(list, weights []float64) (values, shares []float64) {
 			values, shares = append(values, list[i]), append(shares, weights[i]/total)
 		}
 	}
-	if len(values) <= mostResiduals {
+	if len(values) <= MostResiduals {
 		return values, shares
 	}
-	fewer, below := make([]float64, 0, mostResiduals), 0.0
+	fewer, below := make([]float64, 0, MostResiduals), 0.0
 	for k, v := range values {
 		below += shares[k]
-		for len(fewer) < mostResiduals && (float64(len(fewer))+0.5)/mostResiduals <= below {
+		for len(fewer) < MostResiduals && (float64(len(fewer))+0.5)/MostResiduals <= below {
 			fewer = append(fewer, v)
 		}
 	}

@@ -31,6 +31,10 @@ func Bounded(ctx context.Context, most float64) (bounded context.Context, c *Cou
 	return ctx, c, end
 }
 
+// Uncounted returns a context under which nobody counts: for a part of a fit that reads rows of another kind, such as a few numbers
+// made of each, which would be taken for as many of those that the rest reads.
+func Uncounted(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, nil) }
+
 // Add says that so many rows were read, where anybody counts. A row of which a part was read counts as that part.
 func Add(ctx context.Context, rows float64) {
 	c, ok := ctx.Value(key{}).(*Counter)

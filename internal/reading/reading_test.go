@@ -37,3 +37,14 @@ func TestBoundedEnds(t *testing.T) {
 		t.Errorf("%v, %v rows", ctx.Err(), c.Rows())
 	}
 }
+
+// Rows of another kind are not counted, under a counter that counts.
+func TestUncounted(t *testing.T) {
+	ctx, c := Counted(context.Background())
+	if Add(Uncounted(ctx), 3); c.Rows() != 0 {
+		t.Errorf("%v rows", c.Rows())
+	}
+	if Add(ctx, 2); c.Rows() != 2 {
+		t.Errorf("%v rows, wanted 2", c.Rows())
+	}
+}
