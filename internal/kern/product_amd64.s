@@ -5395,12 +5395,66 @@ quads_done:
 // func pack16(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack16(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  panels+16(FP), DX
-	MOVQ  panel+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  column+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ panels+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ column+40(FP), DI
+
+together:
+	CMPQ  SI, $0x08
+	JLT   rest
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels8_done
+
+panels8:
+	MOVQ    R9, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, (R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 16(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 32(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 48(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 64(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 80(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 96(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 112(R8)
+	ADDQ    BX, R8
+	ADDQ    $+16, R9
+	DECQ    R10
+	JNZ     panels8
+
+panels8_done:
+	ADDQ $+128, AX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	SUBQ $0x08, SI
+	JMP  together
+
+rest:
 	TESTQ SI, SI
 	JLE   columns_done
 
@@ -5409,17 +5463,18 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), X0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), X0
 	VMOVUPS X0, (R8)
 	ADDQ    BX, R8
 	ADDQ    $+16, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+16, AX
 	ADDQ DI, CX
 	DECQ SI
@@ -5432,12 +5487,64 @@ columns_done:
 // func pack24(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack24(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  panels+16(FP), DX
-	MOVQ  panel+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  column+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ panels+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ column+40(FP), DI
+
+together:
+	CMPQ  SI, $0x05
+	JLT   rest
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels5_done
+
+panels5:
+	MOVQ    R9, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, (R8)
+	VMOVQ   16(R11), X1
+	VMOVQ   X1, 16(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 24(R8)
+	VMOVQ   16(R11), X1
+	VMOVQ   X1, 40(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 48(R8)
+	VMOVQ   16(R11), X1
+	VMOVQ   X1, 64(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 72(R8)
+	VMOVQ   16(R11), X1
+	VMOVQ   X1, 88(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), X0
+	VMOVUPS X0, 96(R8)
+	VMOVQ   16(R11), X1
+	VMOVQ   X1, 112(R8)
+	ADDQ    BX, R8
+	ADDQ    $+24, R9
+	DECQ    R10
+	JNZ     panels5
+
+panels5_done:
+	ADDQ $+120, AX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	SUBQ $0x05, SI
+	JMP  together
+
+rest:
 	TESTQ SI, SI
 	JLE   columns_done
 
@@ -5446,19 +5553,20 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), X0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), X0
 	VMOVUPS X0, (R8)
-	VMOVQ   16(R9), X1
+	VMOVQ   16(R11), X1
 	VMOVQ   X1, 16(R8)
 	ADDQ    BX, R8
 	ADDQ    $+24, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+24, AX
 	ADDQ DI, CX
 	DECQ SI
@@ -5471,12 +5579,50 @@ columns_done:
 // func pack32(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack32(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  panels+16(FP), DX
-	MOVQ  panel+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  column+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ panels+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ column+40(FP), DI
+
+together:
+	CMPQ  SI, $0x04
+	JLT   rest
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels4_done
+
+panels4:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, 32(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, 64(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, 96(R8)
+	ADDQ    BX, R8
+	ADDQ    $+32, R9
+	DECQ    R10
+	JNZ     panels4
+
+panels4_done:
+	ADDQ $+128, AX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	SUBQ $0x04, SI
+	JMP  together
+
+rest:
 	TESTQ SI, SI
 	JLE   columns_done
 
@@ -5485,17 +5631,18 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), Y0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
 	VMOVUPS Y0, (R8)
 	ADDQ    BX, R8
 	ADDQ    $+32, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+32, AX
 	ADDQ DI, CX
 	DECQ SI
@@ -5508,12 +5655,46 @@ columns_done:
 // func pack48(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack48(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  panels+16(FP), DX
-	MOVQ  panel+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  column+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ panels+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ column+40(FP), DI
+
+together:
+	CMPQ  SI, $0x02
+	JLT   rest
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels2_done
+
+panels2:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(R11), X1
+	VMOVUPS X1, 32(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, 48(R8)
+	VMOVUPS 32(R11), X1
+	VMOVUPS X1, 80(R8)
+	ADDQ    BX, R8
+	ADDQ    $+48, R9
+	DECQ    R10
+	JNZ     panels2
+
+panels2_done:
+	ADDQ $+96, AX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	SUBQ $0x02, SI
+	JMP  together
+
+rest:
 	TESTQ SI, SI
 	JLE   columns_done
 
@@ -5522,19 +5703,20 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), Y0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
 	VMOVUPS Y0, (R8)
-	VMOVUPS 32(R9), X1
+	VMOVUPS 32(R11), X1
 	VMOVUPS X1, 32(R8)
 	ADDQ    BX, R8
 	ADDQ    $+48, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+48, AX
 	ADDQ DI, CX
 	DECQ SI
@@ -5547,12 +5729,46 @@ columns_done:
 // func pack64(dst *byte, src *byte, panels int, panel int, n int, column int)
 // Requires: AVX
 TEXT ·pack64(SB), NOSPLIT, $0-48
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  panels+16(FP), DX
-	MOVQ  panel+24(FP), BX
-	MOVQ  n+32(FP), SI
-	MOVQ  column+40(FP), DI
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ panels+16(FP), DX
+	MOVQ panel+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ column+40(FP), DI
+
+together:
+	CMPQ  SI, $0x02
+	JLT   rest
+	MOVQ  AX, R8
+	MOVQ  CX, R9
+	MOVQ  DX, R10
+	TESTQ R10, R10
+	JLE   panels2_done
+
+panels2:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(R11), Y1
+	VMOVUPS Y1, 32(R8)
+	ADDQ    DI, R11
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, 64(R8)
+	VMOVUPS 32(R11), Y1
+	VMOVUPS Y1, 96(R8)
+	ADDQ    BX, R8
+	ADDQ    $+64, R9
+	DECQ    R10
+	JNZ     panels2
+
+panels2_done:
+	ADDQ $+128, AX
+	ADDQ DI, CX
+	ADDQ DI, CX
+	SUBQ $0x02, SI
+	JMP  together
+
+rest:
 	TESTQ SI, SI
 	JLE   columns_done
 
@@ -5561,19 +5777,20 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), Y0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
 	VMOVUPS Y0, (R8)
-	VMOVUPS 32(R9), Y1
+	VMOVUPS 32(R11), Y1
 	VMOVUPS Y1, 32(R8)
 	ADDQ    BX, R8
 	ADDQ    $+64, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+64, AX
 	ADDQ DI, CX
 	DECQ SI
@@ -5600,27 +5817,28 @@ columns:
 	MOVQ  CX, R9
 	MOVQ  DX, R10
 	TESTQ R10, R10
-	JLE   panels_done
+	JLE   panels1_done
 
-panels:
-	VMOVUPS (R9), Y0
+panels1:
+	MOVQ    R9, R11
+	VMOVUPS (R11), Y0
 	VMOVUPS Y0, (R8)
-	VMOVUPS 32(R9), Y1
+	VMOVUPS 32(R11), Y1
 	VMOVUPS Y1, 32(R8)
-	VMOVUPS 64(R9), Y2
+	VMOVUPS 64(R11), Y2
 	VMOVUPS Y2, 64(R8)
-	VMOVUPS 96(R9), Y3
+	VMOVUPS 96(R11), Y3
 	VMOVUPS Y3, 96(R8)
-	VMOVUPS 128(R9), Y4
+	VMOVUPS 128(R11), Y4
 	VMOVUPS Y4, 128(R8)
-	VMOVUPS 160(R9), Y5
+	VMOVUPS 160(R11), Y5
 	VMOVUPS Y5, 160(R8)
 	ADDQ    BX, R8
 	ADDQ    $+192, R9
 	DECQ    R10
-	JNZ     panels
+	JNZ     panels1
 
-panels_done:
+panels1_done:
 	ADDQ $+192, AX
 	ADDQ DI, CX
 	DECQ SI

@@ -417,39 +417,61 @@ func pack(width int) {
 		fmt.Sprintf("\t\tcopy %d bytes from src + k·column + p·%d to dst + k·%d + p·panel", width, width, width))
 	Pragma("noescape")
 	dst, src, panels, panel, n, column := param("dst"), param("src"), param("panels"), param("panel"), param("n"), param("column")
-	loop("columns", n, func() {
+	// Panels lie far apart, often a power of two, so that whole lines of them are written at a time: of several columns,
+	// where pieces are short.
+	together := max(1, 128/width)
+	copyColumns := func(together int) {
 		d, s, p := GP64(), GP64(), GP64()
 		MOVQ(dst, d)
 		MOVQ(src, s)
 		MOVQ(panels, p)
-		loop("panels", p, func() {
-			copyBytes(d, s, width)
+		loop(label("panels", together), p, func() {
+			from := GP64()
+			MOVQ(s, from)
+			for k := range together {
+				copyBytes(d, k*width, from, width)
+				if k < together-1 {
+					ADDQ(column, from)
+				}
+			}
 			ADDQ(panel, d)
 			ADDQ(operand.I32(int32(width)), s)
 		})
-		ADDQ(operand.I32(int32(width)), dst)
-		ADDQ(column, src)
-	})
+		ADDQ(operand.I32(int32(together*width)), dst)
+		for range together {
+			ADDQ(column, src)
+		}
+	}
+	if together > 1 {
+		Label("together")
+		CMPQ(n, operand.Imm(uint64(together)))
+		JLT(operand.LabelRef("rest"))
+		copyColumns(together)
+		SUBQ(operand.Imm(uint64(together)), n)
+		JMP(operand.LabelRef("together"))
+		Label("rest")
+	}
+	loop("columns", n, func() { copyColumns(1) })
 	done()
 }
 
-// copyBytes copies width bytes, a multiple of 8.
-func copyBytes(dst, src reg.GPVirtual, width int) {
+// copyBytes copies width bytes, a multiple of 8, to an offset.
+func copyBytes(dst reg.GPVirtual, to int, src reg.GPVirtual, width int) {
 	registers := 0
 	for offset := 0; offset < width; registers++ {
 		y := ymm[registers]
 		switch rest := width - offset; {
 		case rest >= 32:
 			VMOVUPS(at(src, offset), y)
-			VMOVUPS(y, at(dst, offset))
+			VMOVUPS(y, at(dst, to+offset))
 			offset += 32
 		case rest >= 16:
 			VMOVUPS(at(src, offset), y.AsX())
-			VMOVUPS(y.AsX(), at(dst, offset))
+			VMOVUPS(y.AsX(), at(dst, to+offset))
 			offset += 16
 		default:
 			VMOVQ(at(src, offset), y.AsX())
-			VMOVQ(y.AsX(), at(dst, offset))
+			VMOVQ(y.AsX(), at(dst, to+offset))
 			offset += 8
 		}
 	}
