@@ -89,9 +89,11 @@ func (r *run) plan() (p Plan, refit float64) {
 		p.Workers = 1
 	}
 	refit = r.planFits(&p)
-	if _, left := s.Splitter.(LeaveOneOut); left {
-		p.Shared = []string{"rows"}
-	} else if cost, shared := r.batchCost(); shared != nil {
+	if _, left := s.Splitter.(LeaveOneOut); left { // one by one each row would be left out of a fit
+		p.Flops *= float64(r.rows.Rows())
+		p.Lone = p.Lone.Times(float64(r.rows.Rows()))
+	}
+	if cost, shared := r.batchCost(); shared != nil {
 		p.Shared, p.SharedFlops, p.Together, p.Bytes = shared, cost.Flops, cost, cost.Bytes
 	}
 	p.times(float64(r.all) / float64(len(r.candidates)))

@@ -73,10 +73,12 @@ func (p Pipeline) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []str
 		return cost, nil, place.Here(err)
 	}
 	if b.OneOut {
-		return cost, []string{"rows"}, leavesOneOut(job.Pipelines)
+		err = leavesOneOut(job.Pipelines)
 	}
-	cost, shared = sweep.Cost(job)
-	return cost, shared, nil
+	if err == nil && (!b.OneOut || len(b.Folds) > 0) {
+		cost, shared = sweep.Cost(job)
+	}
+	return cost, shared, err
 }
 
 // job is a batch as package sweep takes it.

@@ -207,8 +207,8 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	// Flops of products count for half of one: they are in single precision. The rest is as if it were flops of
 	// others: factors and inverses are slow ones, sines and what is read from memory take as long as so many.
 	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
-	cost := scalerCost(4, shape)
-	cost.Each, cost.Again = scalerRowFlops(4, shape), false
+	cost := scalerCost(0, shape)
+	cost.Again = false
 	const alone = 0.6 // of what is small, measured
 	learned := step * float64(s.Steps+s.Restarts)
 	cost.Flops += learned

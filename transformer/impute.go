@@ -510,10 +510,10 @@ func ascending(list []int, end int) bool {
 
 // Cost returns the cost of the passes that the strategy takes.
 func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
-	c := scalerCost(6, shape)
+	c := scalerCost(summedFlops, shape)
 	switch {
 	case s.Strategy == "median":
-		c = scalerCost(4*8, shape)
+		c = scalerCost(selectedFlops, shape)
 		c.Bytes += planQuantiles(shape.Cols, 1).bytes(shape.Rows)
 	case s.Strategy == "most_frequent":
 		c = c.Times(10)

@@ -118,4 +118,4 @@ func (r *ranges) state(s *model.State) {
 }
 
 // Cost returns the cost of one pass of comparisons.
-func (s MinMax) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(2, shape) }
+func (s MinMax) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(summedFlops, shape) }

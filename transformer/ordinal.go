@@ -130,4 +130,4 @@ func (f *FittedOrdinal) State(s *model.State) {
 }
 
 // Cost returns the cost of writing the codes.
-func (s Ordinal) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(2, shape) }
+func (s Ordinal) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }

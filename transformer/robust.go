@@ -79,7 +79,7 @@ func (s Robust) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 
 // Cost returns the cost of four passes of selection.
 func (s Robust) Cost(shape datasets.Shape) datasets.Cost {
-	c := scalerCost(4*20, shape)
+	c := scalerCost(selectedFlops, shape)
 	c.Bytes += planQuantiles(shape.Cols, 3).bytes(shape.Rows)
 	return c
 }

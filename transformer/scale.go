@@ -177,7 +177,7 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 }
 
 // Cost returns the cost of one product for each entry.
-func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(-1, shape) }
+func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
 // Demands asks for numeric columns, as many as there are factors, or one of each name.
 func (s Scale) Demands() []datasets.Demand {

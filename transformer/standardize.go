@@ -76,7 +76,7 @@ func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transforme
 
 // Cost returns the cost of one pass of sums.
 func (s Standardize) Cost(shape datasets.Shape) datasets.Cost {
-	return scalerCost(6, shape)
+	return scalerCost(summedFlops, shape)
 }
 
 // checkCounts reports a column in which every value is missing.

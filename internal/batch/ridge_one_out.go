@@ -56,6 +56,24 @@ func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 	return append(shared, "rows"), nil
 }
 
+// RidgesOneOutCost estimates what [RidgesOneOut] costs on rows of a shape, and names what it would share.
+func RidgesOneOutCost(_ Batch, shape datasets.Shape, candidates []Ridge) (sum datasets.Cost, shared []string) {
+	alphas, intercept := map[string]int{}, map[string]bool{}
+	for _, s := range candidates {
+		key := fmt.Sprint(s.Key, s.Solver)
+		alphas[key]++
+		intercept[key] = s.Intercept
+	}
+	for key, n := range alphas {
+		sum = sum.With(leastsquares.OneOutCost(shape, intercept[key], n))
+		if n > 1 {
+			shared = []string{"alpha"}
+		}
+	}
+	sum.Width = max(shape.Outputs, 1)
+	return sum, append(shared, "rows")
+}
+
 // oneOutPath does candidates that differ in alpha.
 func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int) error {
 	start := time.Now()

@@ -79,21 +79,53 @@ func (f *Factor) Tile(dst kern.View[float64], i, j int) { entriesOf(f, dst, i, j
 // TileFloat32 is Tile in single precision.
 func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { entriesOf(f, dst, i, j) }
 
-// entriesOf reads a tile of K from above the diagonal.
+// entriesOf reads a tile of K from above the diagonal, in squares that stay near while their rows are read and their columns
+// written.
 func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
-	for b := range dst.Cols { // along the rows of what is above the diagonal
-		above := f.lower.Row(j + b)
-		for a := range dst.Rows {
+	const side = 32
+	for a := 0; a < dst.Rows; a += side {
+		for b := 0; b < dst.Cols; b += side {
+			square := dst.Slice(a, min(a+side, dst.Rows), b, min(b+side, dst.Cols))
 			switch row, col := i+a, j+b; {
-			case row > col:
-				dst.Data[a*dst.RowStride+b] = T(above[row])
-			case row == col:
-				dst.Data[a*dst.RowStride+b] = T(f.diagonal[col])
+			case row+square.Rows <= col:
+				aboveOf(f, square, row, col)
+			case col+square.Cols <= row:
+				aboveOf(f, square.T(), col, row)
 			default:
-				dst.Data[a*dst.RowStride+b] = T(f.lower.At(row, col))
+				for r := range square.Rows {
+					for c := range square.Cols {
+						square.Set(r, c, T(f.entry(row+r, col+c)))
+					}
+				}
 			}
 		}
 	}
+}
+
+// aboveOf reads a square that is above the diagonal, of which dst may be either way round.
+func aboveOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
+	for r := range dst.Rows {
+		from, at := f.lower.Row(i + r)[j:j+dst.Cols], r*dst.RowStride
+		if dst.ColStride == 1 {
+			to := dst.Row(r)
+			for c, v := range from {
+				to[c] = T(v)
+			}
+			continue
+		}
+		for _, v := range from {
+			dst.Data[at] = T(v)
+			at += dst.ColStride
+		}
+	}
+}
+
+// entry returns an entry of K.
+func (f *Factor) entry(i, j int) float64 {
+	if i == j {
+		return f.diagonal[i]
+	}
+	return f.lower.At(min(i, j), max(i, j))
 }
 
 // LeaveOneOut returns what is between the targets and the predictions by the models of all the other rows, rows ×

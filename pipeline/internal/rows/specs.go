@@ -54,6 +54,23 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
 }
 
+// MapCost is what mapping rows takes by steps that are fitted.
+func MapCost(specs []Spec, shape datasets.Shape) (sum datasets.Cost) {
+	for _, s := range specs {
+		cost := CostOf(s.Fitter, shape)
+		shape = shape.After(cost)
+		if cost.Each > 0 {
+			all := cost.Others >= cost.Flops
+			cost.Flops, cost.Others, cost.Alone = cost.Each*float64(shape.Rows), 0, 0
+			if all {
+				cost.Others = cost.Flops
+			}
+		}
+		sum = sum.With(datasets.Cost{Flops: cost.Flops, Others: cost.Others, Alone: cost.Alone})
+	}
+	return sum
+}
+
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.

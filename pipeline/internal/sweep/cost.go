@@ -14,6 +14,9 @@ import (
 // do not tell their cost are taken for free.
 func Cost(job Job) (cost datasets.Cost, shared []string) {
 	s := newSweep(job)
+	if job.OneOut {
+		return s.oneOutCost()
+	}
 	all, rowless := s.trees(func(int, error) {})
 	for _, fold := range s.Folds {
 		besideTime(&cost, s.nextCost(all.next, fold, s.shape, 0))
@@ -68,8 +71,9 @@ func (s *sweep) nodeCost(b *node, fold datasets.Fold, shape datasets.Shape, dept
 	if s.goesAlone(b, shape) {
 		return s.loneCost(b.candidates, fold, shape, depth)
 	}
-	sum := datasets.Cost{}
-	besideTime(&sum, rows.CostOf(b.step.Fitter, shape))
+	sum := rows.CostOf(b.step.Fitter, of(shape, len(fold.Train)))
+	besideTime(&sum, rows.MapCost([]rows.Spec{b.step}, of(shape, len(fold.Test))))
+	sum.Bytes = rows.CostOf(b.step.Fitter, shape).Bytes
 	besideTime(&sum, s.belowCost(b, fold, shape, depth))
 	return sum
 }
@@ -83,9 +87,18 @@ func (s *sweep) goesAlone(b *node, shape datasets.Shape) bool {
 func (s *sweep) loneCost(candidates []int, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
 	for _, i := range candidates {
 		besideTime(&sum, s.CostOf(i, depth, of(shape, len(fold.Train))))
-		besideTime(&sum, rows.Cost(s.Pipelines[i].Steps[depth:], of(shape, len(fold.Test))))
+		besideTime(&sum, rows.MapCost(s.Pipelines[i].Steps[depth:], of(shape, len(fold.Test))))
+		besideTime(&sum, s.scoresCost(i, depth, of(shape, len(fold.Test))))
 	}
 	return sum
+}
+
+// scoresCost is what the predictions of a candidate for rows of a shape cost beside mapping them by the steps after so many.
+func (s *sweep) scoresCost(i, depth int, shape datasets.Shape) datasets.Cost {
+	c := s.Pipelines[i]
+	mapped := shape.After(rows.Cost(c.Steps[depth:], shape))
+	each := rows.CostOf(c.Estimator, mapped).Each
+	return datasets.Cost{Flops: float64(shape.Rows) * (2*mapped.Entries()*float64(max(shape.Outputs, 1)) + each)}
 }
 
 // belowCost is what the candidates of a node cost on one fold, whose rows its step has mapped from
@@ -162,7 +175,7 @@ func (s *sweep) estimatorsCost(candidates []int, shape datasets.Shape, folds []d
 	s.byKind(candidates, func(same []int) {
 		list := s.specsOf(same)
 		if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
-			if cost, names, err := fitter.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: list}); err == nil {
+			if cost, names, err := fitter.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: list, OneOut: s.OneOut}); err == nil {
 				besideTime(&sum, cost)
 				s.share(names...)
 				return
