@@ -17,9 +17,9 @@ import (
 
 // Problems that begin where a sample of their rows has led have the solutions that each has by itself: of several C, widths and
 // losses, on rows that some leave out, also where a class has no row in the sample, and where all rows of the sample mislead. Few passes
-// read all rows, and bits are the same on any number of cores.
+// read all rows, most of them for the class that has no row in the sample, and bits are the same on any number of cores.
 func TestPilotLeadsToTheSameMinima(t *testing.T) {
-	const n, d, tol, most = 12000, 6, 1e-9, 60
+	const n, d, tol, most = 12000, 6, 1e-9, 90
 	every := sampling(n, d)
 	if every < leastApart {
 		t.Fatal("there is no pilot")

@@ -37,7 +37,8 @@ type NewtonResult struct {
 // the value, which is nowhere negative, nor, after a step that was too long, by much more than that was worth. A column is done when
 // the norm of its gradient g is at most tol times that at the start, given as reference or, where
 // that is nil, of x; and ½·g'M⁻¹g, which is about as much as its value can still decrease, at most
-// tol times the value. After maxIter steps, or where rounding hides all further decrease, Newton
+// tol times the value. Where the last parabola fell by more than that said before it, M is so many times too large, and
+// what it says now counts as many times. After maxIter steps, or where rounding hides all further decrease, Newton
 // returns what it has reached.
 // (Nocedal & Wright, Numerical Optimization, algorithms 7.1 and 7.2; Lin, Weng & Keerthi, JMLR 2008.)
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
@@ -47,8 +48,9 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
 	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	n.excess, n.trust, n.most = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	n.short = make([]float64, columns)
 	for j := range n.trust {
-		n.trust[j] = math.Inf(1)
+		n.trust[j], n.short[j] = math.Inf(1), 1
 	}
 	if err := p.Evaluate(n.values, n.gradient, x); err != nil {
 		return NewtonResult{}, err
@@ -91,6 +93,7 @@ type newton struct {
 	norms, reference, excess []float64
 	slope, lengths           []float64
 	trust, most, fallen      []float64 // by how much the parabolas may fall, after the last step and in this one, and have
+	short                    []float64 // how many times as much as M saw the last parabolas fell by, at least 1
 	result                   NewtonResult
 }
 
@@ -112,7 +115,7 @@ func (n *newton) measure() error {
 
 // done reports whether column j is within the tolerance.
 func (n *newton) done(j int) bool {
-	return n.relative(j) <= n.tol && n.excess[j] <= n.tol*math.Abs(n.values[j])
+	return n.relative(j) <= n.tol && n.short[j]*n.excess[j] <= n.tol*math.Abs(n.values[j])
 }
 
 func (n *newton) allDone() bool {
@@ -169,6 +172,11 @@ func (n *newton) direct() error {
 		return err
 	}
 	n.fallen = r.Fallen
+	for j, v := range n.fallen {
+		if n.excess[j] > 0 {
+			n.short[j] = max(1, v/n.excess[j])
+		}
+	}
 	dots(n.slope, n.gradient, n.step)
 	n.problem.Advance(r.Iterations)
 	return nil

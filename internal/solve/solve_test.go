@@ -239,6 +239,52 @@ func TestNewtonReportsThatItHasNotConverged(t *testing.T) {
 	}
 }
 
+// bowl is least + ½Σ h_i·(x_i − 1)², with a preconditioner of so many times the identity.
+type bowl struct{ h, least, times float64 }
+
+func (b bowl) curvature(i int) float64 { return b.h * float64(1+i) }
+
+func (b bowl) Evaluate(values, gradient, x []float64) error {
+	values[0] = b.least
+	for i, v := range x {
+		gradient[i] = b.curvature(i) * (v - 1)
+		values[0] += gradient[i] * (v - 1) / 2
+	}
+	return nil
+}
+
+func (b bowl) Hessian(dst, v []float64) error {
+	for i := range v {
+		dst[i] = b.curvature(i) * v[i]
+	}
+	return nil
+}
+
+func (b bowl) Precondition(dst, v []float64) error {
+	for i := range v {
+		dst[i] = v[i] / b.times
+	}
+	return nil
+}
+func (b bowl) Advance(int)    {}
+func (b bowl) Noise() float64 { return 1e-14 }
+
+// A preconditioner that is too large sees hardly anything left to gain: what the parabolas fell by says how much too large it is.
+func TestNewtonIsNotDeceivedByALargePreconditioner(t *testing.T) {
+	const tol = 1e-2
+	for _, times := range []float64{0.1, 1, 10, 1e3, 1e6} {
+		b := bowl{h: 1, least: 1e-6, times: times}
+		x := make([]float64, 10)
+		r, err := Newton(b, x, 1, nil, tol, 200)
+		if err != nil || !r.Converged {
+			t.Fatalf("%v times: %+v, %v", times, r, err)
+		}
+		if r.Values[0] > b.least*(1+5*tol) {
+			t.Errorf("%v times: ended at %.3g, where %.3g is least", times, r.Values[0], b.least)
+		}
+	}
+}
+
 // table is rows in a slice.
 type table [][]float64
 
