@@ -18,7 +18,8 @@ type Cost struct {
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
 	Again  bool    // of a step: whether making features again takes less than a fit gains that mostly reads them in single precision; see [Rounded]
 	Each   float64 // flops of a prediction, where it is more than a product with the row for each output; of a step of mapping a row, where it is less than in the fit
-	Said   float64 // other work of a prediction beside Each: of numbers one by one
+	Said   float64 // flops of a prediction beside Each: of what wrappers make of what is said, and of the steps and models within
+	Spoken float64 // those among them that are other work
 	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 
 	// Of a fit that goes on until it is done only the fit tells how often it reads the rows. Iterated are those of the Flops

@@ -48,7 +48,7 @@ func (f forecast) phases(search gridsearch.Plan) (s result.Seconds) {
 	}
 	s.Refit = f.fitSeconds() + reading
 	s.Evaluate = f.evaluation()
-	s.Report = f.pace.Seconds(f.report())
+	s.Report = f.pace.Seconds(f.report()) + float64(f.looks())*f.opening
 	s.Total = s.Load + s.Search + s.Refit + s.Evaluate + s.Report
 	return s
 }
@@ -184,7 +184,7 @@ func (f forecast) each() datasets.Cost {
 		return datasets.Cost{}
 	}
 	cost := c.Cost(f.shape.After(pipeline.Chain{Steps: f.last.Steps}.Cost(f.shape)))
-	return datasets.Cost{Flops: cost.Each + cost.Said, Others: cost.Said}
+	return datasets.Cost{Flops: cost.Each + cost.Said, Others: cost.Spoken}
 }
 
 // report is what more is looked at: what was taken for what, simple models, which inputs matter, and models of fewer rows.
@@ -193,6 +193,22 @@ func (f forecast) report() datasets.Cost {
 		return datasets.Cost{}
 	}
 	return sum(alone(f.looked()*float64(f.judged())), f.simpleModels(), f.importance(), f.learning())
+}
+
+// looks is how many times a report reads a file that stays where it is: for the rows that simple models learn from, for what they say of
+// those that the model is looked at on, and for some of these to measure importance on. Test rows of a file of their own are few.
+func (f forecast) looks() int {
+	if !f.shape.Streamed || f.task.Targetless() {
+		return 0
+	}
+	n, on := 1, 1
+	if f.testing() > 0 {
+		on = 0
+	}
+	if n += on; f.importance().Flops > 0 {
+		n += on
+	}
+	return n
 }
 
 // simpleModels is fitting the simple models, and what they say of the test rows.

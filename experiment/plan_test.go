@@ -12,6 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -117,6 +119,59 @@ func TestReadingsOfAStream(t *testing.T) {
 	f.last.Estimator = estimator.NewKernelRidge() // which holds the rows, and goes through them at each step
 	if n := f.readings(); n != 2 {
 		t.Errorf("%d readings, wanted one to standardize and one to gather", n)
+	}
+}
+
+// A report reads a file that stays where it is for the rows of simple models, for what these say, and for importance; rows in
+// memory it has, and test rows of a file of their own are few.
+func TestLooksOfAReport(t *testing.T) {
+	f := forecast{last: pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge()), task: datasets.Regression}
+	f.shape, f.count.Train, f.count.Test = datasets.Shape{Rows: 5000, Cols: 3, Streamed: true}, 5000, 1000
+	looks := func() int { return f.looks() }
+	if n := looks(); n != 2 {
+		t.Errorf("%d looks without importance", n)
+	}
+	f.spec.Report.Importance.Repeats = 5
+	if n := looks(); n != 3 {
+		t.Errorf("%d looks with importance", n)
+	}
+	f.spec.Data.Test = document.Paths{"test.csv"}
+	if n := looks(); n != 1 {
+		t.Errorf("%d looks where test rows have a file", n)
+	}
+	f.shape.Streamed = false
+	if n := looks(); n != 0 {
+		t.Errorf("%d looks at rows in memory", n)
+	}
+}
+
+// What an ensemble of a pipeline says of a row costs what its members say, each with the steps before it.
+func TestPredictionOfAnEnsemble(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Gamma, rff.Features = transformer.FixedGamma(1), 300
+	member := pipeline.Steps(transformer.NewQuantile(), rff).Then(estimator.NewRidge())
+	of := func(last pipeline.Pipeline) (flops, others float64) {
+		f := forecast{last: last, task: datasets.Regression, shape: datasets.Shape{Rows: 5000, Cols: 7, Outputs: 1}}
+		cost := f.predicted()
+		return cost.Flops - saidFlops, cost.Others - saidFlops
+	}
+	var flops, others [2]float64
+	for k, copies := range []int{2, 4} {
+		e := meta.NewSeedEnsemble(member, copies)
+		e.Weights = "equal"
+		flops[k], others[k] = of(pipeline.Pipeline{Estimator: e})
+		flops[k] -= 2 * 7 // the product with the row as it is, which every model is taken to have
+		flops[k], others[k] = flops[k]/float64(copies), others[k]/float64(copies)
+	}
+	if math.Abs(flops[1]-flops[0]) > 1e-6*flops[1] || math.Abs(others[1]-others[0]) > 1e-6*others[1] || !(others[0] > 0) {
+		t.Errorf("%v flops, %v of them others, for each of two and of four", flops, others)
+	}
+	if bare, _ := of(member); !(flops[0] > 0.5*bare && flops[0] <= bare) {
+		t.Errorf("%v flops of a member, %v without an ensemble", flops[0], bare)
+	}
+	whole, _ := of(pipeline.Pipeline{Estimator: meta.Intervals{Of: member, Method: "normal"}})
+	if whole -= 2 * 7; math.Abs(whole-flops[0]) > 1e-6*whole {
+		t.Errorf("%v flops in intervals, %v of a member of an ensemble", whole, flops[0])
 	}
 }
 

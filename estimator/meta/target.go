@@ -73,7 +73,9 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Smear {
 		turned = float64(min(max(shape.Rows, 1), monotone.MostResiduals))
 	}
-	cost.Said += monotone.InverseFlops(s.Transform) * turned * float64(max(shape.Outputs, 1))
+	turning := monotone.InverseFlops(s.Transform) * turned * float64(max(shape.Outputs, 1))
+	cost.Said += turning
+	cost.Spoken += turning
 	if s.learns() || s.Smear {
 		cost.Passes = 0
 	}

@@ -174,7 +174,7 @@ func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []strin
 		for _, fold := range b.Folds {
 			shape := b.Shape
 			shape.Rows = len(fold.Train)
-			said += spec.Cost(shape).Said * float64(len(fold.Test))
+			said += spec.Cost(shape).Spoken * float64(len(fold.Test))
 		}
 	}
 	b.Candidates = withModels(b.Candidates, s.modelOf)

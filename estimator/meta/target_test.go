@@ -195,12 +195,12 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 func TestCostOfTurningBack(t *testing.T) {
 	s := target("signed_log", estimator.NewRidge())
 	within, shape := estimator.NewRidge(), datasets.Shape{Rows: 100, Cols: 5}
-	once := s.Cost(shape).Said
+	once := s.Cost(shape).Spoken
 	s.Smear = true
 	for rows, times := range map[int]float64{100: 100, 256: 256, 100_000: 256} {
 		shape.Rows = rows
 		cost, inner := s.Cost(shape), within.Cost(shape)
-		if cost.Said != once*times || !(once > 0) || cost.Flops != inner.Flops || cost.Each != inner.Each {
+		if cost.Said != once*times || cost.Spoken != cost.Said || !(once > 0) || cost.Flops != inner.Flops || cost.Each != inner.Each {
 			t.Errorf("%d rows: %+v, where one turn takes %v, and the model within %+v", rows, cost, once, inner)
 		}
 	}
