@@ -62,7 +62,11 @@ func (m *mappedRows) hold(ctx context.Context, n, width int) error {
 
 // holdRounded keeps them in single precision, in which they are made where that can be.
 func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
-	s, Z := m.family, single.New(n, width, nil)
+	s := m.family
+	if len(s.room) < n*width {
+		s.room = make([]float32, n*width)
+	}
+	Z := single.New(n, width, s.room[:n*width])
 	m.Z = Z
 	maps, ok := s.Maps.(SingleMaps)
 	for p, part := range s.parts {
@@ -216,6 +220,7 @@ type mappedNewton struct {
 	candidates []Penalised
 	parts      [][]int
 	trains     [][]int
+	room       []float32 // of the rows on one map, then of those on the next
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.

@@ -66,7 +66,6 @@ type preconditioner struct {
 	problems []int
 	gram     *leastsquares.Moments // nil where only others were added up
 	lower    []float32             // the factor
-	room     []float64             // for it in double precision
 	diagonal []float64             // instead, where there is none
 	share    float64               // the matrix is so many times that of the factor
 	mean     []float64
@@ -258,18 +257,10 @@ func (l *preconditioner) factorise(ctx context.Context, gram leastsquares.Moment
 	}
 	l.mean, l.diagonal = gram.Mean()[:l.width], nil
 	if l.lower == nil {
-		l.lower, l.room = make([]float32, l.width*l.width), make([]float64, l.width*l.width)
+		l.lower = make([]float32, l.width*l.width)
 	}
-	if f, ok := gram.FactoriseLeading(ctx, 1/share, l.width, l.room); ok {
-		design.Round(l.lower, f.Lower)
-		for i := range l.width {
-			if d := l.lower[i*l.width+i]; d-d != 0 {
-				ok = false
-			}
-		}
-		if ok {
-			return
-		}
+	if gram.FactoriseLeading(ctx, 1/share, l.width, l.lower) {
+		return
 	}
 	l.diagonal = make([]float64, l.width)
 	for i := range l.diagonal {
