@@ -23,7 +23,8 @@ import (
 //
 // All problems with the same C and features have the same preconditioner, the Cholesky factor of a
 // mean of Hessians over a sample of the rows: of those of the same C, whatever features they have, for the predictions of these are
-// alike, and so are curvatures. The first is made once, for the curvature at 0.
+// alike, and so are curvatures. Several C whose curvatures are near each other share a mean, and one that was made
+// for such curvatures as there are now is not made anew. The first is made once, for the curvature at 0.
 type Batch struct {
 	ctx       context.Context
 	rows      *design.Rows // of all parts, for evaluations
@@ -166,11 +167,9 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	k, d := len(a.problems), a.rows.Cols
 	active := a.moved(values, gradient, x)
 	var sampled func(int, mat.Matrix) error
-	if a.renew {
+	if a.renew && a.preconditioners.kept == nil {
 		a.preconditioners.forget()
-		if a.preconditioners.kept == nil {
-			sampled = a.preconditioners.addSample
-		}
+		sampled = a.preconditioners.addSample
 	}
 	sums, err := a.losses(gradient, x, active, sampled)
 	if err != nil {

@@ -1,6 +1,7 @@
 package newton
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -49,7 +50,16 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 	}
 	slices.SortStableFunc(a.list, func(x, y preconditioner) int { return y.width - x.width })
 	a.sample = sampling(n, d)
+	a.part()
 	return a
+}
+
+// part has those of one C be of a kind.
+func (a *preconditioners) part() {
+	for i := range a.list {
+		l := &a.list[i]
+		l.kind = slices.IndexFunc(a.list, func(o preconditioner) bool { return o.c == l.c })
+	}
 }
 
 // sampling says that every so many of n rows of d columns are enough for preconditioners.
@@ -68,9 +78,11 @@ type preconditioner struct {
 	lower    []float32             // the factor
 	diagonal []float64             // instead, where there is none
 	share    float64               // the matrix is so many times that of the factor
+	made     []float64             // mean curvatures of sampled rows, without a factor, that it was made for; nil where these are not at hand
 	mean     []float64
 	weight   float64
 
+	kind     int  // of the same kind are those that are made of one sum
 	open     bool // whether it is made when preconditioners are asked for
 	most     int  // of its problems in a product of the last step
 	products int  // of the last step
@@ -155,14 +167,22 @@ func (a *preconditioners) uncount() {
 
 // widest returns the widest of the open ones that are like one.
 func (a *preconditioners) widest(l *preconditioner) *preconditioner {
-	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.c == l.c })]
+	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.kind == l.kind })]
+}
+
+// source returns the one of whose sums an open one is made.
+func (a *preconditioners) source(l *preconditioner) *preconditioner {
+	if a.fresh {
+		return &a.list[0]
+	}
+	return a.widest(l)
 }
 
 // summed calls f for those that are added up anew: at first all are like the
-// first, later only open ones are made, the widest of each C for all that are like it.
+// first, later only open ones are made, the widest of each kind for all of it.
 func (a *preconditioners) summed(f func(l *preconditioner) error) error {
 	for i := range a.list {
-		if l := &a.list[i]; l.open && (i == 0 || !a.fresh && a.widest(l) == l) {
+		if l := &a.list[i]; l.open && a.source(l) == l {
 			if err := f(l); err != nil {
 				return err
 			}
@@ -194,36 +214,109 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 
 // addKept is addSample of all n rows at once, of which those that are sampled are at hand.
 func (a *preconditioners) addKept(n int) error {
-	return a.addRows(a.kept, 0, n, oneOf(a.sample, 0, n))
+	picked := oneOf(a.sample, 0, n)
+	if !a.fresh {
+		a.compare(n, picked)
+	}
+	a.forget()
+	return a.summed(func(l *preconditioner) error {
+		mass := a.mass(l, 0, n, picked)
+		for i := range a.list {
+			if o := &a.list[i]; o.open && a.source(o) == l {
+				o.made = mass
+			}
+		}
+		return a.addTo(l, a.kept, slices.Clone(mass))
+	})
+}
+
+// apart is by how much of their sum the curvatures of rows may differ where a preconditioner for some serves for the others: with less,
+// preconditioners cost more than the passes that they save.
+const apart = 0.3
+
+// compare closes those that were made for curvatures like those that there are now, and has those of several C whose curvatures are
+// near each other be of a kind.
+func (a *preconditioners) compare(n int, picked []int) {
+	a.part()
+	type kind struct {
+		of   *preconditioner
+		mass []float64
+	}
+	var kinds []kind
+	for i := range a.list {
+		if l := &a.list[i]; l.open && a.widest(l) == l {
+			kinds = append(kinds, kind{l, a.mass(l, 0, n, picked)})
+		}
+	}
+	slices.SortStableFunc(kinds, func(x, y kind) int { return cmp.Compare(x.of.c, y.of.c) })
+	var before *kind
+	for k := range kinds {
+		own, left := &kinds[k], false
+		for i := range a.list {
+			if l := &a.list[i]; l.open && l.kind == own.of.kind {
+				l.open = !nearEach(l.made, own.mass)
+				left = left || l.open
+			}
+		}
+		switch {
+		case !left:
+		case before != nil && nearEach(before.mass, own.mass):
+			from, to := own.of.kind, before.of.kind
+			for i := range a.list {
+				if l := &a.list[i]; l.kind == from {
+					l.kind = to
+				}
+			}
+		default:
+			before = own
+		}
+	}
+}
+
+// nearEach reports whether curvatures of rows are near others; those that are not known are near none.
+func nearEach(x, y []float64) bool {
+	if len(x) != len(y) {
+		return false
+	}
+	gap, sum := 0.0, 0.0
+	for i, v := range x {
+		gap += math.Abs(v - y[i])
+		sum += v + y[i]
+	}
+	return gap <= apart*sum/2
 }
 
 // addRows adds the rows of some numbers, of so many from first on.
 func (a *preconditioners) addRows(X mat.Matrix, first, rows int, picked []int) error {
-	return a.summed(func(l *preconditioner) error {
-		return l.gram.Add(a.ctx, design.Leading(X, l.width), nil, a.mass(l, first, rows, picked))
-	})
+	return a.summed(func(l *preconditioner) error { return a.addTo(l, X, a.mass(l, first, rows, picked)) })
 }
 
-// mass returns the mean second derivative, over the problems of those like one and as if all had its factor, of some rows of a
+// addTo adds rows of some curvatures, which it overwrites, to the sums of one.
+func (a *preconditioners) addTo(l *preconditioner, X mat.Matrix, mass []float64) error {
+	kern.Scale(l.factor, mass)
+	return l.gram.Add(a.ctx, design.Leading(X, l.width), nil, mass)
+}
+
+// mass returns the mean second derivative, over the problems of those of a kind and as if all had the factor 1, of some rows of a
 // block.
 func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int) []float64 {
 	sum := make([]float64, len(picked))
 	one, weights := make([]float64, rows), make([]float64, rows)
-	alike := 0.0
+	problems := 0.0
 	for p := range a.problems {
 		o := &a.problems[p]
-		if o.C != l.c {
+		if !slices.ContainsFunc(a.list, func(i preconditioner) bool { return i.kind == l.kind && i.c == o.C }) {
 			continue
 		}
-		alike++
+		problems++
 		copy(weights, o.Weights[first:first+rows])
 		kern.Scale(o.Factor, weights)
 		o.Loss.mass(one, o.curve[first:][:rows], weights)
 		for r, i := range picked {
-			sum[r] += one[i] * float64(a.sample) * l.factor / o.Factor
+			sum[r] += one[i] / o.Factor
 		}
 	}
-	kern.Scale(1/alike, sum)
+	kern.Scale(float64(a.sample)/problems, sum)
 	return sum
 }
 
@@ -231,11 +324,8 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 func (a *preconditioners) factorise() {
 	sums := make([]*preconditioner, len(a.list)) // of which each is made, nil for none
 	for i := range a.list {
-		switch l := &a.list[i]; {
-		case l.open && a.fresh:
-			sums[i] = &a.list[0]
-		case l.open:
-			sums[i] = a.widest(l)
+		if l := &a.list[i]; l.open {
+			sums[i] = a.source(l)
 		}
 	}
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {

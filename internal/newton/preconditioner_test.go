@@ -1,0 +1,101 @@
+package newton
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Preconditioners are the inverse of factor·X'SX + I, of the mean curvatures S of all problems that share a sum: those of one C, and of others
+// whose curvatures are near. Those made for curvatures near the present ones are left as they are.
+func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
+	const n, d, narrow = 300, 8, 5
+	rng := rand.New(rand.NewPCG(2, 2))
+	X := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+		}
+	}
+	ones := slices.Repeat([]float64{1}, n)
+	var problems []Problem
+	for _, C := range []float64{1, 2, 4, 8} {
+		for _, width := range []int{narrow, d} {
+			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C, Factor: C / float64(width), Width: width, curve: make([]float64, n)})
+		}
+	}
+	shape := make([]float64, n) // of curvatures
+	for i := range shape {
+		shape[i] = 0.05 + 0.2*rng.Float64()
+	}
+	bend := func(by ...float64) { // by C
+		for p := range problems {
+			for i, v := range shape {
+				if i%2 == 1 {
+					v *= by[p/2]
+				}
+				problems[p].curve[i] = problems[p].Factor * v
+			}
+		}
+	}
+	a := newPreconditioners(context.Background(), false, problems, n, d)
+	a.kept = X
+	check := func(what string, factors []float64) { // by C: of odd rows, in the curvatures that each was made for
+		t.Helper()
+		k := len(problems)
+		for p, o := range problems {
+			A := mat.NewDense(o.Width, o.Width, nil)
+			for r := range o.Width {
+				for c := range o.Width {
+					for i, v := range shape {
+						if i%2 == 1 {
+							v *= factors[p/2]
+						}
+						A.Set(r, c, A.At(r, c)+o.Factor*v*X.At(i, r)*X.At(i, c))
+					}
+				}
+				A.Set(r, r, A.At(r, r)+1)
+			}
+			v, dst := make([]float64, d*k), make([]float64, d*k)
+			right := mat.NewVecDense(o.Width, nil)
+			for i := range o.Width {
+				right.SetVec(i, rng.NormFloat64())
+				v[i*k+p] = right.AtVec(i)
+			}
+			if err := a.solve(dst, v, k, d); err != nil {
+				t.Fatal(err)
+			}
+			var want mat.VecDense
+			if err := want.SolveVec(A, right); err != nil {
+				t.Fatal(err)
+			}
+			for i := range o.Width {
+				if e := math.Abs(dst[i*k+p] - want.AtVec(i)); e > 1e-4*mat.Norm(&want, math.Inf(1)) {
+					t.Errorf("%s: problem %d: entry %d is %g, wanted %g", what, p, i, dst[i*k+p], want.AtVec(i))
+				}
+			}
+		}
+	}
+	renew := func() {
+		t.Helper()
+		if err := a.addKept(n); err != nil {
+			t.Fatal(err)
+		}
+		a.factorise()
+	}
+	bend(1, 1, 1, 1)
+	renew()
+	check("at first", []float64{1, 1, 1, 1})
+	bend(1.1, 3, 3.2, 10)
+	a.open()
+	renew()
+	check("two C near each other, one near the first", []float64{1, 3.1, 3.1, 10})
+	bend(1.2, 3.5, 10, 10)
+	a.open()
+	renew()
+	check("one moves from the other", []float64{1, 3.1, 10, 10})
+}
