@@ -38,6 +38,7 @@ type Batch struct {
 	renew           bool // whether the next evaluation makes new ones
 	pilot           bool // whether the rows are a sample, on which the first preconditioners have to do
 
+	pairs  []pairs   // of the problems
 	x      []float64 // the solutions
 	result solve.NewtonResult
 }
@@ -46,7 +47,7 @@ var _ solve.Problem = (*Batch)(nil)
 
 // NewBatch returns the batch of problems on rows, which have the columns of the widest.
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
-	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
+	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true, pairs: make([]pairs, len(problems))}
 	for p := range problems {
 		a.order = append(a.order, p)
 	}
@@ -246,17 +247,68 @@ func (a *Batch) Hessian(dst, v []float64) error {
 		}
 	}, nil)
 	kern.Axpy(1, v[:d*k], dst[:d*k])
+	if !a.pilot {
+		for _, p := range active {
+			a.pairs[p].add(a.column(v, p), a.column(dst, p))
+		}
+	}
 	return err
 }
 
-// Precondition computes dst = M⁻¹·v, as [objective.Precondition] does for each problem.
+// column returns what problem p has of v: its features, and the intercept.
+func (a *Batch) column(v []float64, p int) []float64 {
+	k, width := len(a.problems), a.problems[p].Width
+	out := make([]float64, width, width+1)
+	for i := range out {
+		out[i] = v[i*k+p]
+	}
+	if a.intercept {
+		out = append(out, v[a.rows.Cols*k+p])
+	}
+	return out
+}
+
+// putColumn is the way back.
+func (a *Batch) putColumn(v []float64, p int, list []float64) {
+	k, width := len(a.problems), a.problems[p].Width
+	for i, own := range list[:width] {
+		v[i*k+p] = own
+	}
+	if a.intercept {
+		v[a.rows.Cols*k+p] = list[width]
+	}
+}
+
+// Precondition computes dst = M⁻¹·v, as [objective.Precondition] does for each problem, with what its pairs know.
 func (a *Batch) Precondition(dst, v []float64) error {
-	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
+	k := len(a.problems)
+	left, shares := slices.Clone(v), make([][]float64, k)
+	for p := range a.pairs {
+		if a.pairs[p].used > 0 && !isZero(v, p, k) {
+			own := a.column(v, p)
+			shares[p] = a.pairs[p].before(own)
+			a.putColumn(left, p, own)
+		}
+	}
+	if err := a.preconditioners.solve(dst, left, k, a.rows.Cols); err != nil {
+		return err
+	}
+	for p, list := range shares {
+		if list != nil {
+			own := a.column(dst, p)
+			a.pairs[p].after(own, list)
+			a.putColumn(dst, p, own)
+		}
+	}
+	return nil
 }
 
 // Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much, of
 // all where these are math.MaxInt.
 func (a *Batch) Advance(products int) {
+	for p := range a.pairs {
+		a.pairs[p].turn()
+	}
 	switch {
 	case a.pilot:
 		return
