@@ -178,6 +178,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	}
 	for q, p := range active {
 		values[p] = sums.Values[q]
+		a.pairs[p].move(kern.Sum(a.problems[p].curve))
 		for i := p; i < d*k; i += k {
 			gradient[i] += x[i]
 			values[p] += x[i] * x[i] / 2

@@ -1,6 +1,7 @@
 package newton
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -13,7 +14,8 @@ import (
 // (Morales & Nocedal, SIAM J. Optim. 10, 2000; Nocedal & Wright, Numerical Optimization, algorithm 7.4.)
 type pairs struct {
 	list []pair
-	used int // of these, since others are of a run that has one preconditioner
+	used int     // of these, since others are of a run that has one preconditioner
+	mass float64 // all curvatures of the rows where the Hessian is at
 }
 
 type pair struct {
@@ -43,6 +45,14 @@ func (a *pairs) add(s, y []float64) {
 func (a *pairs) turn() {
 	a.list = slices.Delete(a.list, 0, max(0, len(a.list)-mostPairs))
 	a.used = len(a.list)
+}
+
+// move says what all curvatures of the rows are where the problem has moved to: pairs of another Hessian would mislead.
+func (a *pairs) move(mass float64) {
+	if !(math.Abs(mass-a.mass) <= apart*a.mass) {
+		a.list, a.used = nil, 0
+	}
+	a.mass = mass
 }
 
 // before takes from v what the pairs know, which it returns for after: M⁻¹ is for what is left.

@@ -82,4 +82,12 @@ func TestPairsImproveAPreconditioner(t *testing.T) {
 	own.add(make([]float64, d), make([]float64, d))
 	own.turn()
 	check("one without a curvature", older+later-mostPairs, older+later)
+	own.move(2)
+	step(1)
+	own.turn()
+	check("the first point", len(s)-1, len(s))
+	own.move(1.5)
+	check("curvatures that are near", len(s)-1, len(s))
+	own.move(1)
+	check("others", 0, 0)
 }
