@@ -425,6 +425,10 @@ func weighPanel[T Float](panel []T, width int, weights []T) {
 }
 
 func zero[T Float](c View[T]) {
+	if c.ColStride == 1 && c.RowStride == c.Cols {
+		clear(c.Data[:c.Rows*c.Cols])
+		return
+	}
 	for i := range c.Rows {
 		for j := range c.Cols {
 			c.Set(i, j, 0)
