@@ -228,8 +228,9 @@ func (s *selection) narrowed(count uint64, ranks []uint64) (*selection, error) {
 
 // asCells returns a cell for each key.
 func asCells(keys []uint64) []cell {
-	cells := make([]cell, len(keys))
-	for k, key := range slices.Sorted(slices.Values(keys)) {
+	cells, sorted := make([]cell, len(keys)), slices.Clone(keys)
+	slices.Sort(sorted)
+	for k, key := range sorted {
 		cells[k] = cell{1, key, key}
 	}
 	return cells

@@ -75,11 +75,13 @@ const (
 	factorFlops = 22  // of reading an entry of the factor of low rank in single precision
 	pivotFlops  = 1.8 // of rows·rank², for pivots and the Gram matrix of that factor
 	doubleShare = 1.6 // of the last two, in double precision
-	solveFlops  = 60  // of an entry of a factor, in all that is done to a solution
-	usualChecks = 3   // of the residual, with a factor
+	solveFlops  = 60  // of an entry of a factor in single precision, in all that is done to a solution
+	checkFlops  = 350 // of one in double precision, with the usual three checks of the residual
+	writeFlops  = 50  // of a kernel value that is written to fresh memory in double precision
 
 	choleskyShare = 1.25 // of n³/3, for a factor
 	outputShare   = 0.08 // of solveFlops, for each solution but the first
+	checkShares   = 0.04 // of checkFlops
 )
 
 // steps forecasts those of cg. With rest the part of the trace of K that the preconditioner does not know, the eigenvalues
@@ -149,6 +151,9 @@ func (s Spec) value(shape datasets.Shape, shared bool) float64 {
 	return 2*shape.Entries() + valueFlops
 }
 
+// tiled is how many entries the tiles of a kernel matrix of so many rows have that are on the diagonal and below.
+func tiled(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
+
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Way(shape.Rows) == "cg" {
@@ -156,8 +161,8 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
-	cost.Others = usualChecks * solveFlops * n * n * (1 + outputShare*(t-1))
-	cost.Flops = n*n/2*s.value(shape, false) + choleskyShare*n*n*n/3 + cost.Others
+	cost.Others = checkFlops * n * n * (1 + checkShares*(t-1))
+	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + cost.Others
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -174,6 +179,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
 	values := n * n / 2 * s.value(shape, shared)
 	if s.Way(shape.Rows) == "cholesky" {
+		values = tiled(n) * (s.value(shape, shared) + writeFlops)
 		together := min(p, max(2, factorsTogether/(4*n*n)))
 		cost.Others = p * solveFlops * n * n * (1 + outputShare*(t-1))
 		cost.Flops = values + p*choleskyShare*n*n*n/6 + cost.Others
@@ -220,7 +226,9 @@ func (s Spec) ScoresCost(shape datasets.Shape, rows, columns int) float64 {
 func (s Spec) OneOutCost(shape datasets.Shape, penalties int) datasets.Cost {
 	n, p := float64(shape.Rows), float64(penalties)
 	cost := s.Cost(shape)
-	cost.Flops = n*n/2*s.value(shape, false) + p*(n*n*n+usualChecks*solveFlops*n*n)
+	t := float64(max(shape.Outputs, 1))
+	cost.Others = p * checkFlops * n * n * (1 + checkShares*(t-1))
+	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + p*n*n*n + cost.Others
 	cost.Bytes += design.Bytes(2 * n * n)
 	return cost
 }
