@@ -1,9 +1,11 @@
 package kernelridge
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/kern"
 )
 
 // Given the rest that fits found, the steps they took are within a factor of 1.5 of the formula.
@@ -61,6 +63,33 @@ func TestCostFollowsTheSpec(t *testing.T) {
 		}
 		if !(got > 1.02*than) {
 			t.Errorf("%s costs %.3g, less than %.3g", name, got, than)
+		}
+	}
+}
+
+// sized is a kernel matrix that counts the entries it is asked for.
+type sized struct {
+	rows    int
+	entries atomic.Int64
+}
+
+func (s *sized) Rows() int { return s.rows }
+
+func (s *sized) Tile(dst kern.View[float64], _, _ int) { s.entries.Add(int64(dst.Rows * dst.Cols)) }
+
+func (s *sized) TileFloat32(dst kern.View[float32], _, _ int) {
+	s.entries.Add(int64(dst.Rows * dst.Cols))
+}
+
+// A plan counts the entries of the tiles that are made, those above the diagonal in tiles on it too.
+func TestCostCountsTiles(t *testing.T) {
+	for rows, most := range map[int]float64{100: 1, tileRows: 1, 2 * tileRows: 1, 3*tileRows + 200: 1.04} { // the last tile is smaller
+		k := &sized{rows: rows}
+		if _, err := Whole(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if got := tiled(float64(rows)) / float64(k.entries.Load()); got < 1 || got > most {
+			t.Errorf("%d rows: %v times the entries that are made", rows, got)
 		}
 	}
 }
