@@ -12,11 +12,12 @@ type CGResult struct {
 
 // Until says when conjugate gradients stop: all columns after MaxIter products with A, and a column by itself when
 // sqrt(r'M⁻¹r) is at most Tol times its first value and at most its number of Enough; or where its parabola ½x'Ax − b'x has
-// fallen by its number of Fall, which it goes no further than. Nil is no bound.
+// fallen by its number of Fall, which it goes no further than. Nil is no bound. First is M⁻¹b, where the caller has it.
 type Until struct {
 	Tol          float64
 	Enough, Fall []float64
 	MaxIter      int
+	First        []float64
 }
 
 // CG solves A·x = b for a symmetric positive (semi)definite A by preconditioned conjugate gradients
@@ -36,7 +37,9 @@ func CG(a, precondition Operator, x, b []float64, columns int, until Until) (CGR
 	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	c.fallen, c.ended = make([]float64, columns), make([]bool, columns)
 	clear(x)
-	if err := precondition(c.z, c.r); err != nil {
+	if until.First != nil {
+		copy(c.z, until.First)
+	} else if err := precondition(c.z, c.r); err != nil {
 		return CGResult{}, err
 	}
 	copy(c.p, c.z)

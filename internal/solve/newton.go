@@ -44,7 +44,7 @@ type NewtonResult struct {
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
 	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
 	n.gradient, n.trial, n.trialGradient = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
-	n.step, n.right = make([]float64, len(x)), make([]float64, len(x))
+	n.step, n.right, n.toward = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
 	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	n.excess, n.trust, n.most = make([]float64, columns), make([]float64, columns), make([]float64, columns)
@@ -87,7 +87,7 @@ type newton struct {
 	tol                  float64
 	x, gradient          []float64
 	trial, trialGradient []float64
-	step, right          []float64
+	step, right, toward  []float64 // toward is M⁻¹g, and −M⁻¹g once the step is sought
 	// by column:
 	values, trialValues      []float64
 	norms, reference, excess []float64
@@ -103,10 +103,10 @@ func (n *newton) measure() error {
 	for j, v := range n.norms {
 		n.norms[j] = math.Sqrt(v)
 	}
-	if err := n.problem.Precondition(n.right, n.gradient); err != nil {
+	if err := n.problem.Precondition(n.toward, n.gradient); err != nil {
 		return err
 	}
-	dots(n.excess, n.gradient, n.right)
+	dots(n.excess, n.gradient, n.toward)
 	for j := range n.excess {
 		n.excess[j] /= 2
 	}
@@ -148,12 +148,12 @@ func (n *newton) worst() float64 {
 // direct finds the step of every column that is not done.
 func (n *newton) direct() error {
 	for i := range n.right {
-		n.right[i] = -n.gradient[i]
+		n.right[i], n.toward[i] = -n.gradient[i], -n.toward[i]
 	}
 	for j := range n.columns {
 		if n.done(j) {
 			for i := j; i < len(n.right); i += n.columns {
-				n.right[i] = 0
+				n.right[i], n.toward[i] = 0, 0
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (n *newton) direct() error {
 		enough[j] = forcing * math.Sqrt(2*n.excess[j])
 		n.most[j] = min(n.trust[j], v)
 	}
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: loosest, Enough: enough, Fall: n.most, MaxIter: 250})
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: loosest, Enough: enough, Fall: n.most, MaxIter: 250, First: n.toward})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {

@@ -522,3 +522,44 @@ func TestDualWithColumnsOfOneRow(t *testing.T) {
 		}
 	}
 }
+
+// Conjugate gradients that are told M⁻¹b take the same steps and precondition once less.
+func TestCGBeginsWhereItIsTold(t *testing.T) {
+	const n = 6
+	a := func(dst, v []float64) error {
+		for i := range dst {
+			dst[i] = float64(i+1) * v[i]
+			if i > 0 {
+				dst[i] -= v[i-1] / 2
+			}
+			if i+1 < n {
+				dst[i] -= v[i+1] / 2
+			}
+		}
+		return nil
+	}
+	calls := 0
+	half := func(dst, v []float64) error {
+		calls++
+		for i := range dst {
+			dst[i] = v[i] / float64(i+2)
+		}
+		return nil
+	}
+	b := []float64{1, -2, 3, 0.5, 2, -1}
+	run := func(first []float64) (x []float64, made int) {
+		x, calls = make([]float64, n), 0
+		if r, err := CG(a, half, x, b, 1, Until{Tol: 1e-10, MaxIter: 100, First: first}); err != nil || !r.Converged {
+			t.Fatal(r, err)
+		}
+		return x, calls
+	}
+	want, all := run(nil)
+	first := make([]float64, n)
+	if err := half(first, b); err != nil {
+		t.Fatal(err)
+	}
+	if got, made := run(first); !slices.Equal(got, want) || made != all-1 {
+		t.Errorf("%v with %d calls, wanted %v with %d", got, made, want, all-1)
+	}
+}
