@@ -4,7 +4,7 @@
 //	go run ./bench/curves                      some minutes
 //	go run ./bench/curves -only ridge,logistic these estimators; printed only
 //	go run ./bench/curves -quick               small sizes, to see that it works; printed only
-//	go run ./bench/curves -specs               fifty experiments, planned and run
+//	go run ./bench/curves -specs               sixty experiments, planned and run
 //
 // Each point is a process of its own, whose peak memory is its own; the best of three times counts, of what takes longer
 // than 0.6 s the first. Run it on a machine that does nothing else.
@@ -49,7 +49,7 @@ func main() {
 func parse() (o options, err error) {
 	only := flag.String("only", "", "comma-separated estimators, or experiments with -specs; printed only")
 	flag.BoolVar(&o.quick, "quick", false, "small sizes; printed only")
-	flag.BoolVar(&o.specs, "specs", false, "plan and run fifty experiments instead")
+	flag.BoolVar(&o.specs, "specs", false, "plan and run sixty experiments instead")
 	flag.IntVar(&o.repeat, "repeat", 2, "how often an experiment is planned and run; the best of each counts")
 	flag.IntVar(&o.cores, "cores", runtime.NumCPU(), "cores to use")
 	flag.StringVar(&o.page, "page", "docs/performance.md", "page to write into")
