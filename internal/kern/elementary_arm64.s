@@ -2311,10 +2311,10 @@ DATA cosNEONF32Constants<>+16(SB)/4, $0x3f000000
 DATA cosNEONF32Constants<>+20(SB)/4, $0x40490fdb
 DATA cosNEONF32Constants<>+24(SB)/4, $0xb3bbbd2e
 DATA cosNEONF32Constants<>+28(SB)/4, $0xa7772ced
-DATA cosNEONF32Constants<>+32(SB)/4, $0xb2ced8b0
-DATA cosNEONF32Constants<>+36(SB)/4, $0x3638cb47
-DATA cosNEONF32Constants<>+40(SB)/4, $0xb9500c83
-DATA cosNEONF32Constants<>+44(SB)/4, $0x3c088888
+DATA cosNEONF32Constants<>+32(SB)/4, $0xb2d883aa
+DATA cosNEONF32Constants<>+36(SB)/4, $0x3639493b
+DATA cosNEONF32Constants<>+40(SB)/4, $0xb950110a
+DATA cosNEONF32Constants<>+44(SB)/4, $0x3c088899
 DATA cosNEONF32Constants<>+48(SB)/4, $0xbe2aaaab
 GLOBL cosNEONF32Constants<>(SB), RODATA|NOPTR, $52
 
@@ -2500,10 +2500,10 @@ DATA sinNEONF32Constants<>+8(SB)/4, $0x3ea2f983
 DATA sinNEONF32Constants<>+12(SB)/4, $0x40490fdb
 DATA sinNEONF32Constants<>+16(SB)/4, $0xb3bbbd2e
 DATA sinNEONF32Constants<>+20(SB)/4, $0xa7772ced
-DATA sinNEONF32Constants<>+24(SB)/4, $0xb2ced8b0
-DATA sinNEONF32Constants<>+28(SB)/4, $0x3638cb47
-DATA sinNEONF32Constants<>+32(SB)/4, $0xb9500c83
-DATA sinNEONF32Constants<>+36(SB)/4, $0x3c088888
+DATA sinNEONF32Constants<>+24(SB)/4, $0xb2d883aa
+DATA sinNEONF32Constants<>+28(SB)/4, $0x3639493b
+DATA sinNEONF32Constants<>+32(SB)/4, $0xb950110a
+DATA sinNEONF32Constants<>+36(SB)/4, $0x3c088899
 DATA sinNEONF32Constants<>+40(SB)/4, $0xbe2aaaab
 GLOBL sinNEONF32Constants<>(SB), RODATA|NOPTR, $44
 
@@ -3522,10 +3522,10 @@ DATA cosTileNEONF32Constants<>+16(SB)/4, $0x3f000000
 DATA cosTileNEONF32Constants<>+20(SB)/4, $0x40490fdb
 DATA cosTileNEONF32Constants<>+24(SB)/4, $0xb3bbbd2e
 DATA cosTileNEONF32Constants<>+28(SB)/4, $0xa7772ced
-DATA cosTileNEONF32Constants<>+32(SB)/4, $0xb2ced8b0
-DATA cosTileNEONF32Constants<>+36(SB)/4, $0x3638cb47
-DATA cosTileNEONF32Constants<>+40(SB)/4, $0xb9500c83
-DATA cosTileNEONF32Constants<>+44(SB)/4, $0x3c088888
+DATA cosTileNEONF32Constants<>+32(SB)/4, $0xb2d883aa
+DATA cosTileNEONF32Constants<>+36(SB)/4, $0x3639493b
+DATA cosTileNEONF32Constants<>+40(SB)/4, $0xb950110a
+DATA cosTileNEONF32Constants<>+44(SB)/4, $0x3c088899
 DATA cosTileNEONF32Constants<>+48(SB)/4, $0xbe2aaaab
 GLOBL cosTileNEONF32Constants<>(SB), RODATA|NOPTR, $52
 

@@ -11,11 +11,11 @@ import (
 )
 
 // cos r = 1 + r²·C(r²) on |r| ≤ π/2, a fit as those of the elementary functions. Its error is absolute, as that of a
-// rounded angle is: 1.1e-17, 4.6e-9.
+// rounded angle is: 1.1e-17, 4.3e-10. It is far below a rounding of the values, for it has a sign: sums over rows do not lose it.
 var cosineWide = [2][]float64{
 	{1, -0.49999999999999983, 0.04166666666666437, -0.0013888888888785491, 2.480158727912223e-05, -2.755731652285176e-07,
 		2.0876567625217906e-09, -1.1463036444075677e-11, 4.61026423225793e-14},
-	{1, -0.5, 0.04166664183139801, -0.0013888402609154582, 2.4761837266851217e-05, -2.607629596695915e-07},
+	{1, -0.5, 0.041666656732559204, -0.001388858538120985, 2.477018097124528e-05, -2.6209104930785543e-07},
 }
 
 // wave is the end of the fused map, where registers and two loads at a time are what is short: one register has a
