@@ -68,9 +68,13 @@ func (e examination) skip(part string, why error) {
 	e.seen.Skipped = append(e.seen.Skipped, fmt.Sprintf("%s: %v", part, why))
 }
 
-// sampled returns at most so many rows of a source, evenly spread over it.
-func sampled(ctx context.Context, source datasets.Source, most int) (datasets.Set, error) {
+// sampled returns at most so many rows of a source, evenly spread over it, of which there are as many as the run has met: a file
+// that stays where it is does not say.
+func sampled(ctx context.Context, source datasets.Source, met, most int) (datasets.Set, error) {
 	n, _ := source.Dims()
+	if n < 0 {
+		n = met
+	}
 	if n > most {
 		some, err := datasets.Subset(source, datasets.Spread(n, most))
 		if err != nil {
@@ -81,12 +85,20 @@ func sampled(ctx context.Context, source datasets.Source, most int) (datasets.Se
 	return datasets.Gather(ctx, source)
 }
 
+// met is how many rows the model is looked at on, of which some parts take a sample.
+func (e examination) met() int {
+	if e.rows.Test != nil {
+		return e.result.Rows.Test
+	}
+	return e.result.Rows.Train
+}
+
 // baselines compares with simple models.
 func (e examination) baselines(ctx context.Context) error {
 	if e.rows.Task.Targetless() {
 		return nil
 	}
-	train, err := sampled(ctx, e.rows.Train, findings.LinearRows)
+	train, err := sampled(ctx, e.rows.Train, e.result.Rows.Train, findings.LinearRows)
 	if err != nil {
 		e.skip("baselines", err)
 		return ctx.Err()
@@ -127,7 +139,7 @@ func (e examination) importance(ctx context.Context) error {
 		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
 		return nil
 	}
-	some, err := sampled(ctx, e.on, max(rows, leastLooked))
+	some, err := sampled(ctx, e.on, e.met(), max(rows, leastLooked))
 	if err != nil {
 		e.skip("importance of inputs", err)
 		return ctx.Err()
@@ -197,7 +209,7 @@ func (e examination) learning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, err := sampled(ctx, e.on, mostJudged)
+	others, err := sampled(ctx, e.on, e.met(), mostJudged)
 	if err != nil {
 		return err
 	}
@@ -214,7 +226,7 @@ func (e examination) learning(ctx context.Context) error {
 		return value, err
 	}
 	e.seen.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
-		some, err := sampled(ctx, learned.Source(), mostJudged)
+		some, err := sampled(ctx, learned.Source(), learned.Rows(), mostJudged)
 		if err == nil {
 			own, err = judge(ctx, model, some.Source())
 		}

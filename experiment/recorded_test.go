@@ -74,6 +74,24 @@ func TestReportAskedFor(t *testing.T) {
 	}
 }
 
+// Of files that stay where they are reports look at as few rows as of rows in memory, also where test rows have a file of their own,
+// which does not say how many it has.
+func TestReportsOfStreamsTakeSamples(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "rows.csv", measured(300))
+	put(t, "more.csv", measured(2500))
+	for _, stream := range []string{"always", "never"} {
+		document := "data: {train: rows.csv, test: more.csv, target: y, stream: " + stream + "}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"
+		r, err := Run(context.Background(), spec(t, document), Options{Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Rows.Test != 2500 || r.Importance == nil || r.Importance.Rows != 2000 {
+			t.Errorf("stream %s: %+v of %+v", stream, r.Importance, r.Rows)
+		}
+	}
+}
+
 // Runs of every task, of streams and of rows without a test part have reports.
 func TestReportsOfOtherRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
