@@ -161,7 +161,7 @@ func ridgesCost(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (sum da
 	case err != nil:
 		return sum, nil, nil
 	case b.OneOut:
-		sum, shared = batch.RidgesOneOutCost(b.plain(), b.Shape, list)
+		sum, shared = batch.RidgesOneOutCost(b.Shape, list)
 	case b.Mapped():
 		sum, shared = batch.RidgesMappedCost(b.plain(), b.Shape, list)
 	default:

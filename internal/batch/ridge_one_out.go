@@ -57,7 +57,7 @@ func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 }
 
 // RidgesOneOutCost estimates what [RidgesOneOut] costs on rows of a shape, and names what it would share.
-func RidgesOneOutCost(_ Batch, shape datasets.Shape, candidates []Ridge) (sum datasets.Cost, shared []string) {
+func RidgesOneOutCost(shape datasets.Shape, candidates []Ridge) (sum datasets.Cost, shared []string) {
 	alphas, intercept := map[string]int{}, map[string]bool{}
 	for _, s := range candidates {
 		key := fmt.Sprint(s.Key, s.Solver)

@@ -23,8 +23,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		sparseFlops := nearFlops + farFlops*math.Log2(max(1, d/nearWeights))
 		flops, matrix = passes*sparseFlops*n*shape.Entries()*k, 0
 	}
-	before := readings / passes * flops
-	return datasets.Cost{Flops: flops + before + matrix, Others: flops + before, Alone: (flops + before) / k, Iterated: flops, Read: passes * n * k, Width: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
+	return datasets.Cost{Flops: flops + matrix, Others: flops, Alone: flops / k, Iterated: flops, Read: passes * n * k, Width: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
 }
 
 // LogisticCost is that of logistic regression, where a step of a row takes exponentials and logarithms, and so does a row in a
@@ -44,7 +43,6 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 // in flops of a product of large matrices. A sparse one waits for the weight that it is multiplied with.
 const (
 	passes     = 20
-	readings   = 4 // that are no passes: squares, the mean and products with it, a look at the gap
 	denseFlops = 16
 	// Of a sparse row where the weights fit a cache, and more each time that there are twice as many.
 	nearFlops, farFlops = 120, 60

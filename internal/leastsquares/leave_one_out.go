@@ -2,6 +2,7 @@ package leastsquares
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,9 @@ func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float
 	}
 	return out, nil
 }
+
+// errPredictions is that of predictions of training rows that are not finite.
+var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 
 // OneOutCost estimates [LeaveOneOut] for so many alphas: with more rows than columns the Gram matrix, and for each alpha a factor
 // and its system for every row; with fewer the kernel, and for each alpha a factor and its inverse.
@@ -334,7 +338,7 @@ func (l *leaver) finish(out *OneOut, factor float64) error {
 	out.Freedom = append(out.Freedom, rows-factor*slack)
 	out.slacks = append(out.slacks, slices.Clone(l.slack))
 	if !kern.Finite(predictions.RawMatrix().Data) {
-		return fmt.Errorf("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
+		return errPredictions
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package leastsquares
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -53,7 +52,7 @@ func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) 
 		return nil, err
 	}
 	if !kern.Finite(out.V) || !kern.Finite(out.Residuals) {
-		return nil, fmt.Errorf("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
+		return nil, errPredictions
 	}
 	return out, ctx.Err()
 }
