@@ -20,12 +20,13 @@ func TestRunOfPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(postgres.Stop)
-	at.User = url.UserPassword("tester", "geheim") // which the server does not ask for
 	db, err := sql.Open("pgx", at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	superuser := at.String()
+	at.User = url.UserPassword("reader", "geheim") // the server does not ask for the password
 	t.Chdir(t.TempDir())
 	t.Setenv("FLATS", at.String())
 	var values []string
@@ -37,14 +38,16 @@ func TestRunOfPostgres(t *testing.T) {
 		values = append(values, fmt.Sprintf("(%d, %v, %d, '%s', %v)", i, rent, area, city, lift))
 		fmt.Fprintf(&csv, "%v,%d,%s,%d\n", rent, area, city, map[bool]int{true: 1}[lift])
 	}
-	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift boolean)", "insert into flats values " + strings.Join(values, ", ")} {
+	for _, text := range []string{"create table flats (id int primary key, rent float8, area int, city text, lift boolean)", "insert into flats values " + strings.Join(values, ", "),
+		"create role reader login", "grant select on flats to reader", "create role writer login in role pg_write_server_files"} {
 		if _, err := db.Exec(text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put(t, "rows.csv", csv.String())
 	const rest = "  target: rent\n  split: {test: 0.3}\npipeline:\n- columns:\n  - {name: n, select: numeric, steps: [standardize]}\n  - {name: c, select: categorical, steps: [onehot]}\n- rff: {features: 32, gamma: 0.5}\n- ridge\nsearch: {grid: {rff.gamma: [0.1, 1]}, folds: 3}\nname: flats\n"
-	put(t, "asked.yaml", "data:\n  sql: {url: $FLATS, train: 'select rent, area, city, lift from flats order by id'}\n"+rest)
+	const asked = "data:\n  sql: {url: $FLATS, train: 'select rent, area, city, lift from flats order by id'}\n" + rest
+	put(t, "asked.yaml", asked)
 	put(t, "files.yaml", "data:\n  train: rows.csv\n"+rest)
 	said := ""
 	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force", "run asked.yaml --set output.dir=asked --force",
@@ -72,6 +75,30 @@ func TestRunOfPostgres(t *testing.T) {
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)
 	said += errs
+	for _, c := range []struct{ user, want string }{
+		{"tester", `the role "tester" is a superuser; take one that only reads, or pass --allow-superuser`},
+		{"writer", `the role "writer" is a member of "pg_write_server_files", which reaches files and programs of the server; take one`},
+	} {
+		other := *at
+		other.User = url.User(c.user)
+		t.Setenv("FLATS", other.String())
+		_, errs = call(t, failure, "validate asked.yaml")
+		has(t, errs, "asked.yaml:2:9: data.sql.url: "+c.want)
+	}
+	t.Setenv("FLATS", superuser)
+	call(t, success, "validate asked.yaml --allow-superuser")
+	for _, query := range []string{"copy flats to program 'touch harmed'", "do $$begin delete from flats; end$$", "select 1; delete from flats", "with x as (delete from flats returning rent, area, city) select * from x"} {
+		put(t, "attack.yaml", strings.Replace(asked, "select rent, area, city, lift from flats order by id", strings.ReplaceAll(query, "'", "''"), 1))
+		_, errs = call(t, failure, "validate attack.yaml --allow-superuser")
+		has(t, errs, "attack.yaml:2:22: data.sql.train: must ")
+	}
+	t.Setenv("FLATS", superuser+"&default_query_exec_mode=simple_protocol")
+	_, errs = call(t, failure, "validate asked.yaml --allow-superuser")
+	has(t, errs, "data.sql.url: the URL in $FLATS has the mode simple_protocol; take default_query_exec_mode=exec")
+	var rows int
+	if err := db.QueryRow("select count(*) from flats").Scan(&rows); err != nil || rows != 200 {
+		t.Error(rows, err)
+	}
 	at.Path = "/nowhere"
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "run asked.yaml --set output.dir=other")
@@ -99,5 +126,32 @@ func TestRunOfPostgres(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// The queries of an experiment file change no database and write no file, though the files they
+// name may be written.
+func TestQueriesOfSQLiteOnlyRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db, err := sql.Open("sqlite", "file:rows.db?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	put(t, "rows.db", "")
+	for _, text := range []string{"attach 'file:other.db?mode=rwc' as other", "vacuum into 'other.db'", "create temp table t (a)", "pragma query_only = 0"} {
+		if _, err := db.Exec(text); err == nil || !strings.Contains(err.Error(), "authoriz") {
+			t.Errorf("%s: %v, want an error of the authorizer", text, err)
+		}
+		put(t, "attack.yaml", "data: {sql: {url: 'sqlite:rows.db', train: \""+text+"; select 1 as a, 2 as y\"}, target: y}\npipeline: [ridge]\nname: x\n")
+		_, errs := call(t, failure, "validate attack.yaml")
+		has(t, errs, "attack.yaml:1:37: data.sql.train: must be one statement")
+	}
+	if _, err := os.Stat("other.db"); err == nil {
+		t.Error("a query has written a file")
+	}
+	var one int
+	if err := db.QueryRow("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) select sum(i) from n").Scan(&one); err != nil || one != 6 {
+		t.Error(one, err)
 	}
 }

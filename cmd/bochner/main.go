@@ -59,6 +59,8 @@ type commands struct {
 	Man        manCommand        `cmd:"" help:"Write the manual pages into a folder."`
 	Complete   completeCommand   `cmd:"" name:"complete-words" hidden:""`
 
+	AllowSuperuser bool `help:"Let the queries of data.sql run as a superuser of PostgreSQL, for experiment files that you trust."`
+
 	Quiet       bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
 	JSON        bool             `name:"json" help:"Print the result as JSON."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
@@ -181,6 +183,9 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	if wrong != nil && said.err == nil {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
 		return misuse
+	}
+	if c.AllowSuperuser {
+		ctx = document.AllowSuperuser(ctx)
 	}
 	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
 	if wrong == nil {

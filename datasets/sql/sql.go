@@ -71,6 +71,8 @@ type Snapshot struct {
 	db *sql.DB
 	tx *sql.Tx // that keeps the snapshot; nil for none
 	id string
+
+	transactions bool // whether the database knows the transactions of readOnly
 }
 
 // Take takes a snapshot, which ends with ctx, or when it is closed.
@@ -79,12 +81,13 @@ func Take(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 		return nil, fmt.Errorf("datasets/sql: %w", err)
 	}
 	s := &Snapshot{db: db}
-	if db.Stats().MaxOpenConnections == 1 {
-		return s, nil
-	}
 	tx, err := db.BeginTx(ctx, &readOnly)
 	if err != nil {
 		return s, ctx.Err() // it knows no such transactions
+	}
+	s.transactions = true
+	if db.Stats().MaxOpenConnections == 1 {
+		return s, rollback(tx)
 	}
 	err = tx.QueryRowContext(ctx, "select pg_export_snapshot()").Scan(&s.id)
 	if err != nil || strings.ContainsAny(s.id, `'\`) {
@@ -126,16 +129,18 @@ func (s *Snapshot) Open(ctx context.Context, o Options, queries ...Query) (datas
 
 // begin begins what a query reads, and returns how to end it.
 func (s *Snapshot) begin(ctx context.Context) (q querier, end func() error, err error) {
-	if s.tx == nil {
+	if !s.transactions {
 		return s.db, func() error { return nil }, nil
 	}
 	tx, err := s.db.BeginTx(ctx, &readOnly)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := tx.ExecContext(ctx, "set transaction snapshot '"+s.id+"'"); err != nil {
-		tx.Rollback()
-		return nil, nil, fmt.Errorf("the snapshot has ended: %w", err)
+	if s.tx != nil {
+		if _, err := tx.ExecContext(ctx, "set transaction snapshot '"+s.id+"'"); err != nil {
+			tx.Rollback()
+			return nil, nil, fmt.Errorf("the snapshot has ended: %w", err)
+		}
 	}
 	return tx, func() error { return rollback(tx) }, nil
 }

@@ -40,6 +40,19 @@ type Database interface {
 	Lasts() bool
 }
 
+// superuserKey is the key of a context made by [AllowSuperuser].
+type superuserKey struct{}
+
+// AllowSuperuser returns a context in which the queries of an experiment may run as a superuser of
+// PostgreSQL. A superuser's SELECT can write files and run programs on the server: allow it for
+// experiment files that you trust.
+func AllowSuperuser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, superuserKey{}, true)
+}
+
+// SuperuserAllowed reports whether the context is one of [AllowSuperuser].
+func SuperuserAllowed(ctx context.Context) bool { return ctx.Value(superuserKey{}) != nil }
+
 // URLSchemes lists the databases that a URL may name.
 func URLSchemes() []string { return []string{"postgres", "postgresql", "sqlite"} }
 
@@ -84,6 +97,9 @@ func (s SQL) Address() (scheme, address string, err error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" && parsed.Query().Get("host") == "" {
 		return "", "", fmt.Errorf("%s cannot be read, wanted postgres://USER@HOST/NAME", from)
+	}
+	if parsed.Query().Get("default_query_exec_mode") == "simple_protocol" { // runs several statements
+		return "", "", fmt.Errorf("%s has the mode simple_protocol; take default_query_exec_mode=exec", from)
 	}
 	if name == "" && len(secrets(parsed)) > 0 {
 		return "", "", fmt.Errorf("a password stands in the URL: put the URL into an environment variable and take its name, $NAME")

@@ -49,7 +49,7 @@ func addressed(s document.SQL) (driver, source string, err error) {
 	if _, err := datasets.Stat(path); err != nil {
 		return "", "", files.Tell(err)
 	}
-	return d.name, "file:" + escaped.Replace(path) + "?mode=ro", nil
+	return d.name, "file:" + escaped.Replace(path) + "?mode=ro&_query_only=1", nil
 }
 
 // escaped are the letters that mean something in the name of a file of SQLite.
@@ -83,8 +83,34 @@ func Connect(ctx context.Context, data *document.Data) (end func() error, err er
 		}
 		return nil, unreachable(source, err)
 	}
-	data.Asked = database{taken}
+	scheme, _, _ := data.SQL.Address()
+	if scheme != "sqlite" && !document.SuperuserAllowed(ctx) {
+		err = checkRole(ctx, db)
+	}
+	if err != nil {
+		return nil, errors.Join(err, taken.Close(), db.Close())
+	}
+	data.Asked = database{taken, scheme}
 	return func() error { return errors.Join(taken.Close(), db.Close()) }, nil
+}
+
+// checkRole returns an error if the role can become one that writes files or runs programs on the
+// server of PostgreSQL. A read-only transaction does not keep a superuser from doing so.
+func checkRole(ctx context.Context, db *sql.DB) error {
+	var user, role string
+	err := db.QueryRowContext(ctx, `select session_user, rolname from pg_roles
+		where pg_has_role(session_user, oid, 'member') and (rolsuper or rolname in
+			('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))
+		order by rolname = session_user desc limit 1`).Scan(&user, &role)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot check what the role may do: %w", err)
+	case user == role:
+		return fmt.Errorf("the role %q is a superuser; take one that only reads, or pass --allow-superuser", user)
+	}
+	return fmt.Errorf("the role %q is a member of %q, which reaches files and programs of the server; take one that only reads, or pass --allow-superuser", user, role)
 }
 
 // unreachable says in a line why a database does not answer, without a password.
@@ -110,23 +136,40 @@ func unreachable(source string, err error) error {
 }
 
 // database is a snapshot of one.
-type database struct{ *rows.Snapshot }
+type database struct {
+	*rows.Snapshot
+	scheme string
+}
 
-func queriesOf(texts []string) []rows.Query {
+// queriesOf returns the queries, or an error for the first one that does more than read.
+func (d database) queriesOf(texts []string) ([]rows.Query, error) {
 	out := make([]rows.Query, len(texts))
 	for k, text := range texts {
 		out[k] = rows.Query{Text: text}
+		if err := checkQuery(d.scheme, text); err != nil && len(texts) > 1 {
+			return nil, fmt.Errorf("query %d: %w", k+1, err)
+		} else if err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 func (d database) Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error) {
-	return d.Snapshot.Open(ctx, rows.Options{Roles: roles}, queriesOf(queries)...)
+	list, err := d.queriesOf(queries)
+	if err != nil {
+		return nil, err
+	}
+	return d.Snapshot.Open(ctx, rows.Options{Roles: roles}, list...)
 }
 
 func (d database) Digest(ctx context.Context, queries ...string) (string, error) {
 	if len(queries) == 0 {
 		return "", nil
 	}
-	return d.Snapshot.Digest(ctx, queriesOf(queries)...)
+	list, err := d.queriesOf(queries)
+	if err != nil {
+		return "", err
+	}
+	return d.Snapshot.Digest(ctx, list...)
 }
