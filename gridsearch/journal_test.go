@@ -254,25 +254,27 @@ func TestDamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(whole), "\n")
-	second := func(line string) string { return lines[0] + line + "\n" + lines[2] }
-	const foreign = "this is not the journal of a search; give another path"
-	const stray = "line 2 is damaged: it is of no fit of this search; remove the file to start anew"
+	second := func(line string) string { return lines[0] + string(journal.Seal([]byte(line))) + lines[2] }
+	const foreign = "this is not the journal of a search; move it or remove it"
+	const stray = "line 2 is damaged: it is of no fit of this search; remove the file to start again"
 	for _, c := range []struct{ content, want string }{
 		{"my thesis", foreign},
 		{"my thesis\n", foreign},
 		{strings.Repeat("x", 5000), foreign},
 		{strings.Repeat("x", 5000) + "\n", foreign},
-		{"{}\n", foreign},
-		{strings.Replace(string(whole), `"version":1`, `"version":2`, 1), "it has version 2 of the format, wanted 1; remove it to start anew"},
+		{string(journal.Seal([]byte("{}"))), foreign},
+		{lines[0][:len(lines[0])-10] + "\n", foreign},
+		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":1`, `"version":2`, 1)))), "it has version 2 of the format, wanted 1; remove it to start anew"},
+		{strings.Replace(string(whole), `"candidate":0`, `"candidate":1`, 1), "line 2 is damaged: its checksum is wrong; remove the file to start again"},
 		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":2,"scores":[1,1]}`), stray},
 		{second(`{"candidate":-1,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":0,"scores":[1]}`), stray},
 		{second(`{"candidate":0,"scores":[1,1]}`), stray},
-		{second(`{"candidate":0,"fold":0,"scores":[null,1]}`), "line 2 is damaged: a fit has either a score or a failure; remove the file to start anew"},
-		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`), "line 2 is damaged: json: unknown field \"more\"; remove the file to start anew"},
-		{second(`{"candidate":0,`), "line 2 is damaged: unexpected EOF; remove the file to start anew"},
-		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the file to start anew"},
+		{second(`{"candidate":0,"fold":0,"scores":[null,1]}`), "line 2 is damaged: a fit has either a score or a failure; remove the file to start again"},
+		{second(`{"candidate":0,"fold":0,"scores":[1,1],"more":1}`), "line 2 is damaged: json: unknown field \"more\"; remove the file to start again"},
+		{second(`{"candidate":0,`), "line 2 is damaged: unexpected EOF; remove the file to start again"},
+		{second("\x00\x00"), "line 2 is damaged: invalid character '\\x00' looking for beginning of value; remove the file to start again"},
 	} {
 		if err := os.WriteFile(s.Journal, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
@@ -307,7 +309,11 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, entries []byte) {
 		s := s
 		s.Journal = filepath.Join(t.TempDir(), "journal")
-		if err := os.WriteFile(s.Journal, slices.Concat(header, entries), 0o644); err != nil {
+		var sealed []byte
+		for line := range bytes.SplitSeq(entries, []byte{'\n'}) {
+			sealed = append(sealed, journal.Seal(line)...)
+		}
+		if err := os.WriteFile(s.Journal, slices.Concat(header, sealed), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.prepare(data, MaxCandidates)

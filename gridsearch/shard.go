@@ -67,6 +67,14 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	fits := map[[2]int][]byte{}
 	for k, content := range journals {
 		lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
+		for i, line := range lines {
+			var err error
+			if lines[i], err = journal.Unseal(line); i == 0 && err != nil {
+				return fmt.Errorf("gridsearch: journal %d: %w", k, journal.ErrForeign)
+			} else if err != nil {
+				return fmt.Errorf("gridsearch: journal %d is damaged: line %d: %w", k, i+1, err)
+			}
+		}
 		if k == 0 {
 			head = lines[0]
 			if err := json.Unmarshal(head, &ours); err != nil || ours.Journal != journalKind {
@@ -96,21 +104,21 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 		return errors.New("gridsearch: no journals to merge")
 	}
 	var out bytes.Buffer
-	out.Write(append(head, '\n'))
+	out.Write(journal.Seal(head))
 	order := make([][2]int, 0, len(fits))
 	for at := range fits {
 		order = append(order, at)
 	}
 	slices.SortFunc(order, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	for _, at := range order {
-		out.Write(append(slices.Clip(fits[at]), '\n'))
+		out.Write(journal.Seal(fits[at]))
 	}
 	if told { // what a batch has shared, be it nothing
 		line, err := json.Marshal(entry{Shared: shared})
 		if err != nil {
 			return err
 		}
-		out.Write(append(line, '\n'))
+		out.Write(journal.Seal(line))
 	}
 	_, err := w.Write(out.Bytes())
 	return err

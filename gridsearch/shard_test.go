@@ -1,6 +1,8 @@
 package gridsearch
 
 import (
+	"github.com/bochner-ml/bochner/internal/journal"
+
 	"bytes"
 	"context"
 	"os"
@@ -75,9 +77,10 @@ func TestMergeJournalsRefuses(t *testing.T) {
 	var out bytes.Buffer
 	for want, list := range map[string][][]byte{
 		"journal 1: it is of another search, which differs in scores": {ours, theirs},
-		"journal 0: this is not the journal of a search":              {[]byte("{}\n")},
-		"journal 0 is damaged":                                        {append(slices.Clone(ours), "{\"candidate\":}\n"...)},
-		"no journals":                                                 nil,
+		"journal 0: this is not the journal of a search":              {journal.Seal([]byte("{}"))},
+		"journal 0 is damaged":                                        {slices.Concat(ours, journal.Seal([]byte("{\"candidate\":}")))},
+		"journal 0 is damaged: line 2: its checksum is wrong":         {bytes.Replace(ours, []byte(`{"candidate":0`), []byte(`{"candidate":1`), 1)},
+		"no journals": nil,
 	} {
 		if err := MergeJournals(&out, list...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, wanted: %s", err, want)

@@ -1,7 +1,8 @@
-// Package journal keeps what a search has done in a file of lines of JSON: a head, which tells the search from others, and
-// then an entry for each piece of work, in the order in which they ended. Every line is written at once, so that a killed process
-// tears at most the last one, and flushed to the disk about once a second. [Sum] makes the short texts by which heads tell rows and
-// specs apart.
+// Package journal stores what a search has done in a file of lines: a head, which identifies the
+// search, and an entry for each piece of work, in the order in which they ended. A line is JSON, a
+// space and the CRC-32 of the JSON in hexadecimal. Every line is written in one call, so that a
+// killed process tears at most the last one, and flushed to the disk about once a second. [Sum]
+// returns the short strings by which heads identify rows and specs.
 package journal
 
 import (
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"time"
@@ -21,7 +23,10 @@ type Journal struct {
 }
 
 // ErrForeign is of a file that is no journal.
-var ErrForeign = errors.New("this is not the journal of a search; give another path")
+var ErrForeign = errors.New("this is not the journal of a search; move it or remove it")
+
+// errDamaged is the error of a line whose checksum is wrong.
+var errDamaged = errors.New("its checksum is wrong")
 
 // mostHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
 const mostHead = 4096
@@ -53,7 +58,7 @@ func (j *Journal) resume(head any, matches, replay func(line []byte) error) erro
 	}
 	whole := bytes.LastIndexByte(content, '\n') + 1
 	if whole == 0 { // nothing, or a head torn as it was written
-		if !bytes.HasPrefix(first, content) {
+		if !bytes.HasPrefix(Seal(first), content) {
 			return ErrForeign
 		}
 		if err := j.truncate(0); err != nil {
@@ -62,12 +67,20 @@ func (j *Journal) resume(head any, matches, replay func(line []byte) error) erro
 		return j.line(first)
 	}
 	lines := bytes.Split(content[:whole-1], []byte{'\n'})
-	if err := matches(lines[0]); err != nil {
+	old, err := Unseal(lines[0])
+	if err != nil {
+		return ErrForeign
+	}
+	if err := matches(old); err != nil {
 		return err
 	}
 	for i, line := range lines[1:] {
-		if err := replay(line); err != nil {
-			return fmt.Errorf("line %d is damaged: %w; remove the file to start anew", i+2, err)
+		entry, err := Unseal(line)
+		if err == nil {
+			err = replay(entry)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d is damaged: %w; remove the file to start again", i+2, err)
 		}
 	}
 	return j.truncate(int64(whole))
@@ -96,8 +109,22 @@ func (j *Journal) truncate(size int64) error {
 	return err
 }
 
+// Seal returns a line of the file: the text and its checksum.
+func Seal(text []byte) []byte {
+	return fmt.Appendf(nil, "%s %08x\n", text, crc32.ChecksumIEEE(text))
+}
+
+// Unseal returns the text of a line without its end, or an error if the checksum is wrong.
+func Unseal(line []byte) ([]byte, error) {
+	at := bytes.LastIndexByte(line, ' ')
+	if at < 0 || string(line[at+1:]) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(line[:at])) {
+		return nil, errDamaged
+	}
+	return line[:at], nil
+}
+
 func (j *Journal) line(text []byte) error {
-	if _, err := j.file.Write(append(text, '\n')); err != nil {
+	if _, err := j.file.Write(Seal(text)); err != nil {
 		return err
 	}
 	if time.Since(j.synced) < time.Second {

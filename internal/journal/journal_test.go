@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -73,6 +74,15 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// sealed returns lines of a journal with their checksums.
+func sealed(texts ...string) string {
+	var out []byte
+	for _, text := range texts {
+		out = append(out, Seal([]byte(text))...)
+	}
+	return string(out)
+}
+
 // What is not the journal of this search is refused and stays as it is.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
@@ -82,10 +92,12 @@ func TestRefused(t *testing.T) {
 	}{
 		{"a letter", true},
 		{"a letter\n", true},
-		{`{"Kind":"theirs"}` + "\n", true},
+		{`{"Kind":"ours"}` + "\n", true},
+		{sealed(`{"Kind":"theirs"}`), true},
 		{string(bytes.Repeat([]byte("x"), 2*mostHead)) + "\n", true},
-		{`{"Kind":"ours"}` + "\n{\n", false},
-		{`{"Kind":"ours"}` + "\n" + `{"Number":1,"More":2}` + "\n", false},
+		{sealed(`{"Kind":"ours"}`, "{"), false},
+		{sealed(`{"Kind":"ours"}`, `{"Number":1,"More":2}`), false},
+		{strings.Replace(sealed(`{"Kind":"ours"}`, `{"Number":1}`), "1}", "2}", 1), false},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
