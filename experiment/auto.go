@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,7 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 		return Result{}, err
 	}
 	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force, Warn: o.Warn}, autoOutputs)
+	r.auto = true
 	a := automatic{r, o, tell, &told}
 	return r.phases(ctx, a.load, a.choose, r.evaluate, a.write)
 }
@@ -249,6 +251,9 @@ func listed(steps []pipeline.Step, between string) string {
 
 // earlier looks what the folder holds from before: a search to go on with, or results that only force replaces.
 func (a automatic) earlier() error {
+	if err := a.checkOutputs(); err != nil {
+		return err
+	}
 	journal := filepath.Join(a.spec.Output.Dir, autoJournal)
 	if a.o.Force {
 		if err := os.Remove(journal); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -256,10 +261,12 @@ func (a automatic) earlier() error {
 		}
 		return nil
 	}
-	if _, err := os.Stat(journal); err == nil {
-		return nil // it says itself whether it is of another search
+	found, err := resultIn(a.spec.Output.Dir)
+	if _, missing := os.Stat(journal); missing == nil && (found.Auto != nil || errors.Is(err, fs.ErrNotExist)) {
+		return nil // the head of the journal identifies the search
 	}
-	if _, err := os.Stat(filepath.Join(a.spec.Output.Dir, "result.json")); err == nil {
+	var noFile *fs.PathError
+	if !errors.As(err, &noFile) {
 		return fmt.Errorf("experiment: %s holds the results of another run; --force replaces them, --out FOLDER keeps both", a.spec.Output.Dir)
 	}
 	return nil

@@ -90,6 +90,13 @@ func Compare(ctx context.Context, folders ...string) (Comparison, error) {
 
 // CompareHTML writes a comparison as a page of HTML.
 func CompareHTML(path string, c Comparison) error {
+	for _, r := range c.Runs {
+		for _, name := range slices.Concat(runOutputs, autoOutputs) {
+			if err := files.CheckOutput(path, filepath.Join(r.Folder, name)); err != nil {
+				return err
+			}
+		}
+	}
 	return files.Replace(path, func(w *bufio.Writer) error { return report.WriteComparison(w, c) })
 }
 

@@ -2,13 +2,17 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
@@ -32,20 +36,28 @@ func (e *EarlierRun) Error() string {
 // earlier returns an [*EarlierRun] where the output folder has a finished run that differs from this
 // one in more than names and the time it may take.
 func earlier(s Spec, data result.Digests, before *result.Before) error {
-	at := filepath.Join(s.Output.Dir, "spec.yaml")
-	text, err := os.ReadFile(at)
-	if err != nil {
-		return nil
-	}
-	then, err := os.ReadFile(filepath.Join(s.Output.Dir, "result.json"))
-	if err != nil {
+	result, err := resultIn(s.Output.Dir)
+	var missing *fs.PathError
+	if errors.As(err, &missing) {
 		return nil // it has not come to an end
 	}
 	out := &EarlierRun{Dir: s.Output.Dir}
-	var result Result
-	if err := json.Unmarshal(then, &result); err != nil {
+	if err != nil {
 		out.Differences = []string{"result.json: it cannot be read"}
 		return out
+	}
+	if result.Auto != nil {
+		out.Differences = []string{"the model was found by auto, whose search is not part of this experiment"}
+		return out
+	}
+	at := filepath.Join(s.Output.Dir, "spec.yaml")
+	text, err := os.ReadFile(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		out.Differences = []string{"spec.yaml: it is missing"}
+		return out
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: %w", files.Tell(err))
 	}
 	old, err := document.ValuesOf(at, text)
 	if err != nil {
@@ -74,6 +86,64 @@ func earlier(s Spec, data result.Digests, before *result.Before) error {
 		return nil
 	}
 	return out
+}
+
+// CheckOutput returns an error if writing the file out would replace one of the inputs, by whatever
+// name or link.
+func CheckOutput(out string, inputs ...string) error { return files.CheckOutput(out, inputs...) }
+
+// checkOutputs returns an error if the run would replace a file that it reads or, without
+// Options.Force, one that no run has written.
+func (r *run) checkOutputs() error {
+	dir := r.spec.Output.Dir
+	ours := writtenByRun(dir)
+	var inputs []string
+	if data := r.spec.Data; data.FS == nil {
+		for _, paths := range []document.Paths{data.Train, data.Test} {
+			found, err := datasets.Files(nil, paths...)
+			if err != nil {
+				return fmt.Errorf("experiment: %w", err)
+			}
+			inputs = append(inputs, found...)
+		}
+	}
+	if !ours {
+		inputs = append(inputs, r.spec.File())
+	}
+	var foreign []string
+	for _, name := range r.outputs {
+		at := filepath.Join(dir, name)
+		if err := files.CheckOutput(at, inputs...); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(at); err == nil && !ours {
+			foreign = append(foreign, at)
+		}
+	}
+	if len(foreign) > 0 && !r.options.Force {
+		return fmt.Errorf("experiment: cannot write %s: no run has written what is there; --force replaces it, another output folder keeps it", strings.Join(foreign, ", "))
+	}
+	return nil
+}
+
+// writtenByRun reports whether a folder has the outputs of a run, or what a stopped one has left.
+func writtenByRun(dir string) bool {
+	for _, pattern := range []string{files.Unfinished, "search-*.journal*", autoJournal} {
+		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+			return true
+		}
+	}
+	found, err := resultIn(dir)
+	return err == nil && found.Versions.Bochner != ""
+}
+
+// resultIn reads the result of a run from its folder.
+func resultIn(dir string) (r Result, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	return r, err
 }
 
 // continued is the flag that names the model that a run learns on from.

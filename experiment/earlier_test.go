@@ -82,3 +82,48 @@ func sameWords(a, b []string) bool {
 	}
 	return reflect.DeepEqual(count(a), count(b))
 }
+
+// Neither a run nor a search by auto replaces the results of the other unless it is told to, and
+// then none of the other's files stay.
+func TestRunAndAutoInOneFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx := context.Background()
+	put(t, "rows.csv", complete(60, class))
+	s := spec(t, "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [standardize, logistic]\noutput: {dir: out}\n")
+	search := func(force bool) error {
+		_, err := Auto(ctx, "rows.csv", AutoOptions{Target: "y", Candidates: 2, Dir: "out", Force: force})
+		return err
+	}
+	files := func() (names []string) {
+		entries, err := os.ReadDir("out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	for range 2 { // the second one goes on with the first
+		if err := search(false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := files()
+	var earlier *EarlierRun
+	if _, err := Run(ctx, s, Options{}); !errors.As(err, &earlier) || !reflect.DeepEqual(files(), before) {
+		t.Errorf("a run over auto: %v, %v", err, files())
+	}
+	if _, err := Run(ctx, s, Options{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"model.bochner", "report.html", "result.json", "spec.yaml"}; !reflect.DeepEqual(files(), want) {
+		t.Errorf("after the run: %v, want %v", files(), want)
+	}
+	if err := search(false); err == nil || !strings.Contains(err.Error(), "results of another run") {
+		t.Errorf("auto over a run: %v", err)
+	}
+	if err := search(true); err != nil || !reflect.DeepEqual(files(), before) {
+		t.Errorf("after auto: %v, want %v: %v", files(), before, err)
+	}
+}

@@ -75,11 +75,11 @@ func (o ExportOptions) Check(out string) error {
 // Export writes the model in a file to another, which is there whole or not at all, for programs that do without
 // Bochner. A model with a step that cannot be written so is an error that names each of these.
 func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, error) {
-	if files.Same(model, out) {
-		return Exported{}, fmt.Errorf("experiment: %s would be written over by what is made of it", model)
-	}
 	var said Exported
-	err := o.Check(out)
+	err := files.CheckOutput(out, model)
+	if err == nil {
+		err = o.Check(out)
+	}
 	if err == nil {
 		err = files.Replace(out, func(w *bufio.Writer) error {
 			said, err = ExportTo(ctx, model, out, w, o)

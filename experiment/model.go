@@ -278,10 +278,8 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, fmt.Errorf("experiment: %w", err)
 	}
-	for _, path := range append(inputs, model) {
-		if files.Same(path, out) {
-			return 0, fmt.Errorf("experiment: %s would be written over by its own predictions", path)
-		}
+	if err := files.CheckOutput(out, append(inputs, model)...); err != nil {
+		return 0, err
 	}
 	err = files.Replace(out, func(w *bufio.Writer) error {
 		rows, err = m.predict(ctx, data, w, o)

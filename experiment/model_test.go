@@ -414,7 +414,7 @@ func TestPredictionsAreWholeLines(t *testing.T) {
 		if err := os.Link(out, "link"); err != nil {
 			t.Skip(err)
 		}
-		if _, err := PredictFile(context.Background(), "model", "bad.csv", "link", Options{}); err == nil || !strings.Contains(err.Error(), "written over") {
+		if _, err := PredictFile(context.Background(), "model", "bad.csv", "link", Options{}); err == nil || !strings.Contains(err.Error(), "take another name") {
 			t.Error(err)
 		}
 		os.Remove("link")

@@ -79,11 +79,22 @@ func (r *run) phases(ctx context.Context, phases ...func(context.Context) error)
 // runOutputs are all that a run may write. A run without a search or test rows writes some of them.
 var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"}
 
+// outputsOfOther returns the outputs of Run and Auto, with the journal of Auto where Run replaces
+// its results.
+func outputsOfOther(auto bool) []string {
+	all := slices.Concat(runOutputs, autoOutputs)
+	if !auto {
+		all = append(all, autoJournal)
+	}
+	return all
+}
+
 // run is an experiment that is going on.
 type run struct {
 	spec    Spec
 	options Options
 	outputs []string // all that it may write
+	auto    bool     // whether package auto chooses the pipeline
 	started time.Time
 	result  Result
 
@@ -150,12 +161,19 @@ func (r *run) load(ctx context.Context) error {
 	if err := r.openBefore(ctx); err != nil {
 		return err
 	}
-	if !r.options.Force {
+	if err := r.checkOutputs(); err != nil {
+		return err
+	}
+	if !r.options.Force && !r.auto {
 		if err := earlier(r.spec, r.result.SHA256, r.result.Before); err != nil {
 			return err
 		}
 	}
-	if r.output, err = files.NewFolder(r.spec.Output.Dir, r.outputs...); err != nil {
+	outputs := r.outputs
+	if replaced, err := resultIn(r.spec.Output.Dir); err == nil && r.auto != (replaced.Auto != nil) {
+		outputs = outputsOfOther(r.auto)
+	}
+	if r.output, err = files.NewFolder(r.spec.Output.Dir, outputs...); err != nil {
 		return err
 	}
 	if err := r.track(ctx); err != nil {

@@ -88,7 +88,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v; wanted %v", data, again.Scores, err, scores.Scores)
 		}
 	}
-	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil || !strings.Contains(err.Error(), "tests/part-2.csv would be written over by its own predictions") {
+	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil || !strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
 		t.Error(err)
 	}
 	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{More: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- comes once, and is read alone; 2 files are named") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment"
 )
 
@@ -44,6 +45,13 @@ func (c initCommand) Run(s *session) error {
 	out := c.Out
 	if out == "" {
 		out = experiment.NameOf(c.Data...) + ".yaml"
+	}
+	inputs, err := datasets.Files(nil, c.Data...)
+	if err == nil {
+		err = experiment.CheckOutput(out, inputs...)
+	}
+	if err != nil {
+		return err
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }

@@ -418,7 +418,30 @@ var modelComplaints = []complaint{
 	{name: "auto with test rows that are not there", args: "auto --quiet rows.csv --test gone.csv", code: failure},
 	{name: "auto with test rows of other columns", args: "auto --quiet rows.csv --test other.csv -o made", code: failure, files: map[string]string{"other.csv": "b,d,y\n1,2,no\n"}},
 	{name: "auto of an experiment with a target", args: "auto --quiet good.yaml --target y", code: failure},
-	{name: "auto into the results of a run", args: "auto --quiet rows.csv --target y -o folder", code: failure, files: map[string]string{"folder/result.json": "{}"}},
+	{name: "auto into the results of a run", args: "auto --quiet rows.csv --target y -o folder", code: failure, files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}}`}},
+	{name: "a run into the results of auto", args: "run --quiet good.yaml --set output.dir=folder", code: failure, files: map[string]string{"folder/result.json": `{"versions": {"bochner": "devel"}, "auto": {}}`}},
+	{name: "outputs over files of others", args: "run --quiet good.yaml --set output.dir=folder", code: failure, files: map[string]string{"folder/report.html": "mine", "folder/spec.yaml": "mine"}},
+	{name: "auto over files of others", args: "auto --quiet rows.csv -o folder", code: failure, files: map[string]string{"folder/leaderboard.csv": "mine"}},
+	{name: "outputs over the rows", args: "run --quiet good.yaml --set output.dir=. --set data.train=predictions.csv --force", code: failure, setup: func(t *testing.T) {
+		if err := os.Link("rows.csv", "predictions.csv"); err != nil {
+			t.Skip(err)
+		}
+	}},
+	{name: "outputs over the experiment", args: "run --quiet spec.yaml --set output.dir=. --force", code: failure, setup: func(t *testing.T) {
+		if err := os.Symlink("good.yaml", "spec.yaml"); err != nil {
+			t.Skip(err)
+		}
+	}},
+	{name: "auto over its rows", args: "auto --quiet leaderboard.csv --target y -o . --force", code: failure, setup: func(t *testing.T) {
+		if err := os.Rename("rows.csv", "leaderboard.csv"); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{name: "a draft over its rows", args: "init rows.csv -o rows.csv --force", code: failure},
+	{name: "a state over the experiment", args: "fold part fold.yaml --shard 0/1 -o fold.yaml", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a state over the rows", args: "fold part fold.yaml --shard 0/1 -o file://rows.csv", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a merge over a state", args: "fold merge a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
+	{name: "a model over a state", args: "fold finish a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
 }
 
 // fullDisk has no room for a file.

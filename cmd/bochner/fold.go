@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/job"
@@ -61,6 +62,11 @@ func (f *stateFile) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// check returns an error if writing the file would replace an input.
+func (f stateFile) check(inputs ...string) error {
+	return experiment.CheckOutput(strings.TrimPrefix(string(f), "file://"), inputs...)
+}
+
 type foldPartCommand struct {
 	Spec  string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Shard shard                 `required:"" placeholder:"I/N" help:"Which of how many shards of the rows it is, from 0: 3/64."`
@@ -76,6 +82,13 @@ func (foldPartCommand) Help() string {
 
 func (c foldPartCommand) Run(s *session) error {
 	spec, err := job.Load(c.Spec, c.Set...)
+	if err != nil {
+		return err
+	}
+	inputs, err := datasets.Files(nil, spec.Data.Train...)
+	if err == nil {
+		err = c.Out.check(append(inputs, c.Spec, c.From, c.Data)...)
+	}
 	if err != nil {
 		return err
 	}
@@ -134,6 +147,9 @@ func (c foldMergeCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Out.check(names...); err != nil {
+		return err
+	}
 	merged, err := mergeStates(s.ctx, names)
 	if err != nil {
 		return err
@@ -185,6 +201,7 @@ func refused(err error, files []string) error {
 type foldFinishCommand struct {
 	State []string  `arg:"" files:"" name:"state" help:"State of all shards; several are merged first, and one that ends in * stands for all that begin so."`
 	Out   stateFile `short:"o" required:"" files:"" placeholder:"MODEL" help:"File to write: the model, or what the parts of the next pass begin from."`
+	Force bool      `short:"f" help:"Replace the results of another run in output.dir, after a search."`
 }
 
 func (foldFinishCommand) Help() string {
@@ -196,11 +213,14 @@ func (c foldFinishCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Out.check(names...); err != nil {
+		return err
+	}
 	state, err := mergeStates(s.ctx, names)
 	if err != nil {
 		return err
 	}
-	out, err := job.Finish(s.ctx, state)
+	out, err := job.Finish(s.ctx, state, job.Options{Force: c.Force})
 	if err != nil {
 		return err
 	}

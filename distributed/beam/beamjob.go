@@ -224,7 +224,7 @@ func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error)
 	if err != nil {
 		return Round{}, err
 	}
-	out, err := job.Finish(ctx, merged)
+	out, err := job.Finish(ctx, merged, job.Options{})
 	if err != nil {
 		return Round{}, err
 	}

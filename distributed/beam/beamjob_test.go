@@ -81,7 +81,7 @@ func verbs(t *testing.T, j Job) []byte {
 			}
 			all = part
 		}
-		out, err := job.Finish(ctx, all)
+		out, err := job.Finish(ctx, all, job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

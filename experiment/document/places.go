@@ -11,6 +11,14 @@ import (
 // FromFile says whether the spec was read from a file.
 func (s Spec) FromFile() bool { return s.places != nil }
 
+// File returns the name of the file that the spec was read from, "" for none.
+func (s Spec) File() string {
+	if s.places == nil {
+		return ""
+	}
+	return s.places.file
+}
+
 // Given says whether the file, or an override, gives a value for a path.
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 

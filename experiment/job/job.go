@@ -4,7 +4,7 @@
 //	spec, err := job.Load("adult.yaml")
 //	part, err := job.Part(ctx, spec, job.Options{Shard: 3, Shards: 64})     // on each worker
 //	all, err := job.Merge(ctx, parts...)                                    // in any order, in any groups
-//	out, err := job.Finish(ctx, all)                                        // out.Model, or out.Next for another round of parts
+//	out, err := job.Finish(ctx, all, job.Options{})                                        // out.Model, or out.Next for another round of parts
 //
 // A round of parts is one pass over the rows. The first one looks at the columns: which are categories, how
 // many rows each file has. Then come the passes of the pipeline, those of its first step that learns something, of
@@ -102,6 +102,8 @@ type Options struct {
 	Data     string
 	Input    io.Reader // nil is standard input
 	Progress func(rows int)
+
+	Force bool // whether [Finish] replaces the results of another run
 }
 
 // Part does one part of one pass.
@@ -417,8 +419,8 @@ type Outcome struct {
 	Warnings []string
 }
 
-// Finish ends a pass whose shards have all been merged.
-func Finish(ctx context.Context, s *State) (*Outcome, error) {
+// Finish ends a pass whose shards have all been merged. Of the options it reads Force alone.
+func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
 	if s.Between() {
 		return nil, errors.New("job: it is what finish has written already: the next parts begin from it")
 	}
@@ -426,7 +428,7 @@ func Finish(ctx context.Context, s *State) (*Outcome, error) {
 		return nil, fmt.Errorf("job: %s: no part of that has been merged", are(missing, s.shards))
 	}
 	if s.spec.Search != nil {
-		return s.choose(ctx)
+		return s.choose(ctx, o.Force)
 	}
 	next := &State{spec: s.spec, values: s.values, text: s.text, own: s.own, pass: s.pass + 1, pieces: s.pieces, all: s.all, seen: s.seen}
 	if s.pass == 0 {

@@ -167,7 +167,7 @@ func fitted(t testing.TB, spec document.Spec, n int, options func(o *job.Options
 			}
 			states = append(states[k:], through(t, merged))
 		}
-		out, err := job.Finish(ctx, states[0])
+		out, err := job.Finish(ctx, states[0], job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestRefused(t *testing.T) {
 	}
 	finish := func(s *job.State) *job.State {
 		t.Helper()
-		out, err := job.Finish(ctx, s)
+		out, err := job.Finish(ctx, s, job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,9 +330,9 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = job.Finish(ctx, three)
+	_, err = job.Finish(ctx, three, job.Options{})
 	says(err, "shards 0, 2 and 3 of 5 are missing")
-	_, err = job.Finish(ctx, through(t, between))
+	_, err = job.Finish(ctx, through(t, between), job.Options{})
 	says(err, "it is what finish has written already")
 	again := finish(part(spec, 0, 1, between))
 	if again == nil {

@@ -44,8 +44,8 @@ func (s *State) mergeTried(o *State) error {
 }
 
 // choose runs the experiment, all of whose fits are done but the last.
-func (s *State) choose(ctx context.Context) (*Outcome, error) {
-	found, err := experiment.Run(ctx, s.spec, experiment.Options{Tried: s.tried, Force: true})
+func (s *State) choose(ctx context.Context, force bool) (*Outcome, error) {
+	found, err := experiment.Run(ctx, s.spec, experiment.Options{Tried: s.tried, Force: force})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func TestSearchInShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := job.Finish(ctx, through(t, merged))
+		out, err := job.Finish(ctx, through(t, merged), job.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

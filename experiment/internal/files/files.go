@@ -56,6 +56,20 @@ func Same(a, b string) bool {
 	return err == nil && one.Mode().IsRegular() && os.SameFile(one, other)
 }
 
+// CheckOutput returns an error if writing a file would replace one of those that are read, whatever
+// the names and links that lead to it. Inputs that are no regular files do not count.
+func CheckOutput(out string, inputs ...string) error {
+	for _, in := range inputs {
+		if in == out && Same(in, out) {
+			return fmt.Errorf("experiment: cannot write %s: it is an input; take another name", out)
+		}
+		if Same(in, out) {
+			return fmt.Errorf("experiment: cannot write %s: it would replace the input %s; take another name", out, in)
+		}
+	}
+	return nil
+}
+
 // Replace makes the file at path, or leaves what was there, never half of it. A device or a pipe is
 // written to.
 func Replace(path string, fill func(w *bufio.Writer) error) error {

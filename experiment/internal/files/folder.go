@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// unfinished is the name of a folder of outputs that are not all made.
-const unfinished = ".unfinished-*"
+// Unfinished is the pattern of the names of folders of outputs that are not all made.
+const Unfinished = ".unfinished-*"
 
 // Folder is a folder of outputs, which wait until all of them are made.
 type Folder struct {
@@ -38,7 +38,7 @@ func NewFolder(dir string, outputs ...string) (*Folder, error) {
 		f.Discard()
 		return nil, fmt.Errorf("experiment: output.dir: %w", Tell(err))
 	}
-	f.left, _ = filepath.Glob(filepath.Join(dir, unfinished))
+	f.left, _ = filepath.Glob(filepath.Join(dir, Unfinished))
 	if err := f.open(); err != nil { // better now than after hours
 		f.Discard()
 		return nil, err
@@ -50,7 +50,7 @@ func NewFolder(dir string, outputs ...string) (*Folder, error) {
 // open makes the folder of what is unfinished. It is not there while a search goes on, for nobody
 // would remove it if the search is killed.
 func (f *Folder) open() (err error) {
-	if f.waiting, err = os.MkdirTemp(f.dir, unfinished); err != nil {
+	if f.waiting, err = os.MkdirTemp(f.dir, Unfinished); err != nil {
 		return fmt.Errorf("experiment: output.dir: %s: %w", f.dir, Reason(err))
 	}
 	return nil
