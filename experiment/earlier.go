@@ -88,24 +88,26 @@ func earlier(s Spec, data result.Digests, before *result.Before) error {
 	return out
 }
 
-// CheckOutput returns an error if writing the file out would replace one of the inputs, by whatever
-// name or link.
-func CheckOutput(out string, inputs ...string) error { return files.CheckOutput(out, inputs...) }
+// CheckOutput returns an error if writing the file out would replace one of the inputs, which are
+// files, patterns or folders, by whatever name or link.
+func CheckOutput(out string, inputs ...string) error {
+	for _, in := range inputs {
+		found, _ := datasets.Files(nil, in) // reading the inputs reports their errors
+		if err := files.CheckOutput(out, found...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // checkOutputs returns an error if the run would replace a file that it reads or, without
 // Options.Force, one that no run has written.
 func (r *run) checkOutputs() error {
 	dir := r.spec.Output.Dir
 	ours := writtenByRun(dir)
-	var inputs []string
+	var inputs document.Paths
 	if data := r.spec.Data; data.FS == nil {
-		for _, paths := range []document.Paths{data.Train, data.Test} {
-			found, err := datasets.Files(nil, paths...)
-			if err != nil {
-				return fmt.Errorf("experiment: %w", err)
-			}
-			inputs = append(inputs, found...)
-		}
+		inputs = slices.Concat(data.Train, data.Test)
 	}
 	if !ours {
 		inputs = append(inputs, r.spec.File())
@@ -113,7 +115,7 @@ func (r *run) checkOutputs() error {
 	var foreign []string
 	for _, name := range r.outputs {
 		at := filepath.Join(dir, name)
-		if err := files.CheckOutput(at, inputs...); err != nil {
+		if err := CheckOutput(at, inputs...); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(at); err == nil && !ours {

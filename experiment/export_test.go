@@ -74,7 +74,7 @@ func TestExportFaults(t *testing.T) {
 		"a package is of Go, and python is written":                   {"model", "m.py", ExportOptions{Package: "m"}},
 		"\"my model\" is no name of a package":                        {"model", "m.go", ExportOptions{Package: "my model"}},
 		"opset 3, wanted one from 13 to 21":                           {"model", "m.onnx", ExportOptions{Opset: 3}},
-		"cannot write model: it is an input; take another name":           {"model", "model", ExportOptions{To: "onnx"}},
+		"cannot write model: it is an input; take another name":       {"model", "model", ExportOptions{To: "onnx"}},
 		"folder.py: it is a folder":                                   {"model", "folder.py", ExportOptions{}},
 		"it does not begin as a model file does":                      {"rows.csv", "m.py", ExportOptions{}},
 		"none: no such file":                                          {"none", "m.py", ExportOptions{}},

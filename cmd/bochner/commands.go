@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment"
 )
 
@@ -46,11 +45,7 @@ func (c initCommand) Run(s *session) error {
 	if out == "" {
 		out = experiment.NameOf(c.Data...) + ".yaml"
 	}
-	inputs, err := datasets.Files(nil, c.Data...)
-	if err == nil {
-		err = experiment.CheckOutput(out, inputs...)
-	}
-	if err != nil {
+	if err := experiment.CheckOutput(out, c.Data...); err != nil {
 		return err
 	}
 	remarks := []string{}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/job"
@@ -85,11 +84,7 @@ func (c foldPartCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := datasets.Files(nil, spec.Data.Train...)
-	if err == nil {
-		err = c.Out.check(append(inputs, c.Spec, c.From, c.Data)...)
-	}
-	if err != nil {
+	if err := c.Out.check(append([]string{c.Spec, c.From, c.Data}, spec.Data.Train...)...); err != nil {
 		return err
 	}
 	o := job.Options{Shard: c.Shard.index, Shards: c.Shard.of, Data: c.Data}
