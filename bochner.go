@@ -65,6 +65,10 @@ import (
 // lines, and the kinds of the columns by their values: a column of texts is categorical. A target of texts,
 // or of at most 10 different whole numbers, is a class, any other a quantity.
 //
+// Each file has its own codes of categories, by the values that it has: predict the rows of a second
+// file by [modelfile.Model.Predict], which aligns them with those of the fit. Predict of a fitted pipeline
+// takes the codes of a matrix as they are, and is right for the set that it was fitted to.
+//
 // Files that need to be explained, and those larger than memory, are for csv.Open and its like.
 func Load(ctx context.Context, path, target string) (datasets.Set, error) {
 	return experiment.ReadRows(ctx, path, target)

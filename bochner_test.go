@@ -17,6 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -111,6 +113,56 @@ func TestKernelMachine(t *testing.T) {
 				t.Errorf("%T, %v: %v", c.X, c.columns, err)
 			}
 		}
+	}
+}
+
+// Rows of a second file whose categories have other codes are predicted right by a model. What
+// would take their codes as they are is an error that names the column.
+func TestPredictAligned(t *testing.T) {
+	var train, test strings.Builder
+	cities := []string{"Bonn", "Kiel", "Mainz", "Ulm"}
+	for i := range 200 {
+		city := cities[i*5%11%4]
+		row := fmt.Sprintf("%d,%s,%s-class\n", i%10, city, city)
+		train.WriteString(row)
+		if city != "Bonn" {
+			test.WriteString(row)
+		}
+	}
+	learned, err := bochner.Load(ctx, write(t, "train.csv", "n,city,y\n"+train.String()), "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := bochner.Load(ctx, write(t, "test.csv", "n,city,y\n"+test.String()), "y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := bochner.Fit(ctx, bochner.KernelMachine(learned), learned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := learned.Schema.Classes()
+	got, err := model.Predict(ctx, others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, code := range got {
+		if want := others.Schema.Classes()[int(others.Y[i])]; classes[int(code)] != want {
+			t.Fatalf("row %d is predicted as %s, want %s", i, classes[int(code)], want)
+		}
+	}
+	const want = "column city must be as in the fit (categorical, named city, 4 categories: Bonn, Kiel, Mainz, Ulm), got categorical, named city, 3 categories: Kiel, Mainz, Ulm"
+	_, err = pipeline.Find(model.Predictor).PredictSet(ctx, others)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("PredictSet of the pipeline: %v, want %s", err, want)
+	}
+	_, err = importance.Permutation(ctx, model.Predictor, others, importance.Options{})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Permutation: %v, want %s", err, want)
+	}
+	_, err = importance.PartialDependence(ctx, model.Predictor, others, 0, importance.Options{})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("PartialDependence: %v, want %s", err, want)
 	}
 }
 

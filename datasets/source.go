@@ -13,7 +13,10 @@ package datasets
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Source is rows as a stream of blocks that can be read more than once.
@@ -58,6 +61,39 @@ type Column struct {
 	Kind   Kind
 	Levels []string // the categories of a categorical column: number i has code i
 	Origin string   // name of the categorical column that a step has encoded to this one and others; "" for none
+}
+
+// SameColumns returns an error that names the first column whose values do not mean what they meant
+// in a fit: it has another name, another kind, or other categories. Where either list is empty, the
+// columns have no names to compare.
+func SameColumns(fitted, now []Column) error {
+	if len(fitted) == 0 || len(now) == 0 {
+		return nil
+	}
+	if len(fitted) != len(now) {
+		return fmt.Errorf("must have %d columns as in the fit, got %d", len(fitted), len(now))
+	}
+	for j, then := range fitted {
+		c := now[j]
+		if then.Name != c.Name || then.Kind != c.Kind || !slices.Equal(then.Levels, c.Levels) {
+			return fmt.Errorf("column %s must be as in the fit (%s), got %s", then.Name, then.describe(), c.describe())
+		}
+	}
+	return nil
+}
+
+// describe returns the name, the kind and the first categories of a column.
+func (c Column) describe() string {
+	const shown = 4
+	text := fmt.Sprintf("%s, named %s", c.Kind, c.Name)
+	switch {
+	case c.Kind != Categorical:
+	case len(c.Levels) > shown:
+		text += fmt.Sprintf(", %d categories: %s, …", len(c.Levels), strings.Join(c.Levels[:shown], ", "))
+	default:
+		text += fmt.Sprintf(", %d categories: %s", len(c.Levels), strings.Join(c.Levels, ", "))
+	}
+	return text
 }
 
 // Kind says what the numbers of a column mean.

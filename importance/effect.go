@@ -44,7 +44,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	if o.Rows == 0 {
 		o.Rows = effectRows
 	}
-	if err := o.check(data); err != nil {
+	if err := o.check(model, data); err != nil {
 		return nil, err
 	}
 	if column < 0 || column >= data.Cols() {

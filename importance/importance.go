@@ -74,7 +74,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	if o.Repeats == 0 {
 		o.Repeats = DefaultRepeats
 	}
-	if err := o.check(data); err != nil {
+	if err := o.check(model, data); err != nil {
 		return Result{}, err
 	}
 	if o.Rows == 0 {
@@ -137,9 +137,15 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	return out, nil
 }
 
-// check says what is wrong with the options and the rows, all at once.
-func (o Options) check(data datasets.Set) error {
+// check returns all that is wrong with the options and the rows.
+func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 	var faults []error
+	var fitted interface{ InputSchema() datasets.Schema }
+	if estimator.As(model, &fitted) {
+		if err := datasets.SameColumns(fitted.InputSchema().Columns, data.Schema.Columns); err != nil {
+			faults = append(faults, fmt.Errorf("importance: %w", err))
+		}
+	}
 	if o.Repeats < 0 {
 		faults = append(faults, fmt.Errorf("importance: repeats = %d, wanted at least 1, or 0 for %d", o.Repeats, DefaultRepeats))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -94,28 +93,11 @@ func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	}
 	now := data.Schema()
 	for _, pair := range [][2][]datasets.Column{{then.Columns, now.Columns}, {then.Targets, now.Targets}} {
-		if len(pair[0]) == 0 || len(pair[1]) == 0 {
-			continue // they have no names to go by
-		}
-		if len(pair[0]) != len(pair[1]) {
-			return fmt.Errorf("%d targets at fit, %d now", len(pair[0]), len(pair[1]))
-		}
-		for j, was := range pair[0] {
-			is := pair[1][j]
-			if was.Name != is.Name || was.Kind != is.Kind || !slices.Equal(was.Levels, is.Levels) {
-				return fmt.Errorf("column %s was %s, and is %s now: new rows are read by the schema of the model", was.Name, describedColumn(was), describedColumn(is))
-			}
+		if err := datasets.SameColumns(pair[0], pair[1]); err != nil {
+			return fmt.Errorf("%w; read new rows by the schema of the model", err)
 		}
 	}
 	return nil
-}
-
-// describedColumn is a column in words.
-func describedColumn(c datasets.Column) string {
-	if c.Kind == datasets.Categorical {
-		return fmt.Sprintf("%s of %d categories, named %s", c.Kind, len(c.Levels), c.Name)
-	}
-	return fmt.Sprintf("%s, named %s", c.Kind, c.Name)
 }
 
 // like is a source of rows with the schema of others.

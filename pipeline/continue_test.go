@@ -201,7 +201,7 @@ func TestContinueRefuses(t *testing.T) {
 		{svm, fitted, data, []string{"kernel_ridge does not go on", "sgd_regressor"}},
 		{pipeline.Steps(fourier(40)).Then(other), fitted, data, []string{"but for its epochs", "rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
 		{pipeline.Steps().Then(amounts), fitted, data, []string{"it is sgd_regressor, and the model's rff → sgd_regressor"}},
-		{spec, fitted, renamed, []string{"column", "was numeric", "named other"}},
+		{spec, fitted, renamed, []string{"column", "must be as in the fit (numeric", "named other"}},
 	} {
 		_, err := c.spec.Continue(ctx, c.from, c.data.Source())
 		for _, text := range c.want {

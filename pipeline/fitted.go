@@ -101,6 +101,16 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	return out.Values, nil
 }
 
+// PredictSet returns what Predict does for the rows of data, whose columns must have the names, kinds
+// and categories of those of the fit: codes of other categories would give wrong predictions
+// without an error. Predict of a modelfile.Model aligns the rows first.
+func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]float64, error) {
+	if err := datasets.SameColumns(p.in.Columns, data.Schema.Columns); err != nil {
+		return nil, place.Here(err)
+	}
+	return p.Predict(ctx, data.X)
+}
+
 // PredictAll returns everything the model says about the rows of X, and maps them once for all of
 // it.
 func (p *FittedPipeline) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {

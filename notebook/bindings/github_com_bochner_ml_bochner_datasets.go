@@ -52,6 +52,7 @@ func init() {
 			"Range":          reflect.ValueOf(datasets.Range),
 			"Regression":     reflect.ValueOf(datasets.Regression),
 			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
+			"SameColumns":    reflect.ValueOf(datasets.SameColumns),
 			"SameFile":       reflect.ValueOf(datasets.SameFile),
 			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
 			"SideBySide":     reflect.ValueOf(datasets.SideBySide),

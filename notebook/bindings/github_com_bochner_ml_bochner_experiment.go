@@ -15,6 +15,7 @@ func init() {
 		Name: "experiment",
 		Binds: map[string]reflect.Value{
 			"Auto":        reflect.ValueOf(experiment.Auto),
+			"CheckOutput": reflect.ValueOf(experiment.CheckOutput),
 			"Compare":     reflect.ValueOf(experiment.Compare),
 			"CompareHTML": reflect.ValueOf(experiment.CompareHTML),
 			"Datasets":    reflect.ValueOf(experiment.Datasets),

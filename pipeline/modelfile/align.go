@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,17 @@ func (m *Model) Align(data datasets.Set) (datasets.Set, error) {
 	data.X = recodeLevels(data.X, pick.Schema(in, order).Columns, want)
 	data.Schema = in.WithColumns(want)
 	return m.alignTargets(data)
+}
+
+// Predict returns the predictions for the rows of data, which it aligns first (see [Model.Align]):
+// data may have its columns in another order and other codes for the same categories, as a file of
+// its own has. Predict of m.Predictor takes the columns and codes as they are.
+func (m *Model) Predict(ctx context.Context, data datasets.Set) ([]float64, error) {
+	aligned, err := m.Align(data)
+	if err != nil {
+		return nil, err
+	}
+	return m.Predictor.Predict(ctx, aligned.X)
 }
 
 // match returns for each column of want its number in have.
