@@ -159,7 +159,7 @@ var drafts = []struct {
 	{
 		name:  "units",
 		text:  rowsOf("a,y", 60, func(i int) string { return fmt.Sprintf("$%d.%d0,%d.25", 1+i%12, i%3, i) }),
-		lines: []string{"  # ! Column a: its texts look like numbers, such as $1.00; to be read as such they need the file's decimal mark and no units."},
+		lines: []string{"  # ! Column a: its texts look like numbers, such as $1.00; write them without units and thousands separators to use them as numbers."},
 	},
 	{
 		name:  "Latin-1",
@@ -359,5 +359,37 @@ func TestNoDraft(t *testing.T) {
 	}
 	if _, err := os.Stat("rows.yaml"); err == nil {
 		t.Error("a draft writes nothing itself")
+	}
+}
+
+// A target of dates, or of numbers in another notation, is refused unless the task is given.
+func TestTargetsThatAreNoClasses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx := context.Background()
+	var dates, prices strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&dates, "%d,2023-02-%02d\n", i%7, 1+i%20)
+		fmt.Fprintf(&prices, "%d,\"$1,%03d.50\"\n", i%7, 100+i)
+	}
+	put(t, "dates.csv", "a,sold\n"+dates.String())
+	put(t, "prices.csv", "a,price\n"+prices.String())
+	for file, want := range map[string]string{
+		"dates.csv":  "the target sold must be classes or numbers, got dates such as 2023-02-01; take another target, or give classification as the task",
+		"prices.csv": `the target price must be classes or numbers, got "$1,100.50" and the like; write numbers without units and thousands separators, or give classification as the task`,
+	} {
+		_, drafted := Draft(ctx, file, DraftOptions{})
+		_, read := ReadRows(ctx, file, "")
+		s, err := Parse(ctx, "spec.yaml", []byte("data: {train: "+file+"}\npipeline: [ridge_classifier]\n"))
+		if err == nil {
+			_, err = Run(ctx, s, Options{})
+		}
+		for how, err := range map[string]error{"init": drafted, "load": read, "run": err} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %s: %v, want %s", how, file, err, want)
+			}
+		}
+		if _, err := Draft(ctx, file, DraftOptions{Task: "classification"}); err != nil {
+			t.Errorf("%s as classes: %v", file, err)
+		}
 	}
 }

@@ -106,7 +106,9 @@ func (d *draft) decide(target string) error {
 	}
 	d.notation = d.survey.notation()
 	if d.goal.rows = d.rows; !none {
-		d.decideGoal()
+		if err := d.decideGoal(); err != nil {
+			return fmt.Errorf("%s: %w", d.paths, err)
+		}
 	}
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column {
@@ -130,7 +132,7 @@ func (d *draft) refuse(c *opinion) {
 }
 
 // decideGoal tells classes from a quantity.
-func (d *draft) decideGoal() {
+func (d *draft) decideGoal() error {
 	p, g := d.goal.column, &d.goal
 	g.rows = p.values()
 	all, complete := p.tally.all()
@@ -153,6 +155,13 @@ func (d *draft) decideGoal() {
 		g.doubts = append(g.doubts, c.doubt)
 	case texts > 0:
 		g.classes = all
+		names := make([]string, len(all))
+		for i, l := range all {
+			names[i] = l.name
+		}
+		if err := rows.CheckClasses(p.name, names); err != nil {
+			return err
+		}
 	}
 	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= rows.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
@@ -162,6 +171,7 @@ func (d *draft) decideGoal() {
 		g.classes = nil
 	}
 	d.doubtGoal()
+	return nil
 }
 
 // doubtGoal says what is odd about the target.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
 )
 
 // use is what a draft makes of a column.
@@ -155,22 +156,19 @@ func (p *profile) dated(v *opinion) bool {
 	return true
 }
 
-// figure is a number as people write it: with thousands apart or a unit.
-var figure = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`) })
-
 // written doubts texts that are numbers in a notation that is not the file's.
 func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
 	for _, l := range all {
-		if figure().MatchString(l.name) {
+		if rows.IsFigure(l.name) {
 			if alike++; example == "" {
 				example = l.name
 			}
 		}
 	}
 	if len(all) >= 10 && 10*alike >= 9*len(all) {
-		v.doubt = fmt.Sprintf("its texts look like numbers, such as %s; to be read as such they need the file's decimal mark and no units", printable(example))
+		v.doubt = fmt.Sprintf("its texts look like numbers, such as %s; write them without units and thousands separators to use them as numbers", printable(example))
 	}
 }
 

@@ -120,8 +120,11 @@ func (p *Parts) openTrain(ctx context.Context, f File, from document.Paths, test
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
 	}
 	p.Train, err = f.Open(ctx, from, roles)
-	if err != nil || f.Task != "auto" || len(p.Train.Schema().Classes()) > 0 {
+	if err != nil || f.Task != "auto" {
 		return err
+	}
+	if schema := p.Train.Schema(); len(schema.Classes()) > 0 {
+		return CheckClasses(schema.Targets[0].Name, schema.Classes())
 	}
 	classes, err := fewWholeNumbers(ctx, p.Train)
 	if err != nil || classes == 0 {

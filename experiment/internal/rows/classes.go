@@ -1,0 +1,45 @@
+package rows
+
+import (
+	"fmt"
+	"regexp"
+	"sync"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// figure matches a number as people write it: with thousands apart or a unit.
+var figure = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
+})
+
+// IsFigure reports whether a string is a number in some notation, such as $1,038.76.
+func IsFigure(text string) bool { return figure().MatchString(text) }
+
+// CheckClasses returns an error if the strings of a target are hardly classes: if all of them are
+// dates, or nearly all are numbers in a notation that is not the file's.
+func CheckClasses(target string, classes []string) error {
+	const minDates = 3
+	dates, figures, example := 0, 0, ""
+	for _, class := range classes {
+		for _, order := range []string{"", "dmy", "mdy"} {
+			if _, ok := (datasets.Date{Order: order}).Parse([]byte(class)); ok {
+				dates++
+				break
+			}
+		}
+		if IsFigure(class) {
+			if figures++; example == "" {
+				example = class
+			}
+		}
+	}
+	const remedy = "or give classification as the task"
+	switch {
+	case len(classes) >= minDates && dates == len(classes):
+		return fmt.Errorf("the target %s must be classes or numbers, got dates such as %s; take another target, %s", target, classes[0], remedy)
+	case len(classes) > MaxInferred && 10*figures >= 9*len(classes):
+		return fmt.Errorf("the target %s must be classes or numbers, got %q and the like; write numbers without units and thousands separators, %s", target, example, remedy)
+	}
+	return nil
+}
