@@ -48,6 +48,7 @@ package bochner
 
 import (
 	"context"
+	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
@@ -83,13 +84,13 @@ func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
 // KernelMachine returns a pipeline that suits the columns and the target of the rows: missing numbers
 // become the median, numbers are standardized, categories become columns of 0 and 1, random Fourier
 // features of the gaussian kernel come next, and logistic regression where the target has classes, ridge
-// regression where it has not. Parameters are the defaults, for [Search] to choose others, by paths such
+// regression where it has not. Without targets in the schema, integers from 0 to 9 are class codes. Parameters are the defaults, for [Search] to choose others, by paths such
 // as rff.gamma, logistic.C and ridge.alpha.
 //
 // Numbers of sparse rows stay as they are: to centre them would fill their zeros.
 func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	var model estimator.Estimator = estimator.NewRidge()
-	if len(data.Schema.Classes()) > 0 {
+	if len(data.Schema.Classes()) > 0 || len(data.Schema.Targets) == 0 && areCodes(data.Y) {
 		model = estimator.NewLogistic()
 	}
 	var numbers []transformer.Fitter
@@ -111,6 +112,16 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	}
 	groups = append(groups, pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
 	return pipeline.Steps(pipeline.NewColumns(groups...), transformer.NewRFF()).Then(model)
+}
+
+// areCodes reports whether numbers can be class codes: at most 10 different integers from 0.
+func areCodes(y []float64) bool {
+	for _, v := range y {
+		if v != math.Trunc(v) || v < 0 || v >= 10 {
+			return false
+		}
+	}
+	return len(y) > 0
 }
 
 // Fit fits the pipeline to the rows and returns the model, which predicts and which can be saved. Its Profile says what
@@ -147,7 +158,7 @@ func Search(ctx context.Context, machine pipeline.Pipeline, data datasets.Set, a
 	switch {
 	case data.Groups != nil:
 		search.Splitter = datasets.GroupKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
-	case len(data.Schema.Classes()) > 0:
+	case len(data.Schema.Classes()) > 0 || machine.Task() == datasets.Classification:
 		search.Splitter = datasets.StratifiedKFold{Folds: gridsearch.DefaultFolds, Shuffle: true}
 	default:
 		search.Splitter = datasets.KFold{Folds: gridsearch.DefaultFolds, Shuffle: true}

@@ -16,6 +16,8 @@ import (
 	"github.com/bochner-ml/bochner"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/importance"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -163,6 +165,34 @@ func TestPredictAligned(t *testing.T) {
 	_, err = importance.PartialDependence(ctx, model.Predictor, others, 0, importance.Options{})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("PartialDependence: %v, want %s", err, want)
+	}
+}
+
+// Class codes that no schema names are learned as classes: a classifier is proposed, and a search
+// scores it by accuracy.
+func TestCodesWithoutSchema(t *testing.T) {
+	X, y := mat.NewDense(90, 2, nil), make([]float64, 90)
+	for i := range y {
+		y[i] = float64(i % 3)
+		X.SetRow(i, []float64{y[i] + 0.01*float64(i%7), float64(i % 5)})
+	}
+	data := datasets.Set{X: X, Y: y}
+	machine := bochner.KernelMachine(data)
+	if want := "impute → standardize → rff → logistic"; machine.String() != want {
+		t.Errorf("%s, want %s", machine, want)
+	}
+	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(), meta.NewCalibrated(estimator.NewSVM())} {
+		machine.Estimator = model
+		_, found, err := bochner.Search(ctx, machine, data, gridsearch.Axis{Path: "rff.gamma", Values: []any{0.1, 1.0}})
+		if err != nil || found.Score != "accuracy" || found.Best().Mean < 0.9 {
+			t.Errorf("%T: %v, %v", model, found, err)
+		}
+	}
+	for i := range y {
+		y[i] += 0.5
+	}
+	if machine := bochner.KernelMachine(data); machine.String() != "impute → standardize → rff → ridge" {
+		t.Error(machine)
 	}
 }
 

@@ -10,3 +10,18 @@ func TaskOf(spec Estimator) datasets.Task {
 	}
 	return datasets.AnyTask
 }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (Logistic) Task() datasets.Task { return datasets.Classification }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (RidgeClassifier) Task() datasets.Task { return datasets.Classification }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (SVM) Task() datasets.Task { return datasets.Classification }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (SGDClassifier) Task() datasets.Task { return datasets.Classification }
+
+// Task returns datasets.Classification: Y has class codes, whether the schema names them or not.
+func (KernelRidgeClassifier) Task() datasets.Task { return datasets.Classification }

@@ -42,11 +42,17 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
 	} else if own.Targetless() && data != nil {
 		add("score", untaughtScore(own, data.Y != nil))
 	} else if data != nil {
-		task := datasets.Regression
-		if len(data.Schema.Classes()) > 0 {
+		task, classes := datasets.Regression, len(data.Schema.Classes())
+		switch {
+		case classes > 0:
 			task = datasets.Classification
+		case own == datasets.Classification: // of codes that the schema does not name
+			task = own
+			for _, y := range data.Y {
+				classes = max(classes, int(min(y, maxClasses))+1)
+			}
 		}
-		add("score", metrics.ForTask(task, len(data.Schema.Classes()))[0].Name)
+		add("score", metrics.ForTask(task, classes)[0].Name)
 	}
 	for _, name := range s.Scores {
 		add("scores", name)

@@ -83,15 +83,13 @@ func Foretell(spec estimator.Estimator) Foretold {
 			return Foretold{Unknown: true, Targetless: one.Targetless}
 		}
 	}
-	switch task := estimator.TaskOf(spec); {
-	case task.Targetless():
+	task := estimator.TaskOf(spec)
+	if task.Targetless() {
 		return Foretold{Targetless: task}
-	case task != datasets.AnyTask:
-		return Foretold{Classes: task == datasets.Classification}
 	}
 	e, ok := EntryOf(spec)
 	if !ok {
-		return Foretold{Unknown: true}
+		return Foretold{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
 	}
 	fitted := any(e.Fitted())
 	_, classes := fitted.(estimator.Classifier)
@@ -103,6 +101,9 @@ func Foretell(spec estimator.Estimator) Foretold {
 		return Foretold{Classes: true, Probabilities: probable, Std: deviates, Intervals: intervals}
 	} else if !wraps || classes {
 		return Foretold{Classes: classes, Probabilities: probable, Std: deviates, Intervals: intervals}
+	}
+	if task != datasets.AnyTask {
+		return Foretold{Classes: task == datasets.Classification}
 	}
 	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals, Unknown: len(models) == 0}
 	for _, m := range models {

@@ -89,6 +89,9 @@ func (Calibrated) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []str
 	return costScored[Calibrated](b)
 }
 
+// Task returns datasets.Classification.
+func (Calibrated) Task() datasets.Task { return datasets.Classification }
+
 // Fit calibrates the model on data; the result is a [*FittedCalibrated].
 func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, learned, classes, err := fitScored(ctx, s, data)

@@ -207,6 +207,14 @@ func (s Ensemble) crossValidation(classes int) crossValidation {
 	return crossValidation{folds: s.Folds, classes: classes, shuffle: true, seed: s.Seed}
 }
 
+// Task returns the task of the members.
+func (s Ensemble) Task() datasets.Task {
+	if len(s.Members) > 0 {
+		return estimator.TaskOf(s.Members[0].Estimator)
+	}
+	return estimator.TaskOf(s.Of)
+}
+
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
 func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, err := s.fit(ctx, data)

@@ -164,6 +164,9 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 	return nil, errGather
 }
 
+// Task returns the task of the model within.
+func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Of) }
+
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	out, err := s.fit(ctx, data)

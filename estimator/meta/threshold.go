@@ -191,6 +191,9 @@ func (Threshold) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []stri
 	return costScored[Threshold](b)
 }
 
+// Task returns datasets.Classification.
+func (Threshold) Task() datasets.Task { return datasets.Classification }
+
 // Fit fits the model and finds the threshold; the result is a [*FittedThreshold].
 func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, learned, classes, err := fitScored(ctx, s, data)
