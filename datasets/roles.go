@@ -8,7 +8,7 @@ import "fmt"
 type Roles struct {
 	Target   []string        // what is to be predicted: one column, several numeric ones, or none
 	Weight   string          // sample weights
-	Group    string          // rows that belong together; numbered in order of appearance
+	Group    string          // rows that belong together; numbered in the order of its values, with a Schema in order of appearance
 	Drop     []string        // left out
 	Kinds    map[string]Kind // kinds of columns, where the values do not tell
 	Task     Task            // what the target is, where its values do not tell

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -642,5 +644,33 @@ func TestIgnoreExtra(t *testing.T) {
 	}
 	if _, err := read("note,b\n1,v\n", csv.Options{Roles: roles}); err == nil || err.Error() != `f.csv: missing column "a"` {
 		t.Errorf("a missing column: %v", err)
+	}
+}
+
+// Groups are numbered in the order of their values, as scikit-learn numbers them: numbers by size,
+// strings by their bytes, in memory and streamed.
+func TestGroupNumbers(t *testing.T) {
+	for text, want := range map[string][]int{
+		"a,g\n1,b\n2,a\n3,c\n4,B\n5,a\n":    {2, 1, 3, 0, 1},
+		"a,g\n1,10\n2,9\n3,2\n4,10\n5,-1\n": {3, 2, 1, 3, 0},
+		"a,g\n1,2\n2,x\n3,10\n":             {1, 2, 0},
+	} {
+		o := csv.Options{Roles: datasets.Roles{Group: "g"}}
+		held, err := csv.Read(context.Background(), strings.NewReader(text), o)
+		if err != nil || !slices.Equal(held.Groups, want) {
+			t.Errorf("%q in memory: %v, want %v: %v", text, held.Groups, want, err)
+		}
+		path := filepath.Join(t.TempDir(), "rows.csv")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		src, err := csv.Open(context.Background(), path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed, err := datasets.Gather(context.Background(), src)
+		if err != nil || !slices.Equal(streamed.Groups, want) {
+			t.Errorf("%q streamed: %v, want %v: %v", text, streamed.Groups, want, err)
+		}
 	}
 }

@@ -173,6 +173,23 @@ func blocks(t testing.TB, src datasets.Source) []int {
 	return sizes
 }
 
+// GroupsByAppearance returns the set with its groups numbered in order of their first appearance, as
+// readers number them that are given a schema.
+func GroupsByAppearance(data datasets.Set) datasets.Set {
+	numbers := map[int]int{}
+	groups := make([]int, len(data.Groups))
+	for i, g := range data.Groups {
+		if _, ok := numbers[g]; !ok {
+			numbers[g] = len(numbers)
+		}
+		groups[i] = numbers[g]
+	}
+	if data.Groups != nil {
+		data.Groups = groups
+	}
+	return data
+}
+
 // Equal fails the test where got and want differ in a bit; a missing value equals another.
 func Equal(t testing.TB, got, want datasets.Set) {
 	t.Helper()

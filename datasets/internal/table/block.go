@@ -348,11 +348,15 @@ func (c *cell) lookup(level []byte) float64 {
 	return c.other
 }
 
-// groupNumber returns the number of a group, in order of first appearance.
+// groupNumber returns the number of a group: the one that the source has learned or, for other
+// groups, the next one in order of first appearance.
 func (b *block) groupNumber(name []byte) int {
+	if number, ok := b.source.groups[string(name)]; ok {
+		return number
+	}
 	number, ok := b.numbers[string(name)]
 	if !ok {
-		number = len(b.numbers)
+		number = len(b.source.groups) + len(b.numbers)
 		own := string(name)
 		b.numbers[own], b.names = number, append(b.names, own)
 	}
@@ -442,8 +446,11 @@ func (b *block) renumber(o *block) {
 	for k, name := range o.names {
 		numbers[k] = b.groupNumber([]byte(name))
 	}
+	known := len(o.source.groups)
 	for i, k := range o.groups {
-		o.groups[i] = numbers[k]
+		if k >= known {
+			o.groups[i] = numbers[k-known]
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -260,7 +261,8 @@ func sideBySide(out []float64, columns [][]float64, from, to int) {
 	}
 }
 
-// groupNumbers numbers groups in order of their first appearance.
+// groupNumbers numbers groups. Those that are not known at first are numbered in order of their
+// first appearance.
 type groupNumbers struct {
 	numbers map[string]int
 	last    string
@@ -324,6 +326,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		}
 	}()
 	rows, groups := 0, &groupNumbers{numbers: map[string]int{}}
+	maps.Copy(groups.numbers, s.groups)
 	free <- nil
 	free <- nil
 	for b := range ready {

@@ -38,6 +38,9 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 	if all {
 		s.content = s.contentOf(looks)
 	}
+	if l.group >= 0 {
+		s.groups = numbered(sorted(slices.Collect(maps.Keys(looks[l.group].levels)), l.numbers))
+	}
 	return l.schema(func(j int) ([]string, bool) {
 		if !s.categorical(j) {
 			return nil, false
@@ -209,7 +212,7 @@ func (s *columnSource) lookAtTexts(f *feed, k, first, rows int, c *columnLook) {
 	for len(c.seen) < len(texts) {
 		c.seen, c.lost = append(c.seen, false), append(c.lost, s.isMissing(texts[len(c.lost)]))
 	}
-	collect := s.cells == nil && s.categorical(o.column)
+	collect := s.cells == nil && (s.categorical(o.column) || o.use == group)
 	for i, code := range f.values.Codes[:rows] {
 		switch {
 		case s.skips(first + i):
@@ -224,7 +227,7 @@ func (s *columnSource) lookAtTexts(f *feed, k, first, rows int, c *columnLook) {
 		c.seen[code] = true
 		t := s.trimmed(o.use, texts[code])
 		var err error
-		if collect {
+		if collect && (o.use != group || len(c.levels) < maxLevels) {
 			err = c.collectLevel(t)
 		} else if o.use != group {
 			var v float64

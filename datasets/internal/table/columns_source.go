@@ -56,6 +56,7 @@ type columnSource struct {
 	typed   ColumnForm
 	origins []part // of the layout's columns
 	layout  *layout
+	groups  map[string]int // numbers of the groups, in the order of their values; nil if not learned
 	schema  datasets.Schema
 	missing []string           // texts that stand for a missing value
 	rows    int                // that are not left out; -1 where nobody has counted

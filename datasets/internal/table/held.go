@@ -106,7 +106,7 @@ func (h *held) room(rows int, share float64) {
 func (p *lesson) recode(l *Learned) {
 	for j := range l.columns {
 		c, o := &l.columns[j], &p.columns[j]
-		if !c.collect || len(o.levels.names) == 0 {
+		if !c.collect || len(o.levels.names) == 0 || l.layout.use[j] == group {
 			continue
 		}
 		codes, same := make([]float64, len(o.levels.names)), true
@@ -168,7 +168,7 @@ func (h *held) set(s *source, l *Learned) (datasets.Set, bool) {
 	b := h.all
 	for j := range l.columns {
 		names := l.columns[j].levels.names
-		if !l.columns[j].collect || len(names) == 0 {
+		if !l.columns[j].collect || len(names) == 0 || l.layout.use[j] == group {
 			continue
 		}
 		codes := make([]float64, len(names))
@@ -177,6 +177,7 @@ func (h *held) set(s *source, l *Learned) (datasets.Set, bool) {
 		}
 		b.recode(&b.cells[j], codes)
 	}
+	s.newBlock().renumber(b)
 	out, err := b.set(0, b.rows)
 	out.Schema = s.schema
 	return out, err == nil

@@ -325,6 +325,9 @@ func (l *Learned) see(j, k int, rec *Record) float64 {
 	}
 	c.values++
 	if use == group {
+		if c.collect {
+			c.add(l.rows, rec.Line, field)
+		}
 		return 0
 	}
 	simple := use != target || len(l.layout.suffix) == 0
@@ -593,7 +596,7 @@ func (l *Learned) faults(end error) error {
 // told returns the first fault of column j, nil for none, and the number of others.
 func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 	switch {
-	case c.over != nil:
+	case c.over != nil && l.layout.use[j] != group:
 		over := &note{c.over.row, c.over.line, fmt.Sprintf("more than %d levels; drop the column", maxLevels)}
 		if c.fault == nil || over.row < c.fault.row {
 			return over, c.more

@@ -54,6 +54,9 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (data
 func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	l := &Learned{roles: s.layout.roles}
 	l.arrange(form, s.layout)
+	if g := s.layout.group; g >= 0 {
+		l.columns[g].collect = true
+	}
 	end := l.read(ctx, s.reader, h)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -63,6 +66,9 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	}
 	if err := l.faults(end); err != nil {
 		return err
+	}
+	if g := s.layout.group; g >= 0 {
+		s.groups = numbered(sorted(l.columns[g].levels.names, s.layout.numbers))
 	}
 	if len(l.Late()) > 0 {
 		l = l.Again()
@@ -101,10 +107,20 @@ type source struct {
 	rows     int                // -1 where nobody has counted
 	content  []datasets.Content // of the inputs; nil where nobody has looked
 	cells    []cell
-	simple   bool          // whether all that is wanted of rows is numbers
-	absent   []float64     // codes of targets that a sparse record leaves out
-	labelled *labelled     // nil where no rows are left out
-	held     *datasets.Set // nil where the rows are in the file only
+	simple   bool           // whether all that is wanted of rows is numbers
+	groups   map[string]int // numbers of the groups, in the order of their values; nil if not learned
+	absent   []float64      // codes of targets that a sparse record leaves out
+	labelled *labelled      // nil where no rows are left out
+	held     *datasets.Set  // nil where the rows are in the file only
+}
+
+// numbered returns the index of each name.
+func numbered(names []string) map[string]int {
+	out := make(map[string]int, len(names))
+	for k, name := range names {
+		out[name] = k
+	}
+	return out
 }
 
 // cell says where the fields of one column go.
