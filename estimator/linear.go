@@ -184,10 +184,10 @@ func reportState(s *model.State, r *Report) {
 	s.Float("gradient", &r.Gradient)
 	s.Float("gap", &r.Gap)
 	s.Float("objective", &r.Objective)
-	if r.Warnings == nil {
-		r.Warnings = []string{}
+	warnings := append([]string{}, r.Warnings...)
+	if s.Strings("warnings", &warnings); s.Reading() {
+		r.Warnings = warnings
 	}
-	s.Strings("warnings", &r.Warnings)
 }
 
 // scores returns X·coefᵀ + intercept, rows × outputs.

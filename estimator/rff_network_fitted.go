@@ -185,7 +185,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	s.Floats("intercept", &m.Intercept)
 	if s.Holds("relevance") { // files did not always
 		relevance := append([]float64{}, m.Relevance...)
-		if s.Floats("relevance", &relevance); len(relevance) > 0 {
+		if s.Floats("relevance", &relevance); s.Reading() && len(relevance) > 0 {
 			m.Relevance = relevance
 		}
 	}

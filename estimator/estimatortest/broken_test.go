@@ -262,6 +262,9 @@ func (p *bentFit) State(s *model.State) {
 		p.FittedLinearClassifier = &estimator.FittedLinearClassifier{}
 	}
 	p.FittedLinearClassifier.State(s)
+	if p.breaks == "writing leaves the model as it is" && !s.Reading() {
+		p.Shift++
+	}
 	if p.breaks != "save and load keep every bit" && s.Err() == nil {
 		s.Float("shift", &p.Shift)
 	}

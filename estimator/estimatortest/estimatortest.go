@@ -82,6 +82,7 @@ var laws = []law{
 	{"a batch is its fits one by one", (*suite).batch},
 	{"a batch on related maps is its fits one by one", (*suite).mappedBatch},
 	{"leaving one out is fitting without each row", (*suite).oneOut},
+	{"writing leaves the model as it is", (*suite).unchanged},
 	{"save and load keep every bit", (*suite).saved},
 	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},
 	{"bad data are refused by name", (*suite).badData},

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -288,6 +289,20 @@ func clone(t testing.TB, a *model.Archive) *model.Archive {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// unchanged: a fitted model may be written by one goroutine while others use it.
+func (s *suite) unchanged(t testing.TB) {
+	p := s.fit(t, s.data)
+	before := snapshot.Of(p)
+	record(t, p)
+	var r estimator.Reporter
+	if estimator.As(p, &r) {
+		r.Report()
+	}
+	if snapshot.Of(p) != before {
+		t.Error("writing the state or the report changes the fitted model")
+	}
 }
 
 // saved: a model file holds everything that prediction needs.

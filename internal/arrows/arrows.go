@@ -23,6 +23,7 @@ var Allowed = map[string][]string{
 	"internal/solve":       {"internal/reading", "internal/kern", "sparse"},
 	"internal/golden":      {},
 	"internal/polls":       {},
+	"internal/snapshot":    {}, // for tests: whether a value has changed
 	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
 	"internal/svg":         {},
@@ -139,8 +140,8 @@ var Allowed = map[string][]string{
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
-	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws"},
-	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws"},
+	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
+	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
 
 	// The search that chooses pipelines by itself.
 	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -360,7 +361,11 @@ func (s *suite) record(f transformer.Transformer) *model.Archive {
 	if !ok {
 		s.Fatalf("%T is not a model.Stateful: it cannot be saved", f)
 	}
+	before := snapshot.Of(f)
 	a, err := model.Record(state)
+	if snapshot.Of(f) != before {
+		s.Error("writing the state changes the fitted step")
+	}
 	if err != nil {
 		s.Fatalf("Record: %v", err)
 	}
