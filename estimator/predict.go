@@ -2,11 +2,24 @@ package estimator
 
 import (
 	"context"
+	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/conformal"
 )
+
+// CheckPredictor returns an error if a fitted value has Classes and Probabilities and is no
+// [Classifier] for want of Decision: its class codes would be taken for numbers.
+func CheckPredictor(p Predictor) error {
+	var names interface{ Classes() []string }
+	var probable Probabilistic
+	var classes Classifier
+	if As(p, &classes) || !As(p, &names) || !As(p, &probable) {
+		return nil
+	}
+	return fmt.Errorf("estimator: %T has the methods Classes and Probabilities, and must have Decision(ctx, X) (*mat.Dense, error) too to be a classifier", p)
+}
 
 // Predict returns all that p, or what it wraps, says about the rows of X.
 func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error) {

@@ -21,6 +21,9 @@ func RegisterKind(name string, empty func() Stateful) error {
 	if name == "" || empty == nil || empty() == nil {
 		return fmt.Errorf("model: register %q: wanted a name and a function that returns an empty fitted value", name)
 	}
+	if t := reflect.TypeOf(empty()); !hasPointerState(t) {
+		return fmt.Errorf("model: register %s: State of %v must have a pointer receiver, got a value, into which nothing can be read", name, t)
+	}
 	kinds.Lock()
 	defer kinds.Unlock()
 	if kinds.empty[name] != nil {
@@ -31,6 +34,24 @@ func RegisterKind(name string, empty func() Stateful) error {
 		kinds.names[t] = name
 	}
 	return nil
+}
+
+// hasPointerState reports whether State of a type can read into the value: it has a pointer receiver,
+// or is that of an embedded field.
+func hasPointerState(t reflect.Type) bool {
+	stateful := reflect.TypeFor[Stateful]()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || !t.Implements(stateful) {
+		return true
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && f.Type.Implements(stateful) {
+			return true
+		}
+	}
+	return false
 }
 
 // KindOf returns the name that the type of a fitted value has in files, "" where it has none.

@@ -207,7 +207,18 @@ func (l *List) child(name string, pointer any, optional bool) {
 	if field.Kind() == reflect.Interface && field.IsNil() {
 		return
 	}
+	if v := field; v.Kind() == reflect.Interface {
+		if v = v.Elem(); isSpecPointer(v, field.Type()) {
+			field.Set(v.Elem())
+		} else if v.Kind() == reflect.Pointer && v.IsNil() {
+			l.faults = append(l.faults, Fault{Path: name, Problem: fmt.Sprintf("a nil %s is no spec", v.Type())})
+		}
+	}
 	result, list := open(field.Interface())
+	for _, f := range list.faults {
+		f.Path = strings.TrimSuffix(name+"."+f.Path, ".")
+		l.faults = append(l.faults, f)
+	}
 	for _, e := range list.entries {
 		set := e.set
 		e.Path = name + "." + e.Path
@@ -218,6 +229,21 @@ func (l *List) child(name string, pointer any, optional bool) {
 		}
 		l.entries = append(l.entries, e)
 	}
+}
+
+// isSpecPointer reports whether v is a pointer to a value that serves as the interface as well: a spec
+// whose pointer was taken, which is then a copy as every spec is.
+func isSpecPointer(v reflect.Value, of reflect.Type) bool {
+	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().Implements(of)
+}
+
+// ByValue returns the spec that a pointer leads to, where the spec itself serves as the interface T,
+// and spec where it does not.
+func ByValue[T any](spec T) T {
+	if v := reflect.ValueOf(spec); v.IsValid() && isSpecPointer(v, reflect.TypeFor[T]()) {
+		return v.Elem().Interface().(T)
+	}
+	return spec
 }
 
 // childField is a field of a spec that holds another one.
@@ -286,6 +312,9 @@ func open(spec any) (result func() any, l *List) {
 	}
 	if d, ok := copied.Interface().(Declarer); ok {
 		d.Params(l)
+	}
+	if _, ok := copied.Elem().Interface().(Declarer); ok && v.Kind() == reflect.Struct {
+		l.faults = append(l.faults, Fault{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value, through which no parameter can be set", v.Type())})
 	}
 	for _, e := range l.entries {
 		if e.owner == nil { // those of children have theirs

@@ -88,6 +88,7 @@ type entry struct {
 type List struct {
 	entries  []*entry
 	children []childField
+	faults   Faults // of specs that cannot declare parameters
 }
 
 // Setting is a new value for the parameter at Path: a plain one, or any Go number, text, truth value or
@@ -144,7 +145,7 @@ func Owner(spec any, path string) (any, error) {
 // spec is known, [Replace] saves the type assertion, and a pipeline has a method With of its own.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
-	var faults Faults
+	faults := l.faults
 	for _, s := range settings {
 		e, err := l.find(s.Path)
 		if err == nil {
@@ -201,7 +202,7 @@ func isZero(plain any) bool {
 // check reports every parameter that is out of its range, and lets more say more of each.
 func check(spec any, more func(e *entry, f *Fault)) error {
 	_, l := open(spec)
-	var faults Faults
+	faults := l.faults
 	for _, e := range l.entries {
 		for _, check := range e.checks {
 			if err := check(); err != nil {

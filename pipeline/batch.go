@@ -140,6 +140,9 @@ func inside(step transformer.Fitter) (sweep.Inside, bool) {
 // predictAll returns all that a predictor says, block by block where it is no pipeline itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
 	if _, ok := fitted.(estimator.WholePredictor); !ok {
+		if err := estimator.CheckPredictor(fitted); err != nil {
+			return estimator.Prediction{}, err
+		}
 		_, cols := X.Dims()
 		fitted = &FittedPipeline{chain: &FittedChain{cols: cols}, name: "estimator", model: fitted}
 	}

@@ -1,15 +1,26 @@
 package pipeline_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -31,6 +42,9 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err }, []string{"solver: got", "(start from NewRidge())"}},
 		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err }, []string{"(start from NewRidgeClassifier())"}},
 		{func() error { _, err := estimator.SVR{}.Fit(ctx, data); return err }, []string{"(start from NewSVR())"}},
+		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err }, []string{"mean", "got false, wanted true, unless std is", "(start from NewStandardize())"}},
+		{func() error { _, err := transformer.Robust{}.Fit(ctx, data); return err }, []string{"(start from NewRobust())"}},
+		{func() error { _, err := transformer.MinMax{}.Fit(ctx, data); return err }, []string{"(start from NewMinMax())"}},
 		{func() error {
 			_, err := pipeline.Steps(pipeline.NewUnion(transformer.RFF{})).Then(estimator.Logistic{C: 1}).Fit(ctx, data)
 			return err
@@ -133,5 +147,121 @@ func TestNumbersOfEverySize(t *testing.T) {
 		if _, err := param.With(p, param.Setting{Path: "rff.features", Value: v}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, wanted %s", err, want)
 		}
+	}
+}
+
+// A pointer to a spec stands for a copy of it, in steps, estimators and wrappers. A literal of a step
+// or pipeline that holds one is refused.
+func TestPointersToSpecs(t *testing.T) {
+	data := numbers(60, 3)
+	rff, binning, nystroem, ridge := fourier(20), transformer.NewBinning(), transformer.NewNystroem(), estimator.NewRidge()
+	binning.Grids, nystroem.Landmarks = 10, 8
+	for _, pair := range [][2]pipeline.Pipeline{
+		{pipeline.Steps(&rff).Then(&ridge), pipeline.Steps(rff).Then(ridge)},
+		{pipeline.Steps(&binning).Then(&ridge), pipeline.Steps(binning).Then(ridge)},
+		{pipeline.Steps(pipeline.NewUnion(&nystroem, &rff)).Then(meta.NewTarget(&ridge)), pipeline.Steps(pipeline.NewUnion(nystroem, rff)).Then(meta.NewTarget(ridge))},
+	} {
+		if got, want := pair[0].String(), pair[1].String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if got, want := fmt.Sprint(param.All(&pair[0])), fmt.Sprint(param.All(&pair[1])); got != want {
+			t.Errorf("parameters %s, want %s", got, want)
+		}
+		data := data
+		data.Y = slices.Clone(data.Y)
+		for i := range data.Y {
+			data.Y[i] = 1 + math.Abs(data.Y[i]) // which has a logarithm
+		}
+		fitted, err := pair[0].Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := modelfile.New(fitted); err != nil {
+			t.Error(err)
+		} else if err := m.Write(io.Discard); err != nil {
+			t.Error(err)
+		}
+		alpha := "ridge.alpha"
+		if pair[0].String() != "rff → ridge" && pair[0].String() != "binning → ridge" {
+			alpha = "target.of.alpha"
+		}
+		s := gridsearch.NewSearch(pair[0], gridsearch.Axis{Path: alpha, Values: []any{0.1, 1.0}})
+		s.Splitter = datasets.KFold{Folds: 2}
+		if _, err := s.Run(ctx, data); err != nil {
+			t.Error(err)
+		}
+	}
+	for k, p := range []pipeline.Pipeline{
+		{Steps: []pipeline.Step{{Fitter: &rff}}, Estimator: ridge},
+		{Estimator: &ridge},
+		{Steps: []pipeline.Step{{Fitter: (*transformer.RFF)(nil)}}, Estimator: ridge},
+	} {
+		want := "must be a value, got a pointer to a"
+		s := gridsearch.NewSearch(p, gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
+		_, searched := s.Run(ctx, data) // a search copies what a pointer leads to
+		if k == 2 {
+			want = "a nil *transformer.RFF is no spec"
+		}
+		if k == 2 && (searched == nil || !strings.Contains(searched.Error(), want)) || k < 2 && searched != nil {
+			t.Errorf("%v: searched: %v", p, searched)
+		}
+		if _, err := p.Fit(ctx, data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", p, err, want)
+		}
+	}
+}
+
+// byValue declares its parameters through a copy.
+type byValue struct{ Alpha float64 }
+
+func (s byValue) Params(l *param.List) { l.Float(&s.Alpha, "alpha", "a number", param.NonNegative) }
+
+func (s byValue) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	return estimator.NewRidge().Fit(ctx, data)
+}
+
+// lost writes its state through a copy.
+type lost struct{ estimator.Predictor }
+
+func (lost) State(*model.State) {}
+
+// undecided has classes and probabilities and no scores.
+type undecided struct{ *estimator.FittedLinear }
+
+func (undecided) Classes() []string { return []string{"a", "b"} }
+
+func (undecided) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	return nil, errors.New("not needed")
+}
+
+type undecidedSpec struct{}
+
+func (undecidedSpec) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
+	fitted, err := estimator.NewRidge().Fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return undecided{fitted.(*estimator.FittedLinear)}, nil
+}
+
+// Methods that cannot do what they are for are refused and not ignored.
+func TestReceiversAndMethods(t *testing.T) {
+	data := numbers(60, 3)
+	const wanted = "Params of pipeline_test.byValue must have a pointer receiver"
+	_, with := param.With(byValue{}, param.Setting{Path: "alpha", Value: 2.0})
+	_, fit := pipeline.Steps().Then(byValue{}).Fit(ctx, data)
+	registered := pipeline.Register(pipeline.Entry{Name: "byvalue", New: func() any { return byValue{} }, Fitted: func() model.Stateful { return &estimator.FittedLinear{} }})
+	for what, err := range map[string]error{"With": with, "Check": param.Check(byValue{}), "Fit": fit, "Register": registered} {
+		if err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Errorf("%s: %v, want %s", what, err, wanted)
+		}
+	}
+	err := pipeline.Register(pipeline.Entry{Name: "lost", New: func() any { return undecidedSpec{} }, Fitted: func() model.Stateful { return &lost{} }})
+	if err == nil || !strings.Contains(err.Error(), "State of *pipeline_test.lost must have a pointer receiver") {
+		t.Error(err)
+	}
+	_, err = pipeline.Steps().Then(undecidedSpec{}).Fit(ctx, data)
+	if err == nil || !strings.Contains(err.Error(), "must have Decision") {
+		t.Error(err)
 	}
 }

@@ -50,7 +50,7 @@ const (
 
 // Then returns the pipeline of the steps and the model on what comes out of them.
 func (s Sequence) Then(model estimator.Estimator) Pipeline {
-	return Pipeline{Steps: s, Estimator: model, Precision: Float64}
+	return Pipeline{Steps: s, Estimator: param.ByValue(model), Precision: Float64}
 }
 
 // Params declares the precision, and the parameters of the steps and of the estimator, each below
@@ -95,6 +95,9 @@ func (p Pipeline) Check() error { return place.Here(p.check()) }
 func (p Pipeline) check() error {
 	if p.Estimator == nil {
 		return errors.New("no estimator")
+	}
+	if err := checkValue(p.Estimator, param.ByValue(p.Estimator)); err != nil {
+		return fmt.Errorf("estimator: %w", err)
 	}
 	if err := checkSteps("step", p.Steps); err != nil {
 		return err

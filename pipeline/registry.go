@@ -51,6 +51,9 @@ func Register(e Entry) error {
 	if !isStep && !isEstimator {
 		return fmt.Errorf("pipeline: register %s: %s is neither a transformer nor an estimator", e.Name, typeName(spec))
 	}
+	if _, err := param.With(spec); err != nil {
+		return fmt.Errorf("pipeline: register %s: %w", e.Name, err)
+	}
 	if fitted == nil {
 		return fmt.Errorf("pipeline: register %s: Fitted returns nil, wanted an empty fitted value", e.Name)
 	}
@@ -119,7 +122,10 @@ func EntryFor(spec any) (Entry, error) {
 func registeredName(spec any) (name string, ok bool) {
 	registry.RLock()
 	defer registry.RUnlock()
-	name, ok = registry.specs[reflect.TypeOf(spec)]
+	t := reflect.TypeOf(spec)
+	if name, ok = registry.specs[t]; !ok && t != nil && t.Kind() == reflect.Pointer {
+		name, ok = registry.specs[t.Elem()]
+	}
 	return name, ok
 }
 

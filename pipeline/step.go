@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -61,14 +62,14 @@ func named(steps []Step) []rows.Spec {
 // Sequence is steps one after the other.
 type Sequence []Step
 
-// Steps names the specs after the names they are registered under. With a model after them they are a
-// pipeline:
+// Steps names the specs after the names they are registered under. A pointer to a spec stands for a copy
+// of the spec. With a model after them they are a pipeline:
 //
 //	p := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewRidge())
 func Steps(fitters ...transformer.Fitter) Sequence {
 	steps := make(Sequence, len(fitters))
 	for i, f := range fitters {
-		steps[i] = Step{Fitter: f}
+		steps[i] = Step{Fitter: param.ByValue(f)}
 	}
 	return steps
 }

@@ -65,14 +65,14 @@ func TestSelectionsInParts(t *testing.T) {
 	for _, kept := range []int{3, 20, 100} {
 		l := passlaws.Learner[[][]float64]{
 			Start: func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-				return begin(ctx, "test", Robust{}, schema, cols, true, func() inputSums {
+				return begin(ctx, "test", NewRobust(), schema, cols, true, func() inputSums {
 					plan := newQuantiles(probabilities, schema, cols).plan
 					plan.memory, plan.room = 3*plan.eachBytes(), room{cells: 16, kept: kept}
 					return beginQuantiles(plan, schema)
 				})
 			},
 			Finish: func(ctx context.Context, last datasets.Pass) ([][]float64, error) {
-				q, _, err := finished[*quantiles](ctx, "test", Robust{}, last)
+				q, _, err := finished[*quantiles](ctx, "test", NewRobust(), last)
 				if err != nil {
 					return nil, err
 				}

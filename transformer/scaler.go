@@ -230,3 +230,11 @@ func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	flops := (fit + movedFlops) * d * float64(shape.Rows)
 	return datasets.Cost{Flops: flops, Others: flops, Each: movedFlops * d, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled, Again: true}
 }
+
+// anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.
+func anyOf(one, other bool, name string) error {
+	if one || other {
+		return nil
+	}
+	return fmt.Errorf("true, unless %s is", name)
+}

@@ -41,7 +41,9 @@ type Calibrated struct {
 }
 
 // NewCalibrated returns the spec that calibrates of by a sigmoid.
-func NewCalibrated(of estimator.Estimator) Calibrated { return Calibrated{Method: "sigmoid", Of: of} }
+func NewCalibrated(of estimator.Estimator) Calibrated {
+	return Calibrated{Method: "sigmoid", Of: param.ByValue(of)}
+}
 
 var (
 	_ estimator.BatchFitter = Calibrated{}

@@ -46,13 +46,17 @@ type Ensemble struct {
 
 // NewEnsemble returns the spec of members whose weights are found by stacking and sum to 1.
 func NewEnsemble(members ...Member) Ensemble {
+	members = slices.Clone(members)
+	for i := range members {
+		members[i].Estimator = param.ByValue(members[i].Estimator)
+	}
 	return Ensemble{Members: members, Weights: "stacked", SumToOne: true}
 }
 
 // NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
 func NewSeedEnsemble(of estimator.Estimator, seeds int) Ensemble {
 	s := NewEnsemble()
-	s.Of, s.Seeds = of, seeds
+	s.Of, s.Seeds = param.ByValue(of), seeds
 	return s
 }
 

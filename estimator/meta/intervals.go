@@ -60,7 +60,7 @@ var IntervalMethods = []string{"auto", "jackknife_plus", "jackknife", "split", "
 
 // NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
 func NewIntervals(of estimator.Estimator) Intervals {
-	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Of: of}
+	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Of: param.ByValue(of)}
 }
 
 var (

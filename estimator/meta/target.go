@@ -45,7 +45,7 @@ type Target struct {
 }
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
-func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: of} }
+func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: param.ByValue(of)} }
 
 var (
 	_ estimator.Rounding    = Target{}

@@ -46,7 +46,9 @@ type Threshold struct {
 }
 
 // NewThreshold returns the spec that decides between the classes of by balanced accuracy.
-func NewThreshold(of estimator.Estimator) Threshold { return Threshold{Score: "auto", Of: of} }
+func NewThreshold(of estimator.Estimator) Threshold {
+	return Threshold{Score: "auto", Of: param.ByValue(of)}
+}
 
 var (
 	_ estimator.BatchFitter = Threshold{}

@@ -20,6 +20,7 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"As":                       reflect.ValueOf(estimator.As),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
+			"CheckPredictor":           reflect.ValueOf(estimator.CheckPredictor),
 			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"ErrNoContinue":            reflect.ValueOf(&estimator.ErrNoContinue).Elem(),
