@@ -49,7 +49,7 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 		return place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
 	}
 	if _, ok := p.Estimator.(estimator.Continuer); !ok {
-		return place.At("step", p.path(), cannotLearnOn(p.Estimator))
+		return place.At("step", p.path(), errCannotContinue(p.Estimator))
 	}
 	if other := p.differences(f.spec); len(other) > 0 {
 		return place.Here(errors.New("only the pipeline that was fitted learns on, but for its epochs: " + strings.Join(other, "; ")))
@@ -57,12 +57,18 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 	return nil
 }
 
-// cannotLearnOn says why a model does not go on from what it is fitted to.
-func cannotLearnOn(spec any) error {
-	if _, sums := spec.(estimator.PassEstimator); sums {
-		return fmt.Errorf("%w: %s learns from sums over its rows, which a fitted model does not keep: keep its pass to add rows to, or fit it to all rows", estimator.ErrNoContinue, specName(spec))
+// errCannotContinue returns the error of a model that does not learn on from a fitted one, with what works
+// instead. A pass takes in rows later only where the model is learned in a single pass: the passes of an
+// iterative solver, which have StartFrom, all read the same rows.
+func errCannotContinue(spec estimator.Estimator) error {
+	reason, remedy := "does not go on from a fitted model", "fit it to all rows, or use sgd_classifier or sgd_regressor"
+	_, iterative := spec.(interface {
+		StartFrom(ctx context.Context, from estimator.Predictor, schema datasets.Schema, cols int) (datasets.Pass, error)
+	})
+	if _, sums := spec.(estimator.PassEstimator); sums && !iterative {
+		reason, remedy = "learns from sums over its rows, which a fitted model does not keep", "keep its pass to add rows to, or fit it to all rows"
 	}
-	return fmt.Errorf("%w: %s does not go on from a fitted model; sgd_classifier and sgd_regressor do", estimator.ErrNoContinue, specName(spec))
+	return fmt.Errorf("%w: %s %s; %s", estimator.ErrNoContinue, specName(spec), reason, remedy)
 }
 
 // differences says in which parameters a pipeline is not the one that was fitted.

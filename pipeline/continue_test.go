@@ -190,7 +190,8 @@ func TestContinueRefuses(t *testing.T) {
 	for j := range renamed.Schema.Columns {
 		renamed.Schema.Columns[j].Name = "other"
 	}
-	svm := pipeline.Steps(fourier(30)).Then(estimator.NewKernelRidge())
+	kernel := pipeline.Steps(fourier(30)).Then(estimator.NewKernelRidge())
+	all := "fit it to all rows, or use sgd_classifier or sgd_regressor"
 	for _, c := range []struct {
 		spec pipeline.Pipeline
 		from estimator.Predictor
@@ -198,7 +199,9 @@ func TestContinueRefuses(t *testing.T) {
 		want []string
 	}{
 		{pipeline.Steps(fourier(30)).Then(estimator.NewRidge()), ridge, data, []string{"ridge learns from sums", "keep its pass"}},
-		{svm, fitted, data, []string{"kernel_ridge does not go on", "sgd_regressor"}},
+		{kernel, fitted, data, []string{"kernel_ridge does not go on", all}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewLogistic()), fitted, data, []string{"logistic does not go on", all}},
+		{pipeline.Steps(fourier(30)).Then(estimator.NewSVR()), fitted, data, []string{"svr does not go on", all}},
 		{pipeline.Steps(fourier(40)).Then(other), fitted, data, []string{"but for its epochs", "rff.features is 40, and the model's 30", "sgd_regressor.alpha is 0.5, and the model's 0.0001"}},
 		{pipeline.Steps().Then(amounts), fitted, data, []string{"it is sgd_regressor, and the model's rff → sgd_regressor"}},
 		{spec, fitted, renamed, []string{"column", "must be as in the fit (numeric", "named other"}},

@@ -216,7 +216,7 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 		return nil, wrong(p.begun.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.begun.Cols)
 	}
 	if p.want > 0 && p.rows != p.want {
-		return nil, wrong(p.begun.Name, "%d rows in the pass before, %d in this one: wanted the same rows", p.want, p.rows)
+		return nil, wrong(p.begun.Name, "pass %d must read the %d rows of the pass before, got %d; to add rows, start again with all rows", p.turn+1, p.want, p.rows)
 	}
 	return p.sums.Next(ctx)
 }
