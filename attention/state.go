@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -165,7 +166,7 @@ func (s *stream[T]) append(ctx context.Context, k, v []T) error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	p := &problem[T]{Shape: s.shape, k: k, v: v}
@@ -198,7 +199,7 @@ func (s *stream[T]) appendMany(ctx context.Context, f *softmax.Rounded[T], p *pr
 			heads[i].merge(more[i], 0, f.Features())
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	s.heads = heads
@@ -223,7 +224,7 @@ func (s *stream[T]) query(ctx context.Context, q []T) ([]T, error) {
 	}
 	p.out = make([]T, len(s.heads)*n*p.Values)
 	p.answer(ctx, s.heads)
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	return p.out, nil

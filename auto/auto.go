@@ -30,6 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -159,15 +160,15 @@ func (o Options) Check() error {
 	return faults.Err()
 }
 
-// Fit searches, and fits what it has chosen to all rows of data. It returns ctx.Err() when the context
-// ends, with no model; Options.Stop ends it with the best model so far.
+// Fit searches, and fits what it has chosen to all rows of data. It returns an error that matches ctx.Err()
+// and context.Cause(ctx) when the context ends, with no model; Options.Stop ends it with the best model so far.
 func Fit(ctx context.Context, data datasets.Set, o Options) (*Result, error) {
 	r, err := newRun(data, o)
 	if err == nil {
 		err = r.search(ctx)
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err()
+		err = cause.Err(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auto: %w", err)

@@ -151,13 +151,13 @@ func TestJournal(t *testing.T) {
 	o.Journal = filepath.Join(t.TempDir(), "auto.journal")
 	trials := map[int]bool{}
 	for k := range 2 {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancelCause(context.Background())
 		o.Progress = func(p auto.Progress) {
 			if trials[p.Tried] = true; p.Tried >= 10*(k+1) {
-				cancel()
+				cancel(errors.New("enough"))
 			}
 		}
-		if _, err := auto.Fit(ctx, data, o); !errors.Is(err, context.Canceled) {
+		if _, err := auto.Fit(ctx, data, o); !errors.Is(err, context.Canceled) || !errors.Is(err, context.Cause(ctx)) {
 			t.Fatal(err)
 		}
 	}

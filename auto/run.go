@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -274,7 +275,7 @@ func (r *run) search(ctx context.Context) (err error) {
 		err = r.allRounds(ctx)
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	if r.stopped() {
 		r.ended = EndedStopped

@@ -1,6 +1,10 @@
 package datasets
 
-import "context"
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/internal/cause"
+)
 
 // Prefetch returns the rows of src as a source that reads one block ahead, on a goroutine of its
 // own, while the caller works on the block before. It holds two blocks more than src does.
@@ -48,7 +52,7 @@ func pass(ctx context.Context, block Set, free <-chan *collector, ready chan<- *
 	select {
 	case c = <-free:
 	case <-ctx.Done():
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	c.reset()
 	if err := c.add(block, 0, block.Rows()); err != nil {
@@ -58,6 +62,6 @@ func pass(ctx context.Context, block Set, free <-chan *collector, ready chan<- *
 	case ready <- c:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Seeker is a source that can begin at a row for less than a reading of the rows before it.
@@ -44,7 +46,7 @@ var errPast = errors.New("past the rows that are wanted")
 
 func (r stretch) Blocks(ctx context.Context, yield func(block Set) error) error {
 	if r.lo == r.hi {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	var c collector
 	first, given := 0, 0 // rows before the block at hand; rows that are handed out

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // StackSources returns the rows of all sources, one after the other, in the blocks in which they come from memory.
@@ -79,7 +81,7 @@ func (s stacked) Blocks(ctx context.Context, yield func(block Set) error) error 
 func (s stacked) BlocksFrom(ctx context.Context, row int, yield func(block Set) error) error {
 	c := &collector{}
 	for _, src := range s {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		n, _ := src.Dims()

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // plain is the batch as internal/batch takes it, before it is told where outcomes go.
@@ -50,13 +51,13 @@ func (o *outcomes) give(candidate, fold int, out Outcome) error {
 	if o.failed == nil && o.ctx.Err() == nil {
 		o.failed = o.Yield(candidate, fold, out)
 	}
-	return cmp.Or(o.failed, o.ctx.Err())
+	return cmp.Or(o.failed, cause.Err(o.ctx))
 }
 
 // take makes an outcome of a result.
 func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 	if !o.Wants(candidate, fold) {
-		return o.ctx.Err()
+		return cause.Err(o.ctx)
 	}
 	start := time.Now()
 	var out Outcome
@@ -83,7 +84,7 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 // single fits a candidate on a fold by itself.
 func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.Split) error {
 	if !o.Wants(candidate, fold) {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	if rows == nil {
 		return o.give(candidate, fold, o.Lone(ctx, candidate, fold))

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -74,7 +75,7 @@ func (f *FittedGaussianProcess) PredictTargetsStd(ctx context.Context, X mat.Mat
 func (f *FittedGaussianProcess) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return Prediction{Values: []float64{}, Std: []float64{}, Targets: &mat.Dense{}, StdTargets: &mat.Dense{}}, ctx.Err()
+		return Prediction{Values: []float64{}, Std: []float64{}, Targets: &mat.Dense{}, StdTargets: &mat.Dense{}}, cause.Err(ctx)
 	}
 	t := f.outputs()
 	mean, std := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
@@ -125,7 +126,7 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 	coef, intercept := mat.NewDense(n, D, nil), make([]float64, n)
 	rng, sd := spectral.NewStream(), math.Sqrt(f.noise[target])
 	for i := range n {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		rng.At(seed, spectral.Functions, i)
@@ -192,7 +193,7 @@ func (f *processFunction) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 func (f *processFunction) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return &mat.Dense{}, ctx.Err()
+		return &mat.Dense{}, cause.Err(ctx)
 	}
 	t := f.outputs()
 	out := mat.NewDense(n, t, nil)

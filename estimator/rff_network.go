@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/network"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -296,7 +297,7 @@ func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, erro
 		if rule == kernel.GammaScale.Rule() {
 			moments := design.NewMoments(d)
 			moments.Of(X)
-			return out.Kernel.GammaOfScale(d, moments.Whole().Deviation(0)), ctx.Err()
+			return out.Kernel.GammaOfScale(d, moments.Whole().Deviation(0)), cause.Err(ctx)
 		}
 		sample := spectral.NewSample(s.Seed)
 		sample.Add(X)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -42,6 +43,6 @@ func (s knownRidge) fit(ctx context.Context, r *design.Rows) (Predictor, error) 
 			return solve.Linear{}, fmt.Errorf("sums of %d rows and %d columns, to be fitted to %d and %d", sums.Rows(), sums.Cols, r.N, r.Cols)
 		}
 		model, err := p.SolveMoments(ctx, sums)
-		return model, cmp.Or(ctx.Err(), err)
+		return model, cmp.Or(cause.Err(ctx), err)
 	})
 }

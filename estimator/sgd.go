@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/sgd"
@@ -125,7 +126,7 @@ func (d descending) fitOf() sgd.Fit {
 
 // wrong says what it is that failed.
 func (d descending) wrong(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
+	if ended := cause.Err(ctx); ended != nil {
 		return ended
 	}
 	return fmt.Errorf("estimator: %s: %w", d.name, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/mlflow"
@@ -66,7 +67,7 @@ const autoJournal = "auto.journal"
 //	predictions.csv   a row for each test row
 //	auto.journal      what was tried: the same call again goes on from there
 //
-// It returns ctx.Err() when the context ends; o.Stop ends the search with the best model so far.
+// It returns an error that matches ctx.Err() and context.Cause(ctx) when the context ends; o.Stop ends the search with the best model so far.
 func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	told := []string{}
 	tell := func(text string) {
@@ -210,7 +211,7 @@ func (a automatic) load(ctx context.Context) error {
 	}
 	if err := a.run.load(ctx); err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		return err
 	}

@@ -47,7 +47,7 @@ type finished struct {
 // Holm's correction. What cannot be tested is among the notes. Files of predictions are read row by row beside each other,
 // in memory that does not grow with them.
 //
-// Runs that cannot be compared are an [*Incomparable] with all that is in the way. It returns ctx.Err() when the context
+// Runs that cannot be compared are an [*Incomparable] with all that is in the way. It returns ctx.Err() with its cause when the context
 // ends.
 //
 // [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#McNemar

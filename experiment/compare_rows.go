@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // pairing is a run read beside the first one.
@@ -107,7 +108,7 @@ func (b *beside) read(ctx context.Context) error {
 	rows := make([]*predictions.Record, len(b.runs))
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		open := 0
 		for k := range b.files {

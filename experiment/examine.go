@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -101,7 +102,7 @@ func (e examination) baselines(ctx context.Context) error {
 	train, err := sampled(ctx, e.rows.Train, e.result.Rows.Train, findings.LinearRows)
 	if err != nil {
 		e.skip("baselines", err)
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	simple, err := findings.Baselines(ctx, train, e.rows.Task)
 	if err != nil {
@@ -114,7 +115,7 @@ func (e examination) baselines(ctx context.Context) error {
 	said, err := predictions.Beside(ctx, models, e.rows.Task, e.on)
 	if err != nil {
 		e.skip("baselines", err)
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	for k, v := range said {
 		scores, _, err := v.Score(e.extra...)
@@ -142,7 +143,7 @@ func (e examination) importance(ctx context.Context) error {
 	some, err := sampled(ctx, e.on, e.met(), max(rows, leastLooked))
 	if err != nil {
 		e.skip("importance of inputs", err)
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	score, err := e.score()
 	if err != nil {
@@ -151,7 +152,7 @@ func (e examination) importance(ctx context.Context) error {
 	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.spec.Seed})
 	if err != nil {
 		e.skip("importance of inputs", err)
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	e.seen.Importance = &found
 	for _, in := range found.Inputs[:min(len(found.Inputs), shownEffects)] {
@@ -161,7 +162,7 @@ func (e examination) importance(ctx context.Context) error {
 		effects, err := importance.PartialDependence(ctx, e.model, some, in.Column, importance.Options{})
 		if err != nil {
 			e.skip("effect of "+in.Name, err)
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		e.seen.Effects = append(e.seen.Effects, effects...)
 	}

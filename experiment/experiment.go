@@ -32,6 +32,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -104,13 +105,13 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		return Spec{}, d.Err() // nobody need send the rows
 	}
 	if err := rows.Hold(ctx, &d.Spec.Data, o.Input); ctx.Err() != nil {
-		return Spec{}, ctx.Err()
+		return Spec{}, cause.Err(ctx)
 	} else if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)
 		return Spec{}, d.Err()
 	}
 	check.Document(ctx, d, o.All)
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return Spec{}, err
 	}
 	if err := d.Err(); err != nil {

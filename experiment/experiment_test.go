@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -391,13 +392,13 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	if _, err := Run(context.Background(), texts, Options{Force: true}); err == nil || err.Error() != want {
 		t.Fatalf("%v, wanted %s", err, want)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err = Run(ctx, spec(t, text), Options{Progress: func(phase string, done, total int) {
 		if phase == "evaluate" {
-			cancel()
+			cancel(errors.New("enough"))
 		}
 	}})
-	if err != context.Canceled {
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, context.Cause(ctx)) {
 		t.Errorf("cancelled, it returns %v", err)
 	}
 	after, err := os.ReadFile("out/model.bochner")

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/golang"
 	"github.com/bochner-ml/bochner/graph/onnx"
 	"github.com/bochner-ml/bochner/graph/python"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // ExportOptions say how a model is written for other programs.
@@ -102,7 +103,7 @@ func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptio
 	if err != nil {
 		return Exported{}, refusal(model, err)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return Exported{}, err
 	}
 	said := Exported{Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}

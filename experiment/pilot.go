@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -107,7 +108,7 @@ func (f forecast) fly(ctx context.Context, set datasets.Set, machines []pipeline
 	for _, machine := range machines {
 		_, err := machine.Fit(bounded, set)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, cause.Err(ctx)
 		}
 		if err != nil && bounded.Err() == nil {
 			return nil, nil // a run says what is wrong with the rows, if it is wrong with all

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -105,7 +106,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts
 	}
 	p.Peak = memory.Most(p.Bytes)
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return Plan{}, err
 	}
 	if _, told := spec.Pipeline.Estimator.(datasets.Coster); !told || p.Refusal() != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -40,7 +41,7 @@ import (
 // Where the folder holds a finished run of another spec or of other data, Run does nothing and returns an
 // [*EarlierRun], unless o.Force is set.
 //
-// It returns ctx.Err() when the context ends, as soon as the block or iteration at hand is done.
+// It returns an error that matches ctx.Err() and context.Cause(ctx) when the context ends, as soon as the block or iteration at hand is done.
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	r := newRun(spec, o, runOutputs)
 	return r.phases(ctx, r.load, r.fit, r.evaluate, r.write)
@@ -66,7 +67,7 @@ func (r *run) phases(ctx context.Context, phases ...func(context.Context) error)
 				r.output.Discard()
 			}
 			if ctx.Err() != nil {
-				err = ctx.Err()
+				err = cause.Err(ctx)
 			}
 			r.tracker.end(ctx, err)
 			return Result{}, err
@@ -570,7 +571,7 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	r.result.Files, err = r.output.Publish()

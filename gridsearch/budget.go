@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
@@ -59,7 +60,7 @@ func (r *run) workInParts(ctx context.Context) error {
 		for i := part[0]; i < part[1]; i++ {
 			open = open || slices.ContainsFunc(r.outcomes[i], func(o outcome) bool { return !o.done })
 		}
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		if open {

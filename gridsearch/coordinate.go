@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -71,7 +72,7 @@ func (c Coordinate) Run(ctx context.Context, data datasets.Set) (*Result, error)
 	}
 	if err := w.rounds(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, cause.Err(ctx)
 		}
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}

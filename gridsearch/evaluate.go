@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
@@ -128,7 +129,7 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 
 // evaluate fills in the outcomes, from the journal and by fitting.
 func (r *run) evaluate(ctx context.Context) (err error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	if r.search.Journal != "" {
@@ -221,12 +222,12 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 	b.Wanted = func(candidate, fold int) bool { return !wanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
-			return ctx.Err() // whatever it says comes of stopping
+			return cause.Err(ctx) // whatever it says comes of stopping
 		}
 		if r.broken = r.take(fitter, seen, candidate, fold, out); r.broken != nil {
 			return r.broken
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	shared, err := fitter.FitBatch(ctx, b)
 	if err != nil {
@@ -319,7 +320,7 @@ func (r *run) fitEach(ctx context.Context) error {
 	if r.broken != nil {
 		return r.broken
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 func (s Search) workers() int {

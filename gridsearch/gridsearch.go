@@ -28,6 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -179,8 +180,8 @@ var errNoRefit = errors.New("gridsearch: refit is none, so there is nothing to p
 // has found out of all rows, so that this agrees with a fit by itself to rounding.
 //
 // A fit that fails is recorded in its candidate, which then ranks last; it is an error when all
-// candidates fail. On cancellation Run returns ctx.Err() once the running fits have stopped, and the
-// journal holds what is finished.
+// candidates fail. On cancellation Run returns an error that matches ctx.Err() and
+// context.Cause(ctx) once the running fits have stopped, and the journal holds what is finished.
 func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	start := time.Now()
 	r, err := s.prepare(data, MaxCandidates)
@@ -192,7 +193,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	}
 	if err := r.evaluate(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, cause.Err(ctx)
 		}
 		return nil, fmt.Errorf("gridsearch: %w", err)
 	}
@@ -237,7 +238,7 @@ func (s Search) refitWith(ctx context.Context, out *Result, fit func(last estima
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		return fmt.Errorf("gridsearch: refit of %s: %w", out.Best(), err)
 	}

@@ -348,23 +348,24 @@ func TestMemoryBound(t *testing.T) {
 func TestCancel(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, workers := range []int{1, 4} {
-		ctx, cancel := context.WithCancel(context.Background())
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
 		p := &probe{hangAfter: 10}
 		s := lineSearch(p)
 		s.Workers = workers
 		s.Progress = func(p Progress) {
 			if p.Done >= 7 {
-				cancel()
+				cancel(enough)
 			}
 		}
-		if _, err := s.Run(ctx, quantities(40)); err != context.Canceled {
+		if _, err := s.Run(ctx, quantities(40)); !errors.Is(err, context.Canceled) || !errors.Is(err, enough) {
 			t.Errorf("%d workers: error is %v", workers, err)
 		}
 		if p.running != 0 {
 			t.Errorf("%d workers: %d fits are still running", workers, p.running)
 		}
 		s.Estimator = batching{line: s.Estimator.(line)}
-		if _, err := s.Run(ctx, quantities(40)); err != context.Canceled {
+		if _, err := s.Run(ctx, quantities(40)); !errors.Is(err, context.Canceled) || !errors.Is(err, enough) {
 			t.Errorf("a sweep: error is %v", err)
 		}
 	}

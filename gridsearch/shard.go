@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/journal"
 )
 
@@ -35,7 +36,7 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 		err = r.evaluate(ctx)
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("gridsearch: %w", err)

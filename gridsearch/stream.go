@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -55,7 +56,7 @@ func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, er
 		out, err = r.result()
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, cause.Err(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("gridsearch: %w", err)
@@ -331,7 +332,7 @@ func (r *run) learnTogether(ctx context.Context, groups []*sharing) error {
 			still = append(still, next...)
 		}
 		if open = still; ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 	}
 	seconds := time.Since(began).Seconds() / float64(max(len(all), 1))
@@ -367,7 +368,7 @@ func (r *run) readOnce(ctx context.Context, groups []*sharing) (bad []error, err
 				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
 			}
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	})
 	return bad, err
 }
@@ -500,7 +501,7 @@ func (r *run) learnAlone(ctx context.Context, c int) error {
 		train := datasets.Where(r.stream.source, func(row int) bool { return r.stream.folds.Of(row) != f })
 		fit, err := fitSource(ctx, r.candidates[c].spec, train)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		all = append(all, &fitted{candidate: c, fold: f, model: fit, err: err, seconds: time.Since(began).Seconds()})
 	}
@@ -558,7 +559,7 @@ func (r *run) scoreOnce(ctx context.Context, all []*fitted) error {
 					f.said = f.said.Append(said, st.rows[fold])
 				}
 			}
-			return ctx.Err()
+			return cause.Err(ctx)
 		})
 		if err != nil {
 			return err

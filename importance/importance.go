@@ -22,6 +22,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/metrics"
 )
@@ -183,7 +184,7 @@ func metricOf(name string, data datasets.Set, model estimator.Predictor) (metric
 
 func wrapped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	return fmt.Errorf("importance: %w", err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -89,7 +90,7 @@ func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, 
 	pass.Sums
 	open(ctx context.Context) error
 }) (datasets.Pass, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	if cols <= 0 || len(schema.Columns) != 0 && len(schema.Columns) != cols {
@@ -376,7 +377,7 @@ func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 // Next goes on with the next pass, the next step that needs rows, or the estimator.
 func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
-		return nil, ctx.Err()
+		return nil, cause.Err(ctx)
 	}
 	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits, sample: c.sample}
 	begun, err := c.pass.Next(ctx)
@@ -439,7 +440,7 @@ func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
 			return nil, err
 		}
 	}
-	return c.done, ctx.Err()
+	return c.done, cause.Err(ctx)
 }
 
 // State keeps the fitted steps, and the pass of what is learned now.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Limits bound what requests may take. A zero is the default.
@@ -112,7 +114,7 @@ func (g *gate) enter(ctx context.Context) error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return &Error{Code: Unavailable, Message: "the request waited longer than the server's limit; ask again later", Retry: retry}
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
@@ -275,7 +276,7 @@ func (s *Server) Load(ctx context.Context) error {
 	s.models.publish()
 	s.models.mu.Unlock()
 	for _, f := range files {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		if err := s.refresh(f); err != nil {

@@ -29,6 +29,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Options say what is served and how. The zero value of each is its default.
@@ -101,7 +103,7 @@ func (s *Server) Close(ctx context.Context) error {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.inside.Load(), ctx.Err())
+			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.inside.Load(), cause.Err(ctx))
 		}
 	}
 	return nil

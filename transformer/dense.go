@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -57,7 +58,7 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if err := checkEntries("dense", X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	if m, ok := X.(*mat.Dense); ok {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -20,7 +21,7 @@ import (
 // alpha. alpha is the penalty of the regression on Z with Z·Z' ≈ K, as estimator.Ridge has it.
 //
 // Cost about 4m³/3 flops for m rows; meant for a sample of a few thousand. It fails where K is not
-// square, symmetric and finite, or alpha not > 0, and with ctx.Err() once ctx is done.
+// square, symmetric and finite, or alpha not > 0, and with the error and the cause of ctx once it is done.
 // (Zhang, Neural Computation 2005; Rudi & Rosasco, Generalization Properties of Learning with Random
 // Features, NIPS 2017.)
 func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float64, error) {
@@ -33,7 +34,7 @@ func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float
 	}
 	lower := kern.Dense(n, n, n, make([]float64, n*n))
 	for i := range n {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return 0, err
 		}
 		for j := range i + 1 {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -28,7 +29,7 @@ func (f factors) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error
 	if _, err := f.check(X); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	return design.MapEntries(ctx, m, func(j int, v float64) float64 { return v * f.list[j] })

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -80,7 +81,7 @@ func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix
 			return err
 		}
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // FamilyMember is the map of one spec: Scale times the first Width columns of the wide map Map.

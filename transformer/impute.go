@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -366,7 +367,7 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 		if _, err := f.check(X); err != nil {
 			return nil, err
 		}
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		return f.transformSparse(ctx, m)
@@ -432,7 +433,7 @@ func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 	values := []float64{}
 	for i := range rows {
 		if i%tileRows == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, cause.Err(ctx)
 		}
 		columns, entries := m.Row(i)
 		for k, j := range columns {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
@@ -276,7 +277,7 @@ func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matri
 	if _, err := f.check(X); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	return design.MapEntries(ctx, m, f.value)
@@ -304,7 +305,7 @@ func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 			}
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers, a sparse one only where its

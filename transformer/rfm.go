@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/agop"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -283,7 +284,7 @@ func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, er
 		if _, err := f.check(X); err != nil {
 			return nil, err
 		}
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		return design.MapEntries(ctx, m, func(j int, v float64) float64 { return v * scales[j] })

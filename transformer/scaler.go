@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -134,7 +135,7 @@ func (f *FittedScaler) check(X mat.Matrix) (mat.Matrix, error) {
 }
 
 func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	if err := f.keepsZeros(datasets.Schema{}); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Options say what the attributes are for. The zero value makes all of them inputs.
@@ -185,7 +186,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	var r row
 	for n := 0; ; n++ {
 		if n%pollRecords == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		line, err := h.next()
 		if err == io.EOF {

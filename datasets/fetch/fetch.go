@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Set describes a data set and where its files are.
@@ -122,7 +124,7 @@ func (c Cache) Get(ctx context.Context, set string, f File) (path string, err er
 	}
 	if err := c.download(ctx, set, f, path); err != nil {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", cause.Err(ctx)
 		}
 		return "", fmt.Errorf("fetch: %s: %w\nwithout a network, put the file with SHA-256 %s at %s", f.Name, err, f.SHA256, path)
 	}

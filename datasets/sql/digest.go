@@ -9,6 +9,8 @@ import (
 	"hash"
 	"math"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Lasts says whether the database keeps the snapshot, so that what others write is not seen.
@@ -46,7 +48,7 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 	}
 	for n := 0; rows.Next(); n++ {
 		if n%(1<<12) == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		if err := rows.Scan(dest...); err != nil {
 			return q.fault(ctx, err)
@@ -55,7 +57,7 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 	if err := rows.Err(); err != nil {
 		return q.fault(ctx, err)
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // summed takes values into a sum.

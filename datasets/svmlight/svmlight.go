@@ -20,6 +20,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -363,7 +364,7 @@ const pollRows = 1024
 func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 	var r row
 	for _, f := range s.files {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		if err := s.read(ctx, f, &r, yield); err != nil {
@@ -399,7 +400,7 @@ func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) er
 			continue
 		}
 		if r.number%pollRows == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		if err := s.parse(r, b); err != nil {
 			return r.fault(err)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -64,7 +65,7 @@ func (l Local) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(path)
@@ -88,7 +89,7 @@ type reader struct {
 }
 
 func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := cause.Err(r.ctx); err != nil {
 		return 0, err
 	}
 	return r.ReadCloser.Read(p)
@@ -101,7 +102,7 @@ type writer struct {
 }
 
 func (w writer) Write(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
+	if err := cause.Err(w.ctx); err != nil {
 		return 0, err
 	}
 	return w.w.Write(p)
@@ -113,14 +114,14 @@ func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	fillAll := func(w io.Writer) error {
 		if err := fill(writer{ctx, w}); err != nil {
 			return err
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -162,7 +163,7 @@ func (l Local) List(ctx context.Context, prefix string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	dir, begin := filepath.Split(path)

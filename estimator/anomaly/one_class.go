@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -126,7 +127,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 
 // checkRows refuses rows of weight > 0 that hold a number that is not finite.
 func checkRows(ctx context.Context, data datasets.Set) error {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	n, d := data.X.Dims()
@@ -174,7 +175,7 @@ func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 
 // AnomalyScores returns ρ − w'z of each row of X.
 func (f *FittedOneClass) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()

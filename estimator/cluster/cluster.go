@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/param"
@@ -45,7 +46,7 @@ func opened(ctx context.Context, spec datasets.Coster, open func() (*design.Rows
 
 // prepared returns rows to predict for as the products take them; nil where there are none.
 func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()

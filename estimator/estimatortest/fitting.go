@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -236,7 +237,7 @@ func (s stream) Dims() (rows, cols int)  { return -1, s.set.Cols() }
 
 func (s stream) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	for lo, size := 0, 1; lo < s.set.Rows(); size = size*2%37 + 1 {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+size, s.set.Rows())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // fitBatch fits the candidates of a batch, which are of any types, those of one type by its own FitBatch where
@@ -31,7 +32,7 @@ func fitBatch(ctx context.Context, b estimator.Batch) (shared []string, err erro
 			return shared, err
 		}
 	}
-	return shared, ctx.Err()
+	return shared, cause.Err(ctx)
 }
 
 // batchCost is the BatchCost of fitBatch.
@@ -146,7 +147,7 @@ func fitEach(ctx context.Context, b estimator.Batch) error {
 			if err := b.Yield(i, f, alone(ctx, b, i, f)); err != nil {
 				return err
 			}
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 		}

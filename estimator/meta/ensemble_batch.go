@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
@@ -220,7 +221,7 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 			return shared, err
 		}
 	}
-	return shared, ctx.Err()
+	return shared, cause.Err(ctx)
 }
 
 // predict is that of all members, by folds or without each row as each ensemble would have it alone.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -185,7 +186,7 @@ func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64,
 			return err
 		}
 		for i := lo; i < hi; i++ {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			for j, one := range all {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
@@ -67,7 +68,7 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 		}
 	}
 	learned, err = s.learn(ctx, found[0], labels)
-	if err = cmp.Or(ctx.Err(), err); err != nil {
+	if err = cmp.Or(cause.Err(ctx), err); err != nil {
 		return nil, nil, nil, err
 	}
 	return fitted, learned, labels.Classes, nil
@@ -147,7 +148,7 @@ func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []stri
 			return shared, err
 		}
 	}
-	return shared, ctx.Err()
+	return shared, cause.Err(ctx)
 }
 
 // modelsOf are candidates with the models that they hold in their place.

@@ -38,6 +38,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -385,7 +386,7 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 			slices.SortFunc(first.pieces, func(a, b piece) int { return a.index - b.index })
 		} else if err := first.tree.Merge(ctx, o.tree); err != nil {
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, cause.Err(ctx)
 			}
 			return nil, &Refused{k, err}
 		}

@@ -5,6 +5,9 @@ package arrows
 // Module is the module's path.
 const Module = "github.com/bochner-ml/bochner"
 
+// Everywhere lists the packages that every package of the module may import.
+var Everywhere = []string{"internal/cause"}
+
 // Allowed lists, for each package that is no test, the packages of the module it may import. A
 // package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
 // that name it or a folder above it with a trailing "/...").
@@ -22,6 +25,7 @@ var Allowed = map[string][]string{
 	"internal/kern":        {},
 	"internal/solve":       {"internal/reading", "internal/kern", "sparse"},
 	"internal/golden":      {},
+	"internal/cause":       {},
 	"internal/polls":       {},
 	"internal/snapshot":    {}, // for tests: whether a value has changed
 	"internal/postgres":    {}, // a server for tests

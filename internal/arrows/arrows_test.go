@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ func TestArrows(t *testing.T) {
 		}
 		seen[room] = true
 		check(t, room, path)
+		checkCauses(t, room, path)
 		return nil
 	})
 	if err != nil {
@@ -83,11 +85,28 @@ func check(t *testing.T, room, path string) {
 			t.Errorf("%s: %s is not for %s", path, target, room)
 		}
 		target, ours := strings.CutPrefix(target, Module+"/")
-		if ours && !permits(allowed, target) {
+		if ours && !permits(Everywhere, target) && !permits(allowed, target) {
 			t.Errorf("%s: no arrow from %s to %s", path, room, target)
 		}
 	}
 }
+
+// checkCauses: the error of a context is returned by cause.Err. Its methods are called only to compare.
+func checkCauses(t *testing.T, room, path string) {
+	if room == "internal/cause" || room == "internal/polls" || strings.HasPrefix(room, "bench") {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range bareErr.FindAllString(string(text), -1) {
+		t.Errorf("%s: %s: must be cause.Err(ctx), which has the cause", path, strings.TrimSpace(line))
+	}
+}
+
+// bareErr matches the error of a context where it is returned or assigned.
+var bareErr = regexp.MustCompile(`(?m)(return |= |Or\()(.*, )?(\w+\.)*(ctx|parent|Context\(\))\.Err\(\)([,;)]|$| //)`)
 
 func permits(allowed []string, target string) bool {
 	for _, a := range allowed {

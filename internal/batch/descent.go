@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -58,7 +59,7 @@ func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, 
 		}
 	})
 	if s.failed == nil {
-		s.failed = ctx.Err()
+		s.failed = cause.Err(ctx)
 	}
 	if s.walked {
 		shared = []string{"path"}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -124,7 +125,7 @@ func (s *kernelBatch) fold(members []int, f int, split *Split) error {
 		scores, err = t.Scores(s.ctx, design.Native(split.Test), models)
 	}
 	if s.ctx.Err() != nil {
-		return s.ctx.Err()
+		return cause.Err(s.ctx)
 	}
 	seconds := time.Since(start).Seconds() / float64(len(wanted))
 	for k, i := range wanted {
@@ -218,7 +219,7 @@ func KernelRidgesOneOut(ctx context.Context, b Batch, candidates []KernelRidge) 
 				out.Err = err
 			}
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, cause.Err(ctx)
 			}
 			out.Seconds = time.Since(start).Seconds()
 			start = time.Now()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -72,7 +73,7 @@ func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error
 	start := time.Now()
 	m, err := s.prepare(ctx, which)
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	seconds := time.Since(start).Seconds()
 	var jobs []job
@@ -161,7 +162,7 @@ func (s *mappedNewton) path(ctx context.Context, m *mappedRows, members []int, f
 		models[k] = model{candidate: i, width: f.Width}
 		var model solve.Linear
 		if model, models[k].err = path.Step(f.Width, one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights
 		models[k].seconds = time.Since(start).Seconds() + seconds

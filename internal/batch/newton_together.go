@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
 )
@@ -126,7 +127,7 @@ func (u *together) solve(ctx context.Context, m *mappedRows) error {
 	err := a.Solve(first.Tol, first.MaxIter)
 	if err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		for fold := range u.Folds {
 			if err := u.singles(ctx, u.members, fold); err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -33,7 +34,7 @@ func (s *ridgeBatch) together(members []int) error {
 		models, err := s.alphasOf(members, f)
 		if err != nil {
 			if s.ctx.Err() != nil {
-				return s.ctx.Err()
+				return cause.Err(s.ctx)
 			}
 			models = make([]*solve.Linear, len(members)) // each says for itself what is wrong
 		}

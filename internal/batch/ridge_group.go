@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -246,7 +247,7 @@ func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares
 			hold.Release()
 		}
 	}
-	return needed, s.ctx.Err()
+	return needed, cause.Err(s.ctx)
 }
 
 // count returns how many members have so many features, wanted or not: what they share is not to change with that.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -53,7 +54,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	_, r.Float32 = data.X.(*single.Dense)
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			if err := yield(lo, data.Slice(lo, min(lo+size, n))); err != nil {
@@ -109,7 +110,7 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		return src.Blocks(ctx, func(block datasets.Set) error {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			if block.Rows() == 0 {
@@ -234,7 +235,7 @@ func Selected(data datasets.Set, list []int) *Rows {
 	r := &Rows{Schema: data.Schema, N: len(list), Cols: data.Cols()}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < len(list); lo += datasets.BlockRows {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			if err := yield(lo, Select(data, list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -122,7 +123,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		f.project(angles, X)
 	}
 	for _, i := range which {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		m := f.maps[i]

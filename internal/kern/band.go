@@ -1,6 +1,10 @@
 package kern
 
-import "context"
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/internal/cause"
+)
 
 // Band is A = Q·B·Qᵀ with Q orthogonal and B a band matrix, of which the systems (A + s·I)x = b of many s are solved
 // at the cost of a narrow band each: nearly all of the n³ flops of a factor are made once.
@@ -22,7 +26,7 @@ const bandWidth = 48
 const blockSize = bandWidth * bandWidth
 
 // NewBand reduces the symmetric A of which it reads the lower triangle, and takes A's memory. Cost 4n³/3 flops. Once
-// ctx is done it returns ctx.Err().
+// ctx is done it returns cause.Err(ctx).
 func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Band of a matrix that is not square in row-major order")
@@ -49,7 +53,7 @@ func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 			return nil, err
 		}
 	}
-	return s, ctx.Err()
+	return s, cause.Err(ctx)
 }
 
 // blockRows returns the rows of B, or of its factor, from row k on, a multiple of bandWidth: their block on the diagonal, of

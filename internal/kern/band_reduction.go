@@ -1,6 +1,10 @@
 package kern
 
-import "context"
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/internal/cause"
+)
 
 // reduction is a symmetric matrix while it is being reduced to a band: panel r has its columns from r·nr on, nr of them, all
 // of their rows, as the product wants its right side. Products with it need no other copy of it then, and what is
@@ -84,7 +88,7 @@ func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth
 	Mul(inner, v, v.T(), false)
 	triangleOf(t, inner, tau[:])
 	r.multiply(v)
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	Mul(x, t.T(), r.y, false) // W' of W = SVT
@@ -94,7 +98,7 @@ func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth
 	Mul(x, h, v, true)
 	copy(r.three.Data[2*bandWidth*m:], x.Data[:bandWidth*m])
 	r.subtract()
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // each calls f for the first column of each block of those that are not reduced yet, which costs so many flops for a row.

@@ -1,6 +1,10 @@
 package kern
 
-import "context"
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/internal/cause"
+)
 
 // panels is the lower triangle of a matrix while it is being factored: panel
 // r has the rows from r·nr on, nr of them, column after column, as the
@@ -71,7 +75,7 @@ func (p *panels[T]) fill(r int) {
 // factor makes the columns [lo, hi) of the factor, from which those before lo
 // are taken already.
 func (p *panels[T]) factor(ctx context.Context, lo, hi int) (pivot int, ok bool, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return 0, false, err
 	}
 	if hi-lo <= cholBlock {

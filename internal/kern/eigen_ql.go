@@ -3,6 +3,8 @@ package kern
 import (
 	"context"
 	"math"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // turned is an orthogonal matrix whose neighbouring rows are rotated, by one
@@ -59,13 +61,13 @@ func (t *turned) settle(ctx context.Context) error {
 		top, bottom = max(top, s.top), min(bottom, s.top+1-len(s.turns))
 	}
 	for low := top + 1 - sweepsAtOnce; low+sweepsAtOnce+len(t.sweeps) > bottom; low -= sweepsAtOnce {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		t.pass(low)
 	}
 	t.sweeps = t.sweeps[:0]
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // pass applies the rotations of rows from low+k to low+k+sweepsAtOnce of sweep
@@ -138,7 +140,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 			if step == most {
 				return ErrNoConvergence
 			}
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			stepQL(diagonal, beside, l, m, t)
@@ -150,7 +152,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 		}
 	}
 	if t == nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	return t.settle(ctx)
 }

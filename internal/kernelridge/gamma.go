@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -18,7 +19,7 @@ func gammaOf(ctx context.Context, g kernel.Gamma, k spectral.Kernel, X mat.Matri
 		if rule == kernel.GammaScale.Rule() {
 			moments := design.NewMoments(d)
 			moments.Of(X)
-			return k.GammaOfScale(d, moments.Whole().Deviation(0)), ctx.Err()
+			return k.GammaOfScale(d, moments.Whole().Deviation(0)), cause.Err(ctx)
 		}
 		sample := spectral.NewSample(seed)
 		sample.Add(X)

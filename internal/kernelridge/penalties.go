@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -56,7 +57,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 	}
 	result, err := b.solve(len(specs))
 	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
+		return nil, nil, cause.Err(ctx)
 	}
 	models, faults := make([]*Model, len(specs)), make([]error, len(specs))
 	for g, s := range specs {
@@ -70,7 +71,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)
 		}
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			return nil, nil, cause.Err(ctx)
 		}
 	}
 	return models, faults, nil
@@ -197,7 +198,7 @@ func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) err
 			}
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // solveFloat32 solves for columns that are scaled to one another's size, so that none is lost in single precision.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -124,7 +125,7 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 	}
 	m.divide(out.Data, columns)
 	kern.Axpy(-1, out.Data, v)
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // stripeRows is the number of rows over which sums are in single precision.

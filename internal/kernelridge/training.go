@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/landmarks"
@@ -98,7 +99,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 		return nil, errTooLarge
 	}
 	t.points = NewPoints(k, f, t.rows)
-	return t, ctx.Err()
+	return t, cause.Err(ctx)
 }
 
 // errTooLarge is of inputs whose distances would overflow.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/reading"
@@ -57,7 +58,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	}
 	r := rowsOf(design.Native(block.X))
 	for lo := 0; lo < block.Rows(); lo += atOnce {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+atOnce, block.Rows())
@@ -72,7 +73,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 			return design.NameFault(first, block)
 		}
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // add adds rows of a block that begins with row first.
@@ -264,7 +265,7 @@ func (s *Sums) next(ctx context.Context) (*Sums, error) {
 	}
 	centres, shift, _ := s.moved()
 	if shift <= s.stop || s.turn >= s.spec.MaxIter {
-		return nil, ctx.Err()
+		return nil, cause.Err(ctx)
 	}
 	next.near = newNearest(centres, s.cols)
 	if next.bounds = s.bounds; next.bounds != nil {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -44,7 +45,7 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		}
 		err = inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
 			m.addBlock(X, y[lo*count:hi*count], part(weights, lo, hi-lo))
-			return ctx.Err()
+			return cause.Err(ctx)
 		})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -280,7 +281,7 @@ func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64)
 	scale, _ := X.Shared()
 	for i := range n {
 		if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return cause.Err(ctx)
 		}
 		columns, values := X.Row(i)
 		for p, j := range columns {

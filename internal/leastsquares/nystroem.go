@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -269,7 +270,7 @@ func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
 			dst[from*t+i] = (v[from*t+i] - s) / p.penalty
 		}
 	})
-	return p.ctx.Err()
+	return cause.Err(p.ctx)
 }
 
 // turn writes scores, outputs × rows, as rows × outputs.

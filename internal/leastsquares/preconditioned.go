@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -199,7 +200,7 @@ func (s *preconditionedCG) apply(dst, v []float64) error {
 	err := s.inputs(func(first int, X mat.Matrix) error {
 		n, _ := X.Dims()
 		b.add(X, nil, part(s.weights, first, n))
-		return s.ctx.Err()
+		return cause.Err(s.ctx)
 	})
 	b.centred(dst, s.mean)
 	kern.Axpy(s.Alpha, v, dst)
@@ -217,7 +218,7 @@ func (s *preconditionedCG) residual(w []float64) ([]float64, error) {
 		return inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
 			t := s.m.targets
 			b.add(X, y[lo*t:hi*t], part(weights, lo, hi-lo))
-			return s.ctx.Err()
+			return cause.Err(s.ctx)
 		})
 	})
 	out := make([]float64, len(w))

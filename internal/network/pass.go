@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -36,7 +37,7 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 				kern.Scale(norm, to)
 			}
 		})
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		in = z
@@ -83,7 +84,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 			}
 		}
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // throughHead turns sines into derivatives by the angles of the last layer.

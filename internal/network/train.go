@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/reading"
@@ -246,7 +247,7 @@ func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
 			weight += float64(w)
 		}
 	}
-	return sum / weight, ctx.Err()
+	return sum / weight, cause.Err(ctx)
 }
 
 // objective returns what training makes small, as a mean over the rows that it sees.
@@ -278,5 +279,5 @@ func (t *training[T]) finish(ctx context.Context) (*Model, error) {
 	if m.Relevance, err = t.relevance(ctx, m, t.data, deviations); err != nil {
 		return nil, err
 	}
-	return m, ctx.Err()
+	return m, cause.Err(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -38,7 +39,7 @@ func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, col
 	}
 	switch {
 	case ctx.Err() != nil:
-		return roughly, ctx.Err()
+		return roughly, cause.Err(ctx)
 	case err != nil:
 		copy(x, start)
 		p.read(rows, rows)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/reading"
@@ -197,7 +198,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 		}
 		a.preconditioners.factorise()
 	}
-	return a.ctx.Err()
+	return cause.Err(a.ctx)
 }
 
 // losses adds up those of all rows, and their gradients to out, for some of the problems.

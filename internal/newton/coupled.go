@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -207,7 +208,7 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 			}
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // solveWith overwrites right by the solution with a factor.

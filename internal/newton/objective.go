@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -159,7 +160,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 		o.renew = false
 		o.factorise()
 	}
-	return o.ctx.Err()
+	return cause.Err(o.ctx)
 }
 
 func (o *objective) begin(values, gradient []float64) {
@@ -320,7 +321,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
 	result, err := minimise(o.ctx, o, o.rows, x, o.groups, nil, tol, maxIter)
-	if err = cmp.Or(o.ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(cause.Err(o.ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
 	d, k := o.rows.Cols, o.outputs

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -139,19 +140,19 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 			p.task.Loss.multiply(scores, curve.List[lo*k:hi*k], weights[lo:hi])
 		})
 		own.end()
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	own.begin(p.ask.at, p.out, p.values)
 	own.add(block.X, evaluate)
 	own.end()
 	if !kern.Finite(p.values) || !kern.Finite(p.out) {
-		return cmp.Or(ctx.Err(), design.NameFault(first, block))
+		return cmp.Or(cause.Err(ctx), design.NameFault(first, block))
 	}
 	if p.ask.renew {
 		p.sample.ctx = ctx
-		return cmp.Or(ctx.Err(), p.sample.addSample(first, block, curve.List, weights))
+		return cmp.Or(cause.Err(ctx), p.sample.addSample(first, block, curve.List, weights))
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // errOtherRows says that a pass has not read the rows of the one before.
@@ -209,7 +210,7 @@ func (p *Minimisation) Solution(ctx context.Context) (solve.Linear, error) {
 // follow tells the solver what the pass has added up.
 func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 	if p.followed != nil {
-		return p.followed, ctx.Err()
+		return p.followed, cause.Err(ctx)
 	}
 	if p.seen != p.plan.Rows {
 		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, p.plan.Rows, p.seen)
@@ -235,7 +236,7 @@ func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 		}
 	}
 	then, err := p.run(ctx, append(slices.Clip(p.log), told), ready)
-	if err = cmp.Or(ctx.Err(), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, err
 	}
 	p.followed = then
@@ -326,7 +327,7 @@ func (r *replay) Evaluate(values, gradient, x []float64) error {
 	}
 	copy(values, a.values)
 	copy(gradient, a.vector)
-	return r.ctx.Err()
+	return cause.Err(r.ctx)
 }
 
 // Hessian returns what was told, or asks.
@@ -361,5 +362,5 @@ func (r *replay) again(dst []float64) error {
 		return errOtherRows
 	}
 	copy(dst, a.vector)
-	return r.ctx.Err()
+	return cause.Err(r.ctx)
 }

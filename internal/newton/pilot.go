@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -35,7 +36,7 @@ func (a *Batch) begin(tol float64) (reference []float64, err error) {
 	if reference, err = a.follow(every); err != nil {
 		clear(a.x)
 		a.rows, a.preconditioners, a.last, a.renew = rows, fresh, evaluation{}, true
-		return nil, a.ctx.Err()
+		return nil, cause.Err(a.ctx)
 	}
 	return reference, nil
 }

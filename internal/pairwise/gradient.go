@@ -3,6 +3,7 @@ package pairwise
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -35,7 +36,7 @@ func Gradients[T kern.Float](ctx context.Context, dst []kern.View[T], x, y Rows[
 			}
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // gradients makes the gradients at one stripe of rows.

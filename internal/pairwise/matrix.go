@@ -3,6 +3,7 @@ package pairwise
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -23,7 +24,7 @@ func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k
 			Values(k, 1, tile)
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // Tiles writes the distance of row i of x and row j of y to dst[i, j], on all cores. The rows of dst are contiguous.
@@ -34,7 +35,7 @@ func Tiles[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], me
 			Distances(dst.Slice(lo, hi, j, end), x.Slice(lo, hi), y.Slice(j, end), metric)
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // tiles calls f with the rows of each stripe of tiles, on all cores, until ctx is done.
@@ -63,7 +64,7 @@ func Multiply[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T],
 			product(dst.Slice(lo, hi, 0, dst.Cols), tile, v.Slice(j, end, 0, v.Cols))
 		}
 	})
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // product adds tile·v to dst.

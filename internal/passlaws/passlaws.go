@@ -408,7 +408,7 @@ func (l Learner[T]) Stops(data datasets.Set) error {
 			return err == nil, err
 		},
 	} {
-		if err := polls.Check(run); err != nil {
+		if err := polls.Check(polls.WithoutCause(run)); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}

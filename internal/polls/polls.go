@@ -15,21 +15,24 @@ import (
 // Context is cancelled by a look at it, that is a call of Err, after some others.
 type Context struct {
 	context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	left   int64
 	looks  atomic.Int64
 }
 
+// errStop is the cause of the cancellation.
+var errStop = errors.New("stop here")
+
 // After returns a context that is cancelled after some looks.
 func After(looks int) *Context {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Context{Context: ctx, cancel: cancel, left: int64(looks)}
 }
 
 // Err counts, and cancels where it is time.
 func (c *Context) Err() error {
 	if c.looks.Add(1) > c.left {
-		c.cancel()
+		c.cancel(errStop)
 	}
 	return c.Context.Err()
 }
@@ -43,7 +46,7 @@ const most = 40
 // Check runs a computation once undisturbed, then again and again, cancelled at its first look, its
 // second, and so on to its last; of many looks it takes some from beginning to end. run reports
 // whether it returned a result. Check returns what breaks the law: a result or another error than
-// context.Canceled in spite of the cancelling, an error without it, or no look at all.
+// context.Canceled with its cause in spite of the cancelling, an error without it, or no look at all.
 func Check(run func(ctx context.Context) (result bool, err error)) error {
 	whole := After(math.MaxInt)
 	result, err := run(whole)
@@ -64,7 +67,7 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 		ctx := After(k)
 		result, err := run(ctx)
 		switch ended := ctx.Looks() > k; { // how often helpers look may differ from run to run
-		case ended && !errors.Is(err, context.Canceled):
+		case ended && (!errors.Is(err, context.Canceled) || !errors.Is(err, errStop)):
 			return fmt.Errorf("cancelled at look %d of %d, it returns the error %v", k, looks, err)
 		case ended && result:
 			return fmt.Errorf("cancelled at look %d of %d, it returns a result all the same", k, looks)
@@ -73,4 +76,16 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 		}
 	}
 	return nil
+}
+
+// WithoutCause returns a run that may return ctx.Err() without the cause, as types outside this module
+// do.
+func WithoutCause(run func(ctx context.Context) (bool, error)) func(ctx context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		result, err := run(ctx)
+		if errors.Is(err, context.Canceled) {
+			err = errors.Join(err, context.Cause(ctx))
+		}
+		return result, err
+	}
 }

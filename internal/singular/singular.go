@@ -22,6 +22,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/reading"
@@ -179,7 +180,7 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 	const step = 1 << 13
 	n := block.Rows()
 	for lo := 0; lo < n; lo += step {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return err
 		}
 		part := block.Slice(lo, min(lo+step, n))
@@ -187,7 +188,7 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 			return err
 		}
 	}
-	return ctx.Err()
+	return cause.Err(ctx)
 }
 
 // addProducts adds X'·B to dst.
@@ -234,7 +235,7 @@ func (s *search) first(ctx context.Context) ([][]float64, error) {
 // orthogonal returns an orthonormal basis of what the vectors add to the basis there is.
 func (s *search) orthogonal(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
 	for _, v := range vectors {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		size := math.Sqrt(kern.Dot(v, v))
@@ -378,7 +379,7 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 			}
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
 	t := kern.Dense(m, m, m, make([]float64, m*m))
@@ -412,7 +413,7 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 			s.inner[i][i] = v
 		}
 	}
-	return residuals, ctx.Err()
+	return residuals, cause.Err(ctx)
 }
 
 // combined returns Σ mix_i·list_i.

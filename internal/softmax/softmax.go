@@ -24,6 +24,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -42,7 +43,7 @@ func Draw(ctx context.Context, draw string, seed uint64, d, m int) (*mat.Dense, 
 	}
 	out, column, rng := mat.NewDense(d, m, nil), make([]float64, d), spectral.NewStream()
 	for j := range m {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		rng.At(seed, spectral.Frequencies, j)

@@ -3,6 +3,7 @@ package solve
 import (
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/reading"
 )
@@ -70,7 +71,7 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 			break
 		}
 		moved := p.step()
-		if err := d.ctx.Err(); err != nil { // what the step found comes of stopping
+		if err := cause.Err(d.ctx); err != nil { // what the step found comes of stopping
 			return err
 		}
 		if !moved {

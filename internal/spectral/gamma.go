@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -46,7 +47,7 @@ func usable(gamma float64) float64 {
 func (k Kernel) GammaOfSample(ctx context.Context, s *Sample) (float64, error) {
 	var distances []float64
 	for i, p := range s.points {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return 0, err
 		}
 		for _, q := range s.points[:i] {

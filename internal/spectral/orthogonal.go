@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -51,7 +52,7 @@ func orthonormalize(ctx context.Context, rows kern.View[float64]) error {
 		some, above := rows.Slice(lo, min(lo+most, rows.Rows), 0, rows.Cols), rows.Slice(0, lo, 0, rows.Cols)
 		shares := kern.Dense(some.Rows, lo, lo, room[:some.Rows*lo])
 		for range 2 {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			kern.Mul(shares, some, above.T(), false)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -152,7 +153,7 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 		if c.Context().Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return errSlow
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -62,7 +63,7 @@ func (c *call) watchHealth() error {
 		case <-c.ending:
 			return errEnds
 		case <-c.Context().Done():
-			return c.Context().Err()
+			return cause.Err(c.Context())
 		}
 	}
 }

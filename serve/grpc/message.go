@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -68,7 +69,7 @@ func (t *turns) take(ctx context.Context) error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return errLate
 		}
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 }
 

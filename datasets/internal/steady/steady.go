@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // File is a file that is opened for every pass.
@@ -40,7 +41,7 @@ func Hold(ctx context.Context, r io.Reader) (*File, error) {
 	}
 	held := bytes.NewBuffer([]byte{})
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, err
 		}
 		_, err := io.CopyN(held, r, 1<<20)

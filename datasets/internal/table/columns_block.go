@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // slab is some blocks of rows: their columns, and the blocks made of these.
@@ -311,7 +312,7 @@ func (b *slab) blockAt(from int, groups *groupNumbers) datasets.Set {
 }
 
 func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	within, cancel := context.WithCancel(ctx)
@@ -332,7 +333,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 	for b := range ready {
 		rows += b.rows
 		for from := 0; from < b.rows; from += b.block {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return err
 			}
 			if err := yield(b.blockAt(from, groups)); err != nil {
@@ -344,7 +345,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		}
 		free <- b
 	}
-	if err := ctx.Err(); err != nil {
+	if err := cause.Err(ctx); err != nil {
 		return err
 	}
 	switch {

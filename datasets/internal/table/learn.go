@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
@@ -145,7 +146,7 @@ func Learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
 	out.arrange(form, l)
 	switch err := out.read(ctx, r, nil); {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, cause.Err(ctx)
 	case err != nil:
 		return nil, out.faults(err)
 	}

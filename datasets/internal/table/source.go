@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
@@ -59,7 +60,7 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	}
 	end := l.read(ctx, s.reader, h)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return cause.Err(ctx)
 	}
 	if end == nil && l.rows == 0 {
 		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Survey returns what learning has found, or reads rows that are coded by the schema of others.
@@ -33,7 +34,7 @@ func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
 		err = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, cause.Err(ctx)
 	}
 	return all.content(), all.faults.err(err)
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // MaxLine is the default bound on the bytes of one line.
@@ -43,7 +44,7 @@ func Hold(ctx context.Context, r io.Reader) (f *File, name string, err error) {
 	}
 	held := bytes.NewBuffer([]byte{})
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := cause.Err(ctx); err != nil {
 			return nil, name, err
 		}
 		_, err := io.CopyN(held, r, fullWindow)

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // write makes the file that will be called name with what fill writes, under another path. A file
@@ -188,7 +190,7 @@ func digest(ctx context.Context, from Opener, path string) (string, error) {
 	for part := int64(1 << 24); ; {
 		n, err := io.CopyN(h, file, part)
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", cause.Err(ctx)
 		}
 		if err == io.EOF || n < part && err == nil {
 			return hex.EncodeToString(h.Sum(nil)), nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -45,7 +46,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
 		out = append(out, Baseline{"linear model", model})
 	}
-	return out, ctx.Err()
+	return out, cause.Err(ctx)
 }
 
 // Linear is the pipeline of the linear model of rows of a shape.
@@ -153,5 +154,5 @@ func (c constant) PredictAll(ctx context.Context, X mat.Matrix) (p estimator.Pre
 	if c.shares != nil {
 		p.Probabilities = same(c.shares)
 	}
-	return p, ctx.Err()
+	return p, cause.Err(ctx)
 }

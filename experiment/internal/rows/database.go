@@ -14,6 +14,7 @@ import (
 	rows "github.com/bochner-ml/bochner/datasets/sql"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // drivers are those of package database/sql by the scheme of a URL, and the packages that bring them.
@@ -79,7 +80,7 @@ func Connect(ctx context.Context, data *document.Data) (end func() error, err er
 	if err != nil {
 		db.Close()
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, cause.Err(ctx)
 		}
 		return nil, unreachable(source, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // inMemory is how many bytes of what comes once are held in memory; more go into a temporary file. A test lowers it.
@@ -118,7 +119,7 @@ func (s *Stream) hold(name string) (*held, error) {
 	}
 	if err != nil && err != io.EOF {
 		if s.ctx.Err() != nil {
-			return nil, s.ctx.Err()
+			return nil, cause.Err(s.ctx)
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // StandardInput is the path of rows that come through the options.
@@ -116,7 +117,7 @@ func (s *Stream) more() error {
 		s.buffer, s.err = append(s.buffer, p.text...), p.err
 		return nil
 	case <-s.ctx.Done():
-		return s.ctx.Err()
+		return cause.Err(s.ctx)
 	}
 }
 

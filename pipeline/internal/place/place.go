@@ -2,9 +2,10 @@
 package place
 
 import (
-	"context"
 	"errors"
 	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // Error is an error with the place in a pipeline where it happened.
@@ -29,7 +30,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // parts become one place. What happened to a step before, whose rows the part was reading, stays
 // with that step.
 func At(what, name string, err error) error {
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded {
+	if err == nil || cause.Is(err) {
 		return err
 	}
 	place := fmt.Sprintf("%s %q", what, name)
@@ -49,7 +50,7 @@ func At(what, name string, err error) error {
 // Here says that err is the pipeline's own.
 func Here(err error) error {
 	var inner *Error
-	if err == nil || err == context.Canceled || err == context.DeadlineExceeded || errors.As(err, &inner) && inner == err {
+	if err == nil || cause.Is(err) || errors.As(err, &inner) && inner == err {
 		return err
 	}
 	return &Error{Err: err}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -109,7 +110,7 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 			Yield: func(k, _ int, out estimator.Outcome) error {
 				out.Err = place.At("step", name, out.Err)
 				s.deliver(ctx, same[k], 0, out)
-				return ctx.Err()
+				return cause.Err(ctx)
 			}})
 		if err != nil && ctx.Err() == nil {
 			s.cancel(place.At("step", name, err))

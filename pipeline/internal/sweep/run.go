@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,17 +9,18 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
 // Run fits every candidate that is wanted on every fold, or, with OneOut, to all rows but each. It returns
 // the names of what was shared and the first error of Yield.
-func Run(ctx context.Context, job Job) (shared []string, err error) {
+func Run(parent context.Context, job Job) (shared []string, err error) {
 	if err := checkFolds(job.Folds, job.Data.Rows()); err != nil {
 		return nil, place.Here(err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	s := newSweep(job)
 	s.shape, s.cancel = job.Data.Shape(), cancel
@@ -27,7 +29,7 @@ func Run(ctx context.Context, job Job) (shared []string, err error) {
 	} else {
 		s.run(ctx)
 	}
-	return slices.Sorted(maps.Keys(s.shared)), context.Cause(ctx)
+	return slices.Sorted(maps.Keys(s.shared)), cmp.Or(cause.Err(parent), context.Cause(ctx))
 }
 
 func newSweep(job Job) *sweep {

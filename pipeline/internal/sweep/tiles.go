@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/single"
@@ -84,7 +85,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 				out.Known = s.Known(candidates[k], out.Known)
 			}
 			s.deliver(ctx, candidates[k], at.first+f, out)
-			return ctx.Err()
+			return cause.Err(ctx)
 		}}
 	for k, m := range maps.Members() {
 		job.Candidates = append(job.Candidates, estimator.Candidate{
