@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -143,7 +142,7 @@ func writtenByRun(dir string) bool {
 func resultIn(dir string) (r Result, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err == nil {
-		err = json.Unmarshal(text, &r)
+		err = result.Unmarshal(text, &r)
 	}
 	return r, err
 }

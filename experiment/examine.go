@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -50,19 +51,47 @@ func (r *run) examine(ctx context.Context, said predictions.Verdict, on datasets
 	if among := e.number; r.rows.Test == nil && r.judged != nil {
 		e.number = func(k int) int { return among(r.judged[k]) }
 	}
-	if err := findings.Judged(e.seen, said.Input(), r.rows.Task, on.Schema(), e.number); err != nil {
-		e.skip("what was taken for what", err)
-	}
-	if p := pipeline.Find(e.model); p != nil {
-		e.seen.Relevance = relevanceOf(p)
-	}
-	for _, part := range []func(context.Context) error{e.baselines, e.importance, e.learning} {
-		if err := part(ctx); err != nil {
-			return err
+	for _, part := range []struct {
+		name    string
+		examine func(context.Context) error
+	}{{"predictions by class or error", func(context.Context) error {
+		return findings.Judged(e.seen, said.Input(), r.rows.Task, on.Schema(), e.number)
+	}}, {"relevance of inputs", func(context.Context) error {
+		if p := pipeline.Find(e.model); p != nil {
+			e.seen.Relevance = relevanceOf(p)
+		}
+		return nil
+	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"learning curve", e.learning}} {
+		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
+			return cause.Err(ctx)
+		} else if err != nil {
+			e.skip(part.name, err)
 		}
 	}
 	return nil
 }
+
+// guard runs a part until the time for examining ends. A panic is an error of the part, which the run
+// outlives.
+func (e examination) guard(ctx context.Context, part func(context.Context) error) (err error) {
+	if !e.until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, e.until, errNoTime)
+		defer cancel()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it failed: %v", p)
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
+	return part(ctx)
+}
+
+// errNoTime is the cause of a part that the end of the budget has cut.
+var errNoTime = errors.New("the time is up")
 
 // skip says that a part is left out.
 func (e examination) skip(part string, why error) {
@@ -101,8 +130,7 @@ func (e examination) baselines(ctx context.Context) error {
 	}
 	train, err := sampled(ctx, e.rows.Train, e.result.Rows.Train, findings.LinearRows)
 	if err != nil {
-		e.skip("baselines", err)
-		return cause.Err(ctx)
+		return err
 	}
 	simple, err := findings.Baselines(ctx, train, e.rows.Task)
 	if err != nil {
@@ -114,8 +142,7 @@ func (e examination) baselines(ctx context.Context) error {
 	}
 	said, err := predictions.Beside(ctx, models, e.rows.Task, e.on)
 	if err != nil {
-		e.skip("baselines", err)
-		return cause.Err(ctx)
+		return err
 	}
 	for k, v := range said {
 		scores, _, err := v.Score(e.extra...)
@@ -142,8 +169,7 @@ func (e examination) importance(ctx context.Context) error {
 	}
 	some, err := sampled(ctx, e.on, e.met(), max(rows, leastLooked))
 	if err != nil {
-		e.skip("importance of inputs", err)
-		return cause.Err(ctx)
+		return err
 	}
 	score, err := e.score()
 	if err != nil {
@@ -151,8 +177,7 @@ func (e examination) importance(ctx context.Context) error {
 	}
 	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.spec.Seed})
 	if err != nil {
-		e.skip("importance of inputs", err)
-		return cause.Err(ctx)
+		return err
 	}
 	e.seen.Importance = &found
 	for _, in := range found.Inputs[:min(len(found.Inputs), shownEffects)] {
@@ -161,8 +186,7 @@ func (e examination) importance(ctx context.Context) error {
 		}
 		effects, err := importance.PartialDependence(ctx, e.model, some, in.Column, importance.Options{})
 		if err != nil {
-			e.skip("effect of "+in.Name, err)
-			return cause.Err(ctx)
+			return fmt.Errorf("effect of %s: %w", in.Name, err)
 		}
 		e.seen.Effects = append(e.seen.Effects, effects...)
 	}

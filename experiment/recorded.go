@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/report"
 )
 
 // specNames are the files in which runs write their experiments, that of [Run] and that of [Auto].
@@ -37,9 +36,7 @@ func ReadRun(folder string) (Result, error) {
 	if err != nil {
 		return r, fmt.Errorf("experiment: %w", files.Tell(err))
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // whole numbers stay such
-	if err := decoder.Decode(&r); err != nil {
+	if err := result.Unmarshal(text, &r); err != nil {
 		return r, fmt.Errorf("experiment: %s: %w", at, err)
 	}
 	if r.Search != nil {
@@ -164,6 +161,10 @@ func Report(folder string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(folder, "report.html")
-	err = files.Replace(path, func(w *bufio.Writer) error { return report.Write(w, r) })
+	page, err := reportOf(r)
+	if err != nil {
+		return "", fmt.Errorf("experiment: cannot write a report of %s: %w; result.json is damaged", folder, err)
+	}
+	err = files.Replace(path, func(w *bufio.Writer) error { _, err := w.Write(page); return err })
 	return filepath.ToSlash(path), err
 }

@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"context"
+	"fmt"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -38,5 +41,57 @@ func TestReleaseByTheLinker(t *testing.T) {
 	defer func() { release = "" }()
 	if got := Version().Bochner; got != "v1.2.3" {
 		t.Errorf("%q, wanted that of the linker", got)
+	}
+}
+
+// Whatever the diagnostics of huge targets yield, the results of a finished fit are written and can
+// be read again.
+func TestResultsOfHugeTargets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx := context.Background()
+	rows := func(huge func(i int, y float64) float64) string {
+		var b strings.Builder
+		b.WriteString("a,b,y\n")
+		for i := range 120 {
+			a, c := float64(i%17)/4-2, float64(i*i%23)/6-2
+			fmt.Fprintf(&b, "%v,%v,%v\n", a, c, huge(i, a*c+float64(i%5)/9))
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct {
+		rows  string
+		model string
+	}{
+		"one of 1e80":    {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e80, false: y}[i == 60] }), "ridge"},
+		"one of 1e154":   {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "kernel_ridge"},
+		"intervals":      {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "intervals: {of: ridge}"},
+		"all of 1e307":   {rows(func(i int, _ float64) float64 { return float64(i%2*2-1) * float64(i%13+1) * 1e306 }), "intervals: {of: ridge}"},
+		"a searched one": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "ridge\nsearch: {grid: {ridge.alpha: [1.0, 10.0]}, folds: 3}"},
+	} {
+		put(t, "rows.csv", c.rows)
+		s := spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline:\n- standardize\n- "+c.model+"\n")
+		s.Output.Dir = "out"
+		found, err := Run(ctx, s, Options{Force: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, w := range found.Warnings {
+			if strings.Contains(w, "report.html is not written") {
+				t.Errorf("%s: %s", name, w)
+			}
+		}
+		back, err := ReadRun("out")
+		if err != nil || len(back.Test) != len(found.Test) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for metric, v := range found.Test {
+			if got := back.Test[metric]; got != v && (v-v == 0 || got == got) {
+				t.Errorf("%s: %s is %v in the file, want %v", name, metric, got, v)
+			}
+		}
+		if _, err := Report("out"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -2,8 +2,8 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,6 +112,8 @@ type run struct {
 
 	chosenBy string // metric, "" for none
 	judged   []int  // training rows to score the model on, nil for all
+
+	until time.Time // when examining the model ends; zero for no limit
 }
 
 // digest says which files the rows are from, or of a database which they are.
@@ -441,7 +443,7 @@ func (r *run) evaluate(ctx context.Context) error {
 		}
 		r.result.Rows.Test = v.Rows
 		if err := judgeSureness(r.result.Intervals, v); err != nil {
-			return err
+			r.warn("test: intervals: " + err.Error())
 		}
 		if r.result.Test, err = r.score(v, "test", extra); err != nil {
 			return err
@@ -557,7 +559,10 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
 	r.result.Memory = memory.Peak()
 	r.result.Seconds.Total = time.Since(r.started).Seconds()
 	if r.spec.Report.HTML {
-		if err := r.output.Write("report.html", func(w *bufio.Writer) error { return report.Write(w, r.result) }); err != nil {
+		page, err := reportOf(r.result)
+		if err != nil {
+			r.warn("report.html is not written: " + err.Error())
+		} else if err := r.output.Write("report.html", func(w *bufio.Writer) error { _, err := w.Write(page); return err }); err != nil {
 			return err
 		}
 	}
@@ -578,10 +583,27 @@ func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
 	return err
 }
 
-// writeResult writes what there is to say.
+// reportOf returns the report of a result. A report is made of whatever a run has found, some of it
+// out of the ordinary: an error or a panic of it costs the page and not the run.
+func reportOf(found Result) (page []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("report: %v", p)
+		}
+	}()
+	var out bytes.Buffer
+	err = report.Write(&out, found)
+	return out.Bytes(), err
+}
+
+// writeResult writes result.json.
 func (r *run) writeResult() error {
 	return r.output.Write("result.json", func(w *bufio.Writer) error {
-		text, err := json.MarshalIndent(r.result, "", "  ")
+		text, lost, err := result.Marshal(r.result)
+		if err == nil && len(lost) > 0 {
+			r.warn("result.json: infinite or undefined, written as null: " + result.Paths(lost))
+			text, _, err = result.Marshal(r.result)
+		}
 		if err != nil {
 			return err
 		}
@@ -597,11 +619,12 @@ func (r *run) saveModel(w io.Writer) error {
 		return err
 	}
 	scores := map[string]float64{}
-	for name, v := range r.result.Train {
-		scores["train."+name] = v
-	}
-	for name, v := range r.result.Test {
-		scores["test."+name] = v
+	for part, list := range map[string]map[string]float64{"train.": r.result.Train, "test.": r.result.Test} {
+		for name, v := range list {
+			if v-v == 0 { // JSON has no other numbers
+				scores[part+name] = v
+			}
+		}
 	}
 	reading, err := r.spec.Data.Encode()
 	if err != nil {

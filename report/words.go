@@ -149,7 +149,7 @@ func lead(r result.Result) (out []string) {
 			}
 			return "the " + b.Name + " of the training rows by " + short(v)
 		})
-		if i := r.Intervals; i != nil && i.Coverage != nil {
+		if i := r.Intervals; i != nil && i.Coverage != nil && i.Width != nil {
 			out = append(out, fmt.Sprintf("Intervals for %s of new rows hold the truth of %s of them, and are %s wide on average.", percent(i.Level), percent(*i.Coverage), short(*i.Width)))
 		}
 	case "clustering":

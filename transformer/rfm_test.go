@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -178,5 +179,31 @@ func TestRFMOfManyRows(t *testing.T) {
 	shape := datasets.Shape{Rows: 30000, Cols: 4}
 	if a, b := spec.Cost(shape), all.Cost(shape); !(a.Flops < b.Flops/10) || !(a.Bytes < b.Bytes/10) {
 		t.Errorf("%g flops and %d bytes, in one part %g and %d", a.Flops, a.Bytes, b.Flops, b.Bytes)
+	}
+}
+
+// Distances that overflow or underflow are an error of the fit, and no panic.
+func TestRFMOfExtremeDistances(t *testing.T) {
+	for _, diagonal := range []bool{false, true} {
+		X, y := mat.NewDense(60, 2, nil), make([]float64, 60)
+		for i := range y {
+			a, b := float64(i%9)-4, float64(i*i%11)-5
+			X.SetRow(i, []float64{a, b})
+			y[i] = a * b
+		}
+		small := NewRFM()
+		small.Bandwidth, small.Diagonal = FixedBandwidth(1e-300), diagonal
+		large := NewRFM()
+		large.Diagonal = diagonal
+		huge := mat.DenseCopyOf(X)
+		huge.Scale(1e156, huge)
+		for name, c := range map[string]struct {
+			spec RFM
+			X    *mat.Dense
+		}{"a small bandwidth": {small, X}, "large inputs": {large, huge}} {
+			if _, err := c.spec.Fit(context.Background(), datasets.Set{X: c.X, Y: y}); err == nil || !strings.Contains(err.Error(), "not finite") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/experiment/result"
 )
 
 // specFlags are what every command on an experiment file takes.
@@ -404,7 +404,7 @@ func (datasetsCommand) Run(s *session) error {
 
 // print writes v as JSON.
 func (s *session) print(v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
+	text, _, err := result.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -321,3 +321,14 @@ func TestRead(t *testing.T) {
 		t.Errorf("no reader: %v", err)
 	}
 }
+
+// A column without a name is called by its number, as in CSV; testdata/nameless.arrow has one behind a.
+func TestColumnWithoutName(t *testing.T) {
+	set, err := arrow.ReadFile(ctx, "testdata/nameless.arrow", arrow.Options{Roles: datasets.Roles{Target: []string{"x1"}}})
+	if err != nil || set.Schema.Targets[0].Name != "x1" || set.Y[2] != 7 {
+		t.Errorf("%v: %v", set.Schema, err)
+	}
+	if _, err := arrow.ReadFile(ctx, "testdata/nameless.arrow", arrow.Options{Roles: datasets.Roles{Target: []string{""}}}); err == nil || !strings.Contains(err.Error(), `no column ""; there are a, x1`) {
+		t.Error(err)
+	}
+}

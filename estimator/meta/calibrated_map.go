@@ -23,6 +23,9 @@ type calibratedScores struct {
 
 // learn learns the map to probabilities from out-of-fold scores.
 func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Labels) (reading, error) {
+	if found.Values == nil {
+		return nil, errNothingSeen
+	}
 	if found.Scores == nil {
 		return nil, errNoScores
 	}

@@ -268,6 +268,9 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 		if p.err != nil {
 			return nil, fmt.Errorf("%s: %w", name(k), p.err)
 		}
+		if len(p.Values) == 0 {
+			return nil, fmt.Errorf("%s: %w", name(k), errNothingSeen)
+		}
 		out[k] = p.Prediction
 		for i, seen := range p.seen {
 			if !seen {

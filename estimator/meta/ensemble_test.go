@@ -2,6 +2,7 @@ package meta_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -469,6 +470,22 @@ func TestWrappersTakeTheirOwnSpecs(t *testing.T) {
 			if err == nil || err.Error() != "estimator: "+name+": candidate 0 is a estimator.Ridge" {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+// Where every class has one row, no fold can test: an error and not a panic.
+func TestClassesOfOneRow(t *testing.T) {
+	X, y, levels := mat.NewDense(12, 2, nil), make([]float64, 12), make([]string, 12)
+	for i := range y {
+		X.SetRow(i, []float64{float64(i), float64(i * i % 7)})
+		y[i], levels[i] = float64(i), fmt.Sprint("c", i)
+	}
+	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: levels}}}}
+	members := []meta.Member{{Name: "l", Estimator: estimator.NewLogistic()}, {Name: "r", Estimator: estimator.NewRidgeClassifier()}}
+	for _, spec := range []estimator.Estimator{meta.NewEnsemble(members...), meta.NewCalibrated(estimator.NewSVM())} {
+		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every class needs 2 rows or more") {
+			t.Errorf("%T: %v", spec, err)
 		}
 	}
 }

@@ -157,6 +157,10 @@ func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, 
 	return out, shared, nil
 }
 
+// errNothingSeen is the error of models that learn from out-of-fold predictions, of which there are
+// none.
+var errNothingSeen = errors.New("no fold has rows to test on: every class needs 2 rows or more")
+
 // finish takes the outcome of the whole.
 func (p *outOfFold) finish(last estimator.Outcome) {
 	p.last = last

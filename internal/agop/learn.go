@@ -2,6 +2,7 @@ package agop
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -82,6 +83,9 @@ func Learn(ctx context.Context, o Options, data Rows) (*Result, error) {
 		a, loss, err := l.choose(ctx, maps)
 		if err != nil {
 			return nil, err
+		}
+		if round == 0 && loss-loss != 0 {
+			return nil, errors.New("the error of the first fit is not finite: the inputs are too large, or the bandwidth is too small")
 		}
 		if !l.note(round, loss, a, learned) {
 			return l.out, nil

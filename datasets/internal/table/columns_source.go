@@ -77,7 +77,15 @@ type part struct {
 func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
 	out := Form{Name: s.typed.Name}
 	var errs []error
-	for k, c := range s.typed.Columns {
+	s.typed.Columns = slices.Clone(s.typed.Columns)
+	for k := range s.typed.Columns {
+		c := &s.typed.Columns[k]
+		if name := fmt.Sprintf("x%d", k); c.Name == "" { // as a reader of CSV names it
+			for slices.ContainsFunc(s.typed.Columns, func(c TypedColumn) bool { return c.Name == name }) {
+				name += "_"
+			}
+			c.Name = name
+		}
 		date, is := dates[c.Name]
 		if !is {
 			kind := datasets.Numeric

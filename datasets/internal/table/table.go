@@ -151,6 +151,9 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	}
 	for _, name := range l.targetNames() {
 		j, err := l.assign("target", name, target)
+		if err == nil && j < 0 {
+			err = l.noColumn("target", name)
+		}
 		if err != nil {
 			return nil, err
 		}
