@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
@@ -87,7 +88,7 @@ type stream[T kern.Float] struct {
 }
 
 // mostKeys is how many keys a head can see: the sums of so many largest values are finite.
-const mostKeys = 1 << 40
+const mostKeys = min(1<<40, math.MaxInt)
 
 func newStream[T kern.Float](f *Features, batch, heads, values int) (stream[T], error) {
 	if err := f.check(); err != nil {

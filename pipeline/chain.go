@@ -287,7 +287,7 @@ func (c *FittedChain) State(s *model.State) {
 	s.Int("columns", &c.cols)
 	s.Strings("steps", &names)
 	if s.Reading() {
-		s.Require(0 < c.cols && c.cols <= math.MaxUint32, "a chain has no columns, or more than can be numbered")
+		s.Require(0 < c.cols && int64(c.cols) <= math.MaxUint32, "a chain has no columns, or more than can be numbered")
 		if requireNames(s, names); s.Err() != nil {
 			return
 		}
@@ -333,7 +333,7 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 	partState(st, &s.Fitted)
 	if st.Reading() && st.Err() == nil {
 		requireWidth(st, s.Fitted, cols)
-		st.Require(0 <= s.Width && s.Width <= math.MaxUint32, "a width is not a number of columns")
+		st.Require(0 <= s.Width && int64(s.Width) <= math.MaxUint32, "a width is not a number of columns")
 		_, writes := s.Fitted.(transformer.DenseTransformer)
 		sized, says := s.Fitted.(transformer.Sized)
 		st.Require(!s.Float32 || s.Dense, "features in single precision that are not dense")

@@ -239,7 +239,7 @@ func (c *concatenation) state(s *model.State) {
 	s.Bool("sparse", &c.sparse)
 	s.Strings("parts", &names)
 	if s.Reading() {
-		s.Require(0 < c.cols && c.cols <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
+		s.Require(0 < c.cols && int64(c.cols) <= math.MaxUint32 && len(names) > 0, "there are no columns or no parts")
 		if requireNames(s, names); s.Err() != nil {
 			return
 		}
@@ -262,7 +262,7 @@ func (c *concatenation) state(s *model.State) {
 	total := 0
 	for _, p := range c.parts {
 		total += p.Width
-		s.Require(total <= math.MaxUint32, "the width is out of bounds")
+		s.Require(int64(total) <= math.MaxUint32, "the width is out of bounds")
 	}
 	s.Require(total > 0, "no columns come out")
 }

@@ -58,7 +58,7 @@ func NewShared(rows, cols int, indptr []int, indices []uint32, scale float64) (*
 
 // check finds what would make a later access go wrong.
 func (m *CSR) check() error {
-	if m.rows < 0 || m.cols < 0 || m.cols > math.MaxUint32 {
+	if m.rows < 0 || m.cols < 0 || int64(m.cols) > math.MaxUint32 {
 		return fmt.Errorf("sparse: %d×%d is not a size", m.rows, m.cols)
 	}
 	if len(m.indptr) != m.rows+1 || m.indptr[0] != 0 || m.indptr[m.rows] != len(m.indices) {

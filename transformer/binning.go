@@ -142,7 +142,7 @@ func (c *BinColumns) Wanted() string { return "exact, or a number of hashed colu
 
 // Check reports what is neither.
 func (c *BinColumns) Check() error {
-	if c.exact || c.hashed >= 1 && c.hashed < math.MaxUint32 {
+	if c.exact || c.hashed >= 1 && int64(c.hashed) < math.MaxUint32 {
 		return nil
 	}
 	return errors.New(c.Wanted())
@@ -431,8 +431,8 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	c.Flops = n * (c.Each + p*newFlops)
 	c.Others = c.Flops
 	if s.Columns.exact {
-		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32)), true // four rows in a bin
-		c.Bytes += int64(20 * float64(c.Width))                          // of the bins, in a stream as well
+		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
+		c.Bytes += int64(20 * float64(c.Width))                                       // of the bins, in a stream as well
 	}
 	return c
 }
@@ -647,7 +647,7 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	s.Require(d > 0 && m.Grids > 0 && m.Grids <= len(m.Base) && len(m.Shift) == len(m.Base) && len(m.Multipliers) == d, "grids and columns do not fit")
 	s.Require(f.sets != nil || d > 0 && len(m.Base)/d == m.Grids && len(m.Base)%d == 0, "grids and columns do not fit")
 	s.Require(allFinite(m.Gamma, m.Base, m.Shift), "the grids are not finite")
-	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && m.Hashed < math.MaxUint32, "the number of columns does not fit")
+	s.Require(m.Hashed == 0 || m.Hashed >= m.Grids && int64(m.Hashed) < math.MaxUint32, "the number of columns does not fit")
 	if s.Err() != nil {
 		return
 	}
@@ -659,7 +659,7 @@ func (f *FittedBinning) restore(s *model.State, hashes []uint64) {
 	}
 	if m.Hashed == 0 {
 		s.Require(len(m.First) == m.Grids+1 && m.First[0] == 0 && slices.IsSorted(m.First) &&
-			m.First[m.Grids] == len(hashes) && len(hashes) > 0 && len(hashes) < math.MaxUint32 && !slices.Contains(hashes, 0), "bins and grids do not fit")
+			m.First[m.Grids] == len(hashes) && len(hashes) > 0 && int64(len(hashes)) < math.MaxUint32 && !slices.Contains(hashes, 0), "bins and grids do not fit")
 	}
 	if s.Err() != nil {
 		return

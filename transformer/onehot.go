@@ -263,7 +263,7 @@ func (f *FittedOneHot) State(s *model.State) {
 			f.width++
 		}
 	}
-	s.Require(total == len(f.column) && f.width > 0 && f.width <= math.MaxUint32, "levels and columns do not fit")
+	s.Require(total == len(f.column) && f.width > 0 && int64(f.width) <= math.MaxUint32, "levels and columns do not fit")
 }
 
 // Cost returns the cost of counting and writing. The width is that of all levels of the schema; which of

@@ -111,7 +111,7 @@ func Finish(ctx context.Context, last datasets.Pass) (Profile, error) {
 
 // check reports what of a profile cannot be so of rows of the schema, with so many inputs.
 func (p Profile) check(schema datasets.Schema, cols int) error {
-	if p.Rows < 1 || p.Rows > 1<<53 || p.LeftOut < 0 || len(p.Columns)+p.LeftOut != cols {
+	if p.Rows < 1 || int64(p.Rows) > 1<<53 || p.LeftOut < 0 || len(p.Columns)+p.LeftOut != cols {
 		return fmt.Errorf("profile: of %d rows and %d inputs, wanted one of %d inputs", p.Rows, len(p.Columns)+p.LeftOut, cols)
 	}
 	for j, c := range p.Columns {

@@ -81,15 +81,16 @@ func (s *source) entry(r *row, column, value []byte) error {
 
 // index reads a column number.
 func index(b []byte) (j int, ok bool) {
+	n := int64(0)
 	for _, c := range b {
 		if c-'0' > 9 {
 			return 0, false
 		}
-		if j = 10*j + int(c-'0'); j >= math.MaxUint32 {
+		if n = 10*n + int64(c-'0'); n >= min(math.MaxUint32, math.MaxInt) {
 			return 0, false
 		}
 	}
-	return j, len(b) > 0
+	return int(n), len(b) > 0
 }
 
 // cut returns the first word of b, and what is behind the blanks after it.

@@ -37,8 +37,9 @@ const (
 
 // endless is rows that are drawn afresh at each reading, from the seed of each block: nothing is kept.
 type endless struct {
-	first, rows int
-	readings    *int // how often they were read from the beginning, nil for nobody asks
+	first    uint64
+	rows     int
+	readings *int // how often they were read from the beginning, nil for nobody asks
 }
 
 func (e endless) Schema() datasets.Schema {
@@ -58,7 +59,7 @@ func (e endless) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 			return err
 		}
 		n := min(block, e.rows-lo)
-		draw(uint64(e.first+lo), x[:n*inputs], y[:n])
+		draw(e.first+uint64(lo), x[:n*inputs], y[:n])
 		if err := yield(datasets.Set{X: mat.NewDense(n, inputs, x[:n*inputs]), Y: y[:n], Schema: e.Schema()}); err != nil {
 			return err
 		}

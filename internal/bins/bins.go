@@ -150,7 +150,7 @@ func (m *Map) Place(minCount int) error {
 	switch width := m.First[m.Grids]; {
 	case width == 0:
 		return fmt.Errorf("no bin has min_count = %d rows; lower gamma or min_count", minCount)
-	case width >= math.MaxUint32:
+	case int64(width) >= math.MaxUint32:
 		return fmt.Errorf("%d bins are more than can be numbered; use fewer grids, a larger min_count or hashed columns", width)
 	}
 	return nil

@@ -55,7 +55,7 @@ func (m *Map) Number(ctx context.Context, counts *Counts, minCount int) error {
 	return m.Place(minCount)
 }
 
-func leastOf(minCount int) uint32 { return uint32(min(minCount, math.MaxUint32)) }
+func leastOf(minCount int) uint32 { return uint32(min(int64(minCount), math.MaxUint32)) }
 
 // gridsAtOnce is how many grids are numbered together, so that their columns of a row, 64 bytes, are
 // written together.
