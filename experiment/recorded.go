@@ -36,7 +36,10 @@ func ReadRun(folder string) (Result, error) {
 	if err != nil {
 		return r, fmt.Errorf("experiment: %w", files.Tell(err))
 	}
-	if err := result.Unmarshal(text, &r); err != nil {
+	if err = result.Unmarshal(text, &r); err == nil {
+		err = r.Check()
+	}
+	if err != nil {
 		return r, fmt.Errorf("experiment: %s: %w", at, err)
 	}
 	if r.Search != nil {

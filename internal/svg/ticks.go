@@ -24,7 +24,9 @@ type scale struct {
 func newScale(a Axis, values []float64) scale {
 	s := scale{Axis: a, low: math.Inf(1), high: math.Inf(-1)}
 	for _, v := range values {
-		s.low, s.high = min(s.low, s.of(v)), max(s.high, s.of(v))
+		if at := s.of(v); !math.IsNaN(at) && !math.IsInf(at, 0) {
+			s.low, s.high = min(s.low, at), max(s.high, at)
+		}
 	}
 	if a.Labels != nil {
 		s.low, s.high = -0.5, float64(len(a.Labels))-0.5
@@ -39,7 +41,7 @@ func newScale(a Axis, values []float64) scale {
 	if !(s.low <= s.high) {
 		s.low, s.high = 0, 1
 	}
-	if s.low == s.high {
+	if s.high-s.low <= 1e-9*max(math.Abs(s.low), math.Abs(s.high)) { // ticks need digits to differ in
 		room := max(math.Abs(s.low)*0.1, 1e-9)
 		if a.Log {
 			room = 0.5
@@ -85,8 +87,12 @@ func number(tick float64) string {
 	return strconv.FormatFloat(tick, 'f', -1, 64)
 }
 
-// ticks returns round numbers between two ends, some four of them.
+// ticks returns round numbers between two ends, some four of them; none where the distance of the
+// ends overflows.
 func ticks(low, high float64) (out []float64) {
+	if math.IsInf(high-low, 0) {
+		return nil
+	}
 	step := math.Pow10(int(math.Floor(math.Log10(high - low))))
 	for _, part := range []float64{0.1, 0.2, 0.25, 0.5, 1} {
 		if (high-low)/(step*part) <= 6 {

@@ -1,0 +1,64 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/importance"
+)
+
+// Check returns an error for lists whose lengths contradict each other, as in a damaged result.json.
+func (r Result) Check() error {
+	var errs []error
+	same := func(key string, want int, lengths ...int) {
+		for _, n := range lengths {
+			if n != want {
+				errs = append(errs, fmt.Errorf("%s: lists must have equal lengths, got %d and %d", key, want, n))
+				return
+			}
+		}
+	}
+	if c := r.Clusters; c != nil && c.Test != nil {
+		same("clusters", len(c.Train), len(c.Test))
+	}
+	if c := r.Confusion; c != nil {
+		same("confusion", len(c.Classes), len(c.Counts))
+		for _, row := range c.Counts {
+			same("confusion.counts", len(c.Classes), len(row))
+		}
+	}
+	for _, c := range r.ROC {
+		same("roc", len(c.X), len(c.Y))
+	}
+	for _, c := range r.PrecisionRecall {
+		same("precision_recall", len(c.X), len(c.Y))
+	}
+	for _, c := range r.Calibration {
+		same("calibration", len(c.Rows), len(c.Predicted), len(c.Observed))
+	}
+	if t := r.Threshold; t != nil {
+		same("threshold", len(t.At), len(t.Scores))
+	}
+	if l := r.LearningCurve; l != nil {
+		same("learning_curve", len(l.Rows), len(l.Train), len(l.Scores))
+	}
+	for _, e := range r.Effects {
+		same("effects", len(e.Mean), len(e.Values)+len(e.Levels))
+		if len(e.Values) > 0 && len(e.Levels) > 0 {
+			errs = append(errs, errors.New("effects: must have values or levels, got both"))
+		}
+		first := r.Effects[slices.IndexFunc(r.Effects, func(o importance.Effect) bool { return o.Input == e.Input })]
+		same("effects of "+e.Input, len(first.Values), len(e.Values))
+		same("effects of "+e.Input, len(first.Levels), len(e.Levels))
+		if len(e.Mean) == 0 {
+			errs = append(errs, errors.New("effects.mean: must not be empty"))
+		}
+	}
+	for _, e := range r.Errors {
+		if len(e.Sample) == 0 {
+			errs = append(errs, errors.New("errors.sample: must not be empty"))
+		}
+	}
+	return errors.Join(errs...)
+}
