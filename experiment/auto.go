@@ -79,14 +79,17 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err := o.faults().Err(); err != nil {
 		return Result{}, err
 	}
-	spec, err := autoSpec(ctx, path, o, tell)
+	began := time.Now()
+	draft, cancel := o.untilStopped(ctx, 0)
+	defer cancel()
+	spec, err := autoSpec(draft, path, o, tell)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force, Warn: o.Warn}, autoOutputs)
-	r.auto = true
+	r.auto, r.started = true, began
 	a := automatic{r, o, tell, &told}
-	return r.phases(ctx, a.load, a.choose, r.evaluate, a.write)
+	return r.phases(ctx, a.load, a.choose, a.save, a.evaluate, a.write)
 }
 
 // autoSpec says what is to be read and how it is cleaned: as the experiment file says, or as a draft would.
@@ -196,16 +199,8 @@ type automatic struct {
 
 // load reads the data and says what was decided. Stopping ends it.
 func (a automatic) load(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-a.o.Stop:
-			cancel()
-		case <-done:
-		}
-	}()
-	defer func() { close(done); cancel() }()
+	ctx, cancel := a.o.untilStopped(ctx, 0)
+	defer cancel()
 	if err := a.earlier(); err != nil {
 		return err
 	}
@@ -284,6 +279,7 @@ func (a automatic) choose(ctx context.Context) error {
 	if spent := time.Since(a.started); o.Budget > 2*spent {
 		o.Budget -= spent // reading is part of it
 	}
+	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = a.o.Candidates, a.o.Score, a.spec.Seed, a.o.Stop
 	o.Clean, o.Memory = pipeline.Sequence(a.spec.Pipeline.Steps), memory.Available()/2
 	if o.Clean == nil {
@@ -318,6 +314,70 @@ func (a automatic) choose(ctx context.Context) error {
 	return nil
 }
 
+// searchShare is the share of the time that is left after reading which the search may take. The rest
+// is for writing the model, for predictions and for the report.
+const searchShare = 0.8
+
+// writeShare is the share of all the time that is left for writing the results.
+const writeShare = 0.03
+
+// stopDelay is how long the evaluation of a model goes on after the caller has stopped the search.
+const stopDelay = time.Second
+
+// untilStopped returns a context that ends the given time after the caller has stopped the search.
+func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-o.Stop:
+			select {
+			case <-time.After(delay):
+				cancel()
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// save writes the model and its experiment before anything is predicted: what comes later can be cut
+// without a loss of the model.
+func (a automatic) save(ctx context.Context) error {
+	if err := a.writeChosen(); err != nil {
+		return err
+	}
+	if err := a.writeModel("experiment.yaml", a.again()); err != nil {
+		return err
+	}
+	a.result.Seconds.Total = time.Since(a.started).Seconds()
+	if err := a.writeResult(); err != nil {
+		return err
+	}
+	if err := cause.Err(ctx); err != nil {
+		return err
+	}
+	_, err := a.output.Publish()
+	return err
+}
+
+// evaluate scores and examines the model. The end of the budget cuts the examination, a stop cuts
+// all of it.
+func (a automatic) evaluate(ctx context.Context) error {
+	if a.o.Candidates == 0 {
+		budget := a.o.Minutes * float64(time.Minute)
+		a.until = a.started.Add(time.Duration((1 - writeShare) * budget))
+	}
+	limited, cancel := a.o.untilStopped(ctx, stopDelay)
+	defer cancel()
+	err := a.run.evaluate(limited)
+	if limited.Err() != nil && ctx.Err() == nil {
+		a.warn("it was stopped before the model was scored and examined; bochner evaluate scores it")
+		return nil
+	}
+	return err
+}
+
 // mostJudged is how many of the training rows the model is scored on: an exact kernel takes longer for all of them than for
 // learning.
 const mostJudged = 10_000
@@ -339,13 +399,23 @@ func (a automatic) summary() *result.Auto {
 	return out
 }
 
-// write makes the outputs that are those of Auto alone, and then the others.
-func (a automatic) write(ctx context.Context) error {
+// writeChosen writes the output that is that of Auto alone.
+func (a automatic) writeChosen() error {
 	a.options.report("write", 0, 0)
-	if err := a.output.Write("leaderboard.csv", func(w *bufio.Writer) error { return a.found.Leaderboard.WriteCSV(w) }); err != nil {
-		return err
-	}
+	return a.output.Write("leaderboard.csv", func(w *bufio.Writer) error { return a.found.Leaderboard.WriteCSV(w) })
+}
+
+// again returns the experiment that makes the chosen model again.
+func (a automatic) again() Spec {
 	again := a.spec
 	again.Output.Dir = filepath.ToSlash(filepath.Join(a.spec.Output.Dir, "again"))
-	return a.finish(ctx, "experiment.yaml", again)
+	return again
+}
+
+// write makes the outputs that are those of Auto alone, and then the others.
+func (a automatic) write(ctx context.Context) error {
+	if err := a.writeChosen(); err != nil {
+		return err
+	}
+	return a.finish(ctx, "experiment.yaml", a.again())
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/experiment"
 )
@@ -246,5 +247,57 @@ pipeline: [{impute: {strategy: mean}}, minmax, {rff: {gamma: scale, features: 10
 	o.Target, o.Task, o.Score = "town", "classification", "log_loss"
 	if result, err = experiment.Auto(context.Background(), "houses.csv", o); err != nil || result.Auto.Score != "log_loss" {
 		t.Errorf("%+v, %v", result.Auto, err)
+	}
+}
+
+// The model is in its folder before anything is predicted or examined: whatever ends the command then,
+// and a stop cuts the examination, which keeps the model.
+func TestAutoSavesFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	for _, phase := range []string{"evaluate", "report"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		o := few(phase)
+		o.Progress = func(at string, done, total int) {
+			if at == phase {
+				cancel()
+			}
+		}
+		if _, err := experiment.Auto(ctx, "houses.csv", o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", phase, err)
+		}
+		cancel()
+		for _, name := range []string{"model.bochner", "experiment.yaml", "result.json", "leaderboard.csv"} {
+			if _, err := os.Stat(filepath.Join(phase, name)); err != nil {
+				t.Errorf("%s: %v", phase, err)
+			}
+		}
+	}
+}
+
+// A stop while the model is scored ends the command soon, with the model.
+func TestAutoStoppedLate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	houses(t, "houses.csv", 120, nil)
+	stop := make(chan struct{})
+	o := few("out")
+	o.Stop = stop
+	var stopped time.Time
+	o.Progress = func(at string, done, total int) {
+		if at == "evaluate" && stopped.IsZero() {
+			close(stop)
+			stopped = time.Now()
+			time.Sleep(1500 * time.Millisecond) // a long evaluation
+		}
+	}
+	found, err := experiment.Auto(context.Background(), "houses.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warned := strings.Join(found.Warnings, "\n"); !strings.Contains(warned, "stopped before the model was scored") {
+		t.Errorf("warnings %q", warned)
+	}
+	if _, err := os.Stat("out/model.bochner"); err != nil {
+		t.Error(err)
 	}
 }

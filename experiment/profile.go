@@ -28,6 +28,8 @@ func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) e
 // describe notes what the training rows look like, which have been read for the scores.
 func (r *run) describe(ctx context.Context, read *described) error {
 	p, err := profile.Finish(ctx, read.pass)
-	r.result.Profile = &p
+	if err == nil {
+		r.result.Profile = &p
+	}
 	return err
 }

@@ -547,13 +547,18 @@ func (r *run) writeSpec(name string, spec Spec) error {
 	return r.output.Write(name, func(w *bufio.Writer) error { _, err := w.Write(resolved); return err })
 }
 
-// finish writes the model, the experiment under that name and what there is to say, and puts all outputs in
-// place.
-func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
+// writeModel writes the model, and the experiment under that name.
+func (r *run) writeModel(name string, spec Spec) error {
 	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
 		return err
 	}
-	if err := r.writeSpec(name, spec); err != nil {
+	return r.writeSpec(name, spec)
+}
+
+// finish writes the model, the experiment under that name and what there is to say, and puts all outputs in
+// place.
+func (r *run) finish(ctx context.Context, name string, spec Spec) (err error) {
+	if err := r.writeModel(name, spec); err != nil {
 		return err
 	}
 	r.result.Memory = memory.Peak()

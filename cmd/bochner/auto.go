@@ -34,7 +34,7 @@ best so far is always kept.
 
 Writes experiment.yaml, which makes the chosen model again by "bochner run", model.bochner, result.json,
 predictions.csv of the test rows, and leaderboard.csv with every candidate. Ctrl-C ends the search and
-writes all of it for the best model so far; a second Ctrl-C ends at once. The same command again goes on
+writes all of it for the best model so far, in two seconds; a second Ctrl-C ends at once. The same command again goes on
 from there, with its whole time: raise --minutes, or run it once more.
 
 Example: bochner auto houses.csv --target price --minutes 1`

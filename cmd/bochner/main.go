@@ -76,7 +76,11 @@ type session struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	go func() {
 		<-ctx.Done()
 		end := time.Now().Add(grace(os.Args[1:]))
@@ -103,12 +107,12 @@ func called(args []string) string {
 	return words[0]
 }
 
-// grace is how long a command that is stopped may take to end. One that writes the best model so far has to
-// predict the test rows.
+// grace returns how long a stopped command may take to end. The auto command ends within two seconds
+// by its own deadlines; the longer grace is for writing a large model.
 func grace(args []string) time.Duration {
 	switch called(args) {
 	case "auto":
-		return time.Minute
+		return 10 * time.Second
 	case "serve": // which has a limit of its own
 		return 24 * time.Hour
 	}

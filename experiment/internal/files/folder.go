@@ -70,10 +70,13 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 			return err
 		}
 	}
+	if err := write(filepath.Join(f.waiting, name), filepath.Join(f.dir, name), fill); err != nil {
+		return err
+	}
 	if !slices.Contains(f.names, name) {
 		f.names = append(f.names, name)
 	}
-	return write(filepath.Join(f.waiting, name), filepath.Join(f.dir, name), fill)
+	return nil
 }
 
 // Waiting returns the names of the outputs that are made, and where they are until they are moved to their places.
@@ -86,7 +89,7 @@ func (f *Folder) Waiting() (names, paths []string) {
 
 // Publish moves the outputs to their places, and removes those of an earlier run that this one does
 // not write, and the journals, which have done their work unless a budget ended before the search, and what
-// killed runs have left.
+// killed runs have left. Outputs written later are published by another call.
 func (f *Folder) Publish() ([]string, error) {
 	var files []string
 	for _, name := range f.outputs {
@@ -105,6 +108,7 @@ func (f *Folder) Publish() ([]string, error) {
 		}
 		files = append(files, filepath.ToSlash(to))
 	}
+	f.names = nil
 	journals, _ := filepath.Glob(filepath.Join(f.dir, "search-*.journal*"))
 	for _, path := range journals {
 		if !f.KeepJournals {
