@@ -24,6 +24,8 @@ var repairs = []repair{
 	{"kernel.go", "displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))", "displayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))\n\tbindings.Show = kernel.showIn(receipt)"},
 	// What is meant for GoNB is left out.
 	{"kernel.go", "code = evalSpecialCommands(ir, outerr, code)", "code = evalSpecialCommands(ir, outerr, withoutGoNB(code))"},
+	// A package that is not inside is refused at once.
+	{"kernel.go", "nodes := compiler.ParseBytes([]byte(code))", "nodes := bindings.CheckImports(ir, compiler.ParseBytes([]byte(code)))"},
 	// An interrupted cell ends, the kernel lives on.
 	{"kernel.go", "ir := interp.New()", "ir := interp.New()\n\tinterruptible(ir)"},
 	// What fmt.Println returns, a count and no error, is no result of a cell.

@@ -1,0 +1,65 @@
+package bindings
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"github.com/cosmos72/gomacro/ast2"
+	"github.com/cosmos72/gomacro/fast"
+	"github.com/cosmos72/gomacro/imports"
+)
+
+// reasons are why the interpreter does not have a package, and what to use instead.
+var reasons = map[string]string{
+	"slices":            "the interpreter cannot call generic functions; use sort",
+	"maps":              "the interpreter cannot call generic functions; use range",
+	"cmp":               "the interpreter cannot call generic functions; use <",
+	"gonum.org/v1/plot": "this kernel does not contain it; use NewPlot of github.com/bochner-ml/bochner/examples/notebooks/picture",
+}
+
+// CheckImports returns the nodes of a cell. It panics with an error that names the packages which they
+// import and the interpreter does not have, after it has imported the others. The interpreter itself
+// would look for the source of such a package and compile a plugin, which fails: the kernel has no cgo.
+func CheckImports(interp *fast.Interp, nodes []ast.Node) []ast.Node {
+	var had []ast.Spec
+	var missing []string
+	for _, n := range nodes {
+		decl, ok := n.(*ast.GenDecl)
+		if !ok || decl.Tok != token.IMPORT {
+			continue
+		}
+		for _, s := range decl.Specs {
+			path, _ := strconv.Unquote(s.(*ast.ImportSpec).Path.Value)
+			if _, found := imports.Packages[path]; found {
+				had = append(had, s)
+			} else {
+				missing = append(missing, path)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nodes
+	}
+	if len(had) > 0 {
+		interp.RunExpr(interp.CompileAst(ast2.AnyToAst(&ast.GenDecl{Tok: token.IMPORT, Lparen: 1, Specs: had}, "import")))
+	}
+	panic(errMissing(missing))
+}
+
+func errMissing(paths []string) error {
+	lines := make([]string, len(paths))
+	for i, path := range paths {
+		reason := "this kernel does not contain it; leave it out"
+		for prefix, r := range reasons {
+			if path == prefix || strings.HasPrefix(path, prefix+"/") {
+				reason = r
+			}
+		}
+		lines[i] = fmt.Sprintf("cannot import %q: %s, or use the kernel GoNB", path, reason)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
