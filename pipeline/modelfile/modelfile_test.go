@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -142,6 +143,39 @@ func TestSaveAndLoad(t *testing.T) {
 }
 
 // The fitted model is a thing of its own: its parts can be looked at.
+// Goroutines write a model that was just fitted at once, each to the same bytes, and read its report and
+// its relevance. The race detector finds what changes meanwhile.
+func TestSaveAtOnce(t *testing.T) {
+	for name, spec := range specs() {
+		m := fitted(t, spec, people(60, 3))
+		var reporter estimator.Reporter
+		var relevance estimator.RelevancePredictor
+		estimator.As(m.Predictor, &reporter)
+		estimator.As(m.Predictor, &relevance)
+		files := make([]bytes.Buffer, 3)
+		var group sync.WaitGroup
+		for i := range files {
+			group.Go(func() {
+				if err := m.Write(&files[i]); err != nil {
+					t.Error(err)
+				}
+				if reporter != nil {
+					reporter.Report()
+				}
+				if relevance != nil {
+					relevance.Relevance()
+				}
+			})
+		}
+		group.Wait()
+		for i := range files[1:] {
+			if !bytes.Equal(files[1+i].Bytes(), files[0].Bytes()) {
+				t.Errorf("%s: file %d differs from the first", name, 1+i)
+			}
+		}
+	}
+}
+
 func TestModelParts(t *testing.T) {
 	data := people(100, 21)
 	p := pipeline.Find(fitted(t, specs()["ridge"], data).Predictor)
