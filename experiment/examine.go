@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -152,7 +154,53 @@ func (e examination) baselines(ctx context.Context) error {
 		}
 		e.seen.Baselines = append(e.seen.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
 	}
-	return nil
+	e.result.Simpler, err = e.simpler()
+	return err
+}
+
+// simplerMargin is the relative difference of scores from which on a simple model counts as better.
+const simplerMargin = 1e-3
+
+// simpler names the simple model that scores best where it scores better than the model itself, by
+// the metric that the model was chosen by. Where none was chosen by, accuracy counts as well.
+func (e examination) simpler() (string, error) {
+	score, err := e.score()
+	if err != nil {
+		return "", err
+	}
+	list := []metrics.Metric{score}
+	if e.chosenBy == "" {
+		list = append(list, metrics.ForTask(e.rows.Task, len(e.on.Schema().Classes()))[0])
+	}
+	own, part := e.result.Train, "training"
+	if e.rows.Test != nil {
+		own, part = e.result.Test, "test"
+	}
+	for _, m := range list {
+		value, ok := own[m.Name]
+		if !ok {
+			continue
+		}
+		var best *result.Baseline
+		for k, b := range e.seen.Baselines {
+			v, ok := b.Scores[m.Name]
+			if !ok || !m.Better(v, value) || math.Abs(v-value) <= simplerMargin*math.Abs(value) {
+				continue
+			}
+			if best == nil || m.Better(v, best.Scores[m.Name]) {
+				best = &e.seen.Baselines[k]
+			}
+		}
+		if best == nil {
+			continue
+		}
+		name := "a linear model"
+		if best.Name != "linear model" {
+			name = "always predicting the " + best.Name
+		}
+		return fmt.Sprintf("%s is better than this model: %s %.4g against %.4g on the %s rows", name, strings.ReplaceAll(m.Name, "_", " "), best.Scores[m.Name], value, part), nil
+	}
+	return "", nil
 }
 
 // importance measures which inputs matter, and how the first of them do.

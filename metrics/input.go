@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -34,6 +35,16 @@ type Input struct {
 
 	Weights []float64 // n finite weights, none negative; nil means 1 for every row
 	Classes int       // k; 0 means the least that the codes and columns given allow, and at least 2
+
+	ClassNames []string // of class codes, for messages; nil for the codes
+}
+
+// nameOf returns the name of a class for messages.
+func (in Input) nameOf(class int) string {
+	if class < len(in.ClassNames) {
+		return in.ClassNames[class]
+	}
+	return strconv.Itoa(class)
 }
 
 // maxClasses bounds the classes, so that regression targets taken for class codes give an error and not a huge table.

@@ -76,9 +76,9 @@ func (in Input) bothSides(class int) error {
 	isOut := func(c float64) bool { return c != float64(class) }
 	switch {
 	case !slices.ContainsFunc(in.Truth, isIn):
-		return fmt.Errorf("%w: no row is of class %d", ErrUndefined, class)
+		return fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(class))
 	case !slices.ContainsFunc(in.Truth, isOut):
-		return fmt.Errorf("%w: every row is of class %d", ErrUndefined, class)
+		return fmt.Errorf("%w: every row is of class %s", ErrUndefined, in.nameOf(class))
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func averagePrecision(in Input) (float64, error) {
 		return 0, err
 	}
 	if !slices.Contains(in.Truth, 1) {
-		return 0, fmt.Errorf("%w: no row is of class 1", ErrUndefined)
+		return 0, fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(1))
 	}
 	all := cutsOf(in, 1, func(int) bool { return true })
 	var total sum

@@ -163,7 +163,7 @@ func errors(r result.Result) (s section) {
 				most = q.Error
 			}
 		}
-		s.Text = append(s.Text, fmt.Sprintf("Half of the predictions%s are off by at most %s, and 95 %% by at most %s. On average they are off by %s.", of, short(middle), short(most), short(e.Mean)))
+		s.Text = append(s.Text, fmt.Sprintf("Half of the predictions%s are off by at most %s, and 95 %% by at most %s. The mean absolute error is %s, the mean error (bias) %s.", of, short(middle), short(most), short(e.Absolute), short(e.Mean)))
 	}
 	s.Source = in("errors")
 	return s

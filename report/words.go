@@ -113,8 +113,12 @@ func judged(r result.Result) (scores map[string]float64, rows int, part string) 
 	return r.Train, cmp.Or(r.Rows.Judged, r.Rows.Train), "training"
 }
 
-// lead says in a sentence or two what was asked and what came out.
+// lead says in a sentence or two what was asked and what came out, first of all that a simple model
+// is better.
 func lead(r result.Result) (out []string) {
+	if r.Simpler != "" {
+		defer func() { out = append([]string{strings.ToUpper(r.Simpler[:1]) + r.Simpler[1:] + "."}, out...) }()
+	}
 	scores, rows, part := judged(r)
 	n := count(float64(rows))
 	of := func(name string, f func(result.Baseline, float64) string) {

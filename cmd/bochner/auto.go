@@ -77,6 +77,7 @@ var endings = map[string]string{
 
 // showAuto prints what a search over pipelines found.
 func showAuto(out io.Writer, r experiment.Result) {
+	showSimpler(out, r)
 	a := r.Auto
 	t := columns(out)
 	fmt.Fprintf(t, "rows\tsize\trecipes\tcandidates\tbest\t%s\n", a.Score)

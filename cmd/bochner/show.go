@@ -16,6 +16,7 @@ import (
 
 // showResult prints what a run found.
 func showResult(out io.Writer, r experiment.Result) {
+	showSimpler(out, r)
 	fmt.Fprintf(out, "%s: %s, %d rows to train on, %d to test on, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
 	if b := r.Before; b != nil {
 		fmt.Fprintf(out, "learned on from %s, now %d rows in all\n", b.Model, b.Rows)
@@ -70,6 +71,13 @@ func showResult(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
 	}
 	showFiles(out, r)
+}
+
+// showSimpler prints that a simple model is better.
+func showSimpler(out io.Writer, r experiment.Result) {
+	if r.Simpler != "" {
+		fmt.Fprintf(out, "note: %s\n", r.Simpler)
+	}
 }
 
 // showFiles says what was written, and where the run is logged.

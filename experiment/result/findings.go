@@ -85,7 +85,8 @@ type Threshold struct {
 // Errors are how far off predictions of a target are: errors are prediction − truth.
 type Errors struct {
 	Target    string     `json:"target"`
-	Mean      float64    `json:"mean"` // away from 0 where the model is biased
+	Mean      float64    `json:"mean"`          // mean error, the bias
+	Absolute  float64    `json:"mean_absolute"` // mean absolute error
 	Quantiles []Quantile `json:"quantiles"`
 	Worst     []Row      `json:"worst"`  // rows with the largest errors, these first
 	Sample    []Row      `json:"sample"` // rows evenly spread over the data, at most 1,000

@@ -8,7 +8,8 @@ package result
 type Result struct {
 	Name      string             `json:"name"`
 	Task      string             `json:"task"`
-	Positive  string             `json:"positive,omitempty"` // class that the scores of two classes speak of
+	Simpler   string             `json:"simpler_is_better,omitempty"` // which simple model has a better score, in words
+	Positive  string             `json:"positive,omitempty"`          // class that the scores of two classes speak of
 	Rows      Rows               `json:"rows"`
 	Features  int                `json:"features_in"`
 	Search    *Search            `json:"search,omitempty"`

@@ -21,7 +21,8 @@ func Truth(data datasets.Set, task datasets.Task) metrics.Input {
 		in.Truth = data.Y
 	}
 	if task == datasets.Classification {
-		in.Classes = max(2, len(data.Schema.Classes()))
+		in.ClassNames = data.Schema.Classes()
+		in.Classes = max(2, len(in.ClassNames))
 	}
 	return in
 }

@@ -193,9 +193,11 @@ func errorsOf(target string, truth, predicted, weights []float64, number func(in
 		}
 		off[i], order[i] = math.Abs(predicted[i]-truth[i]), i
 		out.Mean += w * (predicted[i] - truth[i])
+		out.Absolute += w * off[i]
 		total += w
 	}
 	out.Mean /= total
+	out.Absolute /= total
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(off[b], off[a]) })
 	row := func(i int) result.Row { return result.Row{Number: number(i), Truth: truth[i], Predicted: predicted[i]} }
 	for _, i := range order[:min(worstRows, len(order))] {

@@ -110,6 +110,9 @@ func TestJudgedNumbers(t *testing.T) {
 			t.Errorf("%v of the rows are off by at most %v, wanted %v", share, q.Error, q.Share)
 		}
 	}
+	if want := (2001.0 - 0.001 + 5) / 2000; !near(e.Absolute, want) {
+		t.Errorf("mean absolute error %v, want %v", e.Absolute, want)
+	}
 	if want := (2001.0*1000/1000 - 0.001 - 5) / 2000; !near(e.Mean, want) {
 		t.Errorf("mean error %v, wanted %v", e.Mean, want)
 	}

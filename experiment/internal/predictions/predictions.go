@@ -22,7 +22,7 @@ import (
 // nil, and keeps what the metrics need.
 func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
-	v := Verdict{task: task, classes: len(source.Schema().Classes()), room: max(n, 0)}
+	v := newVerdict(task, source.Schema(), n)
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		p, err := estimator.Predict(ctx, model, block.X)
 		if err != nil {
@@ -47,7 +47,7 @@ func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Tas
 	n, _ := source.Dims()
 	out := make([]Verdict, len(models))
 	for k := range out {
-		out[k] = Verdict{task: task, classes: len(source.Schema().Classes()), room: max(n, 0)}
+		out[k] = newVerdict(task, source.Schema(), n)
 	}
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		for k, model := range models {
@@ -68,6 +68,7 @@ type Verdict struct {
 
 	task                        datasets.Task
 	seen                        sample // of a clustering
+	classNames                  []string
 	classes, room               int
 	truth, predicted, weights   []float64
 	scores, probabilities       rows.Matrix
@@ -76,6 +77,12 @@ type Verdict struct {
 	std, lower, upper                      []float64
 	stdTargets, lowerTargets, upperTargets rows.Matrix
 	sets                                   rows.Matrix
+}
+
+// newVerdict returns a verdict without rows yet; n is how many there are, negative where unknown.
+func newVerdict(task datasets.Task, schema datasets.Schema, n int) Verdict {
+	names := schema.Classes()
+	return Verdict{task: task, classNames: names, classes: len(names), room: max(n, 0)}
 }
 
 func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
@@ -204,7 +211,7 @@ func (v *Verdict) Sureness() (map[string]float64, error) {
 // Input is the truth and all that was said.
 func (v *Verdict) Input() metrics.Input {
 	return metrics.Input{
-		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes,
+		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
 		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
 		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
 		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(),

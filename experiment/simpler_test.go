@@ -1,0 +1,63 @@
+package experiment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A model that a simple one beats says so first: in the result, in the file and on the page. One
+// that beats them says nothing.
+func TestSimplerModelIsBetter(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(8, 9))
+	linear, rare, both := "a,b,y\n", "a,b,y\n", measured(300)
+	for range 300 {
+		a, b := rng.NormFloat64(), rng.NormFloat64()
+		linear += fmt.Sprintf("%.4f,%.4f,%.4f\n", a, b, 3*a-2*b+rng.NormFloat64()/10)
+		class := "no"
+		if rng.IntN(8) == 0 {
+			class = "yes"
+		}
+		rare += fmt.Sprintf("%.4f,%.4f,%s\n", a, b, class)
+	}
+	for _, c := range []struct{ name, rows, pipeline, want string }{
+		{"linear model", linear, "[standardize, {rff: {features: 6, gamma: 10}}, ridge]", "a linear model is better than this model: r2 "},
+		{"most frequent class", rare, "[standardize, {rff: {features: 200, gamma: 100}}, {svm: {C: 1000}}]", "always predicting the most frequent class is better than this model: "},
+		{"none", both, "[standardize, {rff: {features: 50, gamma: 1}}, ridge]", ""},
+	} {
+		put(t, "rows.csv", c.rows)
+		r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: "+c.pipeline+"\noutput: {dir: out}\n"))
+		if !strings.HasPrefix(r.Simpler, c.want) || c.want == "" && r.Simpler != "" {
+			t.Errorf("%s: %q, want %q", c.name, r.Simpler, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		read, err := ReadRun("out")
+		if err != nil || read.Simpler != r.Simpler {
+			t.Errorf("%s: result.json has %q, want %q (%v)", c.name, read.Simpler, r.Simpler, err)
+		}
+		page := text(t, "out/report.html")
+		said, scores := strings.Index(page, r.Simpler[1:]+"."), strings.Index(page, "test rows")
+		if said < 0 || said > scores {
+			t.Errorf("%s: the page does not begin with it", c.name)
+		}
+	}
+}
+
+// A class without test rows is named as the file has it.
+func TestUndefinedScoresNameClasses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rows := "a,y\n"
+	for i := range 60 {
+		rows += fmt.Sprintf("%d,%s\n", i%7, []string{"cat", "dog", "eel"}[i%3])
+	}
+	put(t, "rows.csv", rows)
+	put(t, "test.csv", "a,y\n1,cat\n2,dog\n3,cat\n4,dog\n")
+	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, logistic]\noutput: {dir: out}\n"))
+	if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, "no row is of class eel") {
+		t.Errorf("warnings %q do not name the class", all)
+	}
+}
