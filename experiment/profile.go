@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // described is rows that are described as they are read for something else.
@@ -28,8 +29,23 @@ func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) e
 // describe notes what the training rows look like, which have been read for the scores.
 func (r *run) describe(ctx context.Context, read *described) error {
 	p, err := profile.Finish(ctx, read.pass)
-	if err == nil {
-		r.result.Profile = &p
+	if err != nil {
+		return err
 	}
-	return err
+	r.result.Profile = &p
+	if names := constants(p); len(names) > 0 {
+		r.warn("the same in all training rows, so that nothing is learned from them: " + document.Few(names))
+	}
+	return nil
+}
+
+// constants returns the names of the inputs that have one value in all rows.
+func constants(p profile.Profile) (names []string) {
+	for _, c := range p.Columns {
+		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Levels) == 1 && c.OtherLevels == 0
+		if same && c.Missing == 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }

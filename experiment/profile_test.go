@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,5 +150,31 @@ func TestProfilesInModelFiles(t *testing.T) {
 	h.Profile = strings.Repeat(" ", 5<<20)
 	if err := model.Write(io.Discard, h, a); err == nil {
 		t.Error("a profile of 5 MB was written")
+	}
+}
+
+// A run names the inputs that are the same in all training rows, and predicts rows in which they
+// differ as if they did not.
+func TestConstantInputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var train, test strings.Builder
+	for i := range 240 {
+		a := float64(i*i%37)/9 - 2
+		row := fmt.Sprintf("%v,%v", a, a*a+float64(i%5)/50)
+		if i < 160 {
+			fmt.Fprintf(&train, "2023,%s\n", row)
+		} else {
+			fmt.Fprintf(&test, "2024,%s\n", row)
+		}
+	}
+	put(t, "train.csv", "year,a,y\n"+train.String())
+	put(t, "test.csv", "year,a,y\n"+test.String())
+	s := spec(t, "data: {train: train.csv, test: test.csv, target: y}\npipeline: [standardize, {rff: {features: 100, gamma: 0.5}}, {ridge: {alpha: 0.01}}]\noutput: {dir: out}\n")
+	found, err := Run(context.Background(), s, Options{})
+	if err != nil || found.Test["r2"] < 0.98 {
+		t.Errorf("R² %v: %v", found.Test["r2"], err)
+	}
+	if !slices.Contains(found.Warnings, "the same in all training rows, so that nothing is learned from them: year") {
+		t.Error(found.Warnings)
 	}
 }

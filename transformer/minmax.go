@@ -19,9 +19,10 @@ import (
 //
 //	y_j = (x_j − min_j) / (max_j − min_j) · (high − low) + low
 //
-// Shapes: n×d → n×d. Missing values are left out and stay missing. A column whose training values
-// are all the same becomes low. Later rows may fall outside the interval, unless Clip moves them to
-// its nearer end. It is scikit-learn's MinMaxScaler.
+// Shapes: n×d → n×d. Missing values are left out and stay missing. Later rows may fall outside the
+// interval, unless Clip moves them to its nearer end. It is scikit-learn's MinMaxScaler, but for a
+// column whose training values are all the same: it becomes low in later rows too, where scikit-learn
+// has (x_j − min_j)·(high − low) + low.
 //
 // Sparse rows stay sparse, for which zero must become zero in every column: low is 0 and no column's
 // minimum is above or below 0. Fit returns an error otherwise.
@@ -75,7 +76,7 @@ func (s MinMax) Finish(ctx context.Context, last datasets.Pass) (Transformer, er
 	}
 	f := &FittedScaler{step: "minmax", center: slices.Clone(r.least), scale: make([]float64, len(r.least)), low: s.Low, high: s.High, clip: s.Clip}
 	for j := range r.least {
-		f.scale[j] = (r.most[j] - r.least[j]) / (s.High - s.Low)
+		f.scale[j] = scaleOf((r.most[j] - r.least[j]) / (s.High - s.Low))
 	}
 	return fittedScaler(f, in.sparse, in.schema)
 }

@@ -23,6 +23,8 @@ import (
 //
 // clipped to an interval where MinMax says so. The shape n×d stays, a missing value stays missing,
 // and a sparse matrix stays sparse; one whose zeros would not stay zero is refused with an error.
+// The scale of a column that is constant in training is +Inf: the column becomes low whatever comes
+// later, for a model can have learned nothing from it.
 type FittedScaler struct {
 	step          string
 	center, scale []float64
@@ -48,14 +50,14 @@ func beginScaler(ctx context.Context, step string, spec any, schema datasets.Sch
 	return begin(ctx, step, spec, schema, cols, true, sums)
 }
 
-// fittedScaler checks what was learned. Columns whose scale is 0 are constant and only moved.
+// fittedScaler checks what was learned. Columns whose scale is 0 are only moved.
 // Zeros must stay zeros where some of the training rows were sparse.
 func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transformer, error) {
 	for j, s := range f.scale {
 		if s == 0 {
 			f.scale[j] = 1
 		}
-		if !finite(f.center[j]) || !finite(f.scale[j]) {
+		if !finite(f.center[j]) || math.IsNaN(f.scale[j]) || !f.isConstant(j) && !finite(f.scale[j]) {
 			return nil, fmt.Errorf("transformer: %s: column %s: its range overflows", f.step, schema.Name(j))
 		}
 	}
@@ -80,6 +82,24 @@ func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
 	}
 	return nil
 }
+
+// constantScale is the scale of a column that is the same in all training rows.
+var constantScale = math.Inf(1)
+
+// scaleOf returns the scale of a column of some spread: constantScale for none, NaN for one that
+// overflows.
+func scaleOf(spread float64) float64 {
+	switch {
+	case spread == 0:
+		return constantScale
+	case math.IsInf(spread, 1):
+		return math.NaN()
+	}
+	return spread
+}
+
+// isConstant reports whether column j was the same in all training rows.
+func (f *FittedScaler) isConstant(j int) bool { return f.scale[j] == constantScale }
 
 func (f *FittedScaler) value(j int, x float64) float64 {
 	y := (x-f.center[j])/f.scale[j] + f.low
@@ -146,7 +166,17 @@ func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 
 // Export adds to g the scaled rows.
 func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
-	y := g.Div(g.Sub(rows, g.Row(f.center)), g.Row(f.scale))
+	scale, kept := slices.Clone(f.scale), make([]float64, len(f.scale))
+	constant := false
+	for j := range scale {
+		if kept[j] = 1; f.isConstant(j) { // by a factor 0, for not every program has numbers that are infinite
+			scale[j], kept[j], constant = 1, 0, true
+		}
+	}
+	y := g.Div(g.Sub(rows, g.Row(f.center)), g.Row(scale))
+	if constant {
+		y = g.Mul(y, g.Row(kept))
+	}
 	if f.low != 0 {
 		y = g.Add(y, g.Number(f.low))
 	}
@@ -180,7 +210,8 @@ func (f *FittedScaler) State(s *model.State) {
 	s.Float("high", &f.high)
 	s.Bool("clip", &f.clip)
 	s.Require(len(f.center) > 0 && len(f.center) == len(f.scale), "center and scale differ in length, or are empty")
-	s.Require(allFinite(f.center, f.scale, []float64{f.low, f.high}) && !slices.Contains(f.scale, 0), "scale, center and ends are not finite numbers, or a scale is 0")
+	s.Require(allFinite(f.center, []float64{f.low, f.high}), "center and ends are not finite numbers")
+	s.Require(!slices.ContainsFunc(f.scale, func(v float64) bool { return v != v || v == 0 || math.IsInf(v, -1) }), "a scale is 0, −Inf or not a number")
 }
 
 // asNumeric returns a schema of the same columns, all numeric.

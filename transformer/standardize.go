@@ -12,8 +12,10 @@ import (
 //
 //	y_j = (x_j − mean_j) / sd_j,   sd_j² = (1/n) Σ_i (x_ij − mean_j)²
 //
-// Shapes: n×d → n×d. Missing values are left out of the sums and stay missing. A column whose
-// training values are all the same keeps scale 1. It is scikit-learn's StandardScaler.
+// Shapes: n×d → n×d. Missing values are left out of the sums and stay missing. It is scikit-learn's
+// StandardScaler, but for a column whose training values are all the same: it becomes 0 in later rows
+// too, where scikit-learn lets x_j − mean_j pass. A year that is 2023 in all training rows would
+// otherwise move the rows of 2024 away from all that a kernel has seen.
 //
 // Sparse rows stay sparse, for which Mean must be false: where centring would turn zeros into other
 // numbers, Fit returns an error.
@@ -66,7 +68,7 @@ func (s Standardize) Finish(ctx context.Context, last datasets.Pass) (Transforme
 			f.center[j] = m.Mean[j]
 		}
 		if s.Std {
-			f.scale[j] = m.Deviation(j)
+			f.scale[j] = scaleOf(m.Deviation(j))
 		}
 	}
 	if err := checkCounts(f.step, m.Count, in.schema); err != nil {

@@ -210,3 +210,33 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// Columns that are constant in training are so for later rows too, in what is exported as well.
+func TestConstantColumnsAreGraphed(t *testing.T) {
+	train, other := samples.Numbers(60, 1), samples.Numbers(40, 2)
+	X, later := mat.DenseCopyOf(train.X), mat.DenseCopyOf(other.X)
+	for i := range 60 {
+		X.Set(i, 0, 2023)
+	}
+	for i := range 40 {
+		later.Set(i, 0, 2023+float64(i%3))
+	}
+	train.X, other.X = X, later
+	for _, step := range []transformer.Fitter{transformer.NewStandardize(), transformer.NewMinMax()} {
+		m := graphed(t, pipeline.Steps(step).Then(estimator.NewRidge()), train, other, 1e-12)
+		moved := other
+		same := mat.DenseCopyOf(later)
+		for i := range 40 {
+			same.Set(i, 0, 2023)
+		}
+		moved.X = same
+		a, err := m.Predict(context.Background(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := m.Predict(context.Background(), moved)
+		if err != nil || !slices.Equal(a, b) {
+			t.Errorf("%T: predictions depend on the constant column: %v", step, err)
+		}
+	}
+}
