@@ -45,7 +45,7 @@ type Options struct {
 	// the same, bit for bit, on any number of cores.
 	Candidates int
 
-	Score string // metric to choose by; "" stands for accuracy, and for r2 where there are no classes
+	Score string // metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or balanced_accuracy by their shares
 	Seed  uint64 // of all random draws
 	Timed bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
 

@@ -30,7 +30,8 @@ const (
 	forTheRest = 0.06 // of the budget, for what comes behind the iterations of a last fit, which end so much before it is given up
 	overrun    = 1.05 // when a last fit is given up
 	patience   = 3    // times as long as was foreseen is waited for a trial,
-	leastWait  = 0.08 // but so much of the budget at least
+	leastWait  = 0.08 // but so much of the budget at least,
+	firstWait  = 0.5  // or so much for the first model, without which the search has no result
 	tooLong    = 2    // times as long as it was waited for it is what was given up thought to take
 	prudence   = 1.5  // times as long as it was with fewer rows a trial is thought to take: iterations are more
 	optimism   = 0.5  // of the time of products of matrices of as many flops is what work of which nothing is known is thought to take

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -88,7 +89,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	}
 	name := o.Score
 	if name == "" {
-		name = metrics.ForTask(task, r.classes)[0].Name
+		name = judged.DefaultScore(task, r.classCounts())
 	}
 	var err error
 	if r.metric, err = metrics.ByName(name); err != nil {
@@ -107,6 +108,17 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	}
 	r.orderRows()
 	return r, r.findLessons()
+}
+
+// classCounts returns how many rows each class has.
+func (r *run) classCounts() []int {
+	counts := make([]int, r.classes)
+	if r.classes > 0 {
+		for _, y := range r.data.Y {
+			counts[int(y)]++
+		}
+	}
+	return counts
 }
 
 // leastRows is how many rows there must be to choose by.
@@ -145,6 +157,10 @@ func (r *run) chooseTable(task datasets.Task) error {
 			!scores && r.slow(k),
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
+		}
+		if task == datasets.Classification && judged.CountsRareClasses(r.metric.Name) {
+			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
+			k.model.settings = append(slices.Clone(k.model.settings), balanced)
 		}
 		r.table = append(r.table, k)
 	}

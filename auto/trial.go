@@ -97,7 +97,11 @@ func (r *run) patienceWith(ctx context.Context, t trial) time.Duration {
 	if err != nil {
 		return math.MaxInt64
 	}
-	return seconds(max(patience*foreseen, leastWait*r.options.Budget.Seconds()))
+	least := leastWait
+	if r.incumbent == nil {
+		least = firstWait
+	}
+	return seconds(max(patience*foreseen, least*r.options.Budget.Seconds()))
 }
 
 func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, error) {

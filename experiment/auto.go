@@ -36,7 +36,7 @@ type AutoOptions struct {
 	Format     string    // one of [document.Formats]; "" or auto goes by the ending and the first lines
 	Test       string    // file of rows to test on; "" holds out a fifth of the rows
 	Task       string    // classification or regression; "" goes by the target
-	Score      string    // metric to choose by; "" stands for accuracy, or r2
+	Score      string    // metric to choose by; "" stands for that of [Draft] for classes of such shares, or r2
 	Minutes    float64   // that all of it may take
 	Candidates int       // unless 0, how many candidates are tried, whatever time that takes
 	Seed       uint64
@@ -210,6 +210,7 @@ func (a automatic) load(ctx context.Context) error {
 		}
 		return err
 	}
+	a.result.Seconds.Load = time.Since(a.started).Seconds() // with the draft
 	schema := a.rows.Train.Schema()
 	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, a.rows.Task)
 	if classes := schema.Classes(); len(classes) > 0 {
@@ -322,7 +323,7 @@ const searchShare = 0.8
 const writeShare = 0.03
 
 // stopDelay is how long the evaluation of a model goes on after the caller has stopped the search.
-const stopDelay = time.Second
+const stopDelay = time.Second / 2
 
 // untilStopped returns a context that ends the given time after the caller has stopped the search.
 func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {

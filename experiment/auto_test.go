@@ -301,3 +301,49 @@ func TestAutoStoppedLate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// rarePositives writes two noisy inputs and a class that 4 of 100 rows have.
+func rarePositives(t *testing.T, path string, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(2, 2))
+	text := "a,b,y\n"
+	for i := range n {
+		a, b, class := rng.NormFloat64(), rng.NormFloat64(), "no"
+		if i%25 == 0 {
+			a, class = a+1, "yes"
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%s\n", a, b, class)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// By balanced accuracy a model that never predicts the rare class is worth nothing; without a score auto
+// takes that of the draft.
+func TestAutoRareClass(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rarePositives(t, "rare.csv", 1000)
+	o := experiment.AutoOptions{Candidates: 12, Dir: "balanced", Score: "balanced_accuracy"}
+	found, err := experiment.Auto(context.Background(), "rare.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Auto.Mean < 0.6 || found.Test["balanced_accuracy"] < 0.55 {
+		t.Errorf("balanced accuracy %v over the folds, %v of the test rows", found.Auto.Mean, found.Test["balanced_accuracy"])
+	}
+	o.Dir, o.Score = "default", ""
+	if found, err = experiment.Auto(context.Background(), "rare.csv", o); err != nil {
+		t.Fatal(err)
+	}
+	if found.Auto.Score != "roc_auc" {
+		t.Errorf("the score is %s", found.Auto.Score)
+	}
+	o.Dir, o.Score = "accuracy", "accuracy"
+	if found, err = experiment.Auto(context.Background(), "rare.csv", o); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(found.Warnings, "\n"); !strings.Contains(all, "never predicted") || !strings.Contains(all, "yes") {
+		t.Errorf("warnings %q", all)
+	}
+}

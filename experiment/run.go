@@ -451,11 +451,41 @@ func (r *run) evaluate(ctx context.Context) error {
 		r.count(&v, true)
 		train = r.rows.Test
 	}
+	r.warnUnpredicted(v)
 	r.result.Seconds.Evaluate = time.Since(began).Seconds()
 	began = time.Now()
 	err = r.examine(ctx, v, train, extra)
 	r.result.Seconds.Report = time.Since(began).Seconds()
 	return err
+}
+
+// warnUnpredicted warns of classes that are among the scored rows but never among the predictions.
+func (r *run) warnUnpredicted(v predictions.Verdict) {
+	const minRows = 5 // of a class, for its absence to be no accident
+	if r.rows.Task != datasets.Classification {
+		return
+	}
+	in := v.Input()
+	classes := r.rows.Train.Schema().Classes()
+	rows, predicted := make([]int, len(classes)), make([]bool, len(classes))
+	for i, y := range in.Truth {
+		if k := int(y); k >= 0 && k < len(rows) {
+			rows[k]++
+		}
+		if k := int(in.Predicted[i]); k >= 0 && k < len(predicted) {
+			predicted[k] = true
+		}
+	}
+	var never []string
+	for k, n := range rows {
+		if n >= minRows && !predicted[k] {
+			never = append(never, classes[k])
+		}
+	}
+	if len(never) > 0 {
+		r.warn("never predicted, though in the scored rows: " + document.Few(never) +
+			"; choose by balanced_accuracy, or give the model class_weight: balanced")
+	}
 }
 
 // mostJudgedInFile is how many training rows the model is scored on where they stay in their file: what is held of those

@@ -18,7 +18,7 @@ type autoCommand struct {
 	Candidates int      `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
 	Test       string   `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
 	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
-	Score      string   `placeholder:"METRIC" help:"Metric to choose by; accuracy, or r2, when left out."`
+	Score      string   `placeholder:"METRIC" help:"Metric to choose by; when left out r2, or accuracy, or where one class dominates roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
 	Seed       uint64   `help:"Where all random draws come from."`
 	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`

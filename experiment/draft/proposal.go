@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/judged"
 )
 
 // counted is the columns of each kind that are left, what is missing in those of numbers, and how
@@ -167,13 +168,15 @@ func (d *draft) propose(n counted) proposal {
 
 // scoreClasses chooses by the shares of the classes.
 func (d *draft) scoreClasses(p *proposal) {
-	p.score = "accuracy"
-	k := len(d.goal.classes)
+	counts := make([]int, len(d.goal.classes))
+	for i, c := range d.goal.classes {
+		counts[i] = c.count
+	}
 	share := float64(d.largest()) / float64(max(d.goal.rows, 1))
-	switch {
-	case k == 2 && share >= 0.8:
+	switch p.score = judged.DefaultScore(datasets.Classification, counts); {
+	case p.score == "roc_auc":
 		p.score = fmt.Sprintf("roc_auc # always the larger class would be right in %.1f %% of the rows: accuracy tells little", 100*share)
-	case k > 2 && (share >= 0.8 || d.largest() >= 20*d.smallest()):
+	case p.score == "balanced_accuracy":
 		p.score = "balanced_accuracy # the classes are far from equal: the mean of their recalls counts each the same"
 		p.balance = ", class_weight: balanced"
 	case d.goal.rows < 1250:

@@ -148,7 +148,7 @@ var Allowed = map[string][]string{
 	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
 
 	// The search that chooses pipelines by itself.
-	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/solve", "internal/stacking"},
+	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/judged", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
 	"importance":       {"internal/judged", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
@@ -169,7 +169,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "datasets", "datasets/csv", "sparse", "param"},
+	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"internal/reading", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.

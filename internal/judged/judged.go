@@ -5,6 +5,8 @@
 package judged
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -39,4 +41,38 @@ func With(in metrics.Input, p estimator.Prediction) metrics.Input {
 		in.Predicted, in.Std, in.Lower, in.Upper = p.Values, p.Std, p.Lower, p.Upper
 	}
 	return in
+}
+
+// Rarity of classes from which accuracy misleads: the share of the largest class, and how many times the
+// size of the smallest one it has.
+const (
+	dominantShare = 0.8
+	dominantRatio = 20
+)
+
+// DefaultScore returns the name of the metric by which models of a task are chosen where none is given,
+// from the number of training rows of each class: r2 for regression, accuracy for classes of similar size,
+// roc_auc for two classes and balanced_accuracy for more where one class dominates.
+func DefaultScore(task datasets.Task, counts []int) string {
+	if task != datasets.Classification || len(counts) == 0 {
+		return metrics.ForTask(task, len(counts))[0].Name
+	}
+	sum, largest := 0, slices.Max(counts)
+	for _, n := range counts {
+		sum += n
+	}
+	dominant := float64(largest) >= dominantShare*float64(sum)
+	switch {
+	case len(counts) == 2 && dominant:
+		return "roc_auc"
+	case len(counts) > 2 && (dominant || largest >= dominantRatio*slices.Min(counts)):
+		return "balanced_accuracy"
+	}
+	return "accuracy"
+}
+
+// CountsRareClasses reports whether a metric depends on rare classes as much as on frequent ones: models
+// chosen by it are fitted with balanced class weights.
+func CountsRareClasses(metric string) bool {
+	return slices.Contains([]string{"balanced_accuracy", "f1", "f1_macro"}, metric)
 }
