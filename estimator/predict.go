@@ -31,7 +31,10 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix) (Prediction, error)
 		return out, err
 	}
 	var out Prediction
-	var err error
+	err := CheckPredictor(p)
+	if err != nil {
+		return out, err
+	}
 	var (
 		multi    MultiPredictor
 		deviates StdPredictor

@@ -357,6 +357,8 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 	out.Seconds = time.Since(start).Seconds()
 	if err == nil && model == nil {
 		err = fmt.Errorf("%T.Fit returned no model", r.candidates[f.candidate].spec)
+	} else if err == nil {
+		err = estimator.CheckPredictor(model)
 	}
 	if err != nil {
 		out.Err = train.Locate(err, 0)

@@ -105,6 +105,9 @@ func (s Search) axes() (axes, param.Faults) {
 	if s.Estimator == nil {
 		return nil, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
 	}
+	if err := param.CheckValue(s.Estimator); err != nil {
+		return nil, append(faults, param.Fault{Path: "estimator", Problem: err.Error()})
+	}
 	grid := make(axes, len(s.Grid))
 	for i, a := range s.Grid {
 		var more param.Faults

@@ -246,6 +246,19 @@ func ByValue[T any](spec T) T {
 	return spec
 }
 
+// CheckValue returns an error for a spec that is a pointer where its value would do, and for a nil
+// pointer, which struct literals may have.
+func CheckValue[T any](spec T) error {
+	value := ByValue(spec)
+	if v := reflect.ValueOf(spec); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("a nil %T is no spec", spec)
+	}
+	if reflect.TypeOf(spec) != reflect.TypeOf(value) {
+		return fmt.Errorf("must be %T, got %T; pass what it points to", value, spec)
+	}
+	return nil
+}
+
 // childField is a field of a spec that holds another one.
 type childField struct {
 	name     string

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -93,18 +92,6 @@ func CheckChildren(c Composite) error {
 	return nil
 }
 
-// checkValue returns an error for a spec that is a pointer where its value would do, and for a pointer
-// to nothing: a literal of a step or a pipeline may have them.
-func checkValue(spec, value any) error {
-	if v := reflect.ValueOf(spec); v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("a nil %T is no spec", spec)
-	}
-	if reflect.TypeOf(spec) != reflect.TypeOf(value) {
-		return fmt.Errorf("must be a value, got a pointer to a %T; pass what it points to", value)
-	}
-	return nil
-}
-
 // checkSteps reports steps that are nil and names that cannot be told apart.
 func checkSteps(what string, steps []Step) error {
 	var names []string
@@ -112,7 +99,7 @@ func checkSteps(what string, steps []Step) error {
 		if s.Fitter == nil {
 			return fmt.Errorf("%s %d has no spec", what, i+1)
 		}
-		if err := checkValue(s.Fitter, param.ByValue(s.Fitter)); err != nil {
+		if err := param.CheckValue(s.Fitter); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i+1, err)
 		}
 		names = append(names, ChildName(s, i))

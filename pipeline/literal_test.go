@@ -190,13 +190,23 @@ func TestPointersToSpecs(t *testing.T) {
 		if _, err := s.Run(ctx, data); err != nil {
 			t.Error(err)
 		}
+		if _, err := gridsearch.NewSearch(&pair[0], s.Grid...).Run(ctx, data); err != nil {
+			t.Error(err)
+		}
+	}
+	for want, spec := range map[string]estimator.Estimator{
+		"estimator: must be estimator.Ridge, got *estimator.Ridge; pass what it points to": &ridge, "estimator: a nil *estimator.Ridge is no spec": (*estimator.Ridge)(nil),
+	} {
+		if _, err := (gridsearch.Search{Estimator: spec}).Run(ctx, data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 	for k, p := range []pipeline.Pipeline{
 		{Steps: []pipeline.Step{{Fitter: &rff}}, Estimator: ridge},
 		{Estimator: &ridge},
 		{Steps: []pipeline.Step{{Fitter: (*transformer.RFF)(nil)}}, Estimator: ridge},
 	} {
-		want := "must be a value, got a pointer to a"
+		want := "; pass what it points to"
 		s := gridsearch.NewSearch(p, gridsearch.Axis{Path: "ridge.alpha", Values: []any{0.1, 1.0}})
 		_, searched := s.Run(ctx, data) // a search copies what a pointer leads to
 		if k == 2 {
@@ -261,7 +271,10 @@ func TestReceiversAndMethods(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = pipeline.Steps().Then(undecidedSpec{}).Fit(ctx, data)
-	if err == nil || !strings.Contains(err.Error(), "must have Decision") {
-		t.Error(err)
+	_, searched := gridsearch.NewSearch(undecidedSpec{}).Run(ctx, data)
+	for _, err := range []error{err, searched} {
+		if err == nil || !strings.Contains(err.Error(), "must have Decision") {
+			t.Error(err)
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (p Pipeline) check() error {
 	if p.Estimator == nil {
 		return errors.New("no estimator")
 	}
-	if err := checkValue(p.Estimator, param.ByValue(p.Estimator)); err != nil {
+	if err := param.CheckValue(p.Estimator); err != nil {
 		return fmt.Errorf("estimator: %w", err)
 	}
 	if err := checkSteps("step", p.Steps); err != nil {
