@@ -49,3 +49,21 @@ func constants(p profile.Profile) (names []string) {
 	}
 	return names
 }
+
+// compared is rows that are compared with the profile of others as they are read for something else.
+type compared struct {
+	datasets.Source
+	with *profile.Comparison // nil for none
+}
+
+// Blocks reads the rows.
+func (c compared) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
+	return c.Source.Blocks(ctx, func(block datasets.Set) error {
+		if c.with != nil {
+			if err := c.with.Add(ctx, block); err != nil {
+				return err
+			}
+		}
+		return yield(block)
+	})
+}

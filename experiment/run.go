@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -438,8 +439,24 @@ func (r *run) evaluate(ctx context.Context) error {
 	r.result.Intervals, r.result.Threshold = surenessOf(r.model), thresholdOf(r.model)
 	r.count(&v, false)
 	if r.rows.Test != nil {
-		if v, err = r.predict(ctx, r.rows.Test); err != nil {
+		test := compared{Source: r.rows.Test}
+		if _, cols := test.Dims(); r.result.Profile != nil {
+			if test.with, err = profile.Against(*r.result.Profile, test.Schema(), cols); err != nil {
+				return err
+			}
+		}
+		if v, err = r.predict(ctx, test); err != nil {
 			return err
+		}
+		if test.with != nil && v.Rows > 0 {
+			drift, err := test.with.Drift()
+			if err != nil {
+				return err
+			}
+			r.result.Drift = &drift
+			for _, w := range drift.Warnings() {
+				r.warn("test: " + w)
+			}
 		}
 		r.result.Rows.Test = v.Rows
 		if err := judgeSureness(r.result.Intervals, v); err != nil {

@@ -61,3 +61,33 @@ func TestUndefinedScoresNameClasses(t *testing.T) {
 		t.Errorf("warnings %q do not name the class", all)
 	}
 }
+
+// Inputs of test rows outside the range of the training rows are reported, others are not.
+func TestRunReportsDriftOfTestRows(t *testing.T) {
+	t.Chdir(t.TempDir())
+	train, test := "year,a,y\n", "year,a,y\n"
+	for i := range 200 {
+		train += fmt.Sprintf("2023,%d,%d\n", i%17, i%17)
+		test += fmt.Sprintf("2024,%d,%d\n", i%17, i%17)
+	}
+	put(t, "rows.csv", train)
+	put(t, "test.csv", test)
+	r := execute(t, spec(t, "data: {train: rows.csv, test: test.csv, target: y}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"))
+	if r.Drift == nil {
+		t.Fatal("no drift")
+	}
+	if d := r.Drift.Differing(); len(d) != 1 || d[0].Name != "year" || d[0].Outside != 1 {
+		t.Errorf("%+v, want that all of year are outside", d)
+	}
+	if page := text(t, "out/report.html"); !strings.Contains(page, "differ from the training rows") {
+		t.Error("the page does not report it")
+	}
+	read, err := ReadRun("out")
+	if err != nil || read.Drift == nil || read.Drift.Rows != 200 {
+		t.Errorf("result.json has %+v (%v)", read.Drift, err)
+	}
+	r = execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"))
+	if d := r.Drift.Differing(); len(d) > 0 {
+		t.Errorf("%+v differ in rows of one file", d)
+	}
+}

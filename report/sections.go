@@ -403,6 +403,15 @@ func data(r result.Result) (s section) {
 		}
 		s.Source = in("profile")
 	}
+	if d := r.Drift; d != nil {
+		t := table{Caption: "Inputs of the test rows that differ from the training rows", Head: []string{"input", "missing", "in training", "unknown", "outside the range", "PSI"}}
+		for _, i := range d.Differing() {
+			t.Rows = append(t.Rows, []string{i.Name, percent(i.Missing), percent(i.MissingBefore), percent(i.Unknown), percent(i.Outside), short(i.PSI)})
+		}
+		if len(t.Rows) > 0 {
+			s.Tables, s.Source = append(s.Tables, t), append(s.Source, in("drift")...)
+		}
+	}
 	return s
 }
 

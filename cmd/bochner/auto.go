@@ -104,6 +104,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	showScores(out, r.Train, r.Test, r.Baselines...)
 	showPositive(out, r.Positive)
 	showFindings(out, r.Findings)
+	showTestDrift(out, r)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(out, "warning: %s\n", w)
 	}

@@ -48,6 +48,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	showPositive(out, r.Positive)
 	showFindings(out, r.Findings)
+	showTestDrift(out, r)
 	if r.Intervals != nil {
 		fmt.Fprintln(out)
 		showSureness(out, *r.Intervals)
@@ -320,6 +321,14 @@ func showDrift(out io.Writer, d profile.Drift) {
 	t.Flush()
 	if more := len(inputs) - most; more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
+	}
+}
+
+// showTestDrift prints which inputs of the test rows differ from those of the training rows.
+func showTestDrift(out io.Writer, r experiment.Result) {
+	if r.Drift != nil && len(r.Drift.Differing()) > 0 {
+		fmt.Fprintln(out, "\ntest rows:")
+		showDrift(out, *r.Drift)
 	}
 }
 

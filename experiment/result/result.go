@@ -4,6 +4,8 @@
 //	r, err := result.Read("runs/adult")
 package result
 
+import "github.com/bochner-ml/bochner/datasets/profile"
+
 // Result is what a run found, as result.json holds it.
 type Result struct {
 	Name      string             `json:"name"`
@@ -22,6 +24,8 @@ type Result struct {
 	Anomalies *AnomalyShares     `json:"anomalies,omitempty"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on the test rows.
 	Intervals *Sureness `json:"intervals,omitempty"`
+	// Drift is how the inputs of the test rows differ from those of the training rows.
+	Drift *profile.Drift `json:"drift,omitempty"`
 	Findings
 	Seconds  Seconds  `json:"seconds"`
 	Memory   int64    `json:"peak_memory_bytes"` // 0 where the system does not tell
