@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/report"
 )
 
@@ -54,6 +56,12 @@ type finished struct {
 // [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#Paired
 // [compare.CorrectedT]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#CorrectedT
 func Compare(ctx context.Context, folders ...string) (Comparison, error) {
+	return CompareBy(ctx, "", folders...)
+}
+
+// CompareBy is [Compare] by a metric, which all runs have a score of; "" stands for that of their
+// searches.
+func CompareBy(ctx context.Context, score string, folders ...string) (Comparison, error) {
 	wrong := &Incomparable{}
 	read := readRuns(folders, wrong)
 	var runs []finished // those that were asked the same
@@ -72,9 +80,12 @@ func Compare(ctx context.Context, folders ...string) (Comparison, error) {
 	}
 	for _, r := range runs {
 		c.Runs = append(c.Runs, result.Compared{
-			Label: r.label, Folder: r.folder, Rows: r.Rows, Test: r.Test, Train: r.Train, Search: r.Search,
+			Label: r.label, Folder: r.folder, Rows: r.Rows, Test: r.Test, Train: r.Train, Search: r.Search, Auto: r.Auto,
 			Seconds: r.Seconds, Memory: r.Memory, Version: r.Versions.Bochner,
 		})
+	}
+	if err := compareScores(&c, score); err != nil {
+		return Comparison{}, err
 	}
 	if err := compareRows(ctx, runs, &c, wrong); err != nil {
 		return Comparison{}, err
@@ -85,7 +96,71 @@ func Compare(ctx context.Context, folders ...string) (Comparison, error) {
 	if err := compareFolds(runs, &c); err != nil {
 		return Comparison{}, err
 	}
+	if len(c.OnTestRows) > 0 && c.Score != "" && !slices.Contains(testedBy[c.OnTestRows[0].Score], c.Score) {
+		c.Notes = append(c.Notes, fmt.Sprintf("The tests on the test rows are of %s, not of %s.", c.OnTestRows[0].Score, c.Score))
+	}
 	return c, nil
+}
+
+// testedBy lists the metrics whose order of two runs is that of a tested score.
+var testedBy = map[string][]string{
+	"accuracy":      {"accuracy", "zero_one_loss"},
+	"squared_error": {"r2", "mean_squared_error", "root_mean_squared_error", "relative_rmse"},
+}
+
+// compareScores sets the metric that runs are compared by, and which of them is ahead by it.
+func compareScores(c *Comparison, score string) error {
+	part, of := "test rows", func(r result.Compared) map[string]float64 { return r.Test }
+	if c.TestRows == 0 {
+		part, of = "training rows", func(r result.Compared) map[string]float64 { return r.Train }
+	}
+	common := slices.Sorted(maps.Keys(of(c.Runs[0])))
+	var searched []string
+	for _, r := range c.Runs {
+		common = slices.DeleteFunc(common, func(name string) bool { _, ok := of(r)[name]; return !ok })
+		if name, _, _, ok := r.Chosen(); ok && !slices.Contains(searched, name) {
+			searched = append(searched, name)
+		}
+	}
+	from := ""
+	switch {
+	case score != "":
+		m, err := metrics.ByName(score)
+		if err != nil {
+			return fmt.Errorf("experiment: %w", err)
+		}
+		if score = m.Name; !slices.Contains(common, score) {
+			return fmt.Errorf("experiment: score must be one that all runs have (%s), got %s", strings.Join(common, ", "), score)
+		}
+	case c.TestRows == 0: // scores of training rows name no winner
+		return nil
+	case len(searched) > 1:
+		c.Notes = append(c.Notes, "The searches used different scores, "+strings.Join(searched, " and ")+"; choose one with --score.")
+		return nil
+	case len(searched) == 0 || !slices.Contains(common, searched[0]):
+		return nil
+	default:
+		score, from = searched[0], ", the score of the search,"
+	}
+	m, err := metrics.ByName(score)
+	if err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	best := 0
+	var values []string
+	for k, r := range c.Runs {
+		values = append(values, fmt.Sprintf("%s %.4g", r.Label, of(r)[score]))
+		if m.Better(of(r)[score], of(c.Runs[best])[score]) {
+			best = k
+		}
+	}
+	c.Score = score
+	ahead := c.Runs[best].Label + " is ahead"
+	if !slices.ContainsFunc(c.Runs, func(r result.Compared) bool { return m.Better(of(c.Runs[best])[score], of(r)[score]) }) {
+		ahead = "no run is ahead"
+	}
+	c.Outcome = fmt.Sprintf("By %s%s %s on the %s: %s.", strings.ReplaceAll(score, "_", " "), from, ahead, part, strings.Join(values, ", "))
+	return nil
 }
 
 // CompareHTML writes a comparison as a page of HTML.

@@ -12,7 +12,7 @@ import (
 
 // compareFolds tests the scores on the folds of the searches, where these are the same ones.
 func compareFolds(runs []finished, c *Comparison) error {
-	if !slices.ContainsFunc(runs, func(r finished) bool { return r.Search != nil }) {
+	if !slices.ContainsFunc(runs, func(r finished) bool { return r.Search != nil || r.Auto != nil }) {
 		return nil
 	}
 	first := runs[0]
@@ -53,6 +53,9 @@ func compareFolds(runs []finished, c *Comparison) error {
 // otherFolds says why two searches have not scored on the same folds of the same rows, "" where they have.
 func otherFolds(first, other finished) string {
 	for _, r := range []finished{first, other} {
+		if r.Auto != nil {
+			return "the search of " + r.label + " is that of auto, which keeps no scores of single folds"
+		}
 		if r.Search == nil || r.spec.Search == nil {
 			return r.label + " has no search"
 		}

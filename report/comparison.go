@@ -41,6 +41,9 @@ func comparisonPage(c result.Comparison) page {
 	if n := len(names); n > 1 {
 		p.Title = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
+	if c.Outcome != "" {
+		p.Lead = append(p.Lead, c.Outcome)
+	}
 	tests := c.OnTestRows
 	if len(tests) == 0 {
 		tests = c.OnFolds
@@ -82,9 +85,13 @@ func outcome(c result.Comparison, t result.Tested) string {
 	}
 	verdict := "Chance alone may make such a difference"
 	if t.Differs() {
-		verdict = run.Label + " is better by more than chance"
+		by := ""
+		if c.Score != "" && c.Score != t.Score {
+			by = "by " + strings.ReplaceAll(t.Score, "_", " ") + ", "
+		}
+		verdict = run.Label + " is better " + by + "by more than chance"
 		if !t.Better() {
-			verdict = run.Label + " is worse by more than chance"
+			verdict = run.Label + " is worse " + by + "by more than chance"
 		}
 	}
 	return fmt.Sprintf("%s %s, from %s to %s with %g\u00a0%% confidence. %s (p %s).", differ, write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
@@ -117,10 +124,11 @@ func comparedScores(c result.Comparison) (s section) {
 		{"On the test rows (↑ the greater the better, ↓ the less)", func(r result.Compared) map[string]float64 { return r.Test }},
 		{"On the rows that they have learned from", func(r result.Compared) map[string]float64 { return r.Train }},
 		{"Over the folds of the searches", func(r result.Compared) map[string]float64 {
-			if r.Search == nil {
+			score, mean, _, ok := r.Chosen()
+			if !ok {
 				return nil
 			}
-			return map[string]float64{r.Search.Score: r.Search.Best.Mean}
+			return map[string]float64{score: mean}
 		}},
 	} {
 		names := map[string]bool{}

@@ -321,12 +321,14 @@ func (c reportCommand) Run(s *session) error {
 }
 
 type compareCommand struct {
-	Runs []string `arg:"" files:"" name:"run" help:"Folders that runs have written; the others are compared with the first."`
-	HTML string   `name:"html" files:"" placeholder:"FILE" help:"Write a page of HTML, too, which needs no network."`
+	Runs  []string `arg:"" files:"" name:"run" help:"Folders that runs have written; the others are compared with the first."`
+	Score string   `placeholder:"NAME" help:"Metric to compare by; without it that of the searches."`
+	HTML  string   `name:"html" files:"" placeholder:"FILE" help:"Write a page of HTML, too, which needs no network."`
 }
 
 func (compareCommand) Help() string {
-	return `Shows what differs in the experiments, scores, times and memory, and tests whether the other runs differ
+	return `Names the run that is ahead by the score of the searches, or by --score; shows all scores.
+Shows what differs in the experiments, scores, times and memory, and tests whether the other runs differ
 from the first by more than chance: by McNemar's test for classes and a paired t test of squared errors for numbers,
 on the same test rows; by the corrected resampled t test where searches have used the same folds. With more runs than
 two, p values have Holm's correction.
@@ -337,7 +339,7 @@ Example: bochner compare runs/adult runs/wide --html compared.html`
 }
 
 func (c compareCommand) Run(s *session) error {
-	found, err := experiment.Compare(s.ctx, c.Runs...)
+	found, err := experiment.CompareBy(s.ctx, c.Score, c.Runs...)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -17,6 +18,9 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		on = fmt.Sprintf("%d test rows", c.TestRows)
 	}
 	fmt.Fprintf(out, "%d runs, %s, %s\n\n", len(c.Runs), c.Task, on)
+	if c.Outcome != "" {
+		fmt.Fprintf(out, "%s\n\n", c.Outcome)
+	}
 	t := columns(out)
 	for _, r := range c.Runs {
 		fmt.Fprint(t, "\t", r.Label)
@@ -46,10 +50,11 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 	}
 	for _, name := range foldScores(c) {
 		line("folds: "+name, func(r result.Compared) string {
-			if r.Search == nil || r.Search.Score != name {
+			score, mean, spread, ok := r.Chosen()
+			if !ok || score != name {
 				return "–"
 			}
-			return fmt.Sprintf("%s ± %s", short(r.Search.Best.Mean), fmt.Sprintf("%.2g", r.Search.Best.Std))
+			return fmt.Sprintf("%s ± %.2g", short(mean), spread)
 		})
 	}
 	part, of := "test: ", func(r result.Compared) map[string]float64 { return r.Test }
@@ -129,6 +134,9 @@ func verdictOfTest(c experiment.Comparison, t result.Tested) string {
 	if t.Target != "" {
 		of = " for " + t.Target
 	}
+	if c.Score != "" && c.Score != t.Score {
+		of = " by " + strings.ReplaceAll(t.Score, "_", " ") + of
+	}
 	who := c.Runs[t.Run].Label + " is"
 	switch {
 	case !t.Differs():
@@ -156,8 +164,8 @@ func chosenPaths(c experiment.Comparison) []string {
 func foldScores(c experiment.Comparison) []string {
 	names := map[string]bool{}
 	for _, r := range c.Runs {
-		if r.Search != nil {
-			names[r.Search.Score] = true
+		if score, _, _, ok := r.Chosen(); ok {
+			names[score] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

@@ -8,6 +8,8 @@ type Comparison struct {
 	Task        string     `json:"task"`
 	Positive    string     `json:"positive,omitempty"` // class that the scores of two classes speak of
 	TestRows    int        `json:"test_rows"`          // the same ones in all runs; 0 for none
+	Score       string     `json:"score,omitempty"`    // metric that the searches used, or that was asked for
+	Outcome     string     `json:"outcome,omitempty"`  // which run is ahead by it, in words
 	Runs        []Compared `json:"runs"`
 	Differences []Setting  `json:"differences"` // between the experiments and the files they read
 	OnTestRows  []Tested   `json:"on_test_rows"`
@@ -23,9 +25,22 @@ type Compared struct {
 	Test    map[string]float64 `json:"test,omitempty"`
 	Train   map[string]float64 `json:"train,omitempty"`
 	Search  *Search            `json:"search,omitempty"`
+	Auto    *Auto              `json:"auto,omitempty"`
 	Seconds Seconds            `json:"seconds"`
 	Memory  int64              `json:"peak_memory_bytes"` // 0 where the system did not tell
 	Version string             `json:"version"`
+}
+
+// Chosen returns the metric that a search or an automatic search has used, with the score of what it
+// chose over the folds and its spread; ok is false for a run without either.
+func (c Compared) Chosen() (score string, mean, spread float64, ok bool) {
+	switch {
+	case c.Search != nil:
+		return c.Search.Score, c.Search.Best.Mean, c.Search.Best.Std, true
+	case c.Auto != nil:
+		return c.Auto.Score, c.Auto.Mean, c.Auto.StdError, true
+	}
+	return "", 0, 0, false
 }
 
 // Setting is a value of the experiments that is not the same in all runs.
