@@ -329,3 +329,45 @@ func TestPipeline(t *testing.T) {
 		t.Error("the model is no pipeline")
 	}
 }
+
+// Folds of shuffled rows interpolate in a series, which a warning names; not so where the folds are in
+// the order of time, or the rows are in no order.
+func TestOrderedRowsAreNamed(t *testing.T) {
+	walk := waves(200, 3, 5)
+	rng := rand.New(rand.NewPCG(6, 6))
+	for i := range walk.Y {
+		walk.X.(*mat.Dense).Set(i, 0, float64(i))
+		if walk.Y[i] = rng.NormFloat64(); i > 0 {
+			walk.Y[i] += walk.Y[i-1]
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		data  datasets.Set
+		timed bool
+		want  bool
+	}{{"walk", walk, false, true}, {"walk by time", walk, true, false}, {"waves", waves(200, 3, 5), false, false}} {
+		o := counted(4)
+		o.Timed = c.timed
+		warned := strings.Contains(strings.Join(fit(t, c.data, o).Warnings, "\n"), "interpolate")
+		if warned != c.want {
+			t.Errorf("%s: a warning is %v, must be %v", c.name, warned, c.want)
+		}
+	}
+}
+
+// Classes of one row each are refused with a way out.
+func TestClassesOfOneRow(t *testing.T) {
+	data := waves(60, 2, 5)
+	var names []string
+	for i := range data.Y {
+		data.Y[i] = float64(i)
+		names = append(names, string(rune('A'+i)))
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: names}}
+	o := auto.NewOptions()
+	o.Candidates = 4
+	if _, err := auto.Fit(context.Background(), data, o); err == nil || !strings.Contains(err.Error(), "take regression") {
+		t.Errorf("error %v", err)
+	}
+}

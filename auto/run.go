@@ -106,6 +106,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	if err := r.chooseTable(task); err != nil {
 		return nil, err
 	}
+	r.warnOrdered()
 	r.orderRows()
 	return r, r.findLessons()
 }
@@ -119,6 +120,30 @@ func (r *run) classCounts() []int {
 		}
 	}
 	return counts
+}
+
+// warnOrdered warns where folds of shuffled rows interpolate: where the target of a row is close to that
+// of the row before, as in series. The measure is von Neumann's ratio, 1 for rows in random order.
+func (r *run) warnOrdered() {
+	const maxRatio, minRows = 0.1, 50
+	y := r.data.Y
+	if r.options.Timed || r.classes > 0 || len(y) < minRows {
+		return
+	}
+	mean, steps, squares := 0.0, 0.0, 0.0
+	for i, v := range y {
+		mean += (v - mean) / float64(i+1)
+	}
+	for i, v := range y {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			steps += (v - y[i-1]) * (v - y[i-1])
+		}
+	}
+	if steps < 2*maxRatio*squares {
+		r.warnings = append(r.warnings, "each target is close to that of the row before, and folds of shuffled rows interpolate between them: "+
+			"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that order (search.cv: {kind: time} of an experiment file)")
+	}
 }
 
 // leastRows is how many rows there must be to choose by.
@@ -139,6 +164,16 @@ func (r *run) checkRows() error {
 	first := r.data.Y[0]
 	if !slices.ContainsFunc(r.data.Y, func(y float64) bool { return y != first }) {
 		return errors.New("the target is the same in every row: there is nothing to learn")
+	}
+	single := 0
+	for _, n := range r.classCounts() {
+		if n == 1 {
+			single++
+		}
+	}
+	if 2*single > len(r.data.Y) {
+		return fmt.Errorf("%d of %d rows are the only ones of their class, which cannot be learned from one row; "+
+			"take regression for a numeric target, or merge rare classes", single, len(r.data.Y))
 	}
 	return nil
 }

@@ -116,7 +116,9 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	if o.Seed != 0 {
 		spec.Seed = o.Seed
 	}
-	spec.Data.Stream = "never"
+	if spec.Data.Stream = "never"; spec.Search != nil && spec.Search.CV.Kind != "time" {
+		spec.Search = nil // package auto has folds and a score of its own
+	}
 	if o.Test != "" {
 		spec.Data.Test, spec.Data.Split = document.Paths{o.Test}, document.New().Data.Split
 		if err := rows.Hold(ctx, &spec.Data, o.Input); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,5 +35,12 @@ func TestCommandsAlone(t *testing.T) {
 				t.Errorf("%q: alone it says\n%s\nand among all\n%s", args, got, want)
 			}
 		}
+	}
+}
+
+func TestJoinNegative(t *testing.T) {
+	got := joinNegative([]string{"auto", "rows.csv", "--minutes", "-1", "-q", "--seed=3", "-2"})
+	if want := []string{"auto", "rows.csv", "--minutes=-1", "-q", "--seed=3", "-2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, must be %q", got, want)
 	}
 }

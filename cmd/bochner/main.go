@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -183,7 +184,7 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 			panic(e)
 		}
 	}()
-	call, wrong := parser.Parse(args)
+	call, wrong := parser.Parse(joinNegative(args))
 	if wrong != nil && said.err == nil {
 		fmt.Fprintf(err, "bochner: %v; see bochner --help\n", wrong)
 		return misuse
@@ -208,6 +209,21 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		return failure
 	}
 	return success
+}
+
+// joinNegative writes a flag and a negative number after it as one word. The parser takes the number for
+// flags of one letter otherwise.
+func joinNegative(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		_, err := strconv.ParseFloat(arg, 64)
+		if err == nil && strings.HasPrefix(arg, "-") && i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+			out[len(out)-1] += "=" + arg
+			continue
+		}
+		out = append(out, arg)
+	}
+	return out
 }
 
 // heard is a writer that remembers the first error, so that output which nobody got is no success.
