@@ -96,7 +96,7 @@ func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, s
 func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int, tol *float64, maxIter *int, seed *uint64) {
 	l.Choice(solver, "solver", "how to solve", "auto", "cholesky", "cg")
 	l.Choice(preconditioner, "preconditioner", "what makes cg take few steps", "rpcholesky", "none")
-	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.AtLeast(0))
+	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))
 	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
 	l.Int(maxIter, "max_iter", "most steps of cg", param.AtLeast(1))
 	l.Seed(seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")

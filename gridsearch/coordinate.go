@@ -41,7 +41,7 @@ var _ estimator.Estimator = Coordinate{}
 // Params declares the parameters that make a difference to the result; those of the search are below
 // "search".
 func (c *Coordinate) Params(l *param.List) {
-	l.Int(&c.Rounds, "rounds", "the most rounds over all axes", param.AtLeast(1))
+	l.Int(&c.Rounds, "rounds", "the most rounds over all axes", param.Between(1, 1000))
 	l.Child("search", &c.Search)
 }
 

@@ -24,8 +24,14 @@ func (l *List) Float(p *float64, name, doc string, r Range) {
 	})
 }
 
-// Int declares a whole number.
+// Int declares an integer. Where the range has no upper end it ends at the largest number of 32 bits.
 func (l *List) Int(p *int, name, doc string, r Range) {
+	check := func(v int) error {
+		if math.IsInf(r.High, 1) && v > math.MaxInt32 {
+			return Fault{Hint: fmt.Sprintf("at most %d", math.MaxInt32)}
+		}
+		return r.check(float64(v))
+	}
 	l.add(&entry{
 		Param: Param{Name: name, Doc: doc, Kind: Int, Range: r, Wanted: "a whole number" + r.words()},
 		set: func(plain any) error {
@@ -34,10 +40,10 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 				return errWanted
 			}
 			*p = v
-			return r.check(float64(v))
+			return check(v)
 		},
 		get:    func() any { return *p },
-		checks: []func() error{func() error { return r.check(float64(*p)) }},
+		checks: []func() error{func() error { return check(*p) }},
 	})
 }
 

@@ -278,3 +278,17 @@ func TestReceiversAndMethods(t *testing.T) {
 		}
 	}
 }
+
+// Every integer of every registered spec has an upper bound.
+func TestIntegersAreBounded(t *testing.T) {
+	for _, e := range pipeline.Registered() {
+		for _, p := range param.Own(e.New()) {
+			if p.Kind != param.Int {
+				continue
+			}
+			if _, err := param.With(e.New(), param.Setting{Path: p.Path, Value: 1 << 40}); err == nil {
+				t.Errorf("%s.%s takes 2^40", e.Name, p.Path)
+			}
+		}
+	}
+}

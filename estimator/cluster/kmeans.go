@@ -68,8 +68,8 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *KMeans) Params(l *param.List) {
-	l.Int(&s.Clusters, "clusters", "number of clusters", param.AtLeast(1))
-	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.AtLeast(1))
+	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
+	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
 	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.NonNegative)

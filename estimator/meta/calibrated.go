@@ -54,7 +54,7 @@ var (
 // Params declares the method, the number of folds, and the parameters of the model, below of.
 func (s *Calibrated) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
-	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
 	l.Also("folds", func() error {
 		if s.Folds == 1 {
 			return errors.New("0, or a whole number ≥ 2")

@@ -69,13 +69,13 @@ var (
 
 // Params declares how members are combined, and the parameters of of, or of each member below members.
 func (s *Ensemble) Params(l *param.List) {
-	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.NonNegative)
+	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.Between(0, 1000))
 	l.Also("seeds", s.checkParts)
 	l.Choice(&s.Weights, "weights", "weights of members: of least error on rows not seen, equal, or given", "stacked", "equal", "given")
 	l.Floats(&s.Given, "given", "weight of each member, in their order, where weights is given", param.NonNegative)
 	l.Also("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
-	l.Int(&s.Folds, "folds", "folds that weights are found by; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Int(&s.Folds, "folds", "folds that weights are found by; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
 	l.Also("folds", func() error {
 		if s.Folds == 1 {
 			return errors.New("0, or a whole number ≥ 2")

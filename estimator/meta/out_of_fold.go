@@ -12,6 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
+// mostFolds bounds the folds that a wrapper makes.
+const mostFolds = 1000
+
 // outOfFold is what a model says of training rows that it has not seen, for wrappers that learn from that.
 type outOfFold struct {
 	estimator.Prediction                   // of the training rows, in their order

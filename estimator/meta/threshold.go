@@ -63,7 +63,7 @@ func (s *Threshold) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost where there is one")
 	l.Also("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
-	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.NonNegative)
+	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
 	l.Also("folds", func() error {
 		if s.Folds == 1 {
 			return errors.New("0, or a whole number ≥ 2")

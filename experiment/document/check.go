@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/mlflow"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // crossCheck looks at keys that must fit together.
@@ -48,9 +50,36 @@ func (d *decoder) crossCheck() {
 			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.Fault{Problem: err.Error()}))
 		}
 	}
+	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
+		d.faults = append(d.faults, d.spec.Fault("pipeline", param.Fault{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
+	}
 	d.checkRoles()
 	d.checkSearch()
 	d.checkTask()
+}
+
+// mostNested bounds how deep models hold models: what each costs is the product over the levels.
+const mostNested = 5
+
+// nested returns how many levels of models a spec holds, itself included.
+func nested(spec any) int {
+	if p, ok := spec.(pipeline.Pipeline); ok {
+		return nested(p.Estimator)
+	}
+	deepest := 0
+	for _, c := range pipeline.Within(spec) {
+		if c.Spec == nil {
+			continue
+		}
+		if members, ok := c.Spec.(meta.Members); ok {
+			for _, m := range members {
+				deepest = max(deepest, nested(m.Estimator))
+			}
+			continue
+		}
+		deepest = max(deepest, nested(c.Spec))
+	}
+	return deepest + 1
 }
 
 // checkSQL looks whether there is all that a database is asked, and nothing else.

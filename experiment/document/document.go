@@ -184,13 +184,13 @@ type Search struct {
 
 // Params declares the keys of the section but the grid.
 func (s *Search) Params(l *param.List) {
-	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.AtLeast(2))
+	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
 	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2; for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
 	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
 	l.Choice(&s.Strategy, "strategy", "Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis after the other, those of the others at the best so far; for grids of many axes, such as scale.factors.*.", "grid", "coordinate")
-	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a round gains nothing.", param.AtLeast(1))
-	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.AtLeast(0))
+	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a round gains nothing.", param.Between(1, 1000))
+	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.Between(0, 1_000_000))
 	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
 	l.Child("halving", &s.Halving)
 }
@@ -205,7 +205,7 @@ type CV struct {
 // Params declares the keys of the section.
 func (s *CV) Params(l *param.List) {
 	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
-	l.Int(&s.Folds, "folds", "Number of folds.", param.AtLeast(2))
+	l.Int(&s.Folds, "folds", "Number of folds.", param.Between(2, 100_000))
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }
 

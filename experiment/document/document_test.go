@@ -93,3 +93,21 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// Integers without bounds of their own, and models nested without end, are refused before any work.
+func TestBounds(t *testing.T) {
+	const head = "data: {train: rows.csv, target: y}\n"
+	for _, c := range []struct{ text, want string }{
+		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n", "search.folds: got 1000000000, wanted a whole number from 2 to 100000"},
+		{head + "pipeline: [ridge]\nreport: {importance: {repeats: 1000000000}}\n", "report.importance.repeats: got 1000000000"},
+		{head + "pipeline: [ridge]\nreport: {learning_curve: {points: 1000000000}}\n", "report.learning_curve.points: got 1000000000"},
+		{head + "pipeline: [{ensemble: {of: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: got 1000000000"},
+		{head + "pipeline: [{calibrated: {of: svm, folds: 1000000000}}]\n", "pipeline.calibrated.folds: got 1000000000"},
+		{head + "pipeline: [{sgd_regressor: {epochs: 10000000000}}]\n", "at most 2147483647"},
+		{head + "pipeline: [" + strings.Repeat("{calibrated: {of: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models are nested 8 deep, at most 5 are possible"},
+	} {
+		if err := Decode("spec.yaml", []byte(c.text)).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
