@@ -36,7 +36,7 @@ type ensemble struct {
 
 // combine looks whether several recipes together do better than the leader. Weights are judged on rows that
 // they were not found by. Of few rows with classes, the best of many candidates leads by a row or two, which is chance: those
-// that are as good as the leader then count the same, and it is no question whether they do better on these rows.
+// that are as good as the leader then count the same: together they need not do better on these rows, but as well.
 func (r *run) combine(members []scored) (ensemble, bool) {
 	if r.even() {
 		members = slices.DeleteFunc(slices.Clone(members), func(m scored) bool { return !r.near(m, r.leader, alikeTo) })
@@ -58,11 +58,14 @@ func (r *run) combine(members []scored) (ensemble, bool) {
 		if len(kept) == len(members) {
 			score, err := r.crossed(c)
 			alone, wrong := r.crossed(r.crossingOf([]scored{r.leader}))
-			margin := worthEnsemble * r.leader.std
+			std := r.leader.std
 			if !r.metric.GreaterIsBetter {
-				margin = -margin
+				std = -std
 			}
-			better := c.even || r.metric.Better(score, alone+margin)
+			better := r.metric.Better(score, alone+worthEnsemble*std)
+			if c.even { // no worse than by what is chance
+				better = !r.metric.Better(alone-alikeTo*std, score)
+			}
 			return ensemble{members, w, score}, err == nil && wrong == nil && better
 		}
 		members = kept

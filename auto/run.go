@@ -325,6 +325,9 @@ func (r *run) search(ctx context.Context) (err error) {
 	if err == nil {
 		err = r.allRounds(ctx)
 	}
+	if err == nil {
+		err = r.tryLinear(ctx)
+	}
 	if ctx.Err() != nil {
 		return cause.Err(ctx)
 	}
@@ -365,6 +368,26 @@ func (r *run) firstModel(ctx context.Context) error {
 		return fmt.Errorf("the first model cannot be scored: %s", out[0].failed)
 	}
 	return r.refit(ctx, r.leader, size, rows)
+}
+
+// tryLinear tries the linear recipes on the rows and folds of the leader, where no round has come to
+// them: a chosen model is then no worse than a linear one over the folds.
+func (r *run) tryLinear(ctx context.Context) error {
+	for i, k := range r.table {
+		if b, ok := r.best[i]; !k.plain || ok && b.on >= r.leader.on {
+			continue
+		}
+		e := r.coarse(i, 0)
+		points := r.around(r.at(e, r.last), 0, 0, e.penalties, e.penaltyStep)
+		if most := r.options.Candidates; most > 0 && r.tried+len(points) > most {
+			return nil
+		}
+		r.claimed += len(points)
+		if _, err := r.try(ctx, r.leader.on, len(r.rounds), points); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeIn notes the best of each recipe and the leader.

@@ -326,6 +326,39 @@ func TestEvenEnsemble(t *testing.T) {
 	}
 }
 
+// Members that count the same and are together clearly worse than the leader are not taken, though each
+// of them is as good.
+func TestWorseEnsemble(t *testing.T) {
+	const n = 600
+	data := noise(n, 2)
+	for i := range data.Y {
+		data.Y[i] = float64(i % 2)
+	}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	r, err := newRun(data, NewOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []scored
+	for recipe, k := range r.table {
+		if k.head.name != "ridge_classifier" || len(out) == 2 {
+			continue
+		}
+		s := scored{point: point{recipe: recipe}, on: n, mean: 0.9, std: 0.013, folds: []float64{0.9}, said: make([]float32, n), outputs: 1}
+		for i, y := range data.Y { // each is wrong in other rows, by more than the other one is right
+			s.said[i] = float32(2*y - 1)
+			if i/60 == len(out) {
+				s.said[i] *= -3
+			}
+		}
+		out = append(out, s)
+	}
+	r.takeIn(out)
+	if found, ok := r.combine(r.beside()); ok {
+		t.Errorf("an ensemble of score %g beside single ones of 0.9", found.score)
+	}
+}
+
 // Of quantities no more than six candidates are members, those that count the most, several of one recipe where that helps; they
 // are together better than each.
 func TestMembers(t *testing.T) {
