@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
 )
 
 // modestMemory is what a machine is taken to have that does not tell.
 const modestMemory = 4 << 30
 
-// Available returns the bytes that a run may take: what the machine, its control group and
-// GOMEMLIMIT leave.
+// Available returns the bytes that a run may take: what the host, the control groups of the process,
+// its limits of address space and GOMEMLIMIT leave.
 func Available() int64 {
 	budget := available()
 	if budget <= 0 {
@@ -23,11 +20,6 @@ func Available() int64 {
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		budget = min(budget, limit)
-	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 {
-			budget = min(budget, limit)
-		}
 	}
 	return budget
 }
