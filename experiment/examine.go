@@ -210,7 +210,7 @@ func (e examination) importance(ctx context.Context) error {
 		return nil
 	}
 	_, inputs := e.on.Dims()
-	rows := importanceRows(lookedFlops(fitted.Spec(), e.shape), inputs, repeats)
+	rows := importanceRows(lookedFlops(fitted.Spec(), e.shape), inputs, repeats, e.rareRows())
 	if rows < leastLooked && !e.spec.Given("report.importance.repeats") {
 		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
 		return nil
@@ -241,9 +241,31 @@ func (e examination) importance(ctx context.Context) error {
 	return nil
 }
 
-// importanceRows is how many rows importance is measured on, where a prediction takes so many operations.
-func importanceRows(each float64, inputs, repeats int) int {
-	return int(min(float64(importance.Rows(inputs, repeats)), mostImportance/(each*float64(inputs*repeats))))
+// Rows of the rarest class that importance is measured on at least, and of all classes at most.
+const (
+	minRareRows = 50
+	maxRareRows = 5000
+)
+
+// rareRows returns how many rows are expected to contain enough of the rarest class.
+func (e examination) rareRows() int {
+	total, rarest := 0.0, math.Inf(1)
+	for _, c := range e.seen.PerClass {
+		if total += c.Support; c.Support > 0 {
+			rarest = min(rarest, c.Support)
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return int(min(maxRareRows, math.Ceil(minRareRows*total/rarest)))
+}
+
+// importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
+// that, the given one, as far as predictions of that many operations each stay affordable.
+func importanceRows(each float64, inputs, repeats, least int) int {
+	rows := importance.Rows(inputs, repeats)
+	return int(min(float64(max(rows, min(least, 10*rows))), mostImportance/(each*float64(inputs*repeats))))
 }
 
 // lookedFlops are the operations of predicting a row by a pipeline that was fitted to rows of a shape.

@@ -236,7 +236,7 @@ func (f forecast) importance() datasets.Cost {
 	if repeats == 0 || inputs == 0 {
 		return datasets.Cost{}
 	}
-	rows := importanceRows(lookedFlops(f.last, f.shape), inputs, repeats)
+	rows := importanceRows(lookedFlops(f.last, f.shape), inputs, repeats, 0)
 	if rows < leastLooked && !f.spec.Given("report.importance.repeats") {
 		return datasets.Cost{}
 	}

@@ -91,3 +91,37 @@ func TestRunReportsDriftOfTestRows(t *testing.T) {
 		t.Errorf("%+v differ in rows of one file", d)
 	}
 }
+
+// Importance is measured on enough rows of a rare class.
+func TestImportanceOfARareClass(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(3, 4))
+	const inputs = 60
+	var b strings.Builder
+	for j := range inputs {
+		fmt.Fprintf(&b, "x%d,", j)
+	}
+	b.WriteString("y\n")
+	for range 4000 {
+		sum := 0.0
+		for j := range inputs {
+			x := rng.NormFloat64()
+			if sum += x; j > 2 {
+				sum -= x
+			}
+			fmt.Fprintf(&b, "%.3f,", x)
+		}
+		fmt.Fprintf(&b, "%t\n", sum > 3.2)
+	}
+	put(t, "rows.csv", b.String())
+	r := execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.5}}\npipeline: [standardize, logistic]\nreport: {importance: {repeats: 10}}\noutput: {dir: out}\n"))
+	rare, total := r.PerClass[1].Support, r.PerClass[0].Support+r.PerClass[1].Support
+	if want := min(50, rare); rare > 0.1*total || float64(r.Importance.Rows)*rare/total < 0.9*want {
+		t.Errorf("%d of %v rows, of which %v are of the rare class", r.Importance.Rows, total, rare)
+	}
+	for _, in := range r.Importance.Inputs {
+		if in.StdError <= 0 || in.Mean < -5*in.StdError {
+			t.Errorf("%s: %v ± %v", in.Name, in.Mean, in.StdError)
+		}
+	}
+}

@@ -13,13 +13,13 @@ import (
 // shownInputs is how many inputs a picture has.
 const shownInputs = 15
 
-// SVG returns the inputs that matter most as a picture, which a notebook shows by itself: a bar for each, with the spread
-// over the repeats.
+// SVG returns the inputs that matter most as a picture, which a notebook shows by itself: a bar for each, with its
+// standard error.
 func (r Result) SVG() string {
 	b := svg.Bars{Title: "What matters", Across: strings.ReplaceAll(r.Score, "_", " ") + " gets worse by"}
 	var said []string
 	for k, in := range r.Inputs[:min(len(r.Inputs), shownInputs)] {
-		b.Names, b.Values, b.Spread = append(b.Names, in.Name), append(b.Values, in.Mean), append(b.Spread, in.Std)
+		b.Names, b.Values, b.Spread = append(b.Names, in.Name), append(b.Values, in.Mean), append(b.Spread, in.StdError)
 		b.Labels = append(b.Labels, digits(in.Mean, 3))
 		if k < 5 {
 			said = append(said, in.Name+" "+digits(in.Mean, 3))

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -59,6 +60,17 @@ type Input struct {
 	Column int     `json:"column"` // its number among the inputs
 	Mean   float64 `json:"mean"`   // over the repeats
 	Std    float64 `json:"std"`    // over the repeats, divided by their number
+	// StdError is the standard error of Mean, over the rows and the repeats.
+	StdError float64 `json:"std_error"`
+}
+
+// groups is how many groups of rows the jackknife leaves out in turn.
+const groups = 10
+
+// measured is a score of all rows, and without each group of rows, NaN where it has no value.
+type measured struct {
+	all     float64
+	without [groups]float64
 }
 
 // Permutation measures by how much a score of the model gets worse on rows with a known target where the values of one
@@ -68,6 +80,9 @@ type Input struct {
 //
 // with the sign by which a worse score counts as positive. Near 0, or below it by chance, is an input that the model makes
 // no use of, or that another one stands in for.
+//
+// StdError covers the draw of the rows as well as that of the permutations: score differences without
+// each of ten groups of rows give a jackknife variance, to which the variance over repeats is added.
 //
 // Every permutation is drawn from a stream of its own, so that the result is the same for any number of cores. The cost
 // is that of inputs × repeats × rows predictions; memory is that of two copies of the rows looked at.
@@ -91,20 +106,36 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	data = data.Spread(o.Rows)
 	v := newVaried(data.X)
 	truth := judged.Truth(data, task)
-	score := func() (float64, error) {
+	weights := weightsWithout(data)
+	score := func() (m measured, err error) {
 		said, err := estimator.Predict(ctx, model, v.rows())
 		if err != nil {
-			return 0, err
+			return m, err
 		}
 		in := judged.With(truth, said)
 		if !metric.Needs.Met(in) {
-			return 0, fmt.Errorf("%s needs %s, which the model does not give", metric.Name, metric.Needs)
+			return m, fmt.Errorf("%s needs %s, which the model does not give", metric.Name, metric.Needs)
 		}
-		return metric.Score(in)
+		if m.all, err = metric.Score(in); err != nil {
+			return m, err
+		}
+		for g := range m.without {
+			in.Weights = weights[g]
+			if m.without[g], err = metric.Score(in); err != nil {
+				m.without[g] = math.NaN()
+			}
+		}
+		return m, nil
 	}
 	out := Result{Score: metric.Name, Repeats: o.Repeats, Rows: data.Rows()}
-	if out.Base, err = score(); err != nil {
+	base, err := score()
+	if err != nil {
 		return Result{}, wrapped(ctx, err)
+	}
+	out.Base = base.all
+	sign := -1.0
+	if metric.GreaterIsBetter {
+		sign = 1
 	}
 	worse := make([]float64, o.Repeats)
 	for j := range data.Cols() {
@@ -112,19 +143,21 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 			out.Inputs = append(out.Inputs, Input{Name: data.Schema.Name(j), Column: j})
 			continue
 		}
+		var without [groups]float64 // mean over the repeats
 		for r := range worse {
 			v.permute(j, rand.New(rand.NewPCG(o.Seed, uint64(j)<<20|uint64(r)+1)).Perm(data.Rows()))
 			value, err := score()
 			if err != nil {
 				return Result{}, wrapped(ctx, err)
 			}
-			if worse[r] = out.Base - value; !metric.GreaterIsBetter {
-				worse[r] = value - out.Base
+			worse[r] = sign * (base.all - value.all)
+			for g := range without {
+				without[g] += sign * (base.without[g] - value.without[g]) / float64(o.Repeats)
 			}
 		}
 		v.restore(j)
 		mean, std := meanStd(worse)
-		out.Inputs = append(out.Inputs, Input{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std})
+		out.Inputs = append(out.Inputs, Input{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std, StdError: stdError(std, o.Repeats, without)})
 	}
 	slices.SortStableFunc(out.Inputs, func(a, b Input) int {
 		switch {
@@ -136,6 +169,35 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 		return 0
 	})
 	return out, nil
+}
+
+// weightsWithout returns the weights of the rows with those of one group 0, for each group.
+func weightsWithout(data datasets.Set) (out [groups][]float64) {
+	for g := range out {
+		out[g] = make([]float64, data.Rows())
+		for i := range out[g] {
+			if i%groups == g {
+				continue
+			}
+			out[g][i] = 1
+			if data.Weights != nil {
+				out[g][i] = data.Weights[i]
+			}
+		}
+	}
+	return out
+}
+
+// stdError returns the standard error of a mean over repeats with deviation std and over rows, the
+// latter by the delete-a-group jackknife (Kott, Journal of Official Statistics 17, 2001). Without a
+// score of some group it is that over the repeats.
+func stdError(std float64, repeats int, without [groups]float64) float64 {
+	_, spread := meanStd(without[:])
+	variance := std * std / float64(max(1, repeats-1))
+	if rows := (groups - 1) * spread * spread; rows-rows == 0 {
+		variance += rows
+	}
+	return math.Sqrt(variance)
 }
 
 // check returns all that is wrong with the options and the rows.

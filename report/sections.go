@@ -226,7 +226,7 @@ func inputs(r result.Result) (s section) {
 		if len(i.Inputs) > most {
 			t := table{Caption: "All inputs", Head: []string{"input", "worse by", "±"}}
 			for _, one := range i.Inputs[:min(len(i.Inputs), 100)] {
-				t.Rows = append(t.Rows, []string{one.Name, short(one.Mean), spread(one.Std)})
+				t.Rows = append(t.Rows, []string{one.Name, short(one.Mean), spread(one.StdError)})
 			}
 			s.Tables = append(s.Tables, t)
 		}

@@ -200,7 +200,7 @@ func showFindings(out io.Writer, f result.Findings) {
 		t := columns(out)
 		fmt.Fprintf(t, "without the input\t%s is worse by\n", i.Score)
 		for _, in := range i.Inputs[:min(len(i.Inputs), most)] {
-			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.Std)
+			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.StdError)
 		}
 		t.Flush()
 		if more := len(i.Inputs) - most; more > 0 {
