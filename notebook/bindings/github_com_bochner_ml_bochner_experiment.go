@@ -17,6 +17,7 @@ func init() {
 			"Auto":        reflect.ValueOf(experiment.Auto),
 			"CheckOutput": reflect.ValueOf(experiment.CheckOutput),
 			"Compare":     reflect.ValueOf(experiment.Compare),
+			"CompareBy":   reflect.ValueOf(experiment.CompareBy),
 			"CompareHTML": reflect.ValueOf(experiment.CompareHTML),
 			"Datasets":    reflect.ValueOf(experiment.Datasets),
 			"Draft":       reflect.ValueOf(experiment.Draft),

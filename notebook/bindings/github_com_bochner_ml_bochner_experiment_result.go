@@ -12,8 +12,12 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment/result"] = imports.Package{
-		Name:  "result",
-		Binds: map[string]reflect.Value{},
+		Name: "result",
+		Binds: map[string]reflect.Value{
+			"Marshal":   reflect.ValueOf(result.Marshal),
+			"Paths":     reflect.ValueOf(result.Paths),
+			"Unmarshal": reflect.ValueOf(result.Unmarshal),
+		},
 		Types: map[string]reflect.Type{
 			"AnomalyShares": reflect.TypeOf((*result.AnomalyShares)(nil)).Elem(),
 			"Auto":          reflect.TypeOf((*result.Auto)(nil)).Elem(),
