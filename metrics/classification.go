@@ -92,11 +92,12 @@ func ratioOrZero(part, whole float64) float64 {
 type tally struct {
 	classes []classTally
 	all     classTally // the classes' sum: truth and predicted are both the weight of all rows
+	missed  float64    // weight of the rows that are predicted wrong
 }
 
 func tallyOf(in Input) tally {
 	hit, truth, predicted := make([]sum, in.Classes), make([]sum, in.Classes), make([]sum, in.Classes)
-	var hits, total sum
+	var hits, missed, total sum
 	for i := range in.rows() {
 		w, t, p := in.weight(i), int(in.Truth[i]), int(in.Predicted[i])
 		truth[t].add(w)
@@ -105,13 +106,15 @@ func tallyOf(in Input) tally {
 		if t == p {
 			hit[t].add(w)
 			hits.add(w)
+		} else {
+			missed.add(w)
 		}
 	}
 	classes := make([]classTally, in.Classes)
 	for k := range classes {
 		classes[k] = classTally{hit[k].value(), truth[k].value(), predicted[k].value()}
 	}
-	return tally{classes, classTally{hits.value(), total.value(), total.value()}}
+	return tally{classes, classTally{hits.value(), total.value(), total.value()}, missed.value()}
 }
 
 func accuracy(in Input) (float64, error) {
@@ -181,29 +184,48 @@ func weightedAverage(t tally, ratio func(classTally) float64) (float64, error) {
 func matthews(in Input) (float64, error) {
 	t := tallyOf(in)
 	n := t.all.truth
-	// As shares of all rows. Σ p(1-p), not 1 - Σ p², is exactly 0 when all rows are of one class.
-	var expected, spreadTruth, spreadPredicted sum
-	for _, c := range t.classes {
-		truth, predicted := c.truth/n, c.predicted/n
-		expected.add(truth * predicted)
-		spreadTruth.add(truth * (1 - truth))
-		spreadPredicted.add(predicted * (1 - predicted))
+	truth, predicted := others(t.classes, func(c classTally) float64 { return c.truth }), others(t.classes, func(c classTally) float64 { return c.predicted })
+	var byChance, spreadTruth, spreadPredicted sum
+	for k, c := range t.classes {
+		byChance.add(c.truth / n * (predicted[k] / n))
+		spreadTruth.add(c.truth / n * (truth[k] / n))
+		spreadPredicted.add(c.predicted / n * (predicted[k] / n))
 	}
-	return ratioOrZero(t.all.hit/n-expected.value(), math.Sqrt(spreadTruth.value()*spreadPredicted.value())), nil
+	r := ratioOrZero(byChance.value()-t.missed/n, math.Sqrt(spreadTruth.value())*math.Sqrt(spreadPredicted.value()))
+	return min(max(r, -1), 1), nil
 }
 
-// cohenKappa is 1 - (1 - p_o) / (1 - p_e), where 1 - p_e is summed as Σ truth (1 - predicted) to lose no digits.
+// others returns for each class the sum over all the other ones. Where nearly all rows are of one class
+// the difference of the total and the class would have no digits left.
+func others(classes []classTally, of func(classTally) float64) []float64 {
+	out := make([]float64, len(classes))
+	before := 0.0
+	for k, c := range classes {
+		out[k] = before
+		before += of(c)
+	}
+	behind := 0.0
+	for k := len(classes) - 1; k >= 0; k-- {
+		out[k] += behind
+		behind += of(classes[k])
+	}
+	return out
+}
+
+// cohenKappa is 1 - (1 - p_o) / (1 - p_e). Both differences are summed over rows and classes, so that
+// they lose no digits where nearly all rows are of one class.
 func cohenKappa(in Input) (float64, error) {
 	t := tallyOf(in)
 	n := t.all.truth
 	var byChance sum
-	for _, c := range t.classes {
-		byChance.add(c.truth / n * (1 - c.predicted/n))
+	predicted := others(t.classes, func(c classTally) float64 { return c.predicted })
+	for k, c := range t.classes {
+		byChance.add(c.truth / n * (predicted[k] / n))
 	}
 	if byChance.value() == 0 {
 		return 0, fmt.Errorf("%w: truth and predictions are all of the same single class", ErrUndefined)
 	}
-	return 1 - (1-t.all.hit/n)/byChance.value(), nil
+	return 1 - t.missed/n/byChance.value(), nil
 }
 
 // ConfusionMatrix counts the rows of each true class by the class they are predicted to be.

@@ -302,6 +302,12 @@ func daviesBouldin(in Input) (float64, error) {
 		return 0, err
 	}
 	centres, distances := g.centres()
+	var size float64 // of the centers: what lies closer than its rounding is one point
+	for _, v := range centres.RawMatrix().Data {
+		size = max(size, math.Abs(v))
+	}
+	_, d := centres.Dims()
+	rounding := size * math.Sqrt(float64(d)) * 0x1p-48
 	spread := make([]sum, len(g.mass))
 	for i, r := range distances {
 		c := g.of[i]
@@ -311,7 +317,7 @@ func daviesBouldin(in Input) (float64, error) {
 	for a := range spread {
 		worst := 0.0
 		for b := range spread {
-			if r := distance(centres.RawRowView(a), centres.RawRowView(b)); a != b && r > 0 {
+			if r := distance(centres.RawRowView(a), centres.RawRowView(b)); a != b && r > rounding {
 				worst = max(worst, (spread[a].value()+spread[b].value())/r)
 			}
 		}
