@@ -42,7 +42,8 @@ import (
 //     large that they show in that. It stops where they are at most Tol of the
 //     spread of the targets, when the predictions of the training rows are right to that, too, and warns where
 //     MaxIter steps do not get there;
-//   - auto takes cholesky up to 4096 rows, else cg.
+//   - auto takes cholesky up to 4096 rows. With more it takes cg, and cholesky where cg has not converged
+//     after as many steps as take the time of a factor, and memory holds one.
 //
 // All targets are solved for together. The model keeps the rows of positive weight: a prediction takes as many
 // kernel values. Fit returns an error for a categorical column, a missing or infinite value, no rows, and a list of γ

@@ -65,7 +65,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 		switch {
 		case err != nil:
 			faults[g] = err
-		case b.way == "cholesky" && !(own.Residual <= s.Tol):
+		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits()):
 			models[g], faults[g] = t.Solve(ctx, s)
 		default:
 			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/landmarks"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -176,12 +177,7 @@ func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([
 // Solve solves with the penalty and the solver of a spec of the same kernel.
 func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if s.Way(len(t.from)) == "cholesky" {
-		ridge := Ridge(len(t.from), s.Alpha, t.weights)
-		f, err := t.factor(ctx, ridge)
-		if err != nil {
-			return nil, err
-		}
-		return t.solveByFactor(ctx, s, f, ridge)
+		return t.byFactor(ctx, s)
 	}
 	alphas := []float64{s.Alpha}
 	p, err := t.preconditioner(ctx, s, alphas)
@@ -189,12 +185,39 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 		return nil, err
 	}
 	a := make([]float64, len(t.y))
-	result, err := t.tiles(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, s.MaxIter)
+	steps, factors := s.MaxIter, s.Solver == "auto" && t.factorFits()
+	if factors {
+		steps = min(steps, patientSteps(len(t.from)))
+	}
+	result, err := t.tiles(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, steps)
 	if err != nil {
 		return nil, err
 	}
+	if factors && !(result.Residual <= s.Tol) {
+		return t.byFactor(ctx, s)
+	}
 	return t.finish(s, "cg", a, result)
 }
+
+// byFactor solves by a Cholesky factor.
+func (t *Training) byFactor(ctx context.Context, s Spec) (*Model, error) {
+	ridge := Ridge(len(t.from), s.Alpha, t.weights)
+	f, err := t.factor(ctx, ridge)
+	if err != nil {
+		return nil, err
+	}
+	return t.solveByFactor(ctx, s, f, ridge)
+}
+
+// factorFits reports whether memory holds the matrix and its factor.
+func (t *Training) factorFits() bool {
+	n := float64(len(t.from))
+	return memory.Check(design.Bytes(2*n*n)) == nil
+}
+
+// patientSteps is the number of steps of cg after which auto turns to a factor: about as many take the
+// time of one.
+func patientSteps(rows int) int { return max(50, rows/64) }
 
 // tiles is the system of the kernel's tiles, which is kept for other penalties.
 func (t *Training) tiles(s Spec) *System {
@@ -218,8 +241,12 @@ func (t *Training) solveByFactor(ctx context.Context, s Spec, f *Factor, ridge [
 func (t *Training) finish(s Spec, way string, a []float64, result Result) (*Model, error) {
 	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
 	if !report.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner",
-			way, result.Residual, s.Tol, result.Iterations))
+		hint := ""
+		if way == "cg" && s.Solver == "cg" && t.factorFits() {
+			hint = ", or solver: cholesky"
+		}
+		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner%s",
+			way, result.Residual, s.Tol, result.Iterations, hint))
 	}
 	report.Objective = t.objective(a, result.Intercept, s.Alpha)
 	kern.Axpy(1, t.mean, result.Intercept)
