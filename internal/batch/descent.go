@@ -82,6 +82,9 @@ func (s *descentBatch) over() bool {
 
 // fold walks every path on one fold.
 func (s *descentBatch) fold(ctx context.Context, f int) {
+	if s.over() || ctx.Err() != nil {
+		return // the rows of a fold are expensive to copy
+	}
 	fold := s.Folds[f]
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
 		return

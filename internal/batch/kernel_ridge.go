@@ -54,6 +54,9 @@ func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (share
 			if len(s.wanted(members, f)) == 0 {
 				continue
 			}
+			if err := cause.Err(ctx); err != nil {
+				return nil, err
+			}
 			if split == nil {
 				split = &Split{design.Select(b.Data, fold.Train), datasets.SelectRows(b.Data.X, fold.Test)}
 			}

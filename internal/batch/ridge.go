@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -111,6 +112,9 @@ func (s *ridgeBatch) each(members []int) error {
 	for f, fold := range s.Folds {
 		if len(s.wanted(members, f)) == 0 {
 			continue
+		}
+		if err := cause.Err(s.ctx); err != nil {
+			return err
 		}
 		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
 		for _, i := range s.wanted(members, f) {

@@ -29,6 +29,9 @@ func (s *ridgeBatch) together(members []int) error {
 		if len(wanted) == 0 {
 			continue
 		}
+		if err := cause.Err(s.ctx); err != nil {
+			return err
+		}
 		start := time.Now()
 		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
 		models, err := s.alphasOf(members, f)
