@@ -51,9 +51,9 @@ const Few = 25
 
 // McNemar compares two classifiers on the same rows by those that only one of them gets right, b by the first and c by
 // the second. Of equally good models each gets such a row with probability ½. With b+c < [Few] the p value is that of the
-// binomial distribution, else that of (|b−c|−1)²/(b+c) by χ² with one degree of freedom (McNemar 1947, with the
-// correction of Edwards 1948). Difference is that of the accuracies, (c−b)/rows, and its interval that of Agresti and Min
-// (2005): the one of Wald with ½ added to each cell of the table of right and wrong.
+// binomial distribution, else that of max(|b−c|−1, 0)²/(b+c) by χ² with one degree of freedom (McNemar 1947, with the
+// correction of Edwards 1948): the corrected difference is at least 0, so that b = c has the p value 1. Difference is
+// that of the accuracies, (c−b)/rows, and its interval that of Agresti and Min (2005): the one of Wald with ½ added to each cell of the table of right and wrong.
 //
 // It takes constant time. Negative counts, and more of them than rows, are errors.
 func McNemar(onlyFirst, onlySecond, rows int) (Test, error) {

@@ -13,7 +13,8 @@ import (
 // a parameter it is none, balanced, or a map of class name to weight.
 type ClassWeight struct {
 	// Balanced gives every class the same total: n / (classes · n_c), where n is the sum of the
-	// rows' weights and n_c that of class c.
+	// rows' weights and n_c that of class c. scikit-learn's RidgeClassifier counts rows in place of
+	// weights, so that the two differ where rows have unequal weights.
 	Balanced bool
 	// Weights has the weight of each class by name; classes it does not name have 1.
 	Weights map[string]float64

@@ -26,6 +26,7 @@ type LeaveOneOut struct {
 	Errors []float64
 	// GCV has, for each alpha, the generalised cross-validation score (1/n)‖e‖² / (1 − df/n)², a
 	// mean squared error that treats all rows alike. (Golub, Heath & Wahba, Technometrics 1979.)
+	// With weights s_i it is (Σ s_i·e_i² / Σ s_i) / (1 − df/n)², n the number of rows of weight > 0.
 	GCV []float64
 	// Freedom has, for each alpha, the effective degrees of freedom tr(H), the intercept's included.
 	Freedom []float64

@@ -15,6 +15,7 @@ import (
 type LeaveOneOut struct {
 	// GCV takes all rows to have the mean leverage instead of their own: the mean squared error is
 	// then the generalised cross-validation score. (Golub, Heath & Wahba, Technometrics 1979.)
+	// [estimator.LeaveOneOut] has its formula, with weights too.
 	GCV bool
 }
 
