@@ -86,9 +86,6 @@ func (s *descentBatch) fold(ctx context.Context, f int) {
 		return // the rows of a fold are expensive to copy
 	}
 	fold := s.Folds[f]
-	if s.over() || ctx.Err() != nil { // before the rows are copied
-		return
-	}
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
 		return
 	}
