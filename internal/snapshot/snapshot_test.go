@@ -17,7 +17,7 @@ func TestOf(t *testing.T) {
 		n.next = &node{next: n}
 		return n
 	}
-	if Of(fresh()) != Of(fresh()) {
+	if one, other := Of(fresh()), Of(fresh()); one != other {
 		t.Error("equal values differ")
 	}
 	for what, change := range map[string]func(n *node){
