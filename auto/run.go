@@ -468,7 +468,8 @@ func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predict
 	if !kind.mapping.exact || !estimator.As(model, &reporter) || reporter.Report().Converged {
 		return spec, nil
 	}
-	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
+	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".solver", Value: "cg"},
+		param.Setting{Path: kind.modelPath() + ".max_iter", Value: reporter.Report().Iterations})
 }
 
 // lastOf is the spec of a point for the last fit, and the same with what is fitted already in its place. Wide dense maps

@@ -102,8 +102,8 @@ func TestBudgetOfHalving(t *testing.T) {
 	if p, err := NewPlan(context.Background(), spec(t, halved, least, set("search.budget", "1ns"))); err != nil || p.Fits < 30 {
 		t.Errorf("planned %+v, %v", p, err)
 	}
-	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.most", "1000000000000")), Options{Force: true})
-	if err == nil || err.Error() != "experiment: search.halving.most: got 1000000000000, wanted at most 160, the rows that a fold trains on" {
+	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.most", "1000000000")), Options{Force: true})
+	if err == nil || err.Error() != "experiment: search.halving.most: got 1000000000, wanted at most 160, the rows that a fold trains on" {
 		t.Errorf("more than there are: %v", err)
 	}
 }

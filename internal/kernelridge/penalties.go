@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // SolveAll solves for the penalties of several specs that differ in nothing else, each to their tolerance: nil and a fault
@@ -65,7 +66,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 		switch {
 		case err != nil:
 			faults[g] = err
-		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits()):
+		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits() && !solve.Late(ctx)):
 			models[g], faults[g] = t.Solve(ctx, s)
 		default:
 			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)

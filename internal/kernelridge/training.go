@@ -193,7 +193,7 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if factors && !(result.Residual <= s.Tol) {
+	if factors && !(result.Residual <= s.Tol) && !solve.Late(ctx) {
 		return t.byFactor(ctx, s)
 	}
 	return t.finish(s, "cg", a, result)

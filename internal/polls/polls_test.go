@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // What keeps the law passes, and each way to break it is found.
@@ -15,14 +17,14 @@ func TestCheck(t *testing.T) {
 	}{
 		{"keeps it", "", func(ctx context.Context) (bool, error) {
 			for range 100 {
-				if err := ctx.Err(); err != nil {
+				if err := cause.Err(ctx); err != nil {
 					return false, err
 				}
 			}
 			return true, nil
 		}},
 		{"passes over one look", "the error <nil>", func(ctx context.Context) (bool, error) {
-			if err := ctx.Err(); err != nil {
+			if err := cause.Err(ctx); err != nil {
 				return false, err
 			}
 			for range 10 {
@@ -32,13 +34,14 @@ func TestCheck(t *testing.T) {
 			}
 			return true, nil
 		}},
-		{"keeps what is half made", "a result all the same", func(ctx context.Context) (bool, error) { return true, ctx.Err() }},
+		{"keeps what is half made", "a result all the same", func(ctx context.Context) (bool, error) { return true, cause.Err(ctx) }},
 		{"hides the reason", "the error singular", func(ctx context.Context) (bool, error) {
 			if ctx.Err() != nil {
 				return false, errors.New("singular")
 			}
 			return true, nil
 		}},
+		{"hides the cause", "the error context canceled", func(ctx context.Context) (bool, error) { return ctx.Err() == nil, ctx.Err() }},
 		{"never looks", "never looks", func(context.Context) (bool, error) { return true, nil }},
 		{"makes nothing", "nothing", func(ctx context.Context) (bool, error) { return false, ctx.Err() }},
 		{"fails", "broken", func(context.Context) (bool, error) { return false, errors.New("broken") }},
