@@ -29,8 +29,8 @@
 // Each package has one idea, and its documentation begins with it:
 //
 //   - [datasets]: rows in memory, or as a stream of blocks, and the schema that names their columns; the
-//     readers are datasets/csv, datasets/arff, datasets/svmlight, datasets/npy, datasets/parquet and datasets/arrow, and datasets/builtin has small real
-//     sets.
+//     readers are datasets/reader for files of any format and a package for each format, and
+//     datasets/builtin has small real sets.
 //   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
 //   - [estimator]: models, such as ridge and logistic regression and support vector machines;
 //     estimator/meta has those that are made of others: calibrated, deciding by costs, with intervals, on transformed targets, an ensemble.
@@ -39,7 +39,7 @@
 //   - [gridsearch]: cross-validated searches that share work between their candidates.
 //   - metrics: scores by the names that scikit-learn has for them.
 //   - param: the parameters of any spec, listed, checked and replaced by path.
-//   - [experiment]: all of it described by one YAML file, which cmd/bochner runs.
+//   - experiment: all of it described by one YAML file, which cmd/bochner runs.
 //
 // Anybody's own type with the methods of [transformer.Fitter] or [estimator.Estimator] is a step or a
 // model like those here; docs/writing-your-own-step.md builds two, and examples/outside is a module of its
@@ -52,8 +52,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -72,13 +72,13 @@ import (
 //
 // Files that need to be explained, and those larger than memory, are for csv.Open and its like.
 func Load(ctx context.Context, path, target string) (datasets.Set, error) {
-	return experiment.ReadRows(ctx, path, target)
+	return reader.Read(ctx, path, target)
 }
 
 // LoadInputs is [Load] of a file without a column to be predicted: for models that learn without a target, such as
 // those of estimator/cluster and estimator/anomaly, and for rows to predict for.
 func LoadInputs(ctx context.Context, path string) (datasets.Set, error) {
-	return experiment.ReadInputs(ctx, path)
+	return reader.ReadInputs(ctx, path)
 }
 
 // KernelMachine returns a pipeline that suits the columns and the target of the rows: missing numbers

@@ -15,10 +15,10 @@ import (
 
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -33,7 +33,7 @@ type AutoOptions struct {
 	More       []string  // further files of rows, behind the first
 	Input      io.Reader // what the path "-" stands for; nil is standard input
 	Target     string    // column to predict; the last one when empty
-	Format     string    // one of [document.Formats]; "" or auto goes by the ending and the first lines
+	Format     string    // one of [reader.Formats]; "" or auto goes by the ending and the first lines
 	Test       string    // file of rows to test on; "" holds out a fifth of the rows
 	Task       string    // classification or regression; "" goes by the target
 	Score      string    // metric to choose by; "" stands for that of [Draft] for classes of such shares, or r2
@@ -120,8 +120,8 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		spec.Search = nil // package auto has folds and a score of its own
 	}
 	if o.Test != "" {
-		spec.Data.Test, spec.Data.Split = document.Paths{o.Test}, document.New().Data.Split
-		if err := rows.Hold(ctx, &spec.Data, o.Input); err != nil {
+		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, document.New().Data.Split
+		if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 			return spec, fmt.Errorf("experiment: %w", err)
 		}
 	}
@@ -216,7 +216,7 @@ func (a automatic) load(ctx context.Context) error {
 	schema := a.rows.Train.Schema()
 	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, a.rows.Task)
 	if classes := schema.Classes(); len(classes) > 0 {
-		text += ", classes " + document.Few(classes)
+		text += ", classes " + param.Few(classes)
 	}
 	a.tell(text)
 	tested := "none held out to test on"

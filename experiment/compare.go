@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/report"
 )

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -35,7 +35,7 @@ func (r *run) openBefore(ctx context.Context) (err error) {
 	}
 	r.spec.Data.Known = r.before.known()
 	r.result.Before = &result.Before{Model: path, Name: r.before.Name}
-	r.result.Before.SHA256, err = files.Digest(ctx, rows.File{}, path)
+	r.result.Before.SHA256, err = files.Digest(ctx, reader.Files{}, path)
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/datasets/reader"
 )
 
 // rowsOf is a CSV with a header and n rows.
@@ -378,7 +380,7 @@ func TestTargetsThatAreNoClasses(t *testing.T) {
 		"prices.csv": `the target price must be classes or numbers, got "$1,100.50" and the like; write numbers without units and thousands separators, or give classification as the task`,
 	} {
 		_, drafted := Draft(ctx, file, DraftOptions{})
-		_, read := ReadRows(ctx, file, "")
+		_, read := reader.Read(ctx, file, "")
 		s, err := Parse(ctx, "spec.yaml", []byte("data: {train: "+file+"}\npipeline: [ridge_classifier]\n"))
 		if err == nil {
 			_, err = Run(ctx, s, Options{})

@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // EarlierRun is the error of a run that would replace another one's results: output.dir holds a finished
@@ -104,7 +105,7 @@ func CheckOutput(out string, inputs ...string) error {
 func (r *run) checkOutputs() error {
 	dir := r.spec.Output.Dir
 	ours := writtenByRun(dir)
-	var inputs document.Paths
+	var inputs reader.Paths
 	if data := r.spec.Data; data.FS == nil {
 		inputs = slices.Concat(data.Train, data.Test)
 	}

@@ -30,9 +30,9 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -101,10 +101,10 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		}
 		d.Spec.Data.Known = m.known()
 	}
-	if rows.Comes(d.Spec.Data) && d.Err() != nil {
+	if d.Spec.Data.ComesOnce(d.Spec.Data.TrainAndTest()) && d.Err() != nil {
 		return Spec{}, d.Err() // nobody need send the rows
 	}
-	if err := rows.Hold(ctx, &d.Spec.Data, o.Input); ctx.Err() != nil {
+	if err := d.Spec.Data.Hold(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
 		return Spec{}, cause.Err(ctx)
 	} else if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)

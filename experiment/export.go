@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/graph/golang"
 	"github.com/bochner-ml/bochner/graph/onnx"
 	"github.com/bochner-ml/bochner/graph/python"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // ExportOptions say how a model is written for other programs.

@@ -14,13 +14,14 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -120,13 +121,13 @@ func openModel(path string) (*opened, error) {
 // rows opens files of rows for the model, or what comes once, for one pass. The function returned
 // ends the reading.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
-	file, names, end := rows.File{Data: m.data}, append([]string{path}, o.More...), func() {}
-	var s *rows.Stream
-	if at := slices.IndexFunc(names, rows.ComesOnce); at >= 0 {
+	file, names, end := rows.Files(m.data), append([]string{path}, o.More...), func() {}
+	var s *reader.Stream
+	if at := slices.IndexFunc(names, reader.ComesOnce); at >= 0 {
 		if len(names) > 1 {
 			return nil, nil, fmt.Errorf("experiment: %s comes once, and is read alone; %d files are named", names[at], len(names))
 		}
-		if s = rows.NewStream(ctx, path, o.Input); path == rows.StandardInput {
+		if s = reader.NewStream(ctx, path, o.Input); path == reader.StandardInput {
 			names[0] = "standard input"
 		}
 		file.FS, end = s, s.Close
@@ -136,14 +137,14 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
-	if s != nil && rows.AnyPlace(file.Format) {
+	if s != nil && reader.AnyPlace(file.Format) {
 		if file.FS, err = s.Hold(names[0]); err != nil {
 			end()
 			return nil, nil, fmt.Errorf("experiment: %w", err)
 		}
 		s = nil
 	}
-	like := rows.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
+	like := reader.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenLike(ctx, names, like)
 	if err != nil {
 		end()
@@ -157,17 +158,17 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 
 // readAs says how the rows are written: as the options say, then as the name of the first file, then as
 // the rows that the model has learned from, then as the first lines look.
-func (m *opened) readAs(file rows.File, names []string, o Options) (rows.File, error) {
+func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Files, error) {
 	known := slices.Clone(file.CSV.Missing)
 	if len(known) == 0 {
 		known = slices.Clone(m.Schema.Missing)
 	}
 	if len(known) == 0 && len(o.Missing) > 0 {
-		known = document.Texts{"NaN", "nan"} // as a reader has it that is told nothing
+		known = reader.Texts{"NaN", "nan"} // as a reader has it that is told nothing
 	}
 	file.CSV.Missing = append(known, o.Missing...)
 	if o.Header != nil {
-		file.CSV.Header = document.Header{Given: *o.Header}
+		file.CSV.Header = reader.Header{Given: *o.Header}
 	}
 	if file.CSV.Header.Given {
 		file.CSV.Columns = nil // they are named by the file
@@ -180,10 +181,12 @@ func (m *opened) readAs(file rows.File, names []string, o Options) (rows.File, e
 	if o.Delimiter != "" {
 		file.CSV.Delimiter = o.Delimiter
 	}
-	if err := param.Check(file.Data); err != nil {
+	data := m.data
+	data.Files = file
+	if err := param.Check(data); err != nil {
 		return file, err
 	}
-	if list, err := file.Files(names); err == nil && file.Format == "auto" && rows.EndingOf(list[0]) == "" {
+	if list, err := file.List(names); err == nil && file.Format == "auto" && reader.FormatOf(list[0]) == "" {
 		return file.Guessed(list[0])
 	}
 	return file, nil

@@ -507,7 +507,7 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 	predicted(t, "dash.csv", Options{Missing: []string{"-"}})
 	put(t, "three.csv", "u,v,y\n3,1,3\n")
 	_, err := Predict(context.Background(), "model", "three.csv", io.Discard, Options{})
-	if want := "experiment: three.csv: 3 columns, wanted 2"; err == nil || err.Error() != want {
+	if want := "three.csv: 3 columns, wanted 2"; err == nil || err.Error() != want {
 		t.Errorf("%v, wanted %s", err, want)
 	}
 	predicted(t, "three.csv", Options{Drop: []string{"y"}})

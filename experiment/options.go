@@ -24,7 +24,7 @@ type Options struct {
 	Tried    []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
-	Format    string    // one of [document.Formats]; "" and auto go by the name's ending, the model, the first lines
+	Format    string    // one of [reader.Formats]; "" and auto go by the name's ending, the model, the first lines
 	Delimiter string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
 	Header    *bool     // whether the first line of CSV names the columns; nil is as the model's
 	Missing   []string  // texts that stand for a missing value, beside those that the model knows

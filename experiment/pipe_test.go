@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 )
 
@@ -28,7 +29,7 @@ func TestPipes(t *testing.T) {
 		}
 	}
 	s := document.New()
-	s.Data.Train, s.Output.Dir = document.Paths{"rows.csv"}, "out"
+	s.Data.Train, s.Output.Dir = reader.Paths{"rows.csv"}, "out"
 	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
 		t.Errorf("a run: %v", err)
 	}

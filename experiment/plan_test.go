@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -135,7 +135,7 @@ func TestLooksOfAReport(t *testing.T) {
 	if n := looks(); n != 3 {
 		t.Errorf("%d looks with importance", n)
 	}
-	f.spec.Data.Test = document.Paths{"test.csv"}
+	f.spec.Data.Test = reader.Paths{"test.csv"}
 	if n := looks(); n != 1 {
 		t.Errorf("%d looks where test rows have a file", n)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // described is rows that are described as they are read for something else.
@@ -34,7 +34,7 @@ func (r *run) describe(ctx context.Context, read *described) error {
 	}
 	r.result.Profile = &p
 	if names := constants(p); len(names) > 0 {
-		r.warn("the same in all training rows, so that nothing is learned from them: " + document.Few(names))
+		r.warn("the same in all training rows, so that nothing is learned from them: " + param.Few(names))
 	}
 	return nil
 }

@@ -19,17 +19,18 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/report"
@@ -134,9 +135,9 @@ func (r *run) digest(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	of := func(paths document.Paths) (string, error) {
-		file := rows.File{Data: data}
-		list, err := file.Files(paths)
+	of := func(paths reader.Paths) (string, error) {
+		file := rows.Files(data)
+		list, err := file.List(paths)
 		if err != nil {
 			return "", fmt.Errorf("experiment: %w", err)
 		}
@@ -214,9 +215,9 @@ func positiveOf(task datasets.Task, schema datasets.Schema) string {
 // filesNow is what the system says of the data files.
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
-	for _, paths := range []document.Paths{s.Data.Train, s.Data.Test} {
-		file := rows.File{Data: s.Data}
-		list, err := file.Files(paths)
+	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
+		file := rows.Files(s.Data)
+		list, err := file.List(paths)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
@@ -500,7 +501,7 @@ func (r *run) warnUnpredicted(v predictions.Verdict) {
 		}
 	}
 	if len(never) > 0 {
-		r.warn("never predicted, though in the scored rows: " + document.Few(never) +
+		r.warn("never predicted, though in the scored rows: " + param.Few(never) +
 			"; choose by balanced_accuracy, or give the model class_weight: balanced")
 	}
 }

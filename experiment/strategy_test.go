@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 const halved = `

@@ -166,3 +166,12 @@ func edits(a, b string) int {
 	}
 	return row[len(y)]
 }
+
+// Few lists up to a dozen names, for a complaint.
+func Few(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

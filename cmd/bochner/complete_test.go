@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/datasets/reader"
 )
 
 // asCommand makes the test program be the command.
@@ -58,11 +58,11 @@ func TestCompletions(t *testing.T) {
 		"predict --no.":                "--no-header",
 		"predict --qu.":                "--quiet",
 		"--json predict --k.":          "--keep",
-		"predict --format .":           "auto " + strings.Join(document.Formats(), " "),
+		"predict --format .":           "auto " + strings.Join(reader.Formats(), " "),
 		"predict --format t.":          "tsv",
 		"predict --format=t.":          "--format=tsv",
 		"predict --format = t.":        "tsv",
-		"predict --format =.":          "auto " + strings.Join(document.Formats(), " "),
+		"predict --format =.":          "auto " + strings.Join(reader.Formats(), " "),
 		"predict --format csv m.":      ":files",
 		"predict --format=csv m.":      ":files",
 		"predict --format = csv m.":    ":files",

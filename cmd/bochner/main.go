@@ -25,6 +25,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
 )
@@ -157,7 +158,7 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{
 			"version": "bochner " + versions.Bochner + " " + versions.Go,
-			"formats": document.FormatNames(), "formatlist": strings.Join(document.Formats(), ","), "endings": strings.Join(document.Endings(), " "),
+			"formats": reader.FormatNames(), "formatlist": strings.Join(reader.Formats(), ","), "endings": strings.Join(reader.Endings(), " "),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/mlflow"
@@ -114,7 +115,7 @@ func (d *decoder) checkSQL(clash func(a, b, why string)) {
 	}
 	for _, part := range []struct {
 		path    string
-		queries Texts
+		queries reader.Texts
 	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
 		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
 			add(part.path, param.Fault{Problem: "an empty query"})

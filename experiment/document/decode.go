@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/param"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
@@ -141,7 +142,7 @@ func (d *decoder) resolve() {
 	}
 	s.Data.Task = cmp.Or(string(s.Task()), "auto") // what the model says, if it learns without a target
 	base := filepath.Dir(d.file)
-	for _, paths := range []Paths{s.Data.Train, s.Data.Test} {
+	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
 		for i, path := range paths {
 			paths[i] = below(base, path)
 		}

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"fmt"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -77,11 +76,11 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	case name == "pipeline":
 		f = param.Fault{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
 	case len(below) > 0:
-		f = param.Fault{Problem: "it has values of its own and is none", Hint: "there are " + Few(below)}
+		f = param.Fault{Problem: "it has values of its own and is none", Hint: "there are " + param.Few(below)}
 	case len(meant) > 0:
 		f.Hint = "did you mean " + param.Alternatives(meant[:min(len(meant), 4)]) + "?"
 	case len(paths) > 0:
-		f.Hint = "there are " + Few(paths)
+		f.Hint = "there are " + param.Few(paths)
 	}
 	d.fault(node, path, f)
 }
@@ -94,13 +93,4 @@ func within(words, there []string) bool {
 		}
 	}
 	return len(words) == 0
-}
-
-// Few lists up to a dozen names, for a complaint.
-func Few(names []string) string {
-	const most = 12
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }

@@ -11,11 +11,10 @@
 package document
 
 import (
-	"io/fs"
-
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -51,28 +50,15 @@ func (s *Spec) Params(l *param.List) {
 
 // Data says which rows to learn from and what they are.
 type Data struct {
-	Train    Paths
-	Test     Paths
-	SQL      SQL
-	Dataset  string
-	Split    Split
-	Format   string
-	CSV      CSV
-	SVMLight SVMLight
-	Target   Texts
-	Positive Texts
-	Suffix   string
-	Task     string
-	Weight   string
-	Group    string
-	Drop     []string
-	Kinds    Kinds
-	Dates    Dates
-	Stream   string
+	Train   reader.Paths
+	Test    reader.Paths
+	SQL     SQL
+	Dataset string
+	Split   Split
+	Stream  string
 
-	MissingTarget string
+	reader.Files
 
-	FS    fs.FS    // where the files are; nil is the machine's own file system; no key
 	Asked Database // what answers SQL while it is read; nil is the one at SQL.URL; no key
 	Known *Known   // whose columns and codes the rows have, where a model learns on; no key
 }
@@ -90,7 +76,7 @@ func (s *Data) Params(l *param.List) {
 	l.Child("sql", &s.SQL)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
-	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, Formats()...)...)
+	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")
@@ -118,55 +104,6 @@ func (s *Split) Params(l *param.List) {
 	l.Float(&s.Test, "test", "Share of the rows to test on, instead of a test file; 0 for none.", param.Range{High: 1, HighOpen: true})
 	l.Bool(&s.Stratify, "stratify", "Keep the shares of the classes in both parts.")
 	l.Bool(&s.Shuffle, "shuffle", "Choose the test rows at random; otherwise they are the last ones.")
-}
-
-// CSV says how a CSV or TSV file is written.
-type CSV struct {
-	Header    Header
-	Columns   []string
-	Missing   Texts
-	Comment   string
-	Delimiter string
-	Skip      int
-	Encoding  string
-	Decimal   string
-	Thousands string
-}
-
-// Params declares the keys of the section.
-func (s *CSV) Params(l *param.List) {
-	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
-	l.Names(&s.Columns, "columns", "Names of the columns, when the file has no header or others are wanted.")
-	l.Value(&s.Missing, "missing", "Texts that stand for a missing value, beside an empty field.")
-	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
-	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
-	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
-	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
-	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
-	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'", "space")
-}
-
-// newCSV returns a section with the defaults.
-func newCSV() CSV {
-	return CSV{Header: Header{Auto: true}, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
-}
-
-// isDefault says whether nothing is said about the file.
-func (s CSV) isDefault() bool {
-	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0 &&
-		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
-}
-
-// SVMLight says how an svmlight file is written.
-type SVMLight struct {
-	Features  int
-	ZeroBased bool
-}
-
-// Params declares the keys of the section.
-func (s *SVMLight) Params(l *param.List) {
-	l.Int(&s.Features, "features", "Number of inputs; 0 for the largest index in the training file.", param.AtLeast(0))
-	l.Bool(&s.ZeroBased, "zero_based", "Whether the first index is 0 and not 1.")
 }
 
 // Search is a grid search with cross-validation.
@@ -240,9 +177,8 @@ func (s *Output) Params(l *param.List) {
 func New() Spec {
 	return Spec{
 		Data: Data{
-			Format: "auto", Task: "auto", Stream: "auto", MissingTarget: "error",
+			Files: reader.NewFiles(), Stream: "auto",
 			Split: Split{Shuffle: true},
-			CSV:   newCSV(),
 		},
 		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
 		Report:   NewReport(),

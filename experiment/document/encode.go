@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/param"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
@@ -31,7 +32,7 @@ func Flow(value any) string {
 // Encode returns the text of a file of that name that loads as the same spec, with every default
 // written out.
 func (s Spec) Encode(file string) ([]byte, error) {
-	s.Data.Train, s.Data.Test = s.Data.Train.seenFrom(file), s.Data.Test.seenFrom(file)
+	s.Data.Train, s.Data.Test = pathsFrom(s.Data.Train, file), pathsFrom(s.Data.Test, file)
 	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return SeenFrom(file, path) })
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, section := range []string{"name", "seed", "precision", "data", "pipeline", "search", "intervals", "report", "output"} {
@@ -70,7 +71,7 @@ func (s Spec) Encode(file string) ([]byte, error) {
 
 // SeenFrom returns a path as a file of that name has to write it.
 func SeenFrom(file, path string) string {
-	if path == "" || path == StandardInput || filepath.IsAbs(path) {
+	if path == "" || path == reader.StandardInput || filepath.IsAbs(path) {
 		return path
 	}
 	if filepath.IsAbs(file) {
@@ -84,8 +85,8 @@ func SeenFrom(file, path string) string {
 	return path
 }
 
-func (p Paths) seenFrom(file string) Paths {
-	out := make(Paths, len(p))
+func pathsFrom(p reader.Paths, file string) reader.Paths {
+	out := make(reader.Paths, len(p))
 	for i, path := range p {
 		out[i] = SeenFrom(file, path)
 	}
@@ -132,8 +133,8 @@ func (s Spec) implied(p param.Param) bool {
 		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
 		p.Path == "data.format" && s.Data.SQL.Given(),
 		is("data.split.") && s.Data.Split.Test == 0,
-		is("data.csv.") && s.Data.CSV.isDefault(),
-		is("data.svmlight.") && s.Data.SVMLight == SVMLight{}:
+		is("data.csv.") && s.Data.CSV.IsDefault(),
+		is("data.svmlight.") && s.Data.SVMLight == reader.SVMLight{}:
 		return true
 	}
 	switch v := p.Value.(type) {

@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // SQL is queries to a database, whose rows take the place of files.
 type SQL struct {
 	URL         string
-	Train, Test Texts
+	Train, Test reader.Texts
 }
 
 // Params declares the keys of the section.
@@ -150,16 +151,19 @@ func (s SQL) moved(to func(path string) string) SQL {
 
 // below is a path of a file in that folder as whoever stands beside the folder sees it.
 func below(folder, path string) string {
-	if filepath.IsAbs(path) || folder == "." || path == StandardInput {
+	if filepath.IsAbs(path) || folder == "." || path == reader.StandardInput {
 		return path
 	}
 	return filepath.ToSlash(filepath.Join(folder, path))
 }
 
 // Where returns the files, or the queries, that the rows come from.
-func (s Data) Where() (train, test Paths) {
+func (s Data) Where() (train, test reader.Paths) {
 	if s.SQL.Given() {
-		return Paths(s.SQL.Train), Paths(s.SQL.Test)
+		return reader.Paths(s.SQL.Train), reader.Paths(s.SQL.Test)
 	}
 	return s.Train, s.Test
 }
+
+// TrainAndTest returns the paths of both sets of rows.
+func (s Data) TrainAndTest() []string { return slices.Concat(s.Train, s.Test) }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -91,7 +92,7 @@ func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fa
 
 // labelled says whether the files have targets of their own.
 func (s Data) labelled() bool {
-	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return FormatOf(path) == "svmlight" })
+	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return reader.FormatOf(path) == "svmlight" })
 }
 
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model

@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Target string // column to predict; the last one when empty, but none for a task that needs none
 	Task   string // what to learn; "" goes by the target
-	Format string // one of [document.Formats]; "" or auto goes by the ending and the first lines
+	Format string // one of [reader.Formats]; "" or auto goes by the ending and the first lines
 	File   string // where the draft will be written, so that it names the data relative to itself
 
 	More  []string  // further files of rows, behind the first
@@ -48,12 +48,12 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 // experiment is Experiment, and where the files are.
 func experiment(ctx context.Context, path string, o Options) (text []byte, where fs.FS, err error) {
 	spec := document.New()
-	spec.Data.Train = append(document.Paths{path}, o.More...)
-	if err := rows.Hold(ctx, &spec.Data, o.Input); err != nil {
+	spec.Data.Train = append(reader.Paths{path}, o.More...)
+	if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 		return nil, nil, fmt.Errorf("experiment: %w", err)
 	}
 	if o.Target != "" {
-		spec.Data.Target = document.Texts{o.Target}
+		spec.Data.Target = reader.Texts{o.Target}
 	}
 	for _, given := range []param.Setting{{Path: "data.format", Value: o.Format}, {Path: "data.task", Value: o.Task}} {
 		if given.Value == "" {
@@ -65,7 +65,7 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 		}
 		spec = set.(document.Spec)
 	}
-	if err := rows.Sniff(&spec.Data, spec.Data.Train); err != nil {
+	if err := spec.Data.Sniff(spec.Data.Train); err != nil {
 		return nil, nil, err
 	}
 	s, err := surveyOf(ctx, spec.Data)
@@ -102,7 +102,7 @@ func (d *draft) decide(target string) error {
 		for _, p := range d.columns {
 			names = append(names, p.name)
 		}
-		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, document.Few(names))
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, param.Few(names))
 	}
 	d.notation = d.survey.notation()
 	if d.goal.rows = d.rows; !none {
@@ -146,7 +146,7 @@ func (d *draft) decideGoal() error {
 	case p.declared && p.kind == datasets.Categorical || p.coded():
 		g.classes = all
 	case p.declared:
-	case texts > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= mostWords && len(all) > rows.MaxInferred:
+	case texts > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= mostWords && len(all) > reader.MaxInferred:
 		var c opinion
 		c.profile = p
 		p.strange(&c, texts)
@@ -159,11 +159,11 @@ func (d *draft) decideGoal() error {
 		for i, l := range all {
 			names[i] = l.name
 		}
-		if err := rows.CheckClasses(p.name, names); err != nil {
+		if err := reader.CheckClasses(p.name, names); err != nil {
 			return err
 		}
 	}
-	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= rows.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
 		g.classes = all
 		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
 	}
@@ -218,7 +218,7 @@ func (d *draft) text() string {
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(rows.Called(d.paths.String()))), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.Called(d.paths.String()))), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
 		d.doubt("", "%s", text)
@@ -346,7 +346,7 @@ func (d *draft) dialect() {
 	if c.Encoding != "utf-8" {
 		say("encoding", c.Encoding)
 	}
-	if n := rows.Notations[d.notation]; d.notation > 0 {
+	if n := reader.Notations[d.notation]; d.notation > 0 {
 		if n.Decimal != "." {
 			say("decimal", n.Decimal)
 		}
@@ -428,7 +428,7 @@ func (d *draft) dates() {
 // Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
-	if rows.ComesOnce(first) {
+	if reader.ComesOnce(first) {
 		return "rows"
 	}
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 )
 
 // use is what a draft makes of a column.
@@ -161,7 +161,7 @@ func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
 	for _, l := range all {
-		if rows.IsFigure(l.name) {
+		if reader.IsFigure(l.name) {
 			if alike++; example == "" {
 				example = l.name
 			}

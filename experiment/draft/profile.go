@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/datasets/reader"
 )
 
 // profile is what a look at all values of a column has seen, in memory that does not grow with them.
@@ -21,11 +21,11 @@ type profile struct {
 
 	rows, missing int
 	tally         tally
-	numbers       [len(rows.Notations)]int // values that are numbers, by notation
-	decisive      [len(rows.Notations)]int // of those, the ones that are no numbers with a decimal point
-	against       [len(rows.Notations)]int // numbers with a point that are none in this notation
-	grouped       [len(rows.Notations)]int // numbers with a mark between thousands
-	texts         map[string]text          // that are numbers in no notation, the first few
+	numbers       [len(reader.Notations)]int // values that are numbers, by notation
+	decisive      [len(reader.Notations)]int // of those, the ones that are no numbers with a decimal point
+	against       [len(reader.Notations)]int // numbers with a point that are none in this notation
+	grouped       [len(reader.Notations)]int // numbers with a mark between thousands
+	texts         map[string]text            // that are numbers in no notation, the first few
 	dates         [len(dateOrders)]dateProfile
 	whole         wholes
 	last          float64 // number before
@@ -101,12 +101,12 @@ func fewDigits(field []byte) (v int64, ok bool) {
 func (p *profile) notations(line int, field []byte, plain bool) {
 	marked := bytes.ContainsAny(field, ".,' ")
 	any := plain
-	for k := 1; k < len(rows.Notations); k++ {
-		suits := plain && !marked || field[0] <= '9' && rows.Notations[k].Pattern().Match(field)
+	for k := 1; k < len(reader.Notations); k++ {
+		suits := plain && !marked || field[0] <= '9' && reader.Notations[k].Pattern().Match(field)
 		switch {
 		case suits:
 			p.numbers[k]++
-			if bytes.IndexByte(field, rows.Notations[k].Mark()) >= 0 {
+			if bytes.IndexByte(field, reader.Notations[k].Mark()) >= 0 {
 				p.grouped[k]++
 			}
 			if !plain {

@@ -10,8 +10,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -35,12 +37,12 @@ type survey struct {
 
 // surveyOf looks at files that are written as data says.
 func surveyOf(ctx context.Context, data document.Data) (*survey, error) {
-	file := rows.File{Data: data}
+	file := rows.Files(data)
 	format, err := file.FormatOf(data.Train)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := file.Files(data.Train)
+	paths, err := file.List(data.Train)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ const mostValues = 1 << 19
 
 // scan looks at the records of CSV files.
 func (s *survey) scan(ctx context.Context, paths []string, format string) error {
-	o := rows.File{Data: s.data}.CSVOptions(format, datasets.Roles{})
+	o := rows.Files(s.data).CSVOptions(format, datasets.Roles{})
 	o.Missing = []string{} // what stands for a missing value is to be found out
 	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
 	var names []string // in the header of the first file
@@ -150,7 +152,7 @@ func orderOf(names, fields []string, header bool) ([]int, error) {
 	}
 	for j, name := range names {
 		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
-			return nil, fmt.Errorf("the header names the columns %s, wanted %s", document.Few(fields), document.Few(names))
+			return nil, fmt.Errorf("the header names the columns %s, wanted %s", param.Few(fields), param.Few(names))
 		}
 	}
 	return order, nil
@@ -176,7 +178,7 @@ func (s *survey) name(fields [][]byte) {
 	}
 	if repeated != "" {
 		s.remarks = append(s.remarks, fmt.Sprintf("the header has several columns called %s; csv.columns gives them names of their own", repeated))
-		s.data.CSV.Header = document.Header{Given: true}
+		s.data.CSV.Header = reader.Header{Given: true}
 		for _, p := range s.columns {
 			s.data.CSV.Columns = append(s.data.CSV.Columns, p.name)
 		}
@@ -196,19 +198,19 @@ func (s *survey) present(field []byte) []byte {
 	if c := field[0]; c != '?' && c != 'N' && c != 'n' {
 		return field
 	}
-	at := slices.Index(rows.MissingWords, string(field))
+	at := slices.Index(reader.MissingWords, string(field))
 	if at < 0 {
 		return field
 	}
-	if !slices.Contains(s.missing, rows.MissingWords[at]) {
-		s.missing = append(s.missing, rows.MissingWords[at])
+	if !slices.Contains(s.missing, reader.MissingWords[at]) {
+		s.missing = append(s.missing, reader.MissingWords[at])
 	}
 	return nil
 }
 
 // words returns what csv.missing has to say, with more words: nothing where only NaN occurs, which is
 // a missing value anyway.
-func (s *survey) words(more []string) document.Texts {
+func (s *survey) words(more []string) reader.Texts {
 	out := append(slices.Clone(s.missing), more...)
 	if !slices.ContainsFunc(out, func(word string) bool { return word != "NaN" && word != "nan" }) {
 		return nil
@@ -261,7 +263,7 @@ func (s *survey) read(ctx context.Context) error {
 // leaveOut leaves out the columns that are no inputs as they are, by their types in the file, and returns what they
 // look like: times as texts.
 func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, error) {
-	file := rows.File{Data: *data}
+	file := rows.Files(*data)
 	if file.SVM(data.Train) {
 		return nil, nil
 	}
@@ -289,18 +291,18 @@ func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, 
 		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
 	}
 	if len(data.Target) == 0 && !datasets.Task(data.Task).Targetless() {
-		data.Target = document.Texts{names[len(names)-1].Name}
+		data.Target = reader.Texts{names[len(names)-1].Name}
 	}
 	return out, s.takeTimes(ctx, file, names[0], times, out)
 }
 
 // takeTimes looks at columns of times as texts. Beside them there is a column of another kind.
-func (s *survey) takeTimes(ctx context.Context, file rows.File, beside datasets.Column, times []string, profiles []profile) error {
+func (s *survey) takeTimes(ctx context.Context, file reader.Files, beside datasets.Column, times []string, profiles []profile) error {
 	if len(times) == 0 {
 		return nil
 	}
 	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Keep: times}
-	src, err := file.Open(ctx, file.Train, roles)
+	src, err := file.Open(ctx, s.data.Train, roles)
 	if err != nil {
 		return err
 	}
@@ -413,7 +415,7 @@ func (s *survey) find(name string) *profile {
 // decimal point, unless other columns are against it.
 func (s *survey) notation() int {
 	best, most := 0, 0
-	for k := 1; k < len(rows.Notations); k++ {
+	for k := 1; k < len(reader.Notations); k++ {
 		gain := 0
 		for i := range s.columns {
 			p := &s.columns[i]
@@ -428,7 +430,7 @@ func (s *survey) notation() int {
 		}
 		// Of 1,234 alone nobody knows what it is: between commas it stands in quotes, as people write
 		// thousands; between other marks it is taken for a decimal.
-		if gain > most || gain == most && gain > 0 && rows.Notations[k].Thousands == "," && s.data.CSV.Delimiter == "" {
+		if gain > most || gain == most && gain > 0 && reader.Notations[k].Thousands == "," && s.data.CSV.Delimiter == "" {
 			best, most = k, gain
 		}
 	}

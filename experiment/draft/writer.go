@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/datasets/reader"
 )
 
 // draft writes an experiment from a survey of its data.
 type draft struct {
 	*survey
-	paths  document.Paths
+	paths  reader.Paths
 	file   string
 	remark func(string)
 

@@ -32,6 +32,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/distributed"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment"
@@ -203,7 +204,7 @@ func (s *State) inputs(o Options) ([]input, error) {
 
 // files are those of the training rows.
 func (s *State) files() ([]input, error) {
-	list, err := rows.File{Data: s.spec.Data}.Files(s.spec.Data.Train)
+	list, err := rows.Files(s.spec.Data).List(s.spec.Data.Train)
 	if err != nil {
 		return nil, rows.ErrorOf(context.Background(), s.spec, "data.train", err)
 	}
@@ -215,17 +216,16 @@ func (s *State) files() ([]input, error) {
 }
 
 // open says how a file is read, and how it is called. The function returned ends the reading.
-func (s *State) open(ctx context.Context, path string, o Options) (file rows.File, name string, last func(), end func(), err error) {
-	file, name, last, end = rows.File{Data: s.spec.Data}, path, func() {}, func() {}
-	file.SQL = document.SQL{} // the rows of a shard are a file's
-	if rows.ComesOnce(path) {
-		stream := rows.NewStream(ctx, path, o.Input)
-		if path == rows.StandardInput {
+func (s *State) open(ctx context.Context, path string, o Options) (file reader.Files, name string, last func(), end func(), err error) {
+	file, name, last, end = s.spec.Data.Files, path, func() {}, func() {}
+	if reader.ComesOnce(path) {
+		stream := reader.NewStream(ctx, path, o.Input)
+		if path == reader.StandardInput {
 			name = "standard input"
 		}
 		file.FS, last, end = stream, stream.LastPass, stream.Close
 	}
-	if file.Format == "auto" && rows.EndingOf(name) == "" {
+	if file.Format == "auto" && reader.FormatOf(name) == "" {
 		file, err = file.Guessed(name)
 	}
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *State) lookAt(ctx context.Context, in input, o Options) (piece, error) 
 		return p, err
 	}
 	defer end()
-	p.Piece, err = file.Look(ctx, name, s.again)
+	p.Piece, err = rows.Look(ctx, file, name, s.again)
 	return p, err
 }
 
@@ -326,7 +326,7 @@ func (s *State) learnShare(ctx context.Context, share distributed.Share, in inpu
 		return err
 	}
 	defer end()
-	src, err := file.OpenPiece(ctx, name, rows.Likeness{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Targetless()})
+	src, err := rows.OpenPiece(ctx, file, name, reader.Likeness{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Targetless()})
 	if err != nil {
 		return rows.ErrorOf(ctx, s.spec, "data.train", err)
 	}
@@ -489,7 +489,7 @@ func (s *State) seenAll(ctx context.Context, next *State) (*Outcome, error) {
 	for k, p := range s.pieces {
 		pieces[k] = p.Piece
 	}
-	all, again, err := rows.File{Data: s.spec.Data}.Together(pieces)
+	all, again, err := rows.Together(s.spec.Data.Files, pieces)
 	if err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}

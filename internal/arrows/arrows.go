@@ -30,6 +30,7 @@ var Allowed = map[string][]string{
 	"internal/snapshot":    {}, // for tests: whether a value has changed
 	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
+	"internal/files":       {}, // written in full or not at all
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
@@ -65,6 +66,7 @@ var Allowed = map[string][]string{
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
 	"datasets/parquet":   {"datasets", "datasets/internal/..."},
 	"datasets/arrow":     {"datasets", "datasets/internal/..."},
+	"datasets/reader":    {"datasets", "datasets/arff", "datasets/arrow", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/parquet", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
@@ -163,26 +165,25 @@ var Allowed = map[string][]string{
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/result":               {"importance", "datasets/profile", "compare"},
-	"experiment/document":             {"mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
-	"experiment/internal/files":       {},
-	"experiment/internal/rows":        {"experiment/document", "experiment/internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
-	"experiment/internal/check":       {"experiment/document", "experiment/internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"experiment/internal/predictions": {"experiment/internal/rows", "experiment/internal/files", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/document":             {"datasets/reader", "mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
+	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
+	"experiment/internal/check":       {"datasets/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"experiment/draft":                {"experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"internal/reading", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
-	"experiment/job":                  {"experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
+	"experiment/draft":                {"datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
+	"experiment":                      {"datasets/reader", "internal/files", "internal/reading", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
+	"experiment/job":                  {"datasets/reader", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
-	"serve":                         {"pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
+	"serve":                         {"datasets/reader", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/grpc/internal/inference"},
 	"serve/grpc/internal/inference": {},
 
 	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
 
-	"cmd/bochner": {"serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
+	"cmd/bochner": {"datasets/reader", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
-	".": {"experiment", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
+	".": {"datasets/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit

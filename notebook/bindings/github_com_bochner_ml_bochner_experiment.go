@@ -35,8 +35,6 @@ func init() {
 			"Parse":       reflect.ValueOf(experiment.Parse),
 			"Predict":     reflect.ValueOf(experiment.Predict),
 			"PredictFile": reflect.ValueOf(experiment.PredictFile),
-			"ReadInputs":  reflect.ValueOf(experiment.ReadInputs),
-			"ReadRows":    reflect.ValueOf(experiment.ReadRows),
 			"ReadRun":     reflect.ValueOf(experiment.ReadRun),
 			"Reference":   reflect.ValueOf(experiment.Reference),
 			"Report":      reflect.ValueOf(experiment.Report),

@@ -25,6 +25,7 @@ func init() {
 			"Children":     reflect.ValueOf(param.Children),
 			"Choice":       reflect.ValueOf(param.Choice),
 			"Elements":     reflect.ValueOf(param.Elements),
+			"Few":          reflect.ValueOf(param.Few),
 			"Float":        reflect.ValueOf(param.Float),
 			"Floats":       reflect.ValueOf(param.Floats),
 			"Get":          reflect.ValueOf(param.Get),

@@ -37,7 +37,7 @@ func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, er
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
 	case p.Task == datasets.Anomaly && len(classes) > 2:
-		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), document.Few(classes)),
+		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), param.Few(classes)),
 			Hint: "data.positive names them"})
 	case p.Task.Targetless():
 	case len(targets) == 0:

@@ -11,9 +11,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -50,8 +51,8 @@ func (d *heads) files(ctx context.Context) {
 		return
 	}
 	for _, c := range d.namedColumns() {
-		if !rows.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + document.Few(train)}
+		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
+			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + param.Few(train)}
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
@@ -60,7 +61,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + document.Few(train)})
+			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + param.Few(train)})
 		}
 	}
 	if test != nil {
@@ -70,7 +71,7 @@ func (d *heads) files(ctx context.Context) {
 
 // isSmall says whether files are read through to learn the kinds of their columns.
 func (d *heads) isSmall(paths []string) bool {
-	files, err := d.file().Files(paths)
+	files, err := d.file().List(paths)
 	limit := int64(4 << 20)
 	for _, path := range files {
 		info, wrong := d.file().Stat(path)
@@ -159,7 +160,7 @@ func (d *heads) place(path string, f param.Fault) {
 }
 
 // file is how the files are written.
-func (d *heads) file() rows.File { return rows.File{Data: d.Spec.Data} }
+func (d *heads) file() reader.Files { return rows.Files(d.Spec.Data) }
 
 // called is what the rows of a path are called in faults: the files, or the query.
 func (d *heads) called(path string) string {
@@ -193,7 +194,7 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 // openable looks whether files can be opened and have names of columns to be read; svmlight has none, and reading it takes
 // time.
 func (d *heads) openable(path string, paths []string) bool {
-	list, err := d.file().Files(paths)
+	list, err := d.file().List(paths)
 	if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, path, err)...)
 		return false
@@ -220,7 +221,7 @@ func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
 	case info.Size() == 0 && only:
 		return param.Fault{Problem: file + " is empty"}, true
 	case d.Spec.Data.Format == "auto" && d.file().FormatShown(file) == "":
-		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + document.FormatNames()}, true
+		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
 	}
 	opened, err := d.file().OpenBytes(file)
 	if err != nil {
@@ -274,9 +275,9 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), document.Few(missing), d.called("data.train"))})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), param.Few(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), document.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), param.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	rows "github.com/bochner-ml/bochner/datasets/sql"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // drivers are those of package database/sql by the scheme of a URL, and the packages that bring them.

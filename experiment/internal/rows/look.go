@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Piece is what a look at some of the rows has found: those of a file, or of a partition.
@@ -24,7 +25,7 @@ type Piece struct {
 
 // Look opens the file at a path, which has some of the rows of the data, to learn what its columns are. Columns named
 // are categorical whatever they have here. What only all rows tell is left for [Together].
-func (f File) Look(ctx context.Context, path string, categorical []string) (Piece, error) {
+func Look(ctx context.Context, f reader.Files, path string, categorical []string) (Piece, error) {
 	names, err := f.Header(ctx, []string{path})
 	if err != nil {
 		return Piece{}, err
@@ -32,7 +33,7 @@ func (f File) Look(ctx context.Context, path string, categorical []string) (Piec
 	if len(f.Target) == 0 && len(names) > 0 && !datasets.Task(f.Task).Targetless() {
 		return Piece{}, errors.New("data.target is not given; a job does not guess")
 	}
-	roles := f.roles(names)
+	roles := f.Roles(names)
 	roles.Kinds = maps.Clone(roles.Kinds)
 	if roles.Kinds == nil {
 		roles.Kinds = map[string]datasets.Kind{}
@@ -73,7 +74,7 @@ const mostly = 0.9
 
 // Together is the schema of all pieces, as one file of all their rows has it. It names the columns that are text in
 // some pieces and numbers in others, which are to be looked at again as categories: then there is no schema yet.
-func (f File) Together(pieces []Piece) (all Piece, again []string, err error) {
+func Together(f reader.Files, pieces []Piece) (all Piece, again []string, err error) {
 	pieces = slices.DeleteFunc(slices.Clone(pieces), func(p Piece) bool { return p.Rows == 0 })
 	if len(pieces) == 0 {
 		return all, nil, datasets.ErrNoRows
@@ -91,7 +92,7 @@ func (f File) Together(pieces []Piece) (all Piece, again []string, err error) {
 	}
 	join := func(part func(p Piece) []datasets.Column) (columns []datasets.Column) {
 		for j := range part(first) {
-			joined, mixed, err := f.joined(pieces, func(k int) datasets.Column { return part(pieces[k])[j] })
+			joined, mixed, err := joined(f, pieces, func(k int) datasets.Column { return part(pieces[k])[j] })
 			columns, wrong = append(columns, joined), append(wrong, err)
 			if mixed {
 				again = append(again, joined.Name)
@@ -105,7 +106,7 @@ func (f File) Together(pieces []Piece) (all Piece, again []string, err error) {
 		return all, nil, err
 	}
 	all.Content = contentOf(pieces, all.Cols)
-	return all, again, f.positive(&all.Schema)
+	return all, again, positive(f, &all.Schema)
 }
 
 // order puts the columns into the order of those of the first piece.
@@ -133,7 +134,7 @@ func (p *Piece) order(as datasets.Schema) error {
 }
 
 // joined is one column of all pieces, and whether some of them have numbers in it and others texts.
-func (f File) joined(pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool, err error) {
+func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) (out datasets.Column, mixed bool, err error) {
 	out = datasets.Column{Name: column(0).Name}
 	numbers, texts := 0, 0
 	var levels []string
@@ -157,12 +158,12 @@ func (f File) joined(pieces []Piece, column func(k int) datasets.Column) (out da
 		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: categorical}", out.Name, levels[0], out.Name)
 	}
 	slices.Sort(levels)
-	out.Levels = f.inOrder(slices.Compact(levels))
+	out.Levels = inOrder(f, slices.Compact(levels))
 	return out, numbers > 0, nil
 }
 
 // inOrder sorts categories: by their values where all are numbers, else by their letters.
-func (f File) inOrder(levels []string) []string {
+func inOrder(f reader.Files, levels []string) []string {
 	values := make(map[string]float64, len(levels))
 	for _, name := range levels {
 		text := strings.TrimSpace(name)
@@ -207,7 +208,7 @@ func contentOf(pieces []Piece, cols int) []datasets.Content {
 }
 
 // positive makes two classes of the target where the document names those of interest.
-func (f File) positive(s *datasets.Schema) error {
+func positive(f reader.Files, s *datasets.Schema) error {
 	if len(f.Positive) == 0 {
 		return nil
 	}
@@ -216,7 +217,7 @@ func (f File) positive(s *datasets.Schema) error {
 	}
 	for _, p := range f.Positive {
 		if !slices.Contains(s.Targets[0].Levels, p) && f.Task != string(datasets.Anomaly) {
-			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, document.Few(s.Targets[0].Levels))
+			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, param.Few(s.Targets[0].Levels))
 		}
 	}
 	s.Targets[0].Kind, s.Targets[0].Levels = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}
@@ -224,7 +225,7 @@ func (f File) positive(s *datasets.Schema) error {
 }
 
 // OpenPiece opens a file that has some of the rows of the data, whose columns are known by now.
-func (f File) OpenPiece(ctx context.Context, path string, all Likeness) (datasets.Source, error) {
+func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.Likeness) (datasets.Source, error) {
 	all.Scored = true
 	src, err := f.OpenLike(ctx, []string{path}, all)
 	if err == nil && all.Targetless {

@@ -4,12 +4,10 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
-
-// smallData is how many bytes of rows are always taken into memory.
-const smallData = 256 << 20
 
 // Streams says whether the rows stay in the file: when they are asked to, when they would take too
 // much memory, or when they would take much and the model reads them just once.
@@ -24,13 +22,13 @@ func Streams(s document.Spec, train datasets.Source) bool {
 	if s.Search != nil {
 		return size > memory.Available()/2
 	}
-	return size > memory.Available()/4 || size > smallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
+	return size > memory.Available()/4 || size > reader.SmallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // Memory estimates what the rows of the files take in memory.
 func Memory(s document.Spec, train datasets.Source) int64 {
 	n, d := train.Dims()
-	if f := (File{Data: s.Data}); f.SVM(s.Data.Train) {
+	if f := Files(s.Data); f.SVM(s.Data.Train) {
 		return 4 * f.Bytes(s.Data.Train)
 	}
 	return int64(max(n, 0)) * int64(d+2) * 8
@@ -39,22 +37,11 @@ func Memory(s document.Spec, train datasets.Source) int64 {
 // Entries estimates how many entries the rows of svmlight files have that are not zero, by their size.
 func Entries(s document.Spec, rows, cols int) (entries int, sparse bool) {
 	const text = 8 // bytes of an entry
-	f := File{Data: s.Data}
+	f := Files(s.Data)
 	if !f.SVM(s.Data.Train) {
 		return 0, false
 	}
 	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
-}
-
-// Bytes is how large the files are together, as far as that is known.
-func (f File) Bytes(paths []string) (sum int64) {
-	files, _ := f.Files(paths)
-	for _, path := range files {
-		if info, err := f.Stat(path); err == nil {
-			sum += info.Size()
-		}
-	}
-	return sum
 }
 
 // keeps is how many bytes of rows are kept when a file is read for its columns: as many as are taken into memory anyway,
@@ -66,14 +53,14 @@ func keeps(s document.Spec) int64 {
 	size := int64(0)
 	files, _ := datasets.Files(s.Data.FS, s.Data.Train...)
 	for _, path := range files {
-		if info, err := (File{Data: s.Data}).Stat(path); err == nil {
+		if info, err := s.Data.Stat(path); err == nil {
 			size += info.Size()
 		}
 	}
-	if size > 2*smallData { // a number takes about as many letters as bytes
+	if size > 2*reader.SmallData { // a number takes about as many letters as bytes
 		return 0
 	}
-	return smallData
+	return reader.SmallData
 }
 
 // Gather reads a source into memory, unless it is there, and tells how many rows it has so far.

@@ -10,13 +10,11 @@ package rows
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -35,13 +33,14 @@ type Parts struct {
 func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	p := &Parts{Task: datasets.Regression}
 	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
-	file := File{Data: spec.Data, hold: keeps(spec)}
+	file := Files(spec.Data)
+	file.KeepBytes = keeps(spec)
 	from, testFrom := spec.Data.Where()
 	var err error
 	if spec.Data.Dataset != "" {
-		p.Train, p.Test, err = file.builtin(ctx)
+		p.Train, p.Test, err = openBuiltin(ctx, spec.Data)
 	} else {
-		err = p.openTrain(ctx, file, from, len(testFrom) > 0)
+		err = p.openTrain(ctx, file, spec.Data.Known, from, len(testFrom) > 0)
 	}
 	if err != nil {
 		return nil, ErrorOf(ctx, spec, "data.train", err)
@@ -59,7 +58,7 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	}
 	if len(testFrom) > 0 {
 		_, cols := p.Train.Dims()
-		like := Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
+		like := reader.Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
 		if p.Test, err = file.WrittenAs(testFrom).OpenLike(ctx, testFrom, like); err != nil {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
@@ -87,14 +86,13 @@ func (p *Parts) scored() {
 	}
 }
 
-// builtin opens a built-in set and its test part, if it has one.
-func (f File) builtin(ctx context.Context) (train, test datasets.Source, err error) {
-	roles := f.roles(nil)
-	trainSet, testSet, err := builtin.Read(ctx, f.Dataset, roles)
+// openBuiltin opens a built-in set and its test part, if it has one.
+func openBuiltin(ctx context.Context, data document.Data) (train, test datasets.Source, err error) {
+	trainSet, testSet, err := builtin.Read(ctx, data.Dataset, data.Roles(nil))
 	if err != nil {
 		return nil, nil, err
 	}
-	if testSet.Rows() > 0 && f.Split.Test == 0 {
+	if testSet.Rows() > 0 && data.Split.Test == 0 {
 		test = testSet.Source()
 	}
 	return trainSet.Source(), test, nil
@@ -102,66 +100,19 @@ func (f File) builtin(ctx context.Context) (train, test datasets.Source, err err
 
 // openTrain opens the training rows. A target of few whole numbers becomes one of classes, if the
 // spec does not say otherwise.
-func (p *Parts) openTrain(ctx context.Context, f File, from document.Paths, tested bool) error {
-	if k := f.Known; k != nil {
-		var err error
-		p.Train, err = f.OpenLike(ctx, from, Likeness{Schema: k.Schema, Cols: k.Cols, Scored: true})
+func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *document.Known, from reader.Paths, tested bool) error {
+	var err error
+	if known != nil {
+		p.Train, err = f.OpenLike(ctx, from, reader.Likeness{Schema: known.Schema, Cols: known.Cols, Scored: true})
 		return err
 	}
-	names, err := f.Header(ctx, from)
-	if err != nil {
-		return err
+	var found reader.Inferred
+	p.Train, found, err = f.OpenInferred(ctx, from, tested) // rows to test on may have more columns to drop
+	if found.Target != "" {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", found.Target))
 	}
-	roles := f.roles(names)
-	if tested { // by rows which may have more columns to drop
-		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
+	if found.Classes > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", found.Classes))
 	}
-	if len(roles.Target) > len(f.Target) {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", roles.Target[0]))
-	}
-	p.Train, err = f.Open(ctx, from, roles)
-	if err != nil || f.Task != "auto" {
-		return err
-	}
-	if schema := p.Train.Schema(); len(schema.Classes()) > 0 {
-		return CheckClasses(schema.Targets[0].Name, schema.Classes())
-	}
-	classes, err := fewWholeNumbers(ctx, p.Train)
-	if err != nil || classes == 0 {
-		return err
-	}
-	roles.Task = datasets.Classification
-	p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", classes))
-	p.Train, err = f.Open(ctx, from, roles)
 	return err
-}
-
-// MaxInferred is how many whole numbers are still taken for classes.
-const MaxInferred = 10
-
-// errEnough ends a pass that has seen enough.
-var errEnough = errors.New("enough")
-
-// fewWholeNumbers returns how many different values the target has, 0 where they are many or no
-// whole numbers.
-func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
-	seen := map[float64]bool{}
-	err := datasets.WithoutInputs(source).Blocks(ctx, func(block datasets.Set) error {
-		if block.Targets != nil {
-			return errEnough
-		}
-		for _, y := range block.Y {
-			if seen[y] {
-				continue
-			}
-			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferred {
-				return errEnough
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return 0, nil
-	}
-	return len(seen), err
 }

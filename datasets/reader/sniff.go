@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"bufio"
@@ -14,20 +14,19 @@ import (
 	"sync"
 	"unicode/utf16"
 
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/files"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // sniffBytes is how much of a file is looked at to tell how it is written.
 const sniffBytes = 1 << 16
 
-// Sniff fills in how files are written, as far as the first lines of the first one tell that has any: the format
+// Sniff sets how files are written, as far as the first lines of the first one tell that has any: the format
 // where the ending does not, what separates fields, whether there is a header, and whether letters have two bytes.
-func Sniff(s *document.Data, paths []string) error {
-	f := File{Data: *s}
-	list, err := f.Files(paths)
+func (s *Files) Sniff(paths []string) error {
+	f := *s
+	list, err := f.List(paths)
 	if err != nil {
-		return fmt.Errorf("experiment: %w", err)
+		return err
 	}
 	var path, encoding, typed string
 	var lines []string
@@ -39,14 +38,14 @@ func Sniff(s *document.Data, paths []string) error {
 			break
 		}
 	}
-	if typed != "" && s.Format == "auto" && EndingOf(path) == "" {
+	if typed != "" && s.Format == "auto" && FormatOf(path) == "" {
 		s.Format = typed
 	}
 	if typed != "" {
 		return nil
 	}
 	s.CSV.Encoding = encoding
-	format := EndingOf(path)
+	format := FormatOf(path)
 	switch {
 	case s.Format != "auto":
 		format = s.Format
@@ -68,20 +67,20 @@ func Sniff(s *document.Data, paths []string) error {
 		s.CSV.Delimiter, delimiter = found, found
 	}
 	if !guessHeader(lines, delimiter) {
-		s.CSV.Header = document.Header{Given: false}
+		s.CSV.Header = Header{Given: false}
 	}
 	return nil
 }
 
 // firstLines returns the first whole lines of a file that are not empty, gzip'd or not, and utf-16 or
 // utf-8 as its encoding; or the format of a file that is no text.
-func (f File) firstLines(path string) (lines []string, encoding, typed string, err error) {
+func (f Files) firstLines(path string) (lines []string, encoding, typed string, err error) {
 	if _, err := f.Stat(path); err != nil {
-		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
+		return nil, "", "", files.Tell(err)
 	}
 	file, err := f.OpenBytes(path)
 	if err != nil {
-		return nil, "", "", fmt.Errorf("experiment: %w", files.Tell(err))
+		return nil, "", "", files.Tell(err)
 	}
 	defer file.Close()
 	start := bufio.NewReader(file)
@@ -98,12 +97,12 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	var r io.Reader = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		if r, err = gzip.NewReader(buffered); err != nil {
-			return nil, "", fmt.Errorf("experiment: %s: %w", path, err)
+			return nil, "", fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	text, err := io.ReadAll(io.LimitReader(r, sniffBytes))
 	if err != nil {
-		return nil, "", fmt.Errorf("experiment: %s: %w", path, files.Reason(err))
+		return nil, "", fmt.Errorf("%s: %w", path, files.Reason(err))
 	}
 	cut := len(text) == sniffBytes
 	encoding = "utf-8"
@@ -131,10 +130,10 @@ func fromUTF16(text []byte) []byte {
 }
 
 // Guessed returns the section with the format that the first lines of a file show.
-func (f File) Guessed(path string) (File, error) {
+func (f Files) Guessed(path string) (Files, error) {
 	file, err := f.OpenBytes(path)
 	if err != nil {
-		return f, fmt.Errorf("experiment: %w", files.Tell(err))
+		return f, files.Tell(err)
 	}
 	defer file.Close()
 	start := bufio.NewReader(file)

@@ -1,4 +1,4 @@
-package document
+package reader
 
 import (
 	"path/filepath"

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package rows
+package reader
 
 import "os"
 

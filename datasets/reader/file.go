@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"context"
@@ -17,18 +17,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
-	"github.com/bochner-ml/bochner/experiment/document"
 )
 
-// File is how a file of rows is written, as the section about the data says, and where the file is.
-type File struct {
-	document.Data
-
-	hold int64 // bytes of rows that a reader may keep from when it learned their columns
-}
-
 // Stat says what a file is, which has to be one that can be read again.
-func (f File) Stat(path string) (fs.FileInfo, error) {
+func (f Files) Stat(path string) (fs.FileInfo, error) {
 	if f.FS == nil {
 		return datasets.Stat(path)
 	}
@@ -40,7 +32,7 @@ func (f File) Stat(path string) (fs.FileInfo, error) {
 }
 
 // OpenBytes opens a file as it is.
-func (f File) OpenBytes(path string) (io.ReadCloser, error) {
+func (f Files) OpenBytes(path string) (io.ReadCloser, error) {
 	if f.FS == nil {
 		return os.Open(path)
 	}
@@ -48,7 +40,7 @@ func (f File) OpenBytes(path string) (io.ReadCloser, error) {
 }
 
 // Files lists the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
-func (f File) Files(paths []string) ([]string, error) {
+func (f Files) List(paths []string) ([]string, error) {
 	files, err := datasets.Files(f.FS, paths...)
 	if err != nil {
 		return nil, err
@@ -72,15 +64,15 @@ func (f File) Files(paths []string) ([]string, error) {
 
 // Open returns the rows of files in the roles given, whose columns are learned unless the roles
 // have a schema.
-func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
+func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
 	format, err := f.FormatOf(paths)
 	if err != nil {
 		return nil, err
 	}
-	if format == queries {
-		return f.Asked.Open(ctx, roles, paths...)
+	if f.Queries != nil {
+		return f.Queries.Open(ctx, roles, paths...)
 	}
-	files, err := f.Files(paths)
+	files, err := f.List(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +94,12 @@ func (f File) Open(ctx context.Context, paths []string, roles datasets.Roles) (d
 		return arrow.OpenFiles(ctx, files, arrow.Options{Roles: roles, FS: f.FS})
 	}
 	o := f.CSVOptions(format, roles)
-	o.Hold = f.hold
+	o.Hold = f.KeepBytes
 	return csv.OpenFiles(ctx, files, o)
 }
 
 // CSVOptions are those of the section for a file of this format.
-func (f File) CSVOptions(format string, roles datasets.Roles) csv.Options {
+func (f Files) CSVOptions(format string, roles datasets.Roles) csv.Options {
 	o := csv.Options{
 		Roles: roles, NoHeader: !f.CSV.Header.Given, Columns: f.CSV.Columns, Delimiter: f.CSV.Delimiter,
 		Comment: f.CSV.Comment, Missing: f.CSV.Missing, Skip: f.CSV.Skip, FS: f.FS,
@@ -133,7 +125,7 @@ func (f File) CSVOptions(format string, roles datasets.Roles) csv.Options {
 
 // Header returns the names of the columns of files without reading their rows, none where columns have
 // no names. Dates have become their parts.
-func (f File) Header(ctx context.Context, paths []string) ([]string, error) {
+func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
 	if f.SVM(paths) {
 		return nil, nil
 	}
@@ -148,8 +140,8 @@ func (f File) Header(ctx context.Context, paths []string) ([]string, error) {
 	return f.Dates.Columns(names), nil
 }
 
-// roles says what the columns of a file with that header are for.
-func (f File) roles(names []string) datasets.Roles {
+// Roles says what the columns of a file with that header are for.
+func (f Files) Roles(names []string) datasets.Roles {
 	r := datasets.Roles{Weight: f.Weight, Group: f.Group, Drop: f.Drop, Positive: f.Positive, Suffix: f.Suffix,
 		DropMissingTarget: f.MissingTarget == "drop", Dates: f.Dates}
 	r.Task, _ = datasets.ParseTask(f.Task) // auto is any
@@ -168,58 +160,52 @@ func (f File) roles(names []string) datasets.Roles {
 	return r
 }
 
-// queries is the format of rows of a database, whose paths are queries.
-const queries = "queries"
-
-// FormatOf returns that of files of the experiment, which is the same for all.
-func (f File) FormatOf(paths []string) (string, error) {
-	if f.SQL.Given() {
-		return queries, nil
+// FormatOf returns the format of files, which is the same for all; "" for queries.
+func (f Files) FormatOf(paths []string) (string, error) {
+	if f.Queries != nil {
+		return "", nil
 	}
 	if f.Format != "auto" {
 		return f.Format, nil
 	}
-	files, err := f.Files(paths)
+	files, err := f.List(paths)
 	if err != nil {
 		return "", err
 	}
 	format := ""
 	for _, path := range files {
 		if format = f.FormatShown(path); format == "" {
-			return "", fmt.Errorf("experiment: %s: no format is known by that ending; say data.format: %s", path, document.FormatNames())
+			return "", fmt.Errorf("%s: no format is known by that ending; say data.format: %s", path, FormatNames())
 		}
 	}
 	return format, nil
 }
 
 // FormatShown returns the format of a file as far as its name tells, or as what came once has shown; "" where neither does.
-func (f File) FormatShown(path string) string {
-	if s, ok := f.FS.(*Spool); ok && s.held[path] != nil && EndingOf(path) == "" {
+func (f Files) FormatShown(path string) string {
+	if s, ok := f.FS.(*Spool); ok && s.held[path] != nil && FormatOf(path) == "" {
 		return s.held[path].format
 	}
-	return EndingOf(path)
+	return FormatOf(path)
 }
 
-// EndingOf goes by the ending of a file's name; "" where that tells nothing.
-func EndingOf(path string) string { return document.FormatOf(path) }
-
 // SVM reports whether files are of svmlight, which have no names and a target of their own.
-func (f File) SVM(paths []string) bool {
+func (f Files) SVM(paths []string) bool {
 	format, _ := f.FormatOf(paths)
 	return format == "svmlight"
 }
 
 // WrittenAs returns the section for other files, whose ending tells more of their format than that of
 // the rows before.
-func (f File) WrittenAs(paths []string) File {
-	if f.SQL.Given() {
+func (f Files) WrittenAs(paths []string) Files {
+	if f.Queries != nil {
 		return f
 	}
-	files, err := f.Files(paths)
+	files, err := f.List(paths)
 	if err != nil || len(files) == 0 {
 		return f // which opening them says
 	}
-	if format := EndingOf(files[0]); format != "" && !(format == "csv" && f.Format == "tsv") {
+	if format := FormatOf(files[0]); format != "" && !(format == "csv" && f.Format == "tsv") {
 		f.Format = "auto"
 	}
 	return f
@@ -232,4 +218,18 @@ func Among(names []string, name string) bool {
 	}
 	n, err := strconv.Atoi(name)
 	return err == nil && n >= -len(names) && n < len(names)
+}
+
+// SmallData is how many bytes of rows always go into memory.
+const SmallData = 256 << 20
+
+// Bytes is how large the files are together, as far as that is known.
+func (f Files) Bytes(paths []string) (sum int64) {
+	files, _ := f.List(paths)
+	for _, path := range files {
+		if info, err := f.Stat(path); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
 }

@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Likeness says how rows go with others, which came before.
@@ -24,7 +24,7 @@ type Likeness struct {
 // OpenLike opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed. Where it is not, the weights and
 // groups are not either.
-func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (datasets.Source, error) {
+func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (datasets.Source, error) {
 	if !like.Scored || like.Targetless {
 		var err error
 		if f, err = f.withoutTargets(ctx, paths, like.Schema); err != nil {
@@ -36,7 +36,7 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 		return nil, err
 	}
 	if f.SVM(paths) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
-		return nil, fmt.Errorf("experiment: %s: columns of an svmlight file have no names by which to drop or keep one", document.Paths(paths))
+		return nil, fmt.Errorf("%s: columns of an svmlight file have no names by which to drop or keep one", Paths(paths))
 	}
 	lacks := func(c datasets.Column) bool {
 		return !slices.Contains(names, c.Name) || slices.Contains(like.Drop, c.Name)
@@ -47,7 +47,7 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 	if f.SVMLight.Features == 0 {
 		f.SVMLight.Features = like.Cols
 	}
-	roles := f.roles(nil)
+	roles := f.Roles(nil)
 	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.Schema
 	roles.Drop, roles.Keep, roles.Unlabelled = slices.Clone(f.Drop), like.Keep, !like.Scored
 	for _, role := range []*string{&roles.Weight, &roles.Group} {
@@ -60,7 +60,7 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 	}
 	if format, _ := f.FormatOf(paths); format == "jsonl" {
 		if names, err = f.keys(names, &like); err != nil {
-			return nil, fmt.Errorf("experiment: %s: %w", document.Paths(paths), err)
+			return nil, fmt.Errorf("%s: %w", Paths(paths), err)
 		}
 	}
 	unknown := func(name string) bool {
@@ -81,14 +81,14 @@ func (f File) OpenLike(ctx context.Context, paths []string, like Likeness) (data
 		source = datasets.WithoutTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
-		return nil, fmt.Errorf("experiment: %s: %d columns, wanted %d", document.Paths(paths), cols, like.Cols)
+		return nil, fmt.Errorf("%s: %d columns, wanted %d", Paths(paths), cols, like.Cols)
 	}
 	return source, nil
 }
 
 // keys are the columns that rows of JSON may have. Those given are in the first row or, where the rows can be read
 // more than once, in any; others may come, and a target that is not among them is left out where nobody needs it.
-func (f File) keys(names []string, like *Likeness) ([]string, error) {
+func (f Files) keys(names []string, like *Likeness) ([]string, error) {
 	_, once := f.FS.(*Stream)
 	for role, list := range map[string]*[]string{"drop": &like.Drop, "keep": &like.Keep} {
 		*list = slices.Clone(*list)
@@ -99,7 +99,7 @@ func (f File) keys(names []string, like *Likeness) ([]string, error) {
 				n, _ := strconv.Atoi(name)
 				(*list)[i] = names[(n+len(names))%len(names)]
 			case !once:
-				return nil, fmt.Errorf("%s: no column %q; there are %s", role, name, document.Few(names))
+				return nil, fmt.Errorf("%s: no column %q; there are %s", role, name, param.Few(names))
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func (f File) keys(names []string, like *Likeness) ([]string, error) {
 
 // withoutTargets returns the section for a file without a header that may lack the columns of the
 // targets: then the others are not called by their place in this file, but by that in the one before.
-func (f File) withoutTargets(ctx context.Context, paths []string, schema datasets.Schema) (File, error) {
+func (f Files) withoutTargets(ctx context.Context, paths []string, schema datasets.Schema) (Files, error) {
 	format, err := f.FormatOf(paths)
 	if err != nil || format != "csv" && format != "tsv" || !f.CSVOptions(format, datasets.Roles{}).NoHeader {
 		return f, err
@@ -131,7 +131,7 @@ func (f File) withoutTargets(ctx context.Context, paths []string, schema dataset
 		}
 	}
 	bare := f
-	bare.CSV.Columns, bare.CSV.Header = nil, document.Header{}
+	bare.CSV.Columns, bare.CSV.Header = nil, Header{}
 	names, err := bare.Header(ctx, paths)
 	if err != nil {
 		return f, err

@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/bochner-ml/bochner/experiment/document"
 )
 
 // What comes once is read as often as a file is, at any place and by several at once, from memory or from a temporary
@@ -21,20 +19,19 @@ func TestSpool(t *testing.T) {
 		inMemory = most
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", dir)
-		data := document.New().Data
-		data.Train, data.Test = document.Paths{"-"}, document.Paths{"other.csv"}
-		if err := Hold(context.Background(), &data, iotest.HalfReader(strings.NewReader(text))); err != nil {
+		f := NewFiles()
+		train := Paths{"-"}
+		if err := f.Hold(context.Background(), Paths{"-", "other.csv"}, iotest.HalfReader(strings.NewReader(text))); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("%v is left, %v", left, err)
 		}
-		f := File{Data: data}
-		if format, err := f.FormatOf(data.Train); err != nil || format != "csv" {
+		if format, err := f.FormatOf(train); err != nil || format != "csv" {
 			t.Error(format, err)
 		}
-		paths, err := f.Files(data.Train)
-		if err != nil || len(paths) != 1 || paths[0] != "standard input" || f.Bytes(data.Train) != int64(len(text)) {
+		paths, err := f.List(train)
+		if err != nil || len(paths) != 1 || paths[0] != "standard input" || f.Bytes(train) != int64(len(text)) {
 			t.Fatal(paths, err)
 		}
 		one, err := f.OpenBytes(paths[0])
@@ -67,27 +64,25 @@ func TestSpool(t *testing.T) {
 
 // What cannot be read is an error, and a wait for what does not come ends with the context.
 func TestSpoolFaults(t *testing.T) {
-	data := document.New().Data
-	data.Train = document.Paths{"-"}
+	f, train := NewFiles(), Paths{"-"}
 	broken := errors.New("broken")
-	if err := Hold(context.Background(), &data, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
+	if err := f.Hold(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	never, _ := io.Pipe()
 	go cancel()
-	if err := Hold(ctx, &data, never); !errors.Is(err, context.Canceled) {
+	if err := f.Hold(ctx, train, never); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	data.Test = document.Paths{"-"}
-	if err := Hold(context.Background(), &data, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
+	if err := f.Hold(context.Background(), Paths{"-", "-"}, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
 		t.Error(err)
 	}
 	t.Setenv("TMPDIR", "nowhere")
 	defer func(before int64) { inMemory = before }(inMemory)
 	inMemory = 1
-	data.Test, data.FS = nil, nil
-	if err := Hold(context.Background(), &data, strings.NewReader("a\n1\n")); !errors.Is(err, os.ErrNotExist) {
+	f.FS = nil
+	if err := f.Hold(context.Background(), train, strings.NewReader("a\n1\n")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

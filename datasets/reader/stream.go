@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"context"
@@ -9,12 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/cause"
 )
-
-// StandardInput is the path of rows that come through the options.
-const StandardInput = document.StandardInput
 
 // ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
 func ComesOnce(path string) bool {

@@ -1,4 +1,4 @@
-package rows
+package reader
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/cause"
 )
 
@@ -37,41 +36,39 @@ type held struct {
 	format string // as its first lines show
 }
 
-// Hold reads what is handed to the process of the files that the section names, "-" standing for the input, or for standard
-// input where that is nil. Where nothing is the section stays as it is.
-func Hold(ctx context.Context, data *document.Data, input io.Reader) error {
-	s, ok := data.FS.(*Spool)
-	if data.FS != nil && !ok {
+// Hold reads those of the files that can be read just once because they are handed to the process, and
+// sets FS to a file system that has them. The path "-" is the input, or standard input where that is nil.
+func (f *Files) Hold(ctx context.Context, paths []string, input io.Reader) error {
+	s, ok := f.FS.(*Spool)
+	if f.FS != nil && !ok {
 		return nil
 	}
 	if !ok {
 		s = &Spool{held: map[string]*held{}}
 	}
 	var inputs int
-	for _, path := range [][]string{data.Train, data.Test} {
-		for _, path := range path {
-			if path == StandardInput {
-				inputs++
-			}
-			if inputs > 1 {
-				return errors.New("standard input is named twice, and comes once")
-			}
-			if s.held[Called(path)] != nil || !isHanded(path) {
-				continue
-			}
-			h, err := hold(ctx, path, input)
-			if err != nil {
-				return err
-			}
-			s.held[h.name], data.FS = h, s
+	for _, path := range paths {
+		if path == StandardInput {
+			inputs++
 		}
+		if inputs > 1 {
+			return errors.New("standard input is named twice, and comes once")
+		}
+		if s.held[Called(path)] != nil || !isHanded(path) {
+			continue
+		}
+		h, err := hold(ctx, path, input)
+		if err != nil {
+			return err
+		}
+		s.held[h.name], f.FS = h, s
 	}
 	return nil
 }
 
-// Comes reports whether any of the rows can be read just once, and have not been held yet.
-func Comes(data document.Data) bool {
-	return data.FS == nil && (slices.ContainsFunc(data.Train, isHanded) || slices.ContainsFunc(data.Test, isHanded))
+// ComesOnce reports whether any of the files can be read just once, and has not been held yet.
+func (f Files) ComesOnce(paths []string) bool {
+	return f.FS == nil && slices.ContainsFunc(paths, isHanded)
 }
 
 // Called is the name of what comes from a path.
@@ -139,7 +136,7 @@ func (h *held) toFile(first *bytes.Buffer, in io.Reader) error {
 
 // guess finds out the format.
 func (h *held) guess() error {
-	f, err := File{Data: document.Data{FS: &Spool{map[string]*held{h.name: h}}}}.Guessed(h.name)
+	f, err := Files{FS: &Spool{map[string]*held{h.name: h}}}.Guessed(h.name)
 	h.format = f.Format
 	return err
 }

@@ -1,0 +1,111 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Inferred is what the rows have told that the options do not say.
+type Inferred struct {
+	Target  string // the last column, where no target is given; "" otherwise
+	Classes int    // number of values of a target of whole numbers that is taken for classes; 0 otherwise
+}
+
+// OpenInferred opens rows to learn from. Where no target is given it is the last column, and a target of
+// at most [MaxInferred] different whole numbers has classes unless a task is given. subset says that
+// columns to drop may be missing.
+func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (datasets.Source, Inferred, error) {
+	var found Inferred
+	names, err := f.Header(ctx, paths)
+	if err != nil {
+		return nil, found, err
+	}
+	roles := f.Roles(names)
+	if subset {
+		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
+	}
+	if len(roles.Target) > len(f.Target) {
+		found.Target = roles.Target[0]
+	}
+	src, err := f.Open(ctx, paths, roles)
+	if err != nil || f.Task != "auto" {
+		return src, found, err
+	}
+	if schema := src.Schema(); len(schema.Classes()) > 0 {
+		return src, found, CheckClasses(schema.Targets[0].Name, schema.Classes())
+	}
+	found.Classes, err = fewWholeNumbers(ctx, src)
+	if err != nil || found.Classes == 0 {
+		return src, found, err
+	}
+	roles.Task = datasets.Classification
+	src, err = f.Open(ctx, paths, roles)
+	return src, found, err
+}
+
+// Read returns all rows of a file in memory, with the target given, or with the last column as the
+// target where it is "".
+func Read(ctx context.Context, path, target string) (datasets.Set, error) {
+	f := NewFiles()
+	if target != "" {
+		f.Target = Texts{target}
+	}
+	return f.read(ctx, path)
+}
+
+// ReadInputs is [Read] of a file without a target, all columns of which are inputs.
+func ReadInputs(ctx context.Context, path string) (datasets.Set, error) {
+	f := NewFiles()
+	f.Task = string(datasets.Clustering)
+	return f.read(ctx, path)
+}
+
+func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
+	paths := []string{path}
+	if err := f.Hold(ctx, paths, nil); err != nil {
+		return datasets.Set{}, err
+	}
+	if err := f.Sniff(paths); err != nil {
+		return datasets.Set{}, err
+	}
+	f.KeepBytes = SmallData
+	src, _, err := f.OpenInferred(ctx, paths, false)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// MaxInferred is how many whole numbers are still taken for classes.
+const MaxInferred = 10
+
+// errEnough ends a pass that has seen enough.
+var errEnough = errors.New("enough")
+
+// fewWholeNumbers returns how many different values the target has, 0 where they are many or no
+// whole numbers.
+func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
+	seen := map[float64]bool{}
+	err := datasets.WithoutInputs(source).Blocks(ctx, func(block datasets.Set) error {
+		if block.Targets != nil {
+			return errEnough
+		}
+		for _, y := range block.Y {
+			if seen[y] {
+				continue
+			}
+			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferred {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return 0, nil
+	}
+	return len(seen), err
+}

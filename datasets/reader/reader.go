@@ -1,0 +1,104 @@
+// Package reader reads tables by the names of their files: it finds out the format by the name and the
+// first lines, and opens the rows with the package of that format.
+//
+//	set, err := reader.Read(ctx, "adult.csv", "income")
+//
+//	files := reader.NewFiles()
+//	files.Target = reader.Texts{"income"}
+//	source, err := files.Open(ctx, []string{"part-*.parquet"}, files.Roles(nil))
+//
+// [Files.OpenLike] opens rows whose columns and codes are those of other rows. What can be read just
+// once, such as standard input, is held in memory or in a temporary file by [Files.Hold], or read in one
+// pass by a [Stream].
+package reader
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Files says how files of rows are written, and which roles their columns have. The zero value is not
+// usable; [NewFiles] has the defaults.
+type Files struct {
+	Format   string // one of [Formats], or auto for the one that names and first lines tell
+	CSV      CSV
+	SVMLight SVMLight
+
+	Target   Texts  // columns to predict; none for the last one
+	Positive Texts  // values of the target that are the class of interest
+	Suffix   string // text behind each value of the target that does not belong to it
+	Task     string // a [datasets.Task], or auto for the one that the target tells
+	Weight   string
+	Group    string
+	Drop     []string
+	Kinds    Kinds
+	Dates    Dates
+
+	MissingTarget string // error or drop
+
+	FS        fs.FS   // where the files are; nil is the machine's own file system
+	Queries   Queries // answers queries, which take the place of paths; nil for files
+	KeepBytes int64   // bytes of rows that may be kept in memory when their columns are learned
+}
+
+// Queries opens the rows of queries, those of several one after the other.
+type Queries interface {
+	Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error)
+}
+
+// NewFiles returns files of any format, whose last column is the target.
+func NewFiles() Files {
+	return Files{Format: "auto", CSV: newCSV(), Task: "auto", MissingTarget: "error"}
+}
+
+// CSV says how a CSV or TSV file is written.
+type CSV struct {
+	Header    Header
+	Columns   []string
+	Missing   Texts
+	Comment   string
+	Delimiter string
+	Skip      int
+	Encoding  string
+	Decimal   string
+	Thousands string
+}
+
+// Params declares the keys of the section.
+func (s *CSV) Params(l *param.List) {
+	l.Value(&s.Header, "header", "Whether the first row names the columns. auto: it does, unless `columns` does.")
+	l.Names(&s.Columns, "columns", "Names of the columns, when the file has no header or others are wanted.")
+	l.Value(&s.Missing, "missing", "Texts that stand for a missing value, beside an empty field.")
+	l.String(&s.Comment, "comment", "Lines that begin with this are left out.")
+	l.String(&s.Delimiter, "delimiter", "What separates fields: one character, tab, or space for runs of blanks. A comma when left out, a tab for .tsv.")
+	l.Int(&s.Skip, "skip", "Lines to leave out at the beginning.", param.AtLeast(0))
+	l.Choice(&s.Encoding, "encoding", "Encoding of the file.", "utf-8", "latin-1", "windows-1252", "utf-16")
+	l.Choice(&s.Decimal, "decimal", "Decimal mark of numbers.", ".", ",")
+	l.Choice(&s.Thousands, "thousands", "Mark that may stand between groups of three digits.", "none", ",", ".", "'", "space")
+}
+
+// newCSV returns a section with the defaults.
+func newCSV() CSV {
+	return CSV{Header: Header{Auto: true}, Encoding: "utf-8", Decimal: ".", Thousands: "none"}
+}
+
+// IsDefault reports whether all options have their defaults.
+func (s CSV) IsDefault() bool {
+	return s.Header.Auto && len(s.Columns) == 0 && len(s.Missing) == 0 && s.Comment == "" && s.Delimiter == "" && s.Skip == 0 &&
+		s.Encoding == "utf-8" && s.Decimal == "." && s.Thousands == "none"
+}
+
+// SVMLight says how an svmlight file is written.
+type SVMLight struct {
+	Features  int
+	ZeroBased bool
+}
+
+// Params declares the keys of the section.
+func (s *SVMLight) Params(l *param.List) {
+	l.Int(&s.Features, "features", "Number of inputs; 0 for the largest index in the training file.", param.AtLeast(0))
+	l.Bool(&s.ZeroBased, "zero_based", "Whether the first index is 0 and not 1.")
+}

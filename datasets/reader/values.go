@@ -1,0 +1,278 @@
+package reader
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Header says whether the first row of a CSV file names the columns.
+type Header struct {
+	Auto  bool // look whether columns are named elsewhere
+	Given bool // unless Auto
+}
+
+// Set takes true, false or auto.
+func (h *Header) Set(plain any) error {
+	if plain == "auto" {
+		*h = Header{Auto: true}
+		return nil
+	}
+	given, ok := plain.(bool)
+	if !ok {
+		return param.Fault{Wanted: h.Wanted()}
+	}
+	*h = Header{Given: given}
+	return nil
+}
+
+// Plain returns true, false or auto.
+func (h *Header) Plain() any {
+	if h.Auto {
+		return "auto"
+	}
+	return h.Given
+}
+
+// Wanted says what Set takes.
+func (h *Header) Wanted() string { return "true, false or auto" }
+
+// Check finds no fault.
+func (h *Header) Check() error { return nil }
+
+// Texts is one text or several.
+type Texts []string
+
+// Set takes a scalar or a list of scalars, numbers as they are written.
+func (t *Texts) Set(plain any) error {
+	list, ok := plain.([]any)
+	if !ok {
+		list = []any{plain}
+	}
+	out := make(Texts, len(list))
+	for i, v := range list {
+		switch v.(type) {
+		case nil, map[string]any, []any:
+			return param.Fault{Wanted: t.Wanted()}
+		}
+		out[i] = fmt.Sprint(v)
+	}
+	*t = out
+	return nil
+}
+
+// Plain returns a text where there is one, else a list.
+func (t *Texts) Plain() any {
+	if len(*t) == 1 {
+		return (*t)[0]
+	}
+	out := make([]any, len(*t))
+	for i, v := range *t {
+		out[i] = v
+	}
+	return out
+}
+
+// Wanted says what Set takes.
+func (t *Texts) Wanted() string { return "a text or a list of texts" }
+
+// Check finds no fault.
+func (t *Texts) Check() error { return nil }
+
+// Paths are files of rows: each is a file, a pattern or a folder, as [datasets.Files] has them.
+type Paths []string
+
+// StandardInput is the path of rows that come from there.
+const StandardInput = "-"
+
+// Set takes a text or a list of texts.
+func (p *Paths) Set(plain any) error {
+	list, ok := plain.([]any)
+	if !ok {
+		list = []any{plain}
+	}
+	out := make(Paths, len(list))
+	for i, v := range list {
+		if out[i], ok = v.(string); !ok || out[i] == "" {
+			return param.Fault{Wanted: p.Wanted()}
+		}
+	}
+	*p = out
+	return nil
+}
+
+// Plain returns a text where there is one, else a list.
+func (p *Paths) Plain() any {
+	texts := Texts(*p)
+	return texts.Plain()
+}
+
+// Wanted says what Set takes.
+func (p *Paths) Wanted() string {
+	return "a file, a pattern such as \"parts/*.csv\" or a folder, or a list of them"
+}
+
+// Check finds no fault.
+func (p *Paths) Check() error { return nil }
+
+// String names one path, and says how many there are beside.
+func (p Paths) String() string {
+	switch len(p) {
+	case 0:
+		return ""
+	case 1:
+		return p[0]
+	}
+	return fmt.Sprintf("%s and %d more", p[0], len(p)-1)
+}
+
+// Kinds are the kinds of columns by name: numeric or categorical.
+type Kinds map[string]string
+
+// Set takes a map of names to kinds.
+func (k *Kinds) Set(plain any) error {
+	given, ok := plain.(map[string]any)
+	if !ok {
+		return param.Fault{Wanted: k.Wanted()}
+	}
+	out := Kinds{}
+	for name, v := range given {
+		kind, ok := v.(string)
+		if !ok {
+			return param.Fault{Wanted: k.Wanted()}
+		}
+		out[name] = kind
+	}
+	*k = out
+	return out.Check()
+}
+
+// Plain returns a map.
+func (k *Kinds) Plain() any {
+	out := map[string]any{}
+	for name, kind := range *k {
+		out[name] = kind
+	}
+	return out
+}
+
+// Wanted says what Set takes.
+func (k *Kinds) Wanted() string { return "names of columns, each with numeric or categorical" }
+
+// Check looks for a kind that does not exist.
+func (k *Kinds) Check() error {
+	for _, name := range slices.Sorted(maps.Keys(*k)) {
+		if _, err := datasets.ParseKind((*k)[name]); err != nil {
+			return param.Fault{Wanted: k.Wanted(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
+		}
+	}
+	return nil
+}
+
+// Dates are columns of dates with the parts that take their place.
+type Dates map[string]datasets.Date
+
+// Set takes names of columns, or a map of names to lists of parts or to {order: …, parts: …}.
+func (d *Dates) Set(plain any) error {
+	out := Dates{}
+	switch given := plain.(type) {
+	case []any:
+		for _, name := range given {
+			word, ok := name.(string)
+			if !ok {
+				return param.Fault{Wanted: d.Wanted()}
+			}
+			out[word] = datasets.Date{Parts: datasets.DateParts}
+		}
+	case map[string]any:
+		for name, said := range given {
+			date, ok := dateOf(said)
+			if !ok {
+				return param.Fault{Wanted: d.Wanted(), Hint: name + " has something else"}
+			}
+			out[name] = date
+		}
+	default:
+		return param.Fault{Wanted: d.Wanted()}
+	}
+	*d = out
+	return out.Check()
+}
+
+// dateOf reads what is said of one column.
+func dateOf(said any) (date datasets.Date, ok bool) {
+	date.Parts = datasets.DateParts
+	given, ok := said.(map[string]any)
+	if !ok {
+		given = map[string]any{"parts": said}
+	}
+	for key, value := range given {
+		switch key {
+		case "order":
+			if date.Order, ok = value.(string); !ok {
+				return date, false
+			}
+		case "parts":
+			list, ok := value.([]any)
+			if !ok {
+				return date, false
+			}
+			date.Parts = make([]string, len(list))
+			for i, part := range list {
+				if date.Parts[i], ok = part.(string); !ok {
+					return date, false
+				}
+			}
+		default:
+			return date, false
+		}
+	}
+	return date, true
+}
+
+// Plain returns a map of names to {order: …, parts: …}, without an order to lists of parts.
+func (d *Dates) Plain() any {
+	out := map[string]any{}
+	for name, date := range *d {
+		parts := []any{}
+		for _, part := range date.Parts {
+			parts = append(parts, part)
+		}
+		if out[name] = parts; date.Order != "" {
+			out[name] = map[string]any{"order": date.Order, "parts": parts}
+		}
+	}
+	return out
+}
+
+// Wanted says what Set takes.
+func (d *Dates) Wanted() string {
+	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " + strings.Join(datasets.DateParts, ", ")
+}
+
+// Check looks for an order or a part that does not exist.
+func (d *Dates) Check() error {
+	for _, name := range slices.Sorted(maps.Keys(*d)) {
+		if err := (*d)[name].Check(); err != nil {
+			return param.Fault{Wanted: d.Wanted(), Hint: fmt.Sprintf("%s: %v", name, err)}
+		}
+	}
+	return nil
+}
+
+// Columns returns the names of columns with the parts of dates in place of the dates.
+func (d Dates) Columns(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if date, ok := d[name]; ok {
+			out = append(out, date.Names(name)...)
+			continue
+		}
+		out = append(out, name)
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+package rows
+
+import (
+	"context"
+	"errors"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/experiment/document"
+)
+
+// Files returns the files of the section, or its queries to a database.
+func Files(data document.Data) reader.Files {
+	f := data.Files
+	switch {
+	case data.Asked != nil:
+		f.Queries = data.Asked
+	case data.SQL.Given():
+		f.Queries = unconnected{}
+	}
+	return f
+}
+
+// unconnected stands for a database before [Connect].
+type unconnected struct{}
+
+func (unconnected) Open(context.Context, datasets.Roles, ...string) (datasets.Source, error) {
+	return nil, errors.New("the database is not connected")
+}
