@@ -44,4 +44,6 @@ func (m *momentSums) state(s *model.State) {
 	pass.Floats(s, "count", &m.total.Count, width, pass.Count)
 	pass.Floats(s, "mean", &m.total.Mean, width, nil)
 	pass.Floats(s, "square", &m.total.Square, width, nil)
+	pass.Floats(s, "small", &m.total.Small, width, nil)
+	pass.Floats(s, "large", &m.total.Large, width, nil)
 }

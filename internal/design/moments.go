@@ -12,13 +12,16 @@ import (
 // left out. Those of a block are summed by the corrected two-pass algorithm and merged into those of all rows as Chan,
 // Golub and LeVeque (1979) do, so that a large mean costs no digits.
 type Moments struct {
-	Count        []float64
-	Mean, Square []float64
+	Count, Mean          []float64
+	Square, Small, Large []float64 // the sum in three parts, by the size of the differences
 }
 
 // NewMoments returns those of no rows of a width.
 func NewMoments(width int) *Moments {
-	return &Moments{Count: make([]float64, width), Mean: make([]float64, width), Square: make([]float64, width)}
+	return &Moments{
+		Count: make([]float64, width), Mean: make([]float64, width),
+		Square: make([]float64, width), Small: make([]float64, width), Large: make([]float64, width),
+	}
 }
 
 // Of replaces m by the moments of X, a *mat.Dense or *sparse.CSR.
@@ -26,6 +29,8 @@ func (m *Moments) Of(X mat.Matrix) {
 	clear(m.Count)
 	clear(m.Mean)
 	clear(m.Square)
+	clear(m.Small)
+	clear(m.Large)
 	EachEntry(X, func(j int, v, times float64) {
 		m.Count[j] += times
 		m.Mean[j] += v * times
@@ -37,12 +42,19 @@ func (m *Moments) Of(X mat.Matrix) {
 	EachEntry(X, func(j int, v, times float64) {
 		d := v - m.Mean[j]
 		residual[j] += d * times
-		m.Square[j] += d * d * times
+		m.addSquare(j, d, times)
 	})
 	for j, r := range residual {
 		if n := m.Count[j]; n > 0 {
 			m.Mean[j] += r / n
-			m.Square[j] = max(0, m.Square[j]-r*r/n)
+			switch { // r is rounding, of the size that the differences have
+			case m.Large[j] > 0:
+				m.Large[j] = max(0, m.Large[j]-(r*fromLarge)*(r*fromLarge)/n)
+			case m.Square[j] > 0:
+				m.Square[j] = max(0, m.Square[j]-r*r/n)
+			default:
+				m.Small[j] = max(0, m.Small[j]-(r*fromSmall)*(r*fromSmall)/n)
+			}
 		}
 	}
 }
@@ -56,7 +68,18 @@ func (m *Moments) Merge(o *Moments) {
 		all := m.Count[j] + n
 		delta := o.Mean[j] - m.Mean[j]
 		m.Mean[j] += delta * (n / all)
-		m.Square[j] += o.Square[j] + delta*delta*(m.Count[j]*n/all)
+		m.Small[j] += o.Small[j]
+		m.Large[j] += o.Large[j]
+		switch size := math.Abs(delta); {
+		case size > large:
+			m.Square[j] += o.Square[j]
+			m.Large[j] += (delta * fromLarge) * (delta * fromLarge) * (m.Count[j] * n / all)
+		case size < small:
+			m.Square[j] += o.Square[j]
+			m.Small[j] += (delta * fromSmall) * (delta * fromSmall) * (m.Count[j] * n / all)
+		default:
+			m.Square[j] += o.Square[j] + delta*delta*(m.Count[j]*n/all)
+		}
 		m.Count[j] = all
 	}
 }
@@ -65,7 +88,10 @@ func (m *Moments) Merge(o *Moments) {
 func (m *Moments) Whole() *Moments {
 	all := NewMoments(1)
 	for j := range m.Count {
-		all.Merge(&Moments{Count: m.Count[j : j+1], Mean: m.Mean[j : j+1], Square: m.Square[j : j+1]})
+		all.Merge(&Moments{
+			Count: m.Count[j : j+1], Mean: m.Mean[j : j+1],
+			Square: m.Square[j : j+1], Small: m.Small[j : j+1], Large: m.Large[j : j+1],
+		})
 	}
 	return all
 }
@@ -74,11 +100,37 @@ func (m *Moments) Whole() *Moments {
 // rounding only.
 func (m *Moments) Deviation(j int) float64 {
 	const rounding = 10 * 0x1p-52
-	sd := math.Sqrt(m.Square[j] / max(m.Count[j], 1))
-	if sd <= rounding*math.Abs(m.Mean[j]) {
+	n := max(m.Count[j], 1)
+	sd := math.Sqrt(m.Square[j] / n)
+	switch {
+	case m.Large[j] > 0:
+		sd = math.Sqrt((m.Large[j]+m.Square[j]*fromLarge*fromLarge)/n) / fromLarge
+	case m.Small[j] > 0 && m.Square[j] < 0x1p-900:
+		sd = math.Sqrt((m.Small[j]+m.Square[j]*fromSmall*fromSmall)/n) / fromSmall
+	}
+	if sd <= rounding*math.Abs(m.Mean[j]) || sd < 0x1p-1022 { // the reciprocal of a subnormal number overflows
 		return 0
 	}
 	return sd
+}
+
+// Differences beyond small and large are squared after a multiplication by fromSmall or fromLarge, so
+// that squares neither underflow nor overflow (J. L. Blue, ACM TOMS 4, 1978).
+const (
+	small, fromSmall = 0x1p-500, 0x1p500
+	large, fromLarge = 0x1p500, 0x1p-500
+)
+
+// addSquare adds the square of a difference from the mean of column j, so many times.
+func (m *Moments) addSquare(j int, d, times float64) {
+	switch size := math.Abs(d); {
+	case size > large:
+		m.Large[j] += (d * fromLarge) * (d * fromLarge) * times
+	case size < small:
+		m.Small[j] += (d * fromSmall) * (d * fromSmall) * times
+	default:
+		m.Square[j] += d * d * times
+	}
 }
 
 // EachEntry calls f for every value of X, a *mat.Dense or *sparse.CSR, that is not missing; the zeros that a sparse matrix does

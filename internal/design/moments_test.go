@@ -67,3 +67,32 @@ func TestMoments(t *testing.T) {
 		t.Errorf("all entries: %+v, wanted %+v", got, entries)
 	}
 }
+
+// Columns of very small and very large values have the deviation of the same column in other units.
+func TestMomentsOfAnyUnit(t *testing.T) {
+	const n = 40
+	rng := rand.New(rand.NewPCG(3, 2))
+	plain := make([]float64, n)
+	for i := range plain {
+		plain[i] = 2 + rng.NormFloat64()
+	}
+	of := func(scale float64) float64 {
+		x := make([]float64, n)
+		for i, v := range plain {
+			x[i] = v * scale
+		}
+		X := mat.NewDense(n, 1, x)
+		sum, block := design.NewMoments(1), design.NewMoments(1)
+		for _, cut := range [][2]int{{0, 3}, {3, 25}, {25, n}} {
+			block.Of(datasets.SliceRows(X, cut[0], cut[1]))
+			sum.Merge(block)
+		}
+		return sum.Deviation(0)
+	}
+	want := of(1)
+	for _, scale := range []float64{1e-300, 1e-200, 1e-160, 0x1p-499, 0x1p499, 1e160, 1e200, 1e300} {
+		if got := of(scale); math.Abs(got/scale-want) > 1e-13*want {
+			t.Errorf("times %g: deviation %g, wanted %g", scale, got, want*scale)
+		}
+	}
+}
