@@ -25,6 +25,11 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 	for i := range m {
 		enter(f, within.RawRowView(i), design.Row(points, i, make([]float64, d)))
 	}
+	bound := exportBound / math.Sqrt(float64(max(d, 1)))
+	for _, v := range within.RawMatrix().Data {
+		bound = max(bound, 2*math.Abs(v))
+	}
+	rows = g.Max(g.Min(rows, g.Number(bound)), g.Number(-bound))
 	switch {
 	case k.Metric == Squared && k.smooth():
 		return k.export(g, exportProducts(g, rows, within))
@@ -32,6 +37,10 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 		return k.export(g, k.exportDifferences(g, rows, within))
 	}
 }
+
+// exportBound bounds the length of rows in the frame. Kernel values are 0 to all digits long before, and
+// squares of longer rows overflow in float32, where the difference of two infinite numbers is NaN.
+const exportBound = 1e17
 
 // smooth reports whether the kernel has a derivative by the squared distance where that is 0.
 func (k *Kernel) smooth() bool {
