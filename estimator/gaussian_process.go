@@ -100,10 +100,13 @@ const linearKernel = "linear"
 func (s *GaussianProcess) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "covariance of the function; linear takes the inputs as features", append(slices.Clip(spectral.FourierKernels), linearKernel)...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, from which learning starts")
+	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
 	l.Int(&s.Features, "features", "random features of the kernel", param.Between(2, 1<<20))
+	l.Complexity("features", param.MoreUnits)
 	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
+	l.Complexity("noise", param.MorePenalty)
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
 	l.Names(&s.Optimise, "optimise", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
 	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))

@@ -87,7 +87,9 @@ func (s *KernelRidge) Params(l *param.List) {
 func kernelParams(l *param.List, name *string, gamma *kernel.Gamma, alpha, nu, shape *float64, intercept *bool) {
 	l.Choice(name, "kernel", "kernel", spectral.FourierKernels...)
 	l.Value(gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Complexity("gamma", param.Rougher)
 	l.Float(alpha, "alpha", "penalty on the squared norm of the function", param.Positive)
+	l.Complexity("alpha", param.MorePenalty)
 	l.Float(nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")

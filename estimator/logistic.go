@@ -66,6 +66,7 @@ var (
 // Params declares the hyper-parameters.
 func (s *Logistic) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Complexity("C", param.LessPenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)

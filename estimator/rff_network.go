@@ -100,10 +100,13 @@ const (
 func (s *RFFNetwork) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel whose draw the frequencies start as", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
 	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, mostLayers))
+	l.Complexity("layers", param.MoreUnits)
 	l.Int(&s.Features, "features", "features of each layer", param.Between(1, mostFeatures))
+	l.Complexity("features", param.MoreUnits)
 	l.Names(&s.Train, "train", "what is learned beside the head: of scales, frequencies and phases")
 	l.Also("train", func() error {
 		for i, name := range s.Train {
@@ -114,6 +117,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 		return nil
 	})
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.NonNegative)
+	l.Complexity("alpha", param.MorePenalty)
 	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
 	l.Int(&s.Epochs, "epochs", "most readings of the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))

@@ -41,6 +41,7 @@ var (
 // Params declares the hyper-parameters.
 func (s *RidgeClassifier) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
+	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")

@@ -59,6 +59,7 @@ type descending struct {
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
 	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1", "elasticnet", "none")
 	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by it, too", param.NonNegative)
+	l.Complexity("alpha", param.MorePenalty)
 	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
 }

@@ -57,6 +57,7 @@ var (
 // Params declares the hyper-parameters.
 func (s *SVM) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
+	l.Complexity("C", param.LessPenalty)
 	l.Choice(&s.Loss, "loss", "of a margin m: max(0, 1−m), or its square", "squared_hinge", "hinge")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")

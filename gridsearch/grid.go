@@ -18,25 +18,26 @@ import (
 // Simpler says which values make a simpler model, for RefitOneStdError. Candidates are compared
 // parameter by parameter and the first that differs decides:
 //
-//  1. the size of the model: fewer features, grids, components, clusters or degree, a larger min_count;
-//  2. regularisation: a larger alpha, a smaller C, a larger epsilon;
-//  3. the width of the kernel: a smaller gamma, which is a smoother function;
+//  1. the size of the model: fewer features, landmarks, grids, components or clusters;
+//  2. the penalty: a larger alpha, a smaller C;
+//  3. the kernel: a smaller gamma, which makes smoother functions;
 //  4. every other axis that has Simpler set, in the order of the grid.
 //
-// A parameter is known by the last element of its path. A value that is no number, such as "scale"
-// for gamma, counts as less simple than any number. Axes neither known nor set do not count.
+// Parameters declare to which of these they belong, by [param.List.Complexity]. A value that is no number,
+// such as "scale" for gamma, counts as less simple than any number. Axes of parameters that declare
+// nothing count only where Simpler is set.
 type Axis struct {
 	Path    string // of a parameter of the estimator: "rff.gamma"
 	Values  []any
-	Simpler string // ByName, Smaller, Larger or Neither
+	Simpler string // Declared, Smaller, Larger or Neither
 }
 
 // Which values of an axis make a simpler model.
 const (
-	ByName  = ""        // as the table of Axis says
-	Smaller = "smaller" // smaller numbers
-	Larger  = "larger"  // larger numbers
-	Neither = "neither" // the axis does not count
+	Declared = ""        // as the parameter declares
+	Smaller  = "smaller" // smaller numbers
+	Larger   = "larger"  // larger numbers
+	Neither  = "neither" // the axis does not count
 )
 
 // MaxCandidates is the most that a search tries: a grid with more points wants Random.
@@ -158,7 +159,7 @@ func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
 	if len(a.Values) == 0 {
 		faults = append(faults, param.Fault{Path: a.Path, Problem: "no values to try"})
 	}
-	if !slices.Contains([]string{ByName, Smaller, Larger, Neither}, a.Simpler) {
+	if !slices.Contains([]string{Declared, Smaller, Larger, Neither}, a.Simpler) {
 		faults = append(faults, param.Fault{Path: a.Path, Problem: fmt.Sprintf("which is simpler: got %q, wanted smaller, larger or neither", a.Simpler)})
 	}
 	out := make([]param.Setting, 0, len(a.Values))

@@ -647,25 +647,45 @@ func TestOneStandardError(t *testing.T) {
 		lossy      bool // less is better
 		want       int
 	}{
-		"a larger alpha within it":  {[]Axis{{Path: "ridge.alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)}, false, 1},
-		"a smaller C":               {[]Axis{{Path: "svm.C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false, 0},
+		"a larger alpha within it":  {[]Axis{{Path: "alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)}, false, 1},
+		"a smaller C":               {[]Axis{{Path: "C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false, 0},
 		"of a loss":                 {[]Axis{{Path: "C"}}, []Candidate{scored(5.6, 0.1), scored(5.5, 1), scored(5, 10)}, true, 1},
-		"size before alpha":         {[]Axis{{Path: "alpha"}, {Path: "rff.features"}}, []Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
+		"size before alpha":         {[]Axis{{Path: "alpha"}, {Path: "features"}}, []Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
 		"alpha before gamma":        {[]Axis{{Path: "gamma"}, {Path: "alpha"}}, []Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
 		"a number before a name":    {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
 		"the other way on demand":   {[]Axis{{Path: "alpha", Simpler: Smaller}}, []Candidate{scored(4.9, 0.1), scored(5, 1.0)}, false, 0},
-		"an unknown axis, set":      {[]Axis{{Path: "tree.depth", Simpler: Smaller}}, []Candidate{scored(5, 9), scored(4.9, 3)}, false, 1},
-		"an unknown axis, not set":  {[]Axis{{Path: "tree.depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
+		"an unknown axis, set":      {[]Axis{{Path: "depth", Simpler: Smaller}}, []Candidate{scored(5, 9), scored(4.9, 3)}, false, 1},
+		"an unknown axis, not set":  {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
 		"a known axis, not counted": {[]Axis{{Path: "alpha", Simpler: Neither}}, []Candidate{scored(5, 1), scored(4.9, 10)}, false, 0},
+		"a larger min_count":        {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
 		"equally simple":            {[]Axis{{Path: "alpha"}, {Path: "seed"}}, []Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
 	} {
 		m := metrics.Metric{GreaterIsBetter: !c.lossy}
 		rank(c.candidates, m)
 		top := slices.IndexFunc(c.candidates, func(c Candidate) bool { return c.Rank == 1 })
-		if got := (Search{Grid: c.grid}).simplest(c.candidates, top, m); got != c.want {
+		if got := (Search{Grid: c.grid, Estimator: knobs{}}).simplest(c.candidates, top, m); got != c.want {
 			t.Errorf("%s: chose %d, wanted %d", name, got, c.want)
 		}
 	}
+}
+
+// knobs is a spec with a parameter of every complexity.
+type knobs struct {
+	line
+	values [5]float64
+	rows   int
+}
+
+func (k *knobs) Params(l *param.List) {
+	for i, p := range []struct {
+		name string
+		what param.Complexity
+	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher}, {"depth", param.NoComplexity}} {
+		l.Float(&k.values[i], p.name, "", param.Any)
+		l.Complexity(p.name, p.what)
+	}
+	l.Int(&k.rows, "min_count", "", param.Any)
+	l.Complexity("min_count", param.FewerUnits)
 }
 
 // With the rule, the refit is of the simpler candidate and the edge that of the best.

@@ -4,44 +4,38 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // trait is what the value of a parameter says about how simple a model is.
 type trait struct {
-	class  int  // size, regularisation, width or other: the order in which they decide
+	class  int  // units, penalty, roughness or other: the order in which they decide
 	larger bool // whether larger is simpler
 }
 
-const (
-	bySize = iota
-	byRegularisation
-	byWidth
-	byOther
-)
-
-// traits are the parameters known by name, as the doc comment of Axis has them.
-var traits = map[string]trait{
-	"features":   {bySize, false},
-	"grids":      {bySize, false},
-	"components": {bySize, false},
-	"clusters":   {bySize, false},
-	"degree":     {bySize, false},
-	"min_count":  {bySize, true},
-	"alpha":      {byRegularisation, true},
-	"C":          {byRegularisation, false},
-	"epsilon":    {byRegularisation, true},
-	"gamma":      {byWidth, false},
+// traits are what parameters declare of themselves.
+var traits = map[param.Complexity]trait{
+	param.MoreUnits:   {0, false},
+	param.FewerUnits:  {0, true},
+	param.MorePenalty: {1, true},
+	param.LessPenalty: {1, false},
+	param.Rougher:     {2, false},
 }
 
-func (a Axis) trait() (t trait, ok bool) {
-	t, ok = traits[a.Path[strings.LastIndexByte(a.Path, '.')+1:]]
+// byOther is the class of axes whose parameters declare nothing.
+const byOther = 3
+
+// trait returns that of an axis, if it counts. params are those of the estimator.
+func (a Axis) trait(params []param.Param) (t trait, ok bool) {
+	if at := slices.IndexFunc(params, func(p param.Param) bool { return p.Path == a.Path }); at >= 0 {
+		t, ok = traits[params[at].Complexity]
+	}
 	switch {
 	case a.Simpler == Neither:
 		return t, false
-	case a.Simpler == ByName:
+	case a.Simpler == Declared:
 		return t, ok
 	case !ok:
 		t.class = byOther
@@ -86,8 +80,9 @@ func (s Search) complexity() func(a, b Candidate) int {
 		trait
 	}
 	var keys []key
+	params := param.All(s.Estimator)
 	for i, a := range s.Grid {
-		if t, ok := a.trait(); ok {
+		if t, ok := a.trait(params); ok {
 			keys = append(keys, key{i, t})
 		}
 	}

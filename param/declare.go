@@ -189,13 +189,23 @@ func (l *List) Value(v Value, name, doc string) {
 // Also adds a check to the parameter name, declared before, that looks at other parameters too.
 // The error says what is wanted.
 func (l *List) Also(name string, check func() error) {
+	e := l.declared("Also", name)
+	e.checks = append(e.checks, check)
+}
+
+// Complexity says how a larger value of the parameter name, declared before, changes the model.
+func (l *List) Complexity(name string, c Complexity) {
+	l.declared("Complexity", name).Param.Complexity = c
+}
+
+// declared returns the parameter that method speaks of.
+func (l *List) declared(method, name string) *entry {
 	for _, e := range l.entries {
 		if e.Path == name {
-			e.checks = append(e.checks, check)
-			return
+			return e
 		}
 	}
-	panic("param: Also " + name + ": no such parameter")
+	panic("param: " + method + " " + name + ": no such parameter")
 }
 
 // Child declares the parameters of another spec as part of this one, below name. The pointer is to

@@ -65,15 +65,31 @@ const (
 
 // Param describes one parameter of a spec and its value.
 type Param struct {
-	Path    string   // full path within the spec: "rff.gamma"
-	Name    string   // last element of the path: "gamma"
-	Doc     string   // what it is
-	Kind    Kind     // its plain kind
-	Wanted  string   // what it takes, in words
-	Options []string // of a Choice
-	Range   Range    // of a Float, Int or Floats
-	Value   any      // the plain value it has
+	Path       string     // full path within the spec: "rff.gamma"
+	Name       string     // last element of the path: "gamma"
+	Doc        string     // what it is
+	Kind       Kind       // its plain kind
+	Wanted     string     // what it takes, in words
+	Options    []string   // of a Choice
+	Range      Range      // of a Float, Int or Floats
+	Complexity Complexity // how a larger value changes the model
+	Value      any        // the plain value it has
 }
+
+// Complexity says how a larger value of a parameter changes the complexity of a model. Searches that
+// prefer simpler models compare candidates by it.
+type Complexity int
+
+// The ways to change a model. Those of units matter before those of penalties, and these before
+// roughness.
+const (
+	NoComplexity Complexity = iota // not at all, or not in one direction
+	MoreUnits                      // a larger model: random features, landmarks, clusters
+	FewerUnits                     // a smaller model: rows that a bin needs to count
+	MorePenalty                    // a stronger penalty: alpha of ridge regression
+	LessPenalty                    // a weaker penalty: C of a support vector machine
+	Rougher                        // rougher functions: gamma of a kernel
+)
 
 // entry is a declared parameter bound to its field.
 type entry struct {

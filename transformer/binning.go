@@ -159,9 +159,12 @@ func NewBinning() Binning {
 func (s *Binning) Params(l *param.List) {
 	l.Value(pitchKernel{&s.Kernel, s.Custom}, "kernel", "kernel to approximate")
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Grids, "grids", "number of grids P", param.Between(1, 1<<20))
+	l.Complexity("grids", param.MoreUnits)
 	l.Value(&s.Columns, "columns", "exact: a column for each bin seen in training; or a number of columns to hash into")
 	l.Int(&s.MinCount, "min_count", "training rows that a bin needs to get a column", param.AtLeast(1))
+	l.Complexity("min_count", param.FewerUnits)
 	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions; the columns that one column was encoded to are one input")
 	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")

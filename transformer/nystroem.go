@@ -78,7 +78,9 @@ const pivotedRows = 20000
 func (s *Nystroem) Params(l *param.List) {
 	l.Choice(&s.Kernel, "kernel", "kernel of the rows and the landmarks", spectral.FourierKernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
+	l.Complexity("landmarks", param.MoreUnits)
 	l.Choice(&s.Choose, "choose", "how landmarks are chosen among the training rows", "uniform", "rpcholesky")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)

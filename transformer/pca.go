@@ -111,6 +111,7 @@ func (c *Components) Check() error {
 // Params declares components and whiten.
 func (s *PCA) Params(l *param.List) {
 	l.Value(&s.Components, "components", "outputs to keep: a number, a fraction of the variance, or all")
+	l.Complexity("components", param.MoreUnits)
 	l.Bool(&s.Whiten, "whiten", "give every output variance 1")
 }
 

@@ -117,7 +117,9 @@ func (s *RFF) Params(l *param.List) {
 	}
 	l.Choice(&s.Kernel, "kernel", "kernel to approximate", kernels...)
 	l.Value(&s.Gamma, "gamma", "width parameter of the kernel, the larger the narrower")
+	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Features, "features", "output width D", param.Between(1, mostFeatures))
+	l.Complexity("features", param.MoreUnits)
 	l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
 	l.Choice(&s.Draw, "draw", "how frequencies are drawn", fourier.Laws...)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)

@@ -69,6 +69,7 @@ var (
 // Params declares the hyper-parameters.
 func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
+	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))

@@ -58,6 +58,7 @@ var (
 // Params declares the hyper-parameters.
 func (s *Spectral) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
+	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts of k-means in the singular vectors, of which the best is taken", param.Between(1, 10_000))
 	l.Float(&s.Tol, "tol", "residual of the singular vectors at which to stop", param.Positive)
 	l.Int(&s.MaxIter, "max_iter", "most steps of the method that finds the singular vectors", param.AtLeast(1))

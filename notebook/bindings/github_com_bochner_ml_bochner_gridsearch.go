@@ -14,7 +14,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/gridsearch"] = imports.Package{
 		Name: "gridsearch",
 		Binds: map[string]reflect.Value{
-			"ByName":           reflect.ValueOf(gridsearch.ByName),
+			"Declared":         reflect.ValueOf(gridsearch.Declared),
 			"DefaultFolds":     reflect.ValueOf(gridsearch.DefaultFolds),
 			"ErrBudget":        reflect.ValueOf(&gridsearch.ErrBudget).Elem(),
 			"Larger":           reflect.ValueOf(gridsearch.Larger),
@@ -49,7 +49,7 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"ByName":           "string:",
+			"Declared":         "string:",
 			"DefaultFolds":     "int:5",
 			"Larger":           "string:larger",
 			"MaxCandidates":    "int:1048576",

@@ -3,6 +3,7 @@ package yaml_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -420,4 +421,35 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("written again\n%s, wanted\n%s", again, written)
 		}
 	})
+}
+
+// What parameters declare of the complexity of models, for searches that prefer the simpler one.
+func TestComplexities(t *testing.T) {
+	want := map[string]param.Complexity{
+		"onehot.min_count": param.FewerUnits, "binning.min_count": param.FewerUnits,
+		"pca.components": param.MoreUnits, "binning.grids": param.MoreUnits, "nystroem.landmarks": param.MoreUnits,
+		"rff.features": param.MoreUnits, "softmax_features.features": param.MoreUnits, "ard.features": param.MoreUnits,
+		"rfm.features": param.MoreUnits, "gaussian_process.features": param.MoreUnits,
+		"rff_network.features": param.MoreUnits, "rff_network.layers": param.MoreUnits,
+		"kmeans.clusters": param.MoreUnits, "spectral.clusters": param.MoreUnits,
+		"rff.gamma": param.Rougher, "binning.gamma": param.Rougher, "nystroem.gamma": param.Rougher,
+		"softmax_features.gamma": param.Rougher, "kernel_ridge.gamma": param.Rougher,
+		"kernel_ridge_classifier.gamma": param.Rougher, "gaussian_process.gamma": param.Rougher, "rff_network.gamma": param.Rougher,
+		"ridge.alpha": param.MorePenalty, "ridge_classifier.alpha": param.MorePenalty, "kernel_ridge.alpha": param.MorePenalty,
+		"kernel_ridge_classifier.alpha": param.MorePenalty, "rff_network.alpha": param.MorePenalty,
+		"sgd_classifier.alpha": param.MorePenalty, "sgd_regressor.alpha": param.MorePenalty,
+		"gaussian_process.noise": param.MorePenalty, "svr.epsilon": param.MorePenalty,
+		"logistic.C": param.LessPenalty, "svm.C": param.LessPenalty, "svr.C": param.LessPenalty,
+	}
+	got := map[string]param.Complexity{}
+	for _, e := range pipeline.Registered() {
+		for _, p := range param.Own(e.New()) {
+			if p.Complexity != param.NoComplexity {
+				got[e.Name+"."+p.Name] = p.Complexity
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
 }
