@@ -41,6 +41,7 @@ type entry struct {
 	Described       string // ids of hint, fault and note
 
 	field   serve.Field
+	far     bool // whether the value is far outside the training rows
 	typical string
 }
 
@@ -241,6 +242,9 @@ func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64)
 		if e.field.Kind == datasets.Categorical && row[e.field.Columns[0]] == datasets.Unknown {
 			e.Note = "The training rows had no such level: the model takes it as one that it does not know."
 		}
+		if known := s.Model().Profile; known != nil && e.Fault == "" {
+			e.outside(known.Columns, row)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if len(f.Other) == 20 {
@@ -251,6 +255,29 @@ func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64)
 	}
 	f.gather()
 	return row, typical
+}
+
+// outside notes the first of the field's columns whose value in the row is below or above all of the
+// training rows. It is far where the range of the training rows would have to be twice as wide.
+func (e *entry) outside(columns []profile.Column, row []float64) {
+	for _, j := range e.field.Columns {
+		if j >= len(columns) || len(columns[j].Quantiles) == 0 {
+			continue
+		}
+		c := columns[j]
+		write := writer(c)
+		v, spread := row[j], c.Max-c.Min
+		switch {
+		case v > c.Max:
+			e.Note = fmt.Sprintf("%s is above all training rows, whose maximum is %s: the prediction is an extrapolation.", write(v), write(c.Max))
+		case v < c.Min:
+			e.Note = fmt.Sprintf("%s is below all training rows, whose minimum is %s: the prediction is an extrapolation.", write(v), write(c.Min))
+		default:
+			continue
+		}
+		e.far = v > c.Max+spread || v < c.Min-spread
+		return
+	}
 }
 
 // gather lists the faults of the fields.

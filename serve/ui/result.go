@@ -72,6 +72,15 @@ func predict(ctx context.Context, s serve.Snapshot, f *form, row, typical []floa
 	default:
 		out.value(s, said)
 	}
+	var far []string
+	for _, e := range f.Fields {
+		if e.far {
+			far = append(far, e.Name)
+		}
+	}
+	if len(far) > 0 {
+		out.Under = append(out.Under, "Far outside the training rows in "+strings.Join(far, ", ")+": do not rely on the prediction or its probability.")
+	}
 	out.Moved = effects(ctx, s, f, row, typical, said)
 	return out, nil
 }
