@@ -33,6 +33,7 @@ func (r *run) openBefore(ctx context.Context) (err error) {
 	if err := r.spec.Pipeline.Continues(r.before.Predictor); err != nil {
 		return fmt.Errorf("experiment: %s: %w", path, err)
 	}
+	path = r.before.path
 	r.spec.Data.Known = r.before.known()
 	r.result.Before = &result.Before{Model: path, Name: r.before.Name}
 	r.result.Before.SHA256, err = files.Digest(ctx, reader.Files{}, path)

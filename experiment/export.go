@@ -77,8 +77,11 @@ func (o ExportOptions) Check(out string) error {
 // Bochner. A model with a step that cannot be written so is an error that names each of these.
 func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, error) {
 	var said Exported
-	err := files.CheckOutput(out, model)
-	if err == nil {
+	model, err := files.Model(model)
+	if err != nil {
+		return said, fmt.Errorf("experiment: %w", err)
+	}
+	if err = files.CheckOutput(out, model); err == nil {
 		err = o.Check(out)
 	}
 	if err == nil {

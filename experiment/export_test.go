@@ -76,7 +76,7 @@ func TestExportFaults(t *testing.T) {
 		"opset 3, wanted one from 13 to 21":                           {"model", "m.onnx", ExportOptions{Opset: 3}},
 		"cannot write model: it is an input; take another name":       {"model", "model", ExportOptions{To: "onnx"}},
 		"folder.py: it is a folder":                                   {"model", "folder.py", ExportOptions{}},
-		"it does not begin as a model file does":                      {"rows.csv", "m.py", ExportOptions{}},
+		"rows.csv is a text file, such as CSV or YAML":                {"rows.csv", "m.py", ExportOptions{}},
 		"none: no such file":                                          {"none", "m.py", ExportOptions{}},
 	} {
 		if _, err := Export(context.Background(), c.model, c.out, c.o); err == nil || !strings.Contains(err.Error(), want) {

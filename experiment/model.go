@@ -102,11 +102,16 @@ func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
 // opened is a model with how its rows are read.
 type opened struct {
 	*modelfile.Model
+	path string // of the file
 	data document.Data
 }
 
-// openModel reads a model file.
+// openModel reads the model file at path, or the one in the directory of a run at path.
 func openModel(path string) (*opened, error) {
+	path, err := files.Model(path)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
 	m, err := modelfile.Load(path)
 	if err != nil {
 		return nil, err
@@ -115,7 +120,7 @@ func openModel(path string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &opened{m, data}, nil
+	return &opened{m, path, data}, nil
 }
 
 // rows opens files of rows for the model, or what comes once, for one pass. The function returned
@@ -281,7 +286,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, fmt.Errorf("experiment: %w", err)
 	}
-	if err := files.CheckOutput(out, append(inputs, model)...); err != nil {
+	if err := files.CheckOutput(out, append(inputs, m.path)...); err != nil {
 		return 0, err
 	}
 	err = files.Replace(out, func(w *bufio.Writer) error {
@@ -334,7 +339,7 @@ func Inspect(path string) (Model, error) {
 	var keeper estimator.RowKeeper
 	if estimator.As(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()
-		if at, err := os.Stat(path); err == nil {
+		if at, err := os.Stat(m.path); err == nil {
 			out.Bytes = at.Size()
 		}
 	}

@@ -79,6 +79,36 @@ func cut(t *testing.T, text, name string) []string {
 
 // The target of rows to predict may be missing, empty in some rows or all, or mean nothing: the
 // predictions are the same. Weights and groups are not needed, and not looked at.
+// The folder of a run stands for the model in it wherever a model is named.
+func TestFolderOfARunIsItsModel(t *testing.T) {
+	modelOf(t, func(i int) string { return []string{"no", "yes"}[i%2] }, "")
+	want := predicted(t, "rows.csv", Options{})
+	if err := os.Rename("model", filepath.Join("out", "model.bochner")); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	var got strings.Builder
+	if _, err := Predict(ctx, "out", "rows.csv", &got, Options{}); err != nil || got.String() != want {
+		t.Errorf("%v, other predictions", err)
+	}
+	if _, err := Evaluate(ctx, "out", "rows.csv", Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Inspect("out"); err != nil {
+		t.Error(err)
+	}
+	if _, err := Export(ctx, "out", "m.py", ExportOptions{}); err != nil {
+		t.Error(err)
+	}
+	const refused = "cannot write out/model.bochner: it is an input"
+	if _, err := Export(ctx, "out", "out/model.bochner", ExportOptions{To: "go"}); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("the model is replaced: %v", err)
+	}
+	if _, err := PredictFile(ctx, "out", "rows.csv", "out/model.bochner", Options{}); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("the model is replaced: %v", err)
+	}
+}
+
 func TestPredictNeedsNoTarget(t *testing.T) {
 	for _, target := range []func(int) string{class, quantity} {
 		modelOf(t, target, ", weight: w, group: g")

@@ -203,7 +203,7 @@ func (c runCommand) Run(s *session) error {
 
 // rowsFlags are what the commands take that read rows for a model.
 type rowsFlags struct {
-	Model     string   `arg:"" files:"" name:"model" help:"Model file."`
+	Model     string   `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
 	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; those of text also .gz; - for standard input. Or several: files, a pattern in quotes, a folder."`
 	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
 	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
@@ -359,7 +359,7 @@ func (c compareCommand) Run(s *session) error {
 }
 
 type inspectCommand struct {
-	Model string `arg:"" files:"" name:"model" help:"Model file."`
+	Model string `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
 }
 
 func (inspectCommand) Help() string { return "Example: bochner inspect runs/adult/model.bochner" }

@@ -353,6 +353,13 @@ var modelComplaints = []complaint{
 	{name: "runs of other questions", args: "compare runs/a runs/b runs/c runs/d", code: failure, setup: compared},
 	{name: "no such model", args: "inspect gone.bochner", code: failure},
 	{name: "a text as a model", args: "inspect rows.csv", code: failure},
+	{name: "a JSON array as a model", args: "predict list.json rows.csv", code: failure, files: map[string]string{"list.json": "[{\"a\": 1}]\n"}},
+	{name: "a workbook as a model", args: "export book.xlsx -o m.onnx", code: failure, files: map[string]string{"book.xlsx": workbook}},
+	{name: "a folder without a model", args: "evaluate --quiet folder rows.csv", code: failure},
+	{name: "rows as a workbook", args: "predict model.bochner book.xlsx", code: failure, files: map[string]string{"book.xlsx": workbook}},
+	{name: "rows as a workbook called CSV", args: "run --quiet good.yaml --set data.train=book.csv", code: failure, files: map[string]string{"book.csv": workbook}},
+	{name: "rows as a JSON array", args: "auto --quiet list.json", code: failure, files: map[string]string{"list.json": "[\n {\"a\": 1},\n {\"a\": 2}\n]\n"}},
+	{name: "a model as rows", args: "init model.bochner -o new.yaml", code: failure},
 	{name: "an empty model", args: "inspect empty.csv", code: failure},
 	{name: "a model cut off", args: "predict cut.bochner rows.csv", code: failure, setup: func(t *testing.T) {
 		change(t, "cut.bochner", func(b []byte) []byte { return b[:len(b)/2] })
@@ -443,6 +450,9 @@ var modelComplaints = []complaint{
 	{name: "a merge over a state", args: "fold merge a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
 	{name: "a model over a state", args: "fold finish a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
 }
+
+// workbook begins as an .xlsx file does.
+const workbook = "PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x13\x00\x00\x00[Content_Types].xml"
 
 // fullDisk has no room for a file.
 func fullDisk(name string) func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 type exportCommand struct {
-	Model     string `arg:"" files:"" name:"model" help:"Model file."`
+	Model     string `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
 	Out       string `short:"o" required:"" files:"" placeholder:"FILE" help:"File to write, whole or not at all; - for standard output."`
 	To        string `enum:",onnx,go,python" default:"" placeholder:"TARGET" help:"What to write: onnx, go or python; by the file's ending when left out."`
 	Precision string `enum:",float32,float64,float32-only" default:"" placeholder:"TYPE" help:"Numbers of an ONNX model: float32, with double where that is too coarse (the default), float64, or float32-only."`

@@ -48,7 +48,7 @@ func TestExport(t *testing.T) {
 		has(t, errs, want, "; see bochner --help\n")
 	}
 	_, errs := call(t, failure, "export rows.csv -o new.onnx")
-	has(t, errs, "it does not begin as a model file does: rows.csv")
+	has(t, errs, "rows.csv is a text file, such as CSV or YAML; give a file that a fit has written")
 	if _, err := os.Stat("new.onnx"); err == nil || strings.Count(errs, "\n") != 1 {
 		t.Errorf("there is a file, or more than one line: %s", errs)
 	}

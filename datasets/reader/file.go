@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // Stat says what a file is, which has to be one that can be read again.
@@ -65,6 +66,38 @@ func (f Files) List(paths []string) ([]string, error) {
 // Open returns the rows of files in the roles given, whose columns are learned unless the roles
 // have a schema.
 func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
+	source, err := f.open(ctx, paths, roles)
+	if err != nil {
+		return nil, f.explain(paths, err)
+	}
+	return source, nil
+}
+
+// explain returns the error of files that cannot be opened. A file that is no table, such as a
+// workbook, is named as such.
+func (f Files) explain(paths []string, err error) error {
+	if _, once := f.FS.(*Stream); once || f.Queries != nil {
+		return err
+	}
+	list, wrong := f.List(paths)
+	if wrong != nil {
+		return err
+	}
+	for _, path := range list {
+		file, wrong := f.OpenBytes(path)
+		if wrong != nil {
+			return err
+		}
+		start, _ := io.ReadAll(io.LimitReader(file, files.KindBytes))
+		file.Close()
+		if wrong := files.CheckData(path, start); wrong != nil {
+			return wrong
+		}
+	}
+	return err
+}
+
+func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
 	format, err := f.FormatOf(paths)
 	if err != nil {
 		return nil, err
@@ -72,30 +105,30 @@ func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (
 	if f.Queries != nil {
 		return f.Queries.Open(ctx, roles, paths...)
 	}
-	files, err := f.List(paths)
+	list, err := f.List(paths)
 	if err != nil {
 		return nil, err
 	}
 	switch format {
 	case "svmlight":
-		return svmlight.OpenFiles(ctx, files, svmlight.Options{
+		return svmlight.OpenFiles(ctx, list, svmlight.Options{
 			Width: f.SVMLight.Features, ZeroBased: f.SVMLight.ZeroBased,
 			Task: roles.Task, Positive: roles.Positive, Schema: roles.Schema, Unlabelled: roles.Unlabelled, FS: f.FS,
 		})
 	case "arff":
-		return arff.OpenFiles(ctx, files, arff.Options{Roles: roles, FS: f.FS})
+		return arff.OpenFiles(ctx, list, arff.Options{Roles: roles, FS: f.FS})
 	case "jsonl":
-		return jsonl.OpenFiles(ctx, files, jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing})
+		return jsonl.OpenFiles(ctx, list, jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing})
 	case "npy", "npz":
-		return npy.OpenFiles(ctx, files, npy.Options{Roles: roles, FS: f.FS})
+		return npy.OpenFiles(ctx, list, npy.Options{Roles: roles, FS: f.FS})
 	case "parquet":
-		return parquet.OpenFiles(ctx, files, parquet.Options{Roles: roles, FS: f.FS})
+		return parquet.OpenFiles(ctx, list, parquet.Options{Roles: roles, FS: f.FS})
 	case "arrow":
-		return arrow.OpenFiles(ctx, files, arrow.Options{Roles: roles, FS: f.FS})
+		return arrow.OpenFiles(ctx, list, arrow.Options{Roles: roles, FS: f.FS})
 	}
 	o := f.CSVOptions(format, roles)
 	o.Hold = f.KeepBytes
-	return csv.OpenFiles(ctx, files, o)
+	return csv.OpenFiles(ctx, list, o)
 }
 
 // CSVOptions are those of the section for a file of this format.

@@ -84,8 +84,8 @@ func (f Files) firstLines(path string) (lines []string, encoding, typed string, 
 	}
 	defer file.Close()
 	start := bufio.NewReader(file)
-	if typed = formatOfBytes(start); typed != "" {
-		return nil, "", typed, nil
+	if typed, err = formatOfBytes(path, start); typed != "" || err != nil {
+		return nil, "", typed, err
 	}
 	lines, encoding, err = linesOf(start, path)
 	return lines, encoding, "", err
@@ -137,8 +137,8 @@ func (f Files) Guessed(path string) (Files, error) {
 	}
 	defer file.Close()
 	start := bufio.NewReader(file)
-	if f.Format = formatOfBytes(start); f.Format != "" {
-		return f, nil
+	if f.Format, err = formatOfBytes(path, start); f.Format != "" || err != nil {
+		return f, err
 	}
 	lines, _, err := linesOf(start, path)
 	if err != nil {
@@ -154,14 +154,19 @@ func (f Files) Guessed(path string) (Files, error) {
 // beginnings are the first bytes of the formats that are no text.
 var beginnings = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
 
-// formatOfBytes returns the format that the first bytes tell, "" for one of text.
-func formatOfBytes(r *bufio.Reader) string {
+// formatOfBytes returns the format that the first bytes show, "" for one of text, and an error for
+// a file that cannot be read as data.
+func formatOfBytes(path string, r *bufio.Reader) (string, error) {
+	start, _ := r.Peek(files.KindBytes)
+	if err := files.CheckData(path, start); err != nil {
+		return "", err
+	}
 	for _, b := range beginnings {
-		if start, _ := r.Peek(len(b.bytes)); string(start) == b.bytes {
-			return b.format
+		if bytes.HasPrefix(start, []byte(b.bytes)) {
+			return b.format, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // pairLine is a line of svmlight: a label and pairs.

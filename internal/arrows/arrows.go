@@ -142,7 +142,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
-	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/svg"},
+	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/files", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -140,11 +141,21 @@ func (m *Model) profileText(fitted *pipeline.FittedPipeline) (string, error) {
 	return text, err
 }
 
-// Load reads the model in the file at path. Steps that are not built in are to be registered
+// Load reads the model in the file at path, or in the directory of a run at path. Steps that are not built in are to be registered
 // before. A file that is damaged, cut off, or no model file at all is refused with an error that
 // wraps [model.ErrDamaged], one from a later version with one that wraps [model.ErrNewer].
 func Load(path string) (*Model, error) {
+	path, err := files.Model(path)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
 	h, state, err := model.ReadFile(path)
+	if errors.Is(err, model.ErrDamaged) {
+		if what := files.KindOf(path); what != "" && what != files.ModelKind {
+			return nil, fmt.Errorf("pipeline: %w: %s is %s; give a file that a fit has written, such as %s",
+				model.ErrDamaged, path, what, files.ModelName)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}

@@ -307,7 +307,7 @@ func TestLoadRefuses(t *testing.T) {
 		want string
 	}{
 		{nil, "does not begin as a model file does"},
-		{[]byte("age,hours\n1,2\n"), "does not begin as a model file does"},
+		{[]byte("age,hours\n1,2\n"), "is a text file, such as CSV or YAML"},
 		{file[:len(file)/2], "no checksum at its end"},
 		{append(bytes.Clone(file[:300]), file[301:]...), "checksum is not that of its contents"},
 		{pack(func(h *model.Header, a *model.Archive) { h.Spec = "- rff\n" }), "the last step is not an estimator"},

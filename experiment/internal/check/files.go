@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -220,14 +221,20 @@ func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	case info.Size() == 0 && only:
 		return param.Fault{Problem: file + " is empty"}, true
-	case d.Spec.Data.Format == "auto" && d.file().FormatShown(file) == "":
-		return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
 	}
 	opened, err := d.file().OpenBytes(file)
 	if err != nil {
 		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	}
-	return param.Fault{}, opened.Close() != nil
+	defer opened.Close()
+	if d.Spec.Data.Format != "auto" || d.file().FormatShown(file) != "" {
+		return param.Fault{}, false
+	}
+	start, _ := io.ReadAll(io.LimitReader(opened, files.KindBytes))
+	if what, remedy := files.Kind(start); remedy != "" {
+		return param.Fault{Problem: file + " is " + what, Hint: remedy}, true
+	}
+	return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
 }
 
 // namedColumn is a column that the spec names at a path.
