@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -263,7 +264,7 @@ func temporary(path string) (*os.File, error) {
 
 // ReadFile reads the model file at path.
 func ReadFile(path string) (Header, *Archive, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
 	if err != nil {
 		return Header{}, nil, fmt.Errorf("model: %w", err)
 	}

@@ -12,8 +12,6 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Listening says how a server is listened to by [Server.Serve]. A zero is the default.
@@ -77,7 +75,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o Listening) error {
 	if server.Handler == nil {
 		server.Handler = s
 	}
-	l = netutil.LimitListener(l, o.Connections)
+	limited := newListener(l, o.Connections)
+	l = limited
 	if o.Certificate != "" {
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
@@ -94,11 +93,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o Listening) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	return s.end(server, failed, o)
+	return s.end(server, limited, failed, o)
 }
 
 // end answers what has come and is to come before the end.
-func (s *Server) end(server *http.Server, failed chan error, o Listening) error {
+func (s *Server) end(server *http.Server, l *listener, failed chan error, o Listening) error {
 	s.Drain()
 	s.log.Info("the server ends", "drain", o.Drain, "in_flight", s.gate.inside.Load())
 	select {
@@ -108,6 +107,13 @@ func (s *Server) end(server *http.Server, failed chan error, o Listening) error 
 	}
 	ctx, stop := context.WithTimeout(context.Background(), o.Grace)
 	defer stop()
+	// Shutdown drops connections whose requests are not read yet, so it comes last.
+	l.Close()
+	for ctx.Err() == nil && l.open() {
+		server.SetKeepAlivesEnabled(false) // closes idle connections
+		time.Sleep(waiting / 4)
+	}
+	l.end()
 	if err := server.Shutdown(ctx); err != nil {
 		left := s.gate.inside.Load()
 		server.Close()
@@ -148,7 +154,10 @@ func newCertificate(cert, key string) (*certificate, error) {
 // look asks how the files are.
 func (c *certificate) look() (infos [2]fs.FileInfo, err error) {
 	for k, name := range c.files {
-		if infos[k], err = os.Stat(name); err != nil {
+		if infos[k], err = os.Stat(name); err == nil && !infos[k].Mode().IsRegular() {
+			err = fmt.Errorf("%s is no regular file", name)
+		}
+		if err != nil {
 			return infos, fmt.Errorf("serve: TLS: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -146,4 +147,80 @@ func TestConnectionsAreBounded(t *testing.T) {
 		n, _ := open[2].Read(make([]byte, 500))
 		return n > 0
 	})
+}
+
+// Connections that wait to be accepted when the server ends are answered, not reset.
+func TestWaitingConnectionsAreAnswered(t *testing.T) {
+	s := started(t, serve.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, serve.Listening{Connections: 1}) }()
+	const request = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
+	var open []net.Conn
+	for k := range 20 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		text := request
+		if k == 0 { // it holds the only slot
+			text = request[:20]
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	stop()
+	time.Sleep(50 * time.Millisecond)
+	if _, err := io.WriteString(open[0], request[20:]); err != nil {
+		t.Fatal(err)
+	}
+	for k, c := range open {
+		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		text, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200") {
+			t.Errorf("connection %d: %q, %v", k, text, err)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+// A server ends in time though its connections leave no slot to those that wait.
+func TestEndWithoutSlots(t *testing.T) {
+	s := started(t, serve.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, serve.Listening{Connections: 1, Grace: 50 * time.Millisecond}) }()
+	for range 3 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		io.WriteString(c, "GET / HT")
+	}
+	time.Sleep(20 * time.Millisecond)
+	stop()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("it does not end")
+	}
 }

@@ -222,7 +222,14 @@ func (f *FittedIntervals) State(s *model.State) {
 		s.Matrix("residuals", &f.residuals)
 	}
 	keepModel(s, "of", &f.within, f.cols)
-	if !s.Reading() || s.Err() != nil || f.method == "normal" {
+	if !s.Reading() || s.Err() != nil {
+		return
+	}
+	said, known := ofZeros(f.within, f.cols)
+	if known && (f.method == "normal" || f.normalized) {
+		s.Require(len(said.Std) == 1, "the model within has no standard deviations")
+	}
+	if f.method == "normal" {
 		return
 	}
 	if s.Require(f.residuals != nil && !f.residuals.IsEmpty(), "there are no residuals"); s.Err() != nil {
@@ -231,6 +238,18 @@ func (f *FittedIntervals) State(s *model.State) {
 	s.Require(!slices.ContainsFunc(f.residuals.RawMatrix().Data, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }), "residuals are not finite")
 	_, err := conformal.Rank(f.residuals.RawMatrix().Rows, f.level)
 	s.Require(err == nil, "there are too few residuals")
+	targets := 1
+	if said.Targets != nil {
+		targets = said.Targets.RawMatrix().Cols
+	}
+	s.Require(!known || f.residuals.RawMatrix().Cols == targets, "the residuals are of other targets")
+}
+
+// ofZeros returns what a model predicts for a row of zeros, unless it refuses that row: which outputs
+// there are, and of which width.
+func ofZeros(p estimator.Predictor, cols int) (said estimator.Prediction, known bool) {
+	said, err := estimator.Predict(context.Background(), p, mat.NewDense(1, cols, nil))
+	return said, err == nil
 }
 
 // FittedSets is what [Intervals] is fitted to of classes: a classifier, and how little the true classes of rows fitted that
@@ -337,4 +356,11 @@ func (f *FittedSets) State(s *model.State) {
 	s.Require(!slices.ContainsFunc(f.strange, math.IsNaN), "a score is not a number")
 	var c estimator.Classifier
 	s.Require(estimator.As(f.within, &c) && len(c.Classes()) == f.classes, "the model within is of other classes")
+	if s.Err() != nil {
+		return
+	}
+	if said, known := ofZeros(f.within, f.cols); known {
+		_, err := f.scores(said)
+		s.Require(err == nil, "the model within has other outputs than the sets are made of")
+	}
 }

@@ -587,3 +587,46 @@ func reloaded(t *testing.T, p estimator.Predictor) estimator.Predictor {
 	}
 	return out
 }
+
+// A state whose model within has other outputs than the intervals or sets need is refused when it is read,
+// not when rows are predicted.
+func TestForgedIntervals(t *testing.T) {
+	numbers, classes := wave(8, 60, 3, 1), overlapping(8, 60)
+	for _, c := range []struct {
+		spec  estimator.Estimator
+		data  datasets.Set
+		forge func(a *model.Archive)
+		want  string
+	}{
+		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["method"] = "normal" }, "no standard deviations"},
+		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) { a.Scalars["normalized"] = true }, "no standard deviations"},
+		{intervals("split", estimator.NewRidge()), numbers, func(a *model.Archive) {
+			r := a.Arrays["residuals"]
+			r.Shape, r.Floats = []int{r.Shape[0], 2}, append(slices.Clip(r.Floats), r.Floats...)
+			a.Arrays["residuals"] = r
+		}, "of other targets"},
+		{intervals("split", estimator.NewSVM()), classes, func(a *model.Archive) { a.Scalars["probabilities"] = true }, "other outputs"},
+	} {
+		fitted, err := c.spec.Fit(context.Background(), c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := model.Record(fitted.(model.Stateful))
+		if err != nil {
+			t.Fatal(err)
+		}
+		empty := func() model.Stateful {
+			if _, is := fitted.(*meta.FittedSets); is {
+				return &meta.FittedSets{}
+			}
+			return &meta.FittedIntervals{}
+		}
+		if err := model.Restore(kept, empty()); err != nil {
+			t.Fatal(err)
+		}
+		c.forge(kept)
+		if err := model.Restore(kept, empty()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}

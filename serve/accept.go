@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// listener limits how many connections are open at once. When it is closed it still accepts the
+// connections that wait in the queue of the system, which would otherwise be reset.
+type listener struct {
+	net.Listener
+	slots   chan struct{} // one for each open connection
+	closing atomic.Bool
+	waited  time.Duration // by Accept, since it is closing
+	ended   chan struct{} // closed when nothing more is accepted
+	once    sync.Once
+}
+
+// A closed listener looks for the next connection for this long, and for all of them together.
+const (
+	waiting    = 20 * time.Millisecond
+	waitingAll = 5 * waiting
+)
+
+func newListener(l net.Listener, connections int) *listener {
+	return &listener{Listener: l, slots: make(chan struct{}, connections), ended: make(chan struct{})}
+}
+
+// Accept waits for the next connection and for its slot.
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.ended:
+		return nil, net.ErrClosed
+	}
+	closing := l.closing.Load()
+	if closing {
+		l.deadline(waitingAll - l.waited)
+	}
+	begin := time.Now()
+	c, err := l.Listener.Accept()
+	if closing {
+		l.waited += time.Since(begin)
+	}
+	if err == nil {
+		return &connection{Conn: c, slots: l.slots}, nil
+	}
+	<-l.slots
+	if l.closing.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		l.end()
+		err = net.ErrClosed
+	}
+	return nil, err
+}
+
+// Close lets Accept go on as long as connections wait.
+func (l *listener) Close() error {
+	l.closing.Store(true)
+	l.deadline(waiting)
+	return nil
+}
+
+// deadline bounds the wait for a connection; a listener without deadlines ends at once.
+func (l *listener) deadline(left time.Duration) {
+	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
+	if !ok || d.SetDeadline(time.Now().Add(min(left, waiting))) != nil {
+		l.end()
+	}
+}
+
+// open reports whether the listener still accepts connections, or has some that are not closed.
+func (l *listener) open() bool {
+	select {
+	case <-l.ended:
+		return len(l.slots) > 0
+	default:
+		return true
+	}
+}
+
+// end closes the listener for good.
+func (l *listener) end() {
+	l.once.Do(func() {
+		close(l.ended)
+		l.Listener.Close()
+	})
+}
+
+// connection gives its slot back when it is closed.
+type connection struct {
+	net.Conn
+	slots chan struct{}
+	once  sync.Once
+}
+
+func (c *connection) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { <-c.slots })
+	return err
+}

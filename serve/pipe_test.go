@@ -1,0 +1,42 @@
+//go:build unix
+
+package serve_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/serve"
+)
+
+// A named pipe in the place of a model file is an error at once, and other models are read on.
+func TestPipeIsNoModel(t *testing.T) {
+	dir := t.TempDir()
+	pipe, file := filepath.Join(dir, "pipe.bochner"), filepath.Join(dir, "rent.bochner")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := fitted()["rent"].Save(file); err != nil {
+		t.Fatal(err)
+	}
+	s, err := serve.New(serve.Options{Models: []string{pipe, file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.Load(ctx) }()
+	select {
+	case err := <-loaded:
+		if err == nil || !strings.Contains(err.Error(), "pipe.bochner: not a file") {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the pipe is waited for")
+	}
+	if r := ask(s, "GET", "/v2/models/rent/ready", ""); r.code != 200 {
+		t.Errorf("the other model: %d", r.code)
+	}
+}
