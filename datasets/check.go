@@ -118,7 +118,7 @@ func (s Set) CheckFinite() error {
 	for i := range s.Rows() {
 		if j, v := nonFinite(s.X, i, 0); j >= 0 {
 			if math.IsNaN(v) {
-				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; put an impute step before", ErrMissing))
+				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; fit with an impute step before, or fill it in", ErrMissing))
 			}
 			return s.fault(i, s.Schema.Name(j), errInfinite)
 		}

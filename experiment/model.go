@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -229,7 +230,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look, func(done int) { o.report("evaluate", done, 0) })
 	if err != nil {
-		return Evaluation{}, err
+		return Evaluation{}, m.explain(ctx, err, source, data)
 	}
 	out := Evaluation{Name: m.Name, Task: string(m.Task), Positive: positiveOf(m.Task, m.Schema), Rows: v.Rows, Warnings: []string{}}
 	var warnings []string
@@ -303,6 +304,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		return 0, err
 	}
 	defer end()
+	defer func() { err = m.explain(ctx, err, source, data) }()
 	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
@@ -318,6 +320,27 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		return nil
 	})
 	return p.Row, err
+}
+
+// explain returns the error of predicting rows. A missing value that the model does not take is
+// located by the file and the line, or by the row in a stream.
+func (m *opened) explain(ctx context.Context, err error, source datasets.Source, path string) error {
+	var at *datasets.RowError
+	if !errors.Is(err, datasets.ErrMissing) || !errors.As(err, &at) {
+		return err
+	}
+	if path == reader.StandardInput {
+		path = "standard input"
+	}
+	where := fmt.Sprintf("%s: row %d, counted from 1", path, at.Row+1)
+	content, wrong := datasets.Survey(ctx, source)
+	for j, c := range content {
+		if wrong == nil && m.Schema.Name(j) == at.Column && c.Missing != nil && c.Missing.File != "" {
+			where = c.Missing.String()
+		}
+	}
+	return fmt.Errorf("experiment: %s: column %s: %w, and the training rows have none there; fill the field, or fit with an impute step",
+		where, at.Column, datasets.ErrMissing)
 }
 
 // Inspect says what a model file holds.

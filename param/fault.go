@@ -130,9 +130,96 @@ func asFault(err error, path string, value any, e *entry) Fault {
 	return f
 }
 
-// Nearest returns the option that word was most likely meant to be, or "" where none is near: one
-// letter in three may be wrong.
+// synonyms are names of scikit-learn and other libraries, without _ and in lower case, each with
+// the names here that may be meant, the likelier ones first.
+var synonyms = map[string][]string{
+	"ncomponents":   {"features", "landmarks", "components"},
+	"nfeatures":     {"features"},
+	"dim":           {"features"},
+	"nclusters":     {"clusters"},
+	"k":             {"clusters"},
+	"ninit":         {"restarts"},
+	"randomstate":   {"seed"},
+	"lambda":        {"alpha", "C"},
+	"reg":           {"alpha", "C"},
+	"l2":            {"alpha", "C"},
+	"alpha":         {"C"},
+	"c":             {"alpha"},
+	"sigma":         {"gamma", "bandwidth"},
+	"lengthscale":   {"gamma", "bandwidth"},
+	"fitintercept":  {"intercept"},
+	"maxiter":       {"max_iter", "epochs"},
+	"lr":            {"learning_rate", "eta0"},
+	"batchsize":     {"batch"},
+	"classweights":  {"class_weight"},
+	"cv":            {"folds"},
+	"scoring":       {"score"},
+	"fillvalue":     {"fill"},
+	"handleunknown": {"unknown"},
+	"minfrequency":  {"min_count"},
+	"rbf":           {"gaussian", "rff"},
+
+	"svc":                        {"svm"},
+	"linearsvc":                  {"svm"},
+	"linearsvr":                  {"svr"},
+	"linear":                     {"ridge"},
+	"linearregression":           {"ridge"},
+	"logisticregression":         {"logistic"},
+	"lasso":                      {"sgd_regressor"},
+	"elasticnet":                 {"sgd_regressor"},
+	"krr":                        {"kernel_ridge"},
+	"gp":                         {"gaussian_process"},
+	"gpr":                        {"gaussian_process"},
+	"gaussianprocessregressor":   {"gaussian_process"},
+	"gaussianprocessclassifier":  {"logistic"},
+	"mlp":                        {"rff_network"},
+	"mlpclassifier":              {"rff_network"},
+	"mlpregressor":               {"rff_network"},
+	"neuralnetwork":              {"rff_network"},
+	"oneclasssvm":                {"one_class"},
+	"spectralclustering":         {"spectral"},
+	"rbfsampler":                 {"rff"},
+	"randomfourier":              {"rff"},
+	"scaler":                     {"standardize"},
+	"standardscaler":             {"standardize"},
+	"minmaxscaler":               {"minmax"},
+	"robustscaler":               {"robust"},
+	"quantiletransformer":        {"quantile"},
+	"onehotencoder":              {"onehot"},
+	"ordinalencoder":             {"ordinal"},
+	"simpleimputer":              {"impute"},
+	"columntransformer":          {"columns"},
+	"featureunion":               {"union"},
+	"transformedtargetregressor": {"target"},
+	"calibratedclassifiercv":     {"calibrated"},
+	"tunedthresholdclassifiercv": {"threshold"},
+	"stackingclassifier":         {"ensemble"},
+	"stackingregressor":          {"ensemble"},
+	"votingclassifier":           {"ensemble"},
+	"votingregressor":            {"ensemble"},
+}
+
+// synonym returns the option that another library calls word, whose path may end in that name, or
+// "" for none.
+func synonym(word string, options []string) string {
+	at := strings.LastIndexByte(word, '.') + 1
+	for _, name := range synonyms[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word[at:]))] {
+		for _, o := range options {
+			if o == word[:at]+name || strings.HasSuffix(o, "."+word[:at]+name) {
+				return o
+			}
+		}
+	}
+	return ""
+}
+
+// Nearest returns the option that word was most likely meant to be: the one that other libraries
+// call so, else the one with the most similar spelling, in which one letter in three may be wrong.
+// It returns "" for none.
 func Nearest(word string, options []string) string {
+	if o := synonym(word, options); o != "" {
+		return o
+	}
 	best, distance := "", (len(word)+1)/3+1
 	for _, o := range options {
 		if d := edits(strings.ToLower(word), strings.ToLower(o)); d < distance {

@@ -387,6 +387,16 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest to %q is %q, wanted %q", word, got, want)
 		}
 	}
+	options = []string{"rff.features", "rff.gamma", "logistic.C", "ridge.alpha", "svm", "logistic", "standardize", "gaussian"}
+	for word, want := range map[string]string{
+		"rff.n_components": "rff.features", "rff.sigma": "rff.gamma", "logistic.lambda": "logistic.C", "ridge.lambda": "ridge.alpha",
+		"ridge.C": "ridge.alpha", "SVC": "svm", "LinearSVC": "svm", "LogisticRegression": "logistic", "StandardScaler": "standardize", "rbf": "gaussian",
+		"svm.n_components": "", "other.lambda": "",
+	} {
+		if got := Nearest(word, options); got != want {
+			t.Errorf("nearest to %q is %q, wanted %q", word, got, want)
+		}
+	}
 }
 
 func TestAlternatives(t *testing.T) {

@@ -477,7 +477,7 @@ func TestPipelineRefuses(t *testing.T) {
 		{pipeline.Steps().Then(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
 		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data, `pipeline: two steps are called "x"`},
 		{pipeline.Steps(mirror{Fail: "no luck"}).Then(mean{}), data, `pipeline: step "mirror": no luck`},
-		{pipeline.Steps(fourier(10)).Then(estimator.NewRidge()), holes, `pipeline: step "rff": transformer: rff: row 70, column hours: missing value; put an impute step before`},
+		{pipeline.Steps(fourier(10)).Then(estimator.NewRidge()), holes, `pipeline: step "rff": transformer: rff: row 70, column hours: missing value; fit with an impute step before, or fill it in`},
 		{pipeline.Steps().Then(estimator.NewRidge()), datasets.Set{}, "pipeline: datasets: nothing to learn from"},
 	} {
 		_, err := c.p.Fit(ctx, c.data)

@@ -312,7 +312,7 @@ func TestARDRefuses(t *testing.T) {
 		"no class code":     {NewARD(), with(func(d *datasets.Set) { d.Schema = classes }), "class code"},
 		"constant inputs":   {NewARD(), with(func(d *datasets.Set) { d.X = mat.NewDense(20, 2, nil) }), "ard: every input is constant"},
 		"one row":           {NewARD(), data.Slice(0, 1), "ard: 1 row to learn from"},
-		"missing":           {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, math.NaN()) }), "row 3, column x1: missing value; put an impute step before"},
+		"missing":           {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, math.NaN()) }), "row 3, column x1: missing value; fit with an impute step before, or fill it in"},
 		"targets overflow":  {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
 		"inputs overflow":   {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }), "its range overflows"},
 		"categories":        {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }), "column c is categorical, wanted numeric"},

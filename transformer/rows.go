@@ -140,7 +140,7 @@ func checkEntries(step string, X mat.Matrix, schema datasets.Schema, first int, 
 	problem := fmt.Errorf("%g is too large, at most %.3g is possible here; scale the inputs before", v, limit)
 	switch {
 	case math.IsNaN(v):
-		problem = fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)
+		problem = fmt.Errorf("%w; fit with an impute step before, or fill it in", datasets.ErrMissing)
 	case math.IsInf(v, 0):
 		problem = errors.New("infinite value")
 	}

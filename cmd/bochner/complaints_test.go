@@ -360,6 +360,8 @@ var modelComplaints = []complaint{
 	{name: "rows as a workbook called CSV", args: "run --quiet good.yaml --set data.train=book.csv", code: failure, files: map[string]string{"book.csv": workbook}},
 	{name: "rows as a JSON array", args: "auto --quiet list.json", code: failure, files: map[string]string{"list.json": "[\n {\"a\": 1},\n {\"a\": 2}\n]\n"}},
 	{name: "a model as rows", args: "init model.bochner -o new.yaml", code: failure},
+	{name: "an empty field where training had none", args: "predict model.bochner hole.csv", code: failure, files: map[string]string{"hole.csv": "a,b,c\n1,2,red\n\n1,,red\n"}},
+	{name: "an empty field to evaluate", args: "evaluate --quiet model.bochner hole.csv", code: failure, files: map[string]string{"hole.csv": "a,b,c,y\n1,2,red,no\n1,,red,yes\n"}},
 	{name: "an empty model", args: "inspect empty.csv", code: failure},
 	{name: "a model cut off", args: "predict cut.bochner rows.csv", code: failure, setup: func(t *testing.T) {
 		change(t, "cut.bochner", func(b []byte) []byte { return b[:len(b)/2] })

@@ -58,7 +58,7 @@ func NameFault(first int, block datasets.Set) error {
 			v := block.X.At(i, j)
 			name := block.Schema.Name(j)
 			if math.IsNaN(v) {
-				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; put an impute step before", datasets.ErrMissing)}, first)
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; fit with an impute step before, or fill it in", datasets.ErrMissing)}, first)
 			}
 			if math.IsInf(v, 0) {
 				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: errors.New("infinite value")}, first)

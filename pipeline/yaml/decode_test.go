@@ -120,6 +120,8 @@ func TestDecodeFaults(t *testing.T) {
 		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[], wanted a step"},
 		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[name:x], wanted a step"},
 		{"- RFF\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "RFF" (did you mean rff?)`},
+		{"- random_forest\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "random_forest" (there are no trees here; rff or binning`},
+		{"- rff: {n_components: 5}\n- ridge", `a.yaml:1:9: pipeline.rff.n_components: no parameter is called "n_components" (did you mean features?)`},
 		{"- fourier_transform\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "fourier_transform" (there are columns, union`},
 		{"- rff: {gama: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.gama: no parameter is called "gama" (did you mean gamma?)`},
 		{"- rff: {Gamma: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},

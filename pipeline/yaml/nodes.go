@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	tree "gopkg.in/yaml.v3"
@@ -65,12 +66,17 @@ func (d *decoder) expand(node *tree.Node, depth int) *tree.Node {
 	return &out
 }
 
+// trees matches the names of tree ensembles and decision trees.
+var trees = regexp.MustCompile(`(?i)forest|tree|boost|gbm|gbdt|cart`)
+
 // unknown reports a word that is none of the known ones.
 func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	f := param.Fault{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
 	switch near := param.Nearest(node.Value, known); {
 	case near != "":
 		f.Hint = "did you mean " + near + "?"
+	case what == "step" && trees.MatchString(node.Value):
+		f.Hint = "there are no trees here; rff or binning with ridge or logistic also learn nonlinear functions, and bochner auto compares them"
 	case len(known) > 0:
 		f.Hint = "there are " + strings.Join(known, ", ")
 	default:
