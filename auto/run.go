@@ -157,13 +157,13 @@ func (r *run) checkRows() error {
 	case r.data.Targets != nil:
 		return errors.New("one target is wanted, not several")
 	case n < leastRows:
-		return fmt.Errorf("%d rows are too few to choose a model by, wanted at least %d", n, leastRows)
+		return fmt.Errorf("%d rows with a target are too few to choose a model by, wanted at least %d; give more rows, or fit one pipeline without a search", n, leastRows)
 	case r.data.Cols() == 0:
 		return errors.New("the rows have no inputs")
 	}
 	first := r.data.Y[0]
 	if !slices.ContainsFunc(r.data.Y, func(y float64) bool { return y != first }) {
-		return errors.New("the target is the same in every row: there is nothing to learn")
+		return errors.New("the target is the same in every row: there is nothing to learn; name another target")
 	}
 	single := 0
 	for _, n := range r.classCounts() {

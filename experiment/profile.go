@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
@@ -33,15 +34,22 @@ func (r *run) describe(ctx context.Context, read *described) error {
 		return err
 	}
 	r.result.Profile = &p
-	if names := constants(p); len(names) > 0 {
+	if names := constants(p.Targets); len(names) > 0 {
+		in := "the same value in all training rows"
+		if p.Rows == 1 {
+			in = "a value in one training row only"
+		}
+		r.warn(fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", param.Few(names), in))
+	}
+	if names := constants(p.Columns); len(names) > 0 {
 		r.warn("the same in all training rows, so that nothing is learned from them: " + param.Few(names))
 	}
 	return nil
 }
 
-// constants returns the names of the inputs that have one value in all rows.
-func constants(p profile.Profile) (names []string) {
-	for _, c := range p.Columns {
+// constants returns the names of the columns that have one value in all rows.
+func constants(columns []profile.Column) (names []string) {
+	for _, c := range columns {
 		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Levels) == 1 && c.OtherLevels == 0
 		if same && c.Missing == 0 {
 			names = append(names, c.Name)

@@ -153,6 +153,22 @@ func TestProfilesInModelFiles(t *testing.T) {
 	}
 }
 
+// A run names a target that is the same in all training rows, or is in one row only.
+func TestConstantTarget(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for rows, want := range map[string]string{
+		"1,3.5\n2,3.5\n3,3.5\n": "the target y has the same value in all training rows",
+		"1,\n2,3.5\n3,\n":       "the target y has a value in one training row only",
+	} {
+		put(t, "train.csv", "a,y\n"+rows)
+		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: [standardize, ridge]\noutput: {dir: out}\n")
+		found, err := Run(context.Background(), s, Options{Force: true})
+		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, want+", so that") }) {
+			t.Errorf("%v, warnings %q, wanted %q", err, found.Warnings, want)
+		}
+	}
+}
+
 // A run names the inputs that are the same in all training rows, and predicts rows in which they
 // differ as if they did not.
 func TestConstantInputs(t *testing.T) {

@@ -245,6 +245,9 @@ func (s *State) look(ctx context.Context, o Options) error {
 		if err != nil {
 			return rows.ErrorOf(ctx, s.spec, "data.train", err)
 		}
+		if err := s.checkTask(p.Schema); err != nil {
+			return err
+		}
 		s.pieces = append(s.pieces, p)
 		if o.Progress != nil {
 			o.Progress(p.Rows)
@@ -512,13 +515,14 @@ func (s *State) seenAll(ctx context.Context, next *State) (*Outcome, error) {
 
 // check looks whether the experiment and its rows go together.
 func (s *State) check(ctx context.Context) error {
+	if err := s.checkTask(s.all.Schema); err != nil {
+		return err
+	}
 	task := s.spec.Task()
 	if task == datasets.AnyTask {
 		task = datasets.Regression
 		if len(s.all.Schema.Classes()) > 0 {
 			task = datasets.Classification
-		} else if s.spec.Data.Task == "auto" {
-			return fmt.Errorf("job: the target, %s, is a number: whether it stands for classes is not guessed; say data.task: regression or classification", s.all.Schema.Targets[0].Name)
 		}
 	}
 	parts := &rows.Parts{Train: glance{s.all}, Task: task}
@@ -527,6 +531,18 @@ func (s *State) check(ctx context.Context) error {
 		return err
 	}
 	return faults.Err()
+}
+
+// checkTask returns an error if the task is not given and rows of that schema do not show it. Some
+// of the rows do not tell whether a numeric target stands for classes.
+func (s *State) checkTask(schema datasets.Schema) error {
+	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
+		return nil
+	}
+	return Faults{s.spec.Fault("data.task", param.Fault{
+		Problem: "must be given in a fit by parts: the target " + schema.Targets[0].Name + " is numeric",
+		Hint:    "--set data.task=regression, or classification for numbers that stand for classes",
+	})}
 }
 
 // glance is a source of which only the columns are known.

@@ -434,6 +434,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A part refuses a numeric target without data.task, which only all rows could infer.
+func TestPartNeedsTheTaskOfANumericTarget(t *testing.T) {
+	dir := t.TempDir()
+	table(t, dir, 100)
+	s := load(t, dir, strings.Replace(specs["ridge"], ", task: regression", "", 1))
+	_, err := job.Part(context.Background(), s, job.Options{Shards: 2})
+	if err == nil || !strings.Contains(err.Error(), "data.task: must be given in a fit by parts: the target quantity is numeric (--set data.task=regression") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A column that is text in one shard only is categorical in all, after another look.
 func TestMixedColumn(t *testing.T) {
 	dir := t.TempDir()
