@@ -395,3 +395,55 @@ func TestTargetsThatAreNoClasses(t *testing.T) {
 		}
 	}
 }
+
+// What init writes can be read again, whatever the columns and the markers of missing values are called.
+func TestDraftOfOddNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	ctx := context.Background()
+	long := strings.Repeat("long name ", 110)
+	odd := func(word string) string {
+		return rowsOf("a,b,y", 60, func(i int) string {
+			if i%9 == 4 {
+				return fmt.Sprintf("%q,%d,%d", word, i%7, i)
+			}
+			return fmt.Sprintf("%d.5,%d,%d", i, i%7, i)
+		})
+	}
+	constant := strings.Repeat("c,", 40_000)
+	for name, c := range map[string]struct{ text, says string }{
+		"commas":  {odd("1,,5"), `missing: "1,,5"`},
+		"bracket": {odd("1]"), `missing: "1]"`},
+		"brace":   {odd("n}a"), `missing: "n}a"`},
+		"kinds": {rowsOf(long+",y", 60, func(i int) string {
+			return fmt.Sprintf("%s,%d", []string{"01001", "02002", "03003"}[i%3], i)
+		}), "? " + long[:50]},
+		"dates": {rowsOf(long+",y", 60, func(i int) string {
+			return fmt.Sprintf("2024-%02d-%02d,%d", 1+i%12, 1+i%28, i)
+		}), "? " + long[:50]},
+		"constant": {"x," + strings.TrimSuffix(numbered(constant), ",") + ",y\n" + strings.Repeat("1,"+strings.Repeat("5,", 40_000)+"2\n7,"+strings.Repeat("5,", 40_000)+"4\n", 3), "40000 columns have the same value in every row"},
+	} {
+		put(t, "rows.csv", c.text)
+		text, err := Draft(ctx, "rows.csv", DraftOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.Contains(string(text), c.says) {
+			t.Errorf("%s: no %s in\n%.3000s", name, c.says, text)
+		}
+		if _, err := Parse(ctx, "rows.yaml", text); err != nil {
+			t.Errorf("%s: %v\n%.3000s", name, err, text)
+		}
+	}
+}
+
+// numbered puts a number behind every c of a header.
+func numbered(header string) string {
+	var b strings.Builder
+	for i, name := range strings.Split(header, ",") {
+		if name != "" {
+			fmt.Fprintf(&b, "%s%d,", name, i)
+		}
+	}
+	return b.String()
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,20 +14,32 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Flow writes a plain value as YAML on one line.
+// Flow writes a plain value as YAML on one line, which may stand within a list or a map on one line.
 func Flow(value any) string {
 	text, err := yaml.Marshal(nodeOf(value))
 	if err != nil {
 		return ""
 	}
 	line := strings.TrimSpace(string(text))
-	if strings.Contains(line, "\n") { // a long text is folded; JSON is YAML that is not
+	var alone any
+	var within []any
+	if strings.Contains(line, "\n") || yaml.Unmarshal([]byte(line), &alone) != nil || yaml.Unmarshal([]byte("["+line+"]"), &within) != nil || !reflect.DeepEqual(within, []any{alone}) {
+		// A long text is folded, and a plain one may end a list. JSON is YAML without these.
 		if text, err = json.Marshal(value); err != nil {
 			return ""
 		}
 		line = string(text)
 	}
 	return line
+}
+
+// Key writes a text as the key of a map and its colon, for a line with that indent.
+func Key(name, indent string) string {
+	const most = 1024 // letters of a key that no question mark announces
+	if text := Flow(name); len(text) > most {
+		return "? " + text + "\n" + indent + ":"
+	}
+	return Flow(name) + ":"
 }
 
 // Encode returns the text of a file of that name that loads as the same spec, with every default

@@ -19,7 +19,7 @@ import (
 
 // The bounds of a document: an experiment is written by hand, and a file that is larger is none.
 const (
-	maxBytes = 1 << 20 // of text
+	MaxBytes = 1 << 20 // of text
 	maxNodes = 1 << 16 // with every alias written out
 	maxDepth = 64      // of nesting
 )
@@ -34,8 +34,8 @@ type tree struct {
 // parse returns the root mapping of a text, every alias replaced by a copy of what it stands for,
 // or nil where there is none to be had.
 func (t *tree) parse(text []byte) *yaml.Node {
-	if len(text) > maxBytes {
-		t.faults = append(t.faults, param.Fault{File: t.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), maxBytes)})
+	if len(text) > MaxBytes {
+		t.faults = append(t.faults, param.Fault{File: t.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), MaxBytes)})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -363,5 +363,5 @@ func ReadText(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxBytes+1))
+	return io.ReadAll(io.LimitReader(file, MaxBytes+1))
 }

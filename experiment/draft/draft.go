@@ -79,7 +79,11 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 	if err := d.decide(o.Target); err != nil {
 		return nil, nil, err
 	}
-	return []byte(d.text()), spec.Data.FS, nil
+	text = []byte(d.text())
+	if len(text) > document.MaxBytes {
+		return nil, nil, fmt.Errorf("experiment: the file would have %d bytes, and an experiment file has at most %d; leave out columns of %s", len(text), document.MaxBytes, path)
+	}
+	return text, spec.Data.FS, nil
 }
 
 // decide forms an opinion of every column.
@@ -370,11 +374,23 @@ func list(names []string) []any {
 	return out
 }
 
+// maxConstant is the number of constant columns up to which each is dropped by name.
+const maxConstant = 1000
+
 // drops lists the columns that are left out, each with the reason.
 func (d *draft) drops() {
+	constant := 0
+	for _, c := range d.inputs {
+		if c.use == dropped && c.why == sameValue {
+			constant++
+		}
+	}
+	if constant > maxConstant { // as inputs they change nothing, and a file that lists them all is too long
+		d.doubt("  ", "%d columns have the same value in every row. They are not listed under drop; standardize makes them 0.", constant)
+	}
 	begun := false
 	for _, c := range d.inputs {
-		if c.use != dropped {
+		if c.use != dropped || c.why == sameValue && constant > maxConstant {
 			continue
 		}
 		if !begun {
@@ -399,7 +415,7 @@ func (d *draft) kinds() {
 			d.line("  kinds:")
 			begun = true
 		}
-		d.line("    %s: categorical # %s", document.Flow(c.name), c.why)
+		d.line("    %s categorical # %s", document.Key(c.name, "    "), c.why)
 	}
 }
 
@@ -421,7 +437,7 @@ func (d *draft) dates() {
 		if c.date.Order != "" {
 			parts = fmt.Sprintf("{order: %s, parts: %s}", c.date.Order, parts)
 		}
-		d.line("    %s: %s", document.Flow(c.name), parts)
+		d.line("    %s %s", document.Key(c.name, "    "), parts)
 	}
 }
 

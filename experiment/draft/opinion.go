@@ -22,6 +22,9 @@ const (
 	dropped
 )
 
+// sameValue is why a constant column is dropped.
+const sameValue = "the same value in every row"
+
 // opinion is what a draft makes of a column, and why.
 type opinion struct {
 	*profile
@@ -48,7 +51,7 @@ func (p *profile) judge(notation, minCount int) opinion {
 		v.use, v.why = dropped, "no value in any row"
 		return v
 	case len(p.tally.counts) == 1 && p.rows > 1 && (p.missing == 0 || v.use == numeric):
-		v.use, v.why = dropped, "the same value in every row"
+		v.use, v.why = dropped, sameValue
 		return v
 	case v.use == dates || v.use == dropped:
 		return v

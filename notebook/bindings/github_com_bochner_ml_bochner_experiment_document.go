@@ -21,6 +21,8 @@ func init() {
 			"DecodeData":       reflect.ValueOf(document.DecodeData),
 			"Flow":             reflect.ValueOf(document.Flow),
 			"JSONSchema":       reflect.ValueOf(document.JSONSchema),
+			"Key":              reflect.ValueOf(document.Key),
+			"MaxBytes":         reflect.ValueOf(document.MaxBytes),
 			"New":              reflect.ValueOf(document.New),
 			"NewIntervals":     reflect.ValueOf(document.NewIntervals),
 			"NewReport":        reflect.ValueOf(document.NewReport),
@@ -60,7 +62,9 @@ func init() {
 		Proxies: map[string]reflect.Type{
 			"Database": reflect.TypeOf((*proxy_document_Database)(nil)).Elem(),
 		},
-		Untypeds: map[string]string{},
+		Untypeds: map[string]string{
+			"MaxBytes": "int:1048576",
+		},
 	}
 }
 
