@@ -85,7 +85,7 @@ func (h header) matches(line []byte) error {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("it is of another search, which differs in %s; remove it to start anew, or give another path", strings.Join(differ, ", "))
+		return fmt.Errorf("it is of another search, which differs in %s; remove it to start anew", strings.Join(differ, ", "))
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func TestJournalOfAWholeSweep(t *testing.T) {
 // A journal of another search is refused, and says in what the other differs.
 func TestJournalOfAnotherSearch(t *testing.T) {
 	const other = "it is of another search, which differs in "
-	const rest = "; remove it to start anew, or give another path"
+	const rest = "; remove it to start anew"
 	for name, c := range map[string]struct {
 		change func(s *Search, data *datasets.Set)
 		want   string

@@ -93,7 +93,7 @@ func main() {
 		os.Exit(failure)
 	}()
 	collectOften()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], shownOn(os.Stdout), shownOn(os.Stderr)))
 }
 
 // echo is how long after a signal the same one is not taken for a second wish: who sends it to a process and to its

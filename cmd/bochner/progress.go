@@ -21,8 +21,8 @@ func (s *session) progress() (experiment.Progress, func(experiment.Searching), f
 	if s.quiet {
 		return nil, nil, func() {}
 	}
-	if file, ok := s.err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		b := &bars{out: s.err, bold: os.Getenv("NO_COLOR") == "", width: func() int {
+	if file, ok := s.err.(*terminal); ok {
+		b := &bars{out: file.File, bold: os.Getenv("NO_COLOR") == "", width: func() int {
 			width, _, err := term.GetSize(int(file.Fd()))
 			if err != nil {
 				return 80
@@ -88,11 +88,11 @@ func (b *bars) search(s experiment.Searching) {
 	words := searchWords(s)
 	const blocks = 20
 	full := blocks * s.Fits / max(s.Of, 1)
-	line := fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full), strings.Join(words, " · "))
+	line := harmless(fmt.Sprintf("search %s%s %s", strings.Repeat("█", full), strings.Repeat("░", blocks-full), strings.Join(words, " · ")))
 	if runes := []rune(line); len(runes) >= b.width() {
 		line = string(runes[:max(0, b.width()-2)]) + "…"
 	}
-	if best := bestWords(s); b.bold && best != "" {
+	if best := harmless(bestWords(s)); b.bold && best != "" {
 		line = strings.Replace(line, best, "\x1b[1m"+best+"\x1b[0m", 1)
 	}
 	fmt.Fprint(b.out, "\r\x1b[K"+line)

@@ -206,3 +206,18 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 		}
 	}
 }
+
+// Names with characters that Go allows nowhere, or that turn the direction of a line, leave none in the source.
+func TestNamesLeaveNothingUnseen(t *testing.T) {
+	const odd = "a\ufeff\u202eb\u2066"
+	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Levels: []string{odd, "c"}, Missing: []string{odd + odd}}})
+	g.SetClasses([]string{odd, "yes"})
+	g.Output("label", g.Less(g.Number(0), g.Columns(g.Input(), []int{0})))
+	var b bytes.Buffer
+	if _, err := golang.Write(&b, g, golang.Options{About: graph.About{Name: odd, Task: "classification"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := format.Source(b.Bytes()); err != nil || strings.ContainsAny(b.String(), "\ufeff\u202e\u2066") {
+		t.Errorf("%v in\n%q", err, b.String())
+	}
+}

@@ -42,10 +42,10 @@ func (x *writer) imports() []byte {
 	return []byte(b.String())
 }
 
-// oneLine returns a text without what would end a comment.
+// oneLine returns a text without what would end a comment, is not allowed in one, or would turn its direction.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

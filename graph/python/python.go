@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/bochner-ml/bochner/graph"
 )
@@ -73,7 +74,15 @@ func quoted(v any) string {
 	if err := e.Encode(v); err != nil {
 		return `""`
 	}
-	return strings.TrimSpace(b.String())
+	var out strings.Builder
+	for _, r := range strings.TrimSpace(b.String()) {
+		if r == '\ufeff' || unicode.Is(unicode.Bidi_Control, r) { // would not be seen in the source
+			fmt.Fprintf(&out, `\u%04x`, r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // head writes what the module says of itself, and the columns.

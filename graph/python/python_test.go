@@ -76,3 +76,15 @@ func TestAGraphWithoutOutputsIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Names with characters that are not seen, or that turn the direction of a line, are escaped.
+func TestNamesLeaveNothingUnseen(t *testing.T) {
+	const odd = "a\ufeff\u202eb\u2066"
+	g := graph.New([]graph.Input{{Name: odd}})
+	g.SetClasses([]string{odd, "yes"})
+	g.Output("label", g.Less(g.Number(0), g.Input()))
+	text := module(t, g)
+	if strings.ContainsAny(text, "\ufeff\u202e\u2066") || !strings.Contains(text, `a\ufeff\u202eb\u2066`) {
+		t.Errorf("%q", text)
+	}
+}

@@ -45,11 +45,13 @@ func cut(s string, length float64) string {
 	if long(s) <= length {
 		return s
 	}
-	letters := []rune(s)
-	for len(letters) > 1 && long(string(letters)+"…") > length {
-		letters = letters[:len(letters)-1]
+	left := length - long("…")
+	for at, r := range s {
+		if left -= long(string(r)); left < 0 && at > 0 {
+			return s[:at] + "…"
+		}
 	}
-	return string(letters) + "…"
+	return s + "…"
 }
 
 // The anchors of a text: where x is.

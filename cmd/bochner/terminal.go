@@ -1,0 +1,68 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// terminal writes to a terminal. Control characters, which names in data may have, are shown as escapes:
+// a terminal would obey them.
+type terminal struct {
+	*os.File
+	rest []byte // the beginning of a character that the last text ended in
+}
+
+// shownOn returns a [terminal] where the file is one, else the file.
+func shownOn(file *os.File) io.Writer {
+	if term.IsTerminal(int(file.Fd())) {
+		return &terminal{File: file}
+	}
+	return file
+}
+
+// Write shows a text.
+func (t *terminal) Write(text []byte) (int, error) {
+	all := append(t.rest, text...)
+	whole := len(all)
+	for k := 1; k < utf8.UTFMax && k <= len(all); k++ {
+		if at := len(all) - k; utf8.RuneStart(all[at]) {
+			if !utf8.FullRune(all[at:]) {
+				whole = at
+			}
+			break
+		}
+	}
+	t.rest = append([]byte(nil), all[whole:]...)
+	if _, err := io.WriteString(t.File, harmless(string(all[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// harmless is a text in which all control characters but the ends of lines and tabs are escaped, and so
+// are those that turn the direction of a line.
+func harmless(text string) string {
+	isBad := func(r rune) bool {
+		return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+	}
+	if !strings.ContainsFunc(text, isBad) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if isBad(r) {
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			out.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return out.String()
+}
