@@ -55,6 +55,8 @@ type Options struct {
 
 	// Only names the recipes that are tried; nil for all that suit the rows.
 	Only []string
+	// Exportable leaves out the recipes whose models have no export as ONNX, Go or Python.
+	Exportable bool
 
 	// Journal is the path of a file in which every trial is noted as it ends, "" for none. The same search
 	// takes the trials in it as done and goes on, with a whole budget of its own.

@@ -92,6 +92,9 @@ type mapping struct {
 // sparse reports whether the rows of the map are sparse, as those of binning are.
 func (m mapping) sparse() bool { return m.loose > 0 }
 
+// exports reports whether models on the map can be exported, which the hashes of bins prevent.
+func (m mapping) exports() bool { return m.step.name != "binning" }
+
 // follows reports whether a late model on this map is worth a try where another one has done well on that map: the
 // same, or this is a map of the exact kernel.
 func (m mapping) follows(that mapping) bool {

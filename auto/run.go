@@ -189,7 +189,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
-			!scores && r.slow(k),
+			!scores && r.slow(k), r.options.Exportable && !k.exports(),
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
 			continue
 		}

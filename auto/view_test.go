@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -154,6 +156,42 @@ func TestRecipesAreRegistered(t *testing.T) {
 	}
 	if _, ok := pipeline.Lookup("no such step"); ok {
 		t.Error("everything is registered")
+	}
+}
+
+// Exportable leaves out the maps that cannot be exported, and no others.
+func TestExportableRecipes(t *testing.T) {
+	ctx, data := context.Background(), noise(80, 8)
+	for _, m := range mappings {
+		if m.step.name == "" || m.exact {
+			continue
+		}
+		step, err := m.step.fitter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fitted, err := pipeline.Steps(step).Then(estimator.NewRidge()).Fit(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := graph.New(make([]graph.Input, data.Cols()))
+		if _, err := estimator.Export(g, fitted, g.Input()); (err == nil) != m.exports() {
+			t.Errorf("%s: exports %v, and the error is %v", m.name, m.exports(), err)
+		}
+	}
+	o := NewOptions()
+	all, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Exportable = true
+	some, err := newRun(data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(slices.Clone(all.table), func(k recipe) bool { return k.mapping.step.name == "binning" })
+	if len(want) == len(all.table) || len(some.table) != len(want) {
+		t.Errorf("%d recipes of %d can be exported, wanted %d", len(some.table), len(all.table), len(want))
 	}
 }
 

@@ -39,6 +39,7 @@ type AutoOptions struct {
 	Score      string    // metric to choose by; "" stands for that of [Draft] for classes of such shares, or r2
 	Minutes    float64   // that all of it may take
 	Candidates int       // unless 0, how many candidates are tried, whatever time that takes
+	Exportable bool      // whether only models are tried that [Export] can write
 	Seed       uint64
 	Dir        string // for the outputs; "" stands for runs/NAME
 	Force      bool   // whether the results of another run in Dir are replaced
@@ -284,6 +285,7 @@ func (a automatic) choose(ctx context.Context) error {
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = a.o.Candidates, a.o.Score, a.spec.Seed, a.o.Stop
+	o.Exportable = a.o.Exportable
 	o.Clean, o.Memory = pipeline.Sequence(a.spec.Pipeline.Steps), memory.Available()/2
 	if o.Clean == nil {
 		o.Clean = pipeline.Sequence{}

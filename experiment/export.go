@@ -36,6 +36,19 @@ type Exported struct {
 	Precision string `json:"precision"`
 	Package   string `json:"package,omitempty"`
 	graph.Written
+	Warnings []string `json:"warnings"`
+}
+
+// maxSource is the size of Go and Python source above which it has a warning: 656 MiB of Go took
+// the compiler 80 seconds.
+const maxSource = 64 << 20
+
+// warnSize adds a warning for source that compilers and interpreters take long to read.
+func (e *Exported) warnSize() {
+	if e.To != "onnx" && e.Bytes > maxSource {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%s has %d MiB of source, which takes long to compile or import; "+
+			"write ONNX instead (--to onnx), or fit a model with fewer features or landmarks", e.File, e.Bytes>>20))
+	}
 }
 
 // endings are those of what models are written as.
@@ -109,7 +122,7 @@ func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptio
 	if err := cause.Err(ctx); err != nil {
 		return Exported{}, err
 	}
-	said := Exported{Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}
+	said := Exported{Warnings: []string{}, Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}
 	said.To, _ = o.target(out)
 	about := graph.About{Name: m.Name, Task: string(m.Task), Version: Version().Bochner}
 	switch said.To {
@@ -127,6 +140,7 @@ func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptio
 	if err != nil {
 		return Exported{}, fmt.Errorf("experiment: %s: %w", model, err)
 	}
+	said.warnSize()
 	return said, nil
 }
 

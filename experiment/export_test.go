@@ -49,7 +49,7 @@ output: {dir: out}
 	if err == nil {
 		t.Fatal("it is written")
 	}
-	for _, part := range []string{"out/model.bochner: step union.binning: it cannot be exported: ", "; step union.more: it cannot be exported: "} {
+	for _, part := range []string{"out/model.bochner: steps union.binning and union.more: they cannot be exported: bins are found"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("no %q in %v", part, err)
 		}
@@ -84,6 +84,21 @@ func TestExportFaults(t *testing.T) {
 		}
 		if _, err := os.Stat("m.py"); err == nil {
 			t.Fatalf("%s: there is a file", want)
+		}
+	}
+}
+
+// Source of many mebibytes has a warning that names the size and the way out, ONNX has none.
+func TestLargeSourceIsNamed(t *testing.T) {
+	for to, warns := range map[string]bool{"go": true, "python": true, "onnx": false} {
+		e := Exported{To: to, File: "m"}
+		if e.Bytes = maxSource; len(e.Warnings) > 0 {
+			t.Error(e.Warnings)
+		}
+		e.Bytes = 200 << 20
+		e.warnSize()
+		if warned := strings.Contains(strings.Join(e.Warnings, ""), "m has 200 MiB of source, which takes long to compile or import; write ONNX"); warned != warns {
+			t.Errorf("%s: %v", to, e.Warnings)
 		}
 	}
 }

@@ -11,24 +11,41 @@ type Fault struct {
 	Err  error
 }
 
-// Error names the part and says why.
-func (f Fault) Error() string {
-	if f.Path == "" {
-		return "it cannot be exported: " + f.Err.Error()
-	}
-	return "step " + f.Path + ": it cannot be exported: " + f.Err.Error()
-}
+// Error names the part and the reason.
+func (f Fault) Error() string { return Faults{f}.Error() }
 
 // Faults are all parts that cannot be exported.
 type Faults []Fault
 
-// Error tells all of them.
+// Error names the parts and the reasons, each reason once.
 func (f Faults) Error() string {
-	var texts []string
+	var reasons []string
+	paths := map[string][]string{} // by the reason
 	for _, one := range f {
-		texts = append(texts, one.Error())
+		reason := one.Err.Error()
+		if _, known := paths[reason]; !known {
+			reasons = append(reasons, reason)
+			paths[reason] = nil
+		}
+		if one.Path != "" {
+			paths[reason] = append(paths[reason], one.Path)
+		}
 	}
-	return strings.Join(texts, "; ")
+	for k, reason := range reasons {
+		where, last := "", len(paths[reason])-1
+		switch {
+		case last == 0:
+			where = "step " + paths[reason][0] + ": "
+		case last > 0:
+			where = "steps " + strings.Join(paths[reason][:last], ", ") + " and " + paths[reason][last] + ": "
+		}
+		subject := "it"
+		if last > 0 {
+			subject = "they"
+		}
+		reasons[k] = where + subject + " cannot be exported: " + reason
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // Unwrap returns what is wrong with each.

@@ -14,8 +14,13 @@ func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
 	hashes, strange := errors.New("hashes"), errors.New("strange")
 	inner := graph.Join(graph.At("binning", hashes), nil, graph.At("odd", strange))
 	err := graph.Join(graph.At("columns", graph.At("numeric", inner)), graph.At("ridge", nil), hashes)
-	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange; it cannot be exported: hashes"
+	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange"
 	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwanted %s", err, want)
+	}
+	err = graph.Join(graph.At("first", inner), graph.At("second", inner), graph.At("third", hashes))
+	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and second.odd: they cannot be exported: strange"
+	if err.Error() != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
 	if !errors.Is(err, strange) {

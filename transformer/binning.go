@@ -494,7 +494,7 @@ func (f *FittedBinning) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix
 // Export refuses: the numbers of a bin are known by a hash of 64 bits only, and a graph computes with float64, which
 // does not hold it.
 func (f *FittedBinning) Export(*graph.Graph, graph.Value) (graph.Value, error) {
-	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which a graph has no operation for; use rff or nystroem with kernel: laplacian, or serve the model file itself")
+	return graph.Value{}, errors.New("bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself")
 }
 
 // InputWidth returns the number of columns that go in.

@@ -20,6 +20,7 @@ type autoCommand struct {
 	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
 	Score      string   `placeholder:"METRIC" help:"Metric to choose by; when left out r2, or accuracy, or where one class dominates roc_auc (two classes) or balanced_accuracy."`
 	Format     string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
+	Exportable bool     `help:"Try only models that bochner export can write as ONNX, Go or Python."`
 	Seed       uint64   `help:"Where all random draws come from."`
 	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
 	MLflow     string   `name:"mlflow" placeholder:"URL" help:"MLflow server to which the run is logged, as output.mlflow of an experiment file."`
@@ -51,7 +52,8 @@ func (c autoCommand) Run(s *session) error {
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
 		More:   c.Data[1:],
 		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
-		Seed: c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
+		Exportable: c.Exportable,
+		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
 		MLflow: c.MLflow, Warn: s.warn,
 	})
 	end()

@@ -36,10 +36,16 @@ func (c exportCommand) Run(s *session) error {
 		return wrongUse{fmt.Errorf("%s", plainly(err))}
 	}
 	if c.Out == "-" {
-		_, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
+		said, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)
+		for _, w := range said.Warnings {
+			s.warn(w)
+		}
 		return err
 	}
 	said, err := experiment.Export(s.ctx, c.Model, c.Out, o)
+	for _, w := range said.Warnings {
+		s.warn(w)
+	}
 	switch {
 	case err != nil:
 		return err
