@@ -302,3 +302,54 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		t.Errorf("%d fits seen, error %v", seen, err)
 	}
 }
+
+// Inputs far from 0 cost no accuracy in single precision, neither at fit nor after the model was in a file.
+func TestFarInputsInSinglePrecision(t *testing.T) {
+	rff := transformer.NewRFF()
+	rff.Features, rff.Gamma, rff.Seed = 200, transformer.FixedGamma(0.3), 3
+	ridge := estimator.NewRidge()
+	ridge.Alpha = 0.01
+	for _, offset := range []float64{0, 1e6, 1e7} {
+		data := numbers(600, 1)
+		X := mat.DenseCopyOf(data.X)
+		for i := range 600 {
+			data.Y[i] = math.Sin(2*X.At(i, 0)) + X.At(i, 1)
+			for j := range data.Cols() {
+				X.Set(i, j, X.At(i, j)+offset)
+			}
+		}
+		data.X = X
+		double := inSingle(ridge, rff)
+		double.Precision = pipeline.Float64
+		var values [2][]float64
+		for k, p := range []pipeline.Pipeline{double, inSingle(ridge, rff)} {
+			f, err := p.Fit(ctx, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if values[k], err = f.Predict(ctx, X); err != nil {
+				t.Fatal(err)
+			}
+			m, err := modelfile.New(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file bytes.Buffer
+			if err := m.Write(&file); err != nil {
+				t.Fatal(err)
+			}
+			again, err := modelfile.Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after, err := again.Predictor.Predict(ctx, X); err != nil || !slices.Equal(after, values[k]) {
+				t.Errorf("offset %g: other predictions after loading (%v)", offset, err)
+			}
+		}
+		for i, v := range values[0] {
+			if math.Abs(v-values[1][i]) > 2e-3 {
+				t.Fatalf("offset %g: row %d: %v in single precision, %v in double", offset, i, values[1][i], v)
+			}
+		}
+	}
+}

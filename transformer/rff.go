@@ -281,7 +281,8 @@ func (f *FittedRFF) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	return f.features.Float64.Transform(ctx, design.View(dst), X)
 }
 
-// TransformSingle writes the features of the rows of X into dst, all arithmetic in single precision.
+// TransformSingle writes the features of the rows of X into dst in single precision. Angles of dense inputs
+// far from 0 are computed in double precision, so that offsets of columns cost no accuracy.
 func (f *FittedRFF) TransformSingle(ctx context.Context, dst *single.Dense, X mat.Matrix) error {
 	if f.features.Float32().Limit < 0 {
 		return errors.New("transformer: rff: gamma times a frequency overflows in single precision")

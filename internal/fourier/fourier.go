@@ -94,6 +94,7 @@ func (d Draws) Map(factor []float64) (Map, error) {
 	m.Float64 = roundFrequencies[float64](d, factor)
 	m.Float32 = sync.OnceValue(func() *Rounded[float32] {
 		f := roundFrequencies[float32](d, factor)
+		f.grid, f.exact = grids(d, factor), func() *Rounded[float64] { return &m.Float64 }
 		return &f
 	})
 	if m.Float64.Limit < 0 {

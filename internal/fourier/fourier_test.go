@@ -172,3 +172,52 @@ func TestFamilyMakesEachMap(t *testing.T) {
 		t.Error("a projection for one map")
 	}
 }
+
+// In single precision features of inputs far from 0 are those of double precision, whatever rows come with them.
+func TestFarInputsInSinglePrecision(t *testing.T) {
+	ctx := context.Background()
+	const n, d, m = 70, 5, 96
+	factor := []float64{0.3, 0.5, 0.4, 0.6, 0}
+	k, _ := spectral.FourierKernel("gaussian", 0, 0)
+	for _, name := range []string{"iid", "structured"} {
+		for _, paired := range []bool{true, false} {
+			draws, err := Law{Name: name, Seed: 7}.Draw(ctx, k, d, m, paired)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := draws.Map(factor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			some := whole.First(m / 2)
+			for _, offset := range []float64{0, 1e3, -1e6, 1e7} {
+				X := rowsOf(n, d)
+				for i := range n {
+					X.Set(i, 0, X.At(i, 0)+offset)
+					X.Set(i, 2, X.At(i, 2)-3*offset)
+					X.Set(i, 4, 1e8)
+				}
+				for _, f := range []*Map{&whole, &some} {
+					want := mat.NewDense(n, f.Width(), nil)
+					got, alone := single.New(n, f.Width(), nil), single.New(1, f.Width(), nil)
+					if err := f.Float64.Transform(ctx, design.View(want), X); err != nil {
+						t.Fatal(err)
+					}
+					if err := f.Float32().Transform(ctx, design.ViewFloat32(got), X); err != nil {
+						t.Fatal(err)
+					}
+					for i := range n {
+						if err := f.Float32().Transform(ctx, design.ViewFloat32(alone), X.Slice(i, i+1, 0, d)); err != nil {
+							t.Fatal(err)
+						}
+						for j := range f.Width() {
+							if math.Abs(got.At(i, j)-want.At(i, j)) > 3e-5 || alone.At(0, j) != got.At(i, j) {
+								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, wanted %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), want.At(i, j))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -22,6 +22,9 @@ type Rounded[T kern.Float] struct {
 	phase  []T          // m
 	paired bool         // cosine and sine of each frequency, no phases
 	Limit  float64      // inputs up to which ω'x is finite, below 0 where the frequencies are not
+
+	grid  []float64                // d, of inputs far from 0; nil in double precision
+	exact func() *Rounded[float64] // the same map in double precision, for these
 }
 
 // roundFrequencies rounds the frequencies factor ∘ base and the phases to T.
@@ -121,6 +124,10 @@ func (f *Rounded[T]) mapDense(dst kern.View[T], x kern.View[float64]) {
 		hold := design.Borrow[T](x.Rows * x.Cols)
 		defer hold.Release()
 		same = kern.Dense(x.Rows, x.Cols, x.Cols, hold.List)
+		if f.grid != nil && f.far(x) {
+			f.mapFar(dst, x)
+			return
+		}
 		round(same, x)
 	}
 	if f.paired {
@@ -132,6 +139,12 @@ func (f *Rounded[T]) mapDense(dst kern.View[T], x kern.View[float64]) {
 
 // mapFast writes the features of rows lo to hi of X, made by transforms, to dst.
 func (f *Rounded[T]) mapFast(dst kern.View[T], X mat.Matrix, lo, hi int) {
+	if x, ok := X.(*mat.Dense); ok && f.grid != nil {
+		if rows := design.View(x).Slice(lo, hi, 0, f.fast.inputs); f.far(rows) {
+			f.mapFar(dst, rows)
+			return
+		}
+	}
 	if hi-lo <= fastRows {
 		f.mapFastRows(dst, X, lo, hi)
 		return

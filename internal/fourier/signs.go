@@ -166,18 +166,23 @@ func (f *fast[T]) pad(to []T, x mat.Matrix, i int) {
 // fastRows is the number of rows of one piece of work.
 const fastRows = 32
 
+// column returns the frequencies of input j.
+func (f *fast[T]) column(j int) []float64 {
+	m := len(f.spread)
+	one, row, out := mat.NewDense(1, f.inputs, nil), make([]T, m), make([]float64, m)
+	one.Set(0, j, 1)
+	f.project(kern.Dense(1, m, m, row), one, 0)
+	for k, v := range row {
+		out[k] = float64(v * f.spread[k])
+	}
+	return out
+}
+
 // frequencies returns the frequencies, d×m.
 func (f *fast[T]) frequencies() *mat.Dense {
-	m := len(f.spread)
-	out, one := mat.NewDense(f.inputs, m, nil), mat.NewDense(1, f.inputs, nil)
-	row := make([]T, m)
+	out := mat.NewDense(f.inputs, len(f.spread), nil)
 	for j := range f.inputs {
-		one.Zero()
-		one.Set(0, j, 1)
-		f.project(kern.Dense(1, m, m, row), one, 0)
-		for k, v := range row {
-			out.Set(j, k, float64(v*f.spread[k]))
-		}
+		out.SetRow(j, f.column(j))
 	}
 	return out
 }
