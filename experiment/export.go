@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/graph/golang"
@@ -36,19 +38,38 @@ type Exported struct {
 	Precision string `json:"precision"`
 	Package   string `json:"package,omitempty"`
 	graph.Written
+	DataFile string   `json:"data_file,omitempty"` // of the matrices of large Go or Python, next to File
 	Warnings []string `json:"warnings"`
 }
 
-// maxSource is the size of Go and Python source above which it has a warning: 656 MiB of Go took
-// the compiler 80 seconds.
-const maxSource = 64 << 20
+// maxInline is the size of constants above which those of Go and Python are in a file of their own:
+// 656 MiB of source took the Go compiler 80 seconds. Tests lower it.
+var maxInline = 16 << 20
 
-// warnSize adds a warning for source that compilers and interpreters take long to read.
-func (e *Exported) warnSize() {
-	if e.To != "onnx" && e.Bytes > maxSource {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%s has %d MiB of source, which takes long to compile or import; "+
-			"write ONNX instead (--to onnx), or fit a model with fewer features or landmarks", e.File, e.Bytes>>20))
+// constantBytes returns the size of the constants of a graph.
+func constantBytes(g *graph.Graph) (n int) {
+	for _, node := range g.Nodes() {
+		n += 8 * len(node.Data)
 	}
+	return n
+}
+
+// dataFile returns the path of the file of matrices for the source at path out, "" where out is no
+// regular file. The characters of its name are those that Go can embed.
+func dataFile(out string) string {
+	if at, err := filepath.EvalSymlinks(out); err == nil {
+		out = at // as files.Replace follows links
+	}
+	if info, err := os.Stat(out); strings.HasPrefix(out, "/dev/") || err == nil && !info.Mode().IsRegular() {
+		return ""
+	}
+	safe := func(r rune) rune {
+		if r < 0x80 && (r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}
+	return filepath.Join(filepath.Dir(out), strings.Map(safe, filepath.Base(out))+".bin")
 }
 
 // endings are those of what models are written as.
@@ -87,7 +108,8 @@ func (o ExportOptions) Check(out string) error {
 }
 
 // Export writes the model in a file to another, which is there whole or not at all, for programs that do without
-// Bochner. A model with a step that cannot be written so is an error that names each of these.
+// Bochner. Go and Python with more than 16 MiB of constants have these in a file next to it, whose name ends
+// in .bin. A model with a step that cannot be written so is an error that names each of these.
 func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, error) {
 	var said Exported
 	model, err := files.Model(model)
@@ -99,15 +121,37 @@ func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, 
 	}
 	if err == nil {
 		err = files.Replace(out, func(w *bufio.Writer) error {
-			said, err = ExportTo(ctx, model, out, w, o)
+			if said, err = exportTo(ctx, model, out, dataFile(out), w, o); err == nil && said.DataFile != "" {
+				err = writeData(said, model, out)
+			}
 			return err
 		})
 	}
 	return said, err
 }
 
-// ExportTo is Export into w; the name of a file only says what to write.
+// writeData writes the matrices of source that is going to be at out.
+func writeData(e Exported, model, out string) error {
+	if err := files.CheckOutput(e.DataFile, model, out); err != nil {
+		return err
+	}
+	_, source := os.Stat(out)
+	if _, err := os.Lstat(e.DataFile); err == nil && source != nil {
+		return fmt.Errorf("experiment: cannot write %s: it exists, and no %s that it would belong to; take another name", e.DataFile, out)
+	}
+	return files.Replace(e.DataFile, func(w *bufio.Writer) error {
+		_, err := w.Write(e.Data)
+		return err
+	})
+}
+
+// ExportTo is Export into w, constants included; the name of a file only says what to write.
 func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptions) (Exported, error) {
+	return exportTo(ctx, model, out, "", w, o)
+}
+
+// exportTo is ExportTo with the constants of large Go and Python for the file data, "" for none.
+func exportTo(ctx context.Context, model, out, data string, w io.Writer, o ExportOptions) (Exported, error) {
 	if err := o.Check(out); err != nil {
 		return Exported{}, err
 	}
@@ -124,6 +168,15 @@ func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptio
 	}
 	said := Exported{Warnings: []string{}, Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}
 	said.To, _ = o.target(out)
+	large := said.To != "onnx" && constantBytes(g) > maxInline
+	if large && data == "" {
+		said.Warnings = append(said.Warnings, fmt.Sprintf("the source has some %d MiB, which takes long to compile or import; "+
+			"write it to a file (-o FILE), which leaves the numbers to another one, or write ONNX", constantBytes(g)*4/3>>20))
+	}
+	embedded := ""
+	if large && data != "" {
+		embedded = filepath.Base(data)
+	}
 	about := graph.About{Name: m.Name, Task: string(m.Task), Version: Version().Bochner}
 	switch said.To {
 	case "onnx":
@@ -131,16 +184,18 @@ func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptio
 		said.Opset, said.Precision = how.Opset, how.Precision
 		said.Written, err = onnx.Write(w, g, how)
 	case "go":
-		how := golang.Options{About: about, Package: o.Package}
+		how := golang.Options{About: about, Package: o.Package, Data: embedded}
 		said.Package = how.Name()
 		said.Written, err = golang.Write(w, g, how)
 	default:
-		said.Written, err = python.Write(w, g, python.Options{About: about})
+		said.Written, err = python.Write(w, g, python.Options{About: about, Data: embedded})
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("experiment: %s: %w", model, err)
 	}
-	said.warnSize()
+	if said.Data != nil {
+		said.DataFile = data
+	}
 	return said, nil
 }
 

@@ -88,17 +88,43 @@ func TestExportFaults(t *testing.T) {
 	}
 }
 
-// Source of many mebibytes has a warning that names the size and the way out, ONNX has none.
-func TestLargeSourceIsNamed(t *testing.T) {
-	for to, warns := range map[string]bool{"go": true, "python": true, "onnx": false} {
-		e := Exported{To: to, File: "m"}
-		if e.Bytes = maxSource; len(e.Warnings) > 0 {
-			t.Error(e.Warnings)
+// The numbers of a large model are in a file next to the source of Go and Python, and to standard
+// output there is a warning. Neither replaces what is not of an export.
+func TestLargeConstantsAreNextToTheSource(t *testing.T) {
+	modelOf(t, func(i int) string { return []string{"no", "yes"}[i%2] }, "")
+	defer func(was int) { maxInline = was }(maxInline)
+	maxInline = 100
+	ctx := context.Background()
+	for file, names := range map[string]string{"m.py": "m.py.bin\"), \"<f8\")", "m.go": "import \"math\""} { // few numbers are in Go as such
+		said, err := Export(ctx, "model", file, ExportOptions{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		e.Bytes = 200 << 20
-		e.warnSize()
-		if warned := strings.Contains(strings.Join(e.Warnings, ""), "m has 200 MiB of source, which takes long to compile or import; write ONNX"); warned != warns {
-			t.Errorf("%s: %v", to, e.Warnings)
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), names) || len(said.Warnings) > 0 {
+			t.Errorf("%s, %v: %q, %s", file, err, said.Warnings, text)
 		}
+	}
+	data, err := os.ReadFile("m.py.bin")
+	if err != nil || len(data) == 0 || len(data)%8 != 0 {
+		t.Errorf("%d bytes of numbers: %v", len(data), err)
+	}
+	if _, err := os.Stat("m.go.bin"); err == nil {
+		t.Error("there are numbers for Go, which are in the source")
+	}
+	if _, err := Export(ctx, "model", "m.py", ExportOptions{}); err != nil {
+		t.Errorf("an export cannot be repeated: %v", err)
+	}
+	put(t, "other.py.bin", "mine")
+	if _, err := Export(ctx, "model", "other.py", ExportOptions{}); err == nil || !strings.Contains(err.Error(), "cannot write other.py.bin: it exists") {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile("other.py.bin"); err != nil || string(text) != "mine" {
+		t.Errorf("a file was replaced: %v", err)
+	}
+	var b bytes.Buffer
+	said, err := ExportTo(ctx, "model", "-", &b, ExportOptions{To: "python"})
+	if err != nil || said.DataFile != "" || !strings.Contains(strings.Join(said.Warnings, ""), "which takes long to compile or import") {
+		t.Errorf("%v, %q, %q", err, said.DataFile, said.Warnings)
 	}
 }

@@ -17,6 +17,7 @@ type Written struct {
 	Inputs  []Port `json:"inputs"`
 	Outputs []Port `json:"outputs"`
 	Bytes   int    `json:"bytes"`
+	Data    []byte `json:"-"` // of the file of matrices next to the source; nil for none
 }
 
 // Port is an input or an output of what was written, as who calls it sees it.

@@ -22,6 +22,7 @@ func (exportCommand) Help() string {
 	return `Writes a fitted pipeline, steps and model, for programs that do without bochner: as an ONNX model, for
 ONNX Runtime in Python, C#, Java, JavaScript and C; as one file of Go that needs only package math; as one
 module of Python that needs only NumPy. A step that cannot be written so is named, and nothing is written.
+More than 16 MiB of numbers of Go and Python are in a file next to it, FILE.bin.
 
 Example: bochner export runs/adult/model.bochner -o adult.onnx
 
@@ -69,6 +70,9 @@ func showExported(out io.Writer, e experiment.Exported) error {
 		fmt.Fprint(out, "Python")
 	}
 	fmt.Fprintf(out, ", %s\n", memory(int64(e.Bytes)))
+	if e.DataFile != "" {
+		fmt.Fprintf(out, "%s written: its numbers, which belong next to it, %s\n", e.DataFile, memory(int64(len(e.Data))))
+	}
 	t := columns(out)
 	for _, list := range []struct {
 		word  string

@@ -12,7 +12,7 @@
 //
 // Constants are written as decimal numbers, which read back to the bit. A model of more than 65,536 of them has its
 // matrices in base64 instead, because a compiler takes half a minute for a million numbers; these are unpacked when the
-// program starts.
+// program starts. With [Options.Data] they are in a file of that name, which the source embeds.
 package golang
 
 import (
@@ -31,6 +31,7 @@ import (
 type Options struct {
 	graph.About
 	Package string // name of the package; that of the model where it is empty
+	Data    string // name of the file next to the source for the matrices of a large model; "" for base64 in the source
 }
 
 // Check reports what is wrong with the options.
@@ -81,7 +82,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
 	if err == nil {
 		_, err = w.Write(x.texts.Bytes())
 	}
-	x.written.Bytes = len(text) + x.texts.Len()
+	x.written.Bytes, x.written.Data = len(text)+x.texts.Len(), x.data
 	return x.written, err
 }
 
@@ -94,11 +95,12 @@ type writer struct {
 	o       Options
 	text    bytes.Buffer
 	texts   bytes.Buffer // matrices in base64
+	data    []byte       // matrices in a file of their own
 	fields  []string     // of Row, by the number of the column; nil where Row is an array
 	names   []string     // of the variables of values that have one, by the number of their node
 	inside  []bool       // values that are written where they are used
 	uses    []int
-	packed  bool // whether matrices are in base64
+	packed  bool // whether matrices are in base64, or in a file of their own
 	needs   map[string]bool
 	written graph.Written // fields of Row and of Prediction with their types
 }

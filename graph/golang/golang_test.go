@@ -177,11 +177,22 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 		}
 	}
 	put("go.mod", "module written\n\ngo 1.22\n")
-	graphs := map[string]*graph.Graph{"every": every(), "large": large()}
+	graphs := map[string]*graph.Graph{"every": every(), "large": large(), "embedded": large()}
 	for name, g := range graphs {
 		var text bytes.Buffer
-		if _, err := golang.Write(&text, g, golang.Options{Package: name}); err != nil {
+		o := golang.Options{Package: name}
+		if name == "embedded" {
+			o.Data = "numbers of it.bin"
+		}
+		written, err := golang.Write(&text, g, o)
+		if err != nil {
 			t.Fatal(err)
+		}
+		if embeds := name == "embedded"; embeds != (len(written.Data) == 8*(70*1000+1000*2)) || embeds && text.Len() > 10_000 {
+			t.Errorf("%s: %d bytes of source, %d of data", name, text.Len(), len(written.Data))
+		}
+		if written.Data != nil {
+			put(name+"/"+o.Data, string(written.Data))
 		}
 		if formatted, err := format.Source(text.Bytes()); err != nil || !bytes.Equal(formatted, text.Bytes()) {
 			t.Errorf("%s: it is not as gofmt writes it: %v", name, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 	"strconv"
@@ -350,23 +351,59 @@ func (x *writer) matrix(i int) bool {
 	})
 }
 
-// unpack writes the matrices as texts, and the function that reads them when the program starts.
+// unpack writes the matrices as texts or to a file, and the function that reads them when the program starts.
 func (x *writer) unpack(packed []int) {
+	if x.o.Data != "" {
+		for _, i := range packed {
+			x.data = appendBits(x.data, x.g.Nodes()[i].Data)
+		}
+		x.printf("\n//go:embed %q\nvar numbers string\n", x.o.Data)
+	}
 	x.printf("\nfunc init() {\n")
+	if x.o.Data != "" {
+		x.printf(checkSum, crc32.ChecksumIEEE(x.data), x.o.Data+" is not the file that was written with this one")
+	}
+	from := 0
 	for _, i := range packed {
-		x.printf("\tread(text%d, func(k int, v float64) { c%d[k/%d][k%%%d] = v })\n", i, i, x.g.Nodes()[i].Width, x.g.Nodes()[i].Width)
+		n, text := x.g.Nodes()[i], fmt.Sprintf("text%d", i)
+		if x.o.Data != "" {
+			text = fmt.Sprintf("numbers[%d:%d]", from, from+8*len(n.Data))
+			from += 8 * len(n.Data)
+		}
+		x.printf("\tread(%s, func(k int, v float64) { c%d[k/%d][k%%%d] = v })\n", text, i, n.Width, n.Width)
 	}
 	x.printf("}\n\n")
-	x.printf("%s", readText)
+	if x.o.Data != "" {
+		x.printf("// read hands out numbers of 8 bytes each, the lowest first.\nfunc read(bits string, take func(k int, v float64)) {\n%s", readBits)
+	} else {
+		x.printf("%s%s", readText, readBits)
+	}
 	for _, i := range packed { // behind the rest, and not formatted with it
-		data := x.g.Nodes()[i].Data
-		bits := make([]byte, 0, 8*len(data))
-		for _, v := range data {
-			bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
+		if x.o.Data == "" {
+			bits := appendBits(nil, x.g.Nodes()[i].Data)
+			fmt.Fprintf(&x.texts, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
 		}
-		fmt.Fprintf(&x.texts, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
 	}
 }
+
+// appendBits appends numbers of 8 bytes each, the lowest first.
+func appendBits(bits []byte, data []float64) []byte {
+	for _, v := range data {
+		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
+	}
+	return bits
+}
+
+// checkSum refuses the numbers of another model. It copies a piece at a time.
+const checkSum = `	sum := uint32(0)
+	for rest := numbers; rest != ""; {
+		piece := rest[:min(len(rest), 1<<16)]
+		sum, rest = crc32.Update(sum, crc32.IEEETable, []byte(piece)), rest[len(piece):]
+	}
+	if sum != %#x {
+		panic(%q)
+	}
+`
 
 const readText = `// read hands out the numbers, of 8 bytes each with the lowest first, that a text is in base64.
 func read(text string, take func(k int, v float64)) {
@@ -374,7 +411,9 @@ func read(text string, take func(k int, v float64)) {
 	if err != nil {
 		panic(err) // the text is part of this file
 	}
-	for k := 0; 8*k < len(bits); k++ {
+`
+
+const readBits = `	for k := 0; 8*k < len(bits); k++ {
 		var v uint64
 		for b := 7; b >= 0; b-- {
 			v = v<<8 | uint64(bits[8*k+b])

@@ -34,9 +34,12 @@ func (x *writer) imports() []byte {
 		fmt.Fprintf(&b, "//\t%s = %s\n", x.input(j), value)
 	}
 	fmt.Fprintf(&b, "//\tfmt.Println(Predict(row))\npackage %s\n\n", x.o.Name())
-	if x.packed {
+	switch {
+	case x.packed && x.o.Data != "":
+		b.WriteString("import (\n\t_ \"embed\"\n\t\"hash/crc32\"\n\t\"math\"\n)\n")
+	case x.packed:
 		b.WriteString("import (\n\t\"encoding/base64\"\n\t\"math\"\n)\n")
-	} else {
+	default:
 		b.WriteString("import \"math\"\n")
 	}
 	return []byte(b.String())

@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"slices"
@@ -30,6 +31,7 @@ import (
 // Options say how a graph is written.
 type Options struct {
 	graph.About
+	Data string // name of the file next to the module for the matrices of a large model; "" for base64 in the module
 }
 
 // rows is the part of the module that makes numbers of rows.
@@ -43,20 +45,22 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
 		return graph.Written{}, err
 	}
 	g = g.Folded()
-	x := &writer{g: g, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
-	x.head(o)
+	x := &writer{g: g, o: o, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
+	x.head()
 	x.block()
 	x.printf("%s", rows)
 	x.functions()
 	x.constants()
 	n, err := w.Write(x.text.Bytes())
-	x.written.Bytes = n
+	x.written.Bytes, x.written.Data = n, x.data
 	return x.written, err
 }
 
 // writer makes source text of a graph.
 type writer struct {
 	g       *graph.Graph
+	o       Options
+	data    []byte // matrices in a file of their own
 	uses    []int
 	text    bytes.Buffer
 	texts   []string // how values are written, by the number of their node
@@ -86,20 +90,24 @@ func quoted(v any) string {
 }
 
 // head writes what the module says of itself, and the columns.
-func (x *writer) head(o Options) {
+func (x *writer) head() {
 	title := "A model"
-	if o.Name != "" {
-		title = "The model " + o.Name
+	if x.o.Name != "" {
+		title = "The model " + x.o.Name
 	}
-	if o.Task != "" {
-		title += " (" + o.Task + ")"
+	if x.o.Task != "" {
+		title += " (" + x.o.Task + ")"
 	}
 	version := ""
-	if o.Version != "" {
-		version = " " + o.Version
+	if x.o.Version != "" {
+		version = " " + x.o.Version
 	}
 	doc := title + " that Bochner has fitted, as code for NumPy. Written by bochner" + version + "; do not edit."
-	x.printf("%s\n\nimport base64\n\nimport numpy as np\n\n", quoted(doc))
+	module := "base64"
+	if x.o.Data != "" {
+		module = "os\nimport zlib"
+	}
+	x.printf("%s\n\nimport %s\n\nimport numpy as np\n\n", quoted(doc), module)
 	levels := map[string]map[string]int{}
 	for j, in := range x.g.Inputs() {
 		name := in.Name
@@ -299,31 +307,52 @@ func (x *writer) functions() {
 // few is how many numbers a constant may have that is written as numbers.
 const few = 8
 
-// constants writes the matrices.
+// constants writes the matrices, those of more than a few numbers in base64 or to a file.
 func (x *writer) constants() {
-	x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, -1)\n\n\n")
+	var matrices []int
 	for i, n := range x.g.Nodes() {
-		if n.Op != graph.Constant || x.uses[i] == 0 || len(n.Data) == 1 && !x.matrix(i) {
-			continue
+		if n.Op == graph.Constant && x.uses[i] > 0 && (len(n.Data) > 1 || x.matrix(i)) {
+			matrices = append(matrices, i)
+			if x.o.Data != "" && len(n.Data) > few {
+				x.data = appendBits(x.data, n.Data)
+			}
 		}
-		if len(n.Data) <= few {
+	}
+	if x.o.Data != "" {
+		x.printf("\n\n_NUMBERS = np.fromfile(os.path.join(os.path.dirname(os.path.abspath(__file__)), %s), \"<f8\")\n", quoted(x.o.Data))
+		x.printf("if zlib.crc32(_NUMBERS) != %d:\n    raise ValueError(%s)\n\n", crc32.ChecksumIEEE(x.data), quoted(x.o.Data+" is not the file that was written with this module"))
+	} else {
+		x.printf("\n\ndef _read(rows, text):\n    return np.frombuffer(base64.b64decode(text), \"<f8\").reshape(rows, -1)\n\n\n")
+	}
+	from := 0
+	for _, i := range matrices {
+		n := x.g.Nodes()[i]
+		switch {
+		case len(n.Data) <= few:
 			var words []string
 			for _, v := range n.Data {
 				words = append(words, number(v))
 			}
 			x.printf("_C%d = np.array([%s]).reshape(%d, -1)\n", i, strings.Join(words, ", "), n.Rows)
-			continue
+		case x.o.Data != "":
+			x.printf("_C%d = _NUMBERS[%d:%d].reshape(%d, -1)\n", i, from, from+len(n.Data), n.Rows)
+			from += len(n.Data)
+		default:
+			x.printf("_C%d = _read(%d, \"\"\"\n", i, n.Rows)
+			for text := base64.StdEncoding.EncodeToString(appendBits(nil, n.Data)); text != ""; {
+				line := text[:min(len(text), 120)]
+				x.printf("%s\n", line)
+				text = text[len(line):]
+			}
+			x.printf("\"\"\")\n")
 		}
-		bits := make([]byte, 0, 8*len(n.Data))
-		for _, v := range n.Data {
-			bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
-		}
-		x.printf("_C%d = _read(%d, \"\"\"\n", i, n.Rows)
-		for text := base64.StdEncoding.EncodeToString(bits); text != ""; {
-			line := text[:min(len(text), 120)]
-			x.printf("%s\n", line)
-			text = text[len(line):]
-		}
-		x.printf("\"\"\")\n")
 	}
+}
+
+// appendBits appends numbers of 8 bytes each, the lowest first.
+func appendBits(bits []byte, data []float64) []byte {
+	for _, v := range data {
+		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
+	}
+	return bits
 }

@@ -2,6 +2,10 @@ package python_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
 	"os/exec"
 	"strings"
 	"testing"
@@ -86,5 +90,21 @@ func TestNamesLeaveNothingUnseen(t *testing.T) {
 	text := module(t, g)
 	if strings.ContainsAny(text, "\ufeff\u202e\u2066") || !strings.Contains(text, `a\ufeff\u202eb\u2066`) {
 		t.Errorf("%q", text)
+	}
+}
+
+// With a file for them, matrices are not in the module but in the file.
+func TestNumbersInAFile(t *testing.T) {
+	g := graph.New(make([]graph.Input, 3))
+	g.Output("values", g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 4, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))))
+	var b bytes.Buffer
+	written, err := python.Write(&b, g, python.Options{Data: "m.bin"})
+	if err != nil || len(written.Data) != 8*12 || binary.LittleEndian.Uint64(written.Data[8:]) != math.Float64bits(2) {
+		t.Errorf("%v, data %v", err, written.Data)
+	}
+	for _, want := range []string{"import os\nimport zlib\n", `"m.bin"), "<f8")`, fmt.Sprintf("if zlib.crc32(_NUMBERS) != %d:", crc32.ChecksumIEEE(written.Data)), "_NUMBERS[0:12].reshape(3, -1)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }
