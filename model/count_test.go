@@ -60,3 +60,30 @@ func TestTextsHaveBounds(t *testing.T) {
 		t.Errorf("a spec of 5 MB: %v", err)
 	}
 }
+
+// Lists and objects without anything in them, which take far more memory than their text, are counted before
+// they are read.
+func TestEmptyListsHaveBounds(t *testing.T) {
+	many := make([]any, 100_000)
+	for i := range many {
+		many[i] = []any{}
+	}
+	var b bytes.Buffer
+	if err := model.Write(&b, model.Header{}, &model.Archive{Scalars: map[string]any{"many": many}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "lists and objects in") {
+		t.Error(err)
+	}
+	b.Reset()
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = `[{"`
+	}
+	if err := model.Write(&b, model.Header{}, &model.Archive{Scalars: map[string]any{"names": names}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {
+		t.Error(err)
+	}
+}

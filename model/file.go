@@ -398,6 +398,9 @@ func readIndex(f *zip.File) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
+	if n := nested(doc); n > max(fewNested, len(doc)/perNested) {
+		return x, fmt.Errorf("%s has %d lists and objects in %d bytes", indexName, n, len(doc))
+	}
 	var version struct {
 		Format *int `json:"format"`
 	}
@@ -416,6 +419,29 @@ func readIndex(f *zip.File) (x index, err error) {
 		return x, fmt.Errorf("%s: %w", indexName, err)
 	}
 	return x, x.checkLengths()
+}
+
+// An index may have fewNested lists and objects, or one for every perNested of its bytes: those that are
+// empty take much more memory than their two bytes.
+const (
+	fewNested = 1 << 16
+	perNested = 8
+)
+
+// nested counts the lists and objects of a JSON text.
+func nested(doc []byte) (n int) {
+	within := false
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case within && c == '\\':
+			i++
+		case c == '"':
+			within = !within
+		case !within && (c == '{' || c == '['):
+			n++
+		}
+	}
+	return n
 }
 
 // scalars are those of a state. Read, each is one of the types of an [Archive], whatever was nested

@@ -40,3 +40,14 @@ func TestPipeIsNoModel(t *testing.T) {
 		t.Errorf("the other model: %d", r.code)
 	}
 }
+
+// A file of the token that has no end is an error at once.
+func TestTokenHasAnEnd(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "token")
+	write(t, large, strings.Repeat("x", 5000))
+	for path, want := range map[string]string{"/dev/zero": "/dev/zero is no regular file", large: "has more than 4096 bytes"} {
+		if _, err := serve.New(serve.Options{TokenFile: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

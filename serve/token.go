@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 // token is what requests have to show, from a file.
@@ -29,13 +31,25 @@ func newToken(path string) (*token, error) {
 }
 
 func (t *token) read() error {
-	info, err := os.Stat(t.path)
+	const most = 4096 // bytes
+	file, err := os.OpenFile(t.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
 	if err != nil {
 		return fmt.Errorf("serve: the token: %w", err)
 	}
-	text, err := os.ReadFile(t.path)
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("serve: the token: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("serve: the token: %s is no regular file", t.path)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return fmt.Errorf("serve: the token: %w", err)
+	}
+	if len(text) > most {
+		return fmt.Errorf("serve: the token: %s has more than %d bytes", t.path, most)
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return fmt.Errorf("serve: the token: %s is empty", t.path)

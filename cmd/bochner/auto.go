@@ -112,7 +112,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
+		fmt.Fprintf(out, "; at most %s of memory", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }

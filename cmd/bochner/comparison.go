@@ -81,7 +81,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		if r.Memory == 0 {
 			return "–"
 		}
-		return memory(r.Memory)
+		return bytesText(r.Memory)
 	})
 	t.Flush()
 	showPositive(out, c.Positive)

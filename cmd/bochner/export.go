@@ -69,9 +69,9 @@ func showExported(out io.Writer, e experiment.Exported) error {
 	default:
 		fmt.Fprint(out, "Python")
 	}
-	fmt.Fprintf(out, ", %s\n", memory(int64(e.Bytes)))
+	fmt.Fprintf(out, ", %s\n", bytesText(int64(e.Bytes)))
 	if e.DataFile != "" {
-		fmt.Fprintf(out, "%s written: its numbers, which belong next to it, %s\n", e.DataFile, memory(int64(len(e.Data))))
+		fmt.Fprintf(out, "%s written: its numbers, which belong next to it, %s\n", e.DataFile, bytesText(int64(len(e.Data))))
 	}
 	t := columns(out)
 	for _, list := range []struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 // foldCommand is a fit in parts, which run on any machines.
@@ -43,8 +44,8 @@ func (s *shard) UnmarshalText(text []byte) error {
 	if s.index, err = strconv.Atoi(one); err == nil && found {
 		s.of, err = strconv.Atoi(all)
 	}
-	if !found || err != nil || s.of < 1 || s.index < 0 || s.index >= s.of {
-		return fmt.Errorf("shard %q, wanted one such as 0/64 or 63/64: the shards of 64 count from 0", text)
+	if !found || err != nil || s.of < 1 || s.of > job.MaxShards || s.index < 0 || s.index >= s.of {
+		return fmt.Errorf("shard %q, wanted one such as 0/64 or 63/64, of at most %d: the shards of 64 count from 0", text, job.MaxShards)
 	}
 	return nil
 }
@@ -281,7 +282,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(file)
+	content, err := memory.ReadAll(file)
 	return content, errors.Join(err, file.Close())
 }
 

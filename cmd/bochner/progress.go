@@ -149,7 +149,7 @@ func searchWords(s experiment.Searching) []string {
 		words = append(words, "shared: "+strings.Join(s.Shared, ", "))
 	}
 	if s.Memory > 0 {
-		words = append(words, memory(s.Memory))
+		words = append(words, bytesText(s.Memory))
 	}
 	return words
 }

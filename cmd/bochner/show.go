@@ -69,7 +69,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; at most %s of memory", memory(r.Memory))
+		fmt.Fprintf(out, "; at most %s of memory", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }
@@ -378,12 +378,12 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if q := p.Pilot; q != nil {
 		fmt.Fprintf(t, "pilot\ta fit to %d rows took %.2f s, and read them %.2g times as often as is usual\n", q.Rows, q.Seconds, q.Times)
 	}
-	fmt.Fprintf(t, "memory\tabout %s", memory(p.Bytes))
+	fmt.Fprintf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {
-		fmt.Fprintf(t, " of %s available", memory(p.Available))
+		fmt.Fprintf(t, " of %s available", bytesText(p.Available))
 	}
 	if p.Peak > 0 {
-		fmt.Fprintf(t, "; with the program and what is not yet collected up to some %s", memory(p.Peak))
+		fmt.Fprintf(t, "; with the program and what is not yet collected up to some %s", bytesText(p.Peak))
 	}
 	fmt.Fprintln(t)
 	t.Flush()
@@ -398,7 +398,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		case s.Width >= 0:
 			width = fmt.Sprint(s.Width)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), memory(s.Bytes))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), bytesText(s.Bytes))
 	}
 	t.Flush()
 	for _, w := range p.Warnings {
@@ -420,7 +420,7 @@ func showModel(out io.Writer, m experiment.Model) {
 		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
 	}
 	if m.KeptRows > 0 {
-		fmt.Fprintf(t, "keeps\t%d training rows, in %s\n", m.KeptRows, memory(m.Bytes))
+		fmt.Fprintf(t, "keeps\t%d training rows, in %s\n", m.KeptRows, bytesText(m.Bytes))
 	}
 	if len(m.Targets) > 0 {
 		fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
@@ -516,8 +516,8 @@ func columns(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 
 // short writes a score with the digits that matter to a reader.
 func short(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// memory writes an amount of memory.
-func memory(n int64) string {
+// bytesText writes an amount of memory.
+func bytesText(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

@@ -133,6 +133,9 @@ func (f *file) rows() int {
 	return max(out, 0)
 }
 
+// maxEmpty bounds the columns of an array without rows, of which no byte of the file has to be.
+const maxEmpty = 1 << 20
+
 // describe adds the columns of an array.
 func (f *file) describe(k int) {
 	m := &f.arrays[k]
@@ -156,6 +159,10 @@ func (f *file) describe(k int) {
 	width := 1
 	if len(h.shape) == 2 {
 		width = h.shape[1]
+	}
+	if f.form.Rows == 0 && width > maxEmpty {
+		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), As: h.descr, Why: fmt.Sprintf("the array has %d columns and no rows", width)})
+		return
 	}
 	for i, field := range h.fields {
 		for at := range width {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets/internal/packed"
+	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 // head is what stands before a page.
@@ -77,6 +79,24 @@ type pages struct {
 	method packed.Method
 	raw    []byte
 	room   []byte
+	held   *atomic.Int64 // bytes of large pages of all columns of the cursor
+}
+
+// A page of largePage bytes counts as memory that is held, and again as the texts that it has.
+const (
+	largePage = 4 << 20
+	perByte   = 3
+)
+
+// hold counts the memory of a page before it is unpacked. A few bytes can stand for a page of 2 GB.
+func (p *pages) hold(size int) error {
+	if size < largePage || size <= cap(p.room) {
+		return nil
+	}
+	if err := memory.Check(perByte * p.held.Add(int64(size-cap(p.room)))); err != nil {
+		return fmt.Errorf("a page of %s unpacked: %w", memory.Size(int64(size)), err)
+	}
+	return nil
 }
 
 // The header of a page is small, unless it has statistics of long texts, and has a bound.
@@ -141,6 +161,9 @@ func (p *pages) next() (head, []byte, error) {
 	}
 	if h.sum >= 0 && crc32.ChecksumIEEE(p.raw) != uint32(h.sum) {
 		return h, nil, errors.New("damaged: the check sum of a page is another one")
+	}
+	if err := p.hold(h.unpacked); err != nil {
+		return h, nil, err
 	}
 	data, err := p.unpack(&h)
 	return h, data, err

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
@@ -144,8 +145,9 @@ func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, er
 		return nil, err
 	}
 	c := &cursor{file: f, bytes: b}
+	held := new(atomic.Int64)
 	for _, w := range wanted {
-		c.columns = append(c.columns, &column{at: b.At, groups: f.groups, leaf: f.leaves[w.Column], as: w.As, entries: -1})
+		c.columns = append(c.columns, &column{at: b.At, groups: f.groups, leaf: f.leaves[w.Column], as: w.As, entries: -1, pages: pages{held: held}})
 	}
 	return c, nil
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -57,5 +60,15 @@ func TestWriteRefusesTargetsOfAnotherNumber(t *testing.T) {
 	err := svmlight.Write(new(bytes.Buffer), datasets.Set{X: mat.NewDense(2, 1, nil), Y: []float64{1}}, svmlight.Options{})
 	if err == nil || !strings.Contains(err.Error(), "2 rows, 1 targets") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// An index that claims more columns than memory has place for is an error.
+func TestIndexIsHeldToTheMemory(t *testing.T) {
+	debug.SetMemoryLimit(1 << 30)
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	_, err := svmlight.Read(context.Background(), strings.NewReader("1 1:1 2000000000:1\n0 2:1\n"), svmlight.Options{})
+	if !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(), "2000000000 columns, by the largest index") {
+		t.Error(err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -138,6 +139,9 @@ func (s *source) Schema() datasets.Schema { return s.schema }
 
 func (s *source) Dims() (rows, cols int) { return s.rows, s.cols }
 
+// perColumn is how many bytes a model takes for a column, at least.
+const perColumn = 64
+
 // maxClasses bounds the classes, and so the memory that learning takes.
 const maxClasses = 1 << 16
 
@@ -169,6 +173,9 @@ func (s *source) learn(ctx context.Context) error {
 	}
 	if s.cols == 0 {
 		return fmt.Errorf("%s: no columns", s.path)
+	}
+	if err := memory.Check(perColumn * int64(s.cols)); err != nil {
+		return fmt.Errorf("%s: %d columns, by the largest index: %w", s.path, s.cols, err)
 	}
 	s.schema.Targets = []datasets.Column{{Name: Target}}
 	if !classify {

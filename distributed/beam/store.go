@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/memory"
 )
 
 // Files is where the names of states and models lead: paths and file:// URLs at first. A program whose states are in a
@@ -25,7 +26,7 @@ func readState(ctx context.Context, name string) (*job.State, error) {
 		return nil, err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(r)
+	content, err := memory.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}

@@ -110,8 +110,8 @@ type Options struct {
 
 // Part does one part of one pass.
 func Part(ctx context.Context, spec document.Spec, o Options) (*State, error) {
-	if o.Shards < 1 || o.Shard < 0 || o.Shard >= o.Shards {
-		return nil, fmt.Errorf("job: shard %d of %d; they count from 0", o.Shard, o.Shards)
+	if o.Shards < 1 || o.Shards > MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
+		return nil, fmt.Errorf("job: shard %d of %d; they count from 0, and there are at most %d", o.Shard, o.Shards, MaxShards)
 	}
 	if err := faultsOf(spec).Err(); err != nil {
 		return nil, err

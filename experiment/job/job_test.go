@@ -326,6 +326,8 @@ func TestRefused(t *testing.T) {
 	says(err, "and this is a state of shard 0 of 2")
 	_, err = job.Part(ctx, spec, job.Options{Shard: 2, Shards: 2})
 	says(err, "they count from 0")
+	_, err = job.Part(ctx, spec, job.Options{Shards: 1_000_000_000})
+	says(err, "at most 65536")
 	three, err := job.Merge(ctx, part(spec, 4, 5, between), part(spec, 1, 5, between))
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,9 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
+// MaxShards is the most shards that a job is cut into.
+const MaxShards = 1 << 16
+
 // State is what some shards have found in one pass over their rows, or, without any shards, where a job is
 // between two passes: then it is what the next parts begin from.
 type State struct {
@@ -180,7 +183,7 @@ func (s *State) State(m *model.State) {
 	tried := string(s.tried)
 	m.String("tried", &tried)
 	s.tried = []byte(tried)
-	m.Require(s.pass >= 0 && s.shards >= 0 && ascending(s.done, s.shards), "the numbers of the pass and of its shards do not fit")
+	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= MaxShards && ascending(s.done, s.shards), "the numbers of the pass and of its shards do not fit")
 	s.statePieces(m)
 	if m.Err() != nil {
 		return

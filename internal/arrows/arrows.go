@@ -59,12 +59,12 @@ var Allowed = map[string][]string{
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
-	"datasets/svmlight":  {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/svmlight":  {"datasets", "datasets/internal/...", "internal/memory", "sparse"},
 	"datasets/sql":       {"datasets", "datasets/internal/..."},
 	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/scan"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
-	"datasets/parquet":   {"datasets", "datasets/internal/..."},
+	"datasets/parquet":   {"datasets", "datasets/internal/...", "internal/memory"},
 	"datasets/arrow":     {"datasets", "datasets/internal/..."},
 	"datasets/reader":    {"datasets", "datasets/arff", "datasets/arrow", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/parquet", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},

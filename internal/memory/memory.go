@@ -4,6 +4,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime/debug"
 )
@@ -41,6 +42,17 @@ func Check(bytes int64) error {
 
 // ErrTooLarge is what does not fit into memory.
 var ErrTooLarge = errors.New("more memory than there is")
+
+// ReadAll reads all of r. It fails once that is more than a quarter of the memory that is available: slices
+// that grow take twice what they hold.
+func ReadAll(r io.Reader) ([]byte, error) {
+	most := Available() / 4
+	out, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(out)) > most {
+		return nil, fmt.Errorf("%w: it has more than %s", ErrTooLarge, Size(most))
+	}
+	return out, err
+}
 
 // Size writes bytes in the unit that suits: "1.5 GB".
 func Size(bytes int64) string {

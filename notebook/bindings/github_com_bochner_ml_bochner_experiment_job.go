@@ -18,6 +18,7 @@ func init() {
 			"ErrOtherVersion": reflect.ValueOf(&job.ErrOtherVersion).Elem(),
 			"Finish":          reflect.ValueOf(job.Finish),
 			"Load":            reflect.ValueOf(job.Load),
+			"MaxShards":       reflect.ValueOf(job.MaxShards),
 			"Merge":           reflect.ValueOf(job.Merge),
 			"Parse":           reflect.ValueOf(job.Parse),
 			"Part":            reflect.ValueOf(job.Part),
@@ -30,7 +31,9 @@ func init() {
 			"Refused": reflect.TypeOf((*job.Refused)(nil)).Elem(),
 			"State":   reflect.TypeOf((*job.State)(nil)).Elem(),
 		},
-		Proxies:  map[string]reflect.Type{},
-		Untypeds: map[string]string{},
+		Proxies: map[string]reflect.Type{},
+		Untypeds: map[string]string{
+			"MaxShards": "int:65536",
+		},
 	}
 }
