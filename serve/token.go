@@ -31,7 +31,7 @@ func newToken(path string) (*token, error) {
 }
 
 func (t *token) read() error {
-	const most = 4096 // bytes
+	const most = 4096                                                   // bytes
 	file, err := os.OpenFile(t.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
 	if err != nil {
 		return fmt.Errorf("serve: the token: %w", err)
