@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -371,30 +370,4 @@ func TestClassesOfOneRow(t *testing.T) {
 	if _, err := auto.Fit(context.Background(), data, o); err == nil || !strings.Contains(err.Error(), "take regression") {
 		t.Errorf("error %v", err)
 	}
-}
-
-// A linear model is tried on the folds of the leader, whatever the rounds had time for, and is chosen
-// where it is better.
-func TestLinearIsTried(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	n, d := 200, 300
-	X, y := mat.NewDense(n, d, nil), make([]float64, n)
-	for i := range n {
-		for j := range d {
-			X.Set(i, j, rng.NormFloat64())
-			if j < 10 {
-				y[i] += X.At(i, j)
-			}
-		}
-	}
-	data := datasets.Set{X: X, Y: y}
-	o := auto.NewOptions()
-	o.Budget = 4 * time.Second
-	found := fit(t, data, o)
-	for _, e := range found.Leaderboard {
-		if e.Recipe == "zscores linear ridge" && e.Rows == found.Leaderboard[0].Rows {
-			return
-		}
-	}
-	t.Errorf("no linear model on the folds of %+v", found.Leaderboard[0])
 }

@@ -174,7 +174,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report estimator.Reporter
-	if !estimator.As(r.incumbent.model, &report) || report.Report().Iterations != 1 || report.Report().Converged {
+	if !estimator.AsWithin(r.incumbent.model, &report) || report.Report().Iterations != 1 || report.Report().Converged {
 		t.Fatalf("not ended: %+v", report)
 	}
 	again, err := r.incumbent.spec.Fit(context.Background(), data)
@@ -522,5 +522,46 @@ func TestSparseRowsBeginWithALinearModel(t *testing.T) {
 	}
 	if first := r.table[0]; !first.plain || first.late {
 		t.Errorf("%s comes first", first)
+	}
+}
+
+// A linear model is tried on the rows of the leader, whatever the rounds had time for, and leads where it is
+// better.
+func TestLinearIsTried(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	const n, d = 200, 100
+	X, y := mat.NewDense(n, d, nil), make([]float64, n)
+	for i := range n {
+		for j := range d {
+			X.Set(i, j, rng.NormFloat64())
+			if j < 10 {
+				y[i] += X.At(i, j)
+			}
+		}
+	}
+	o := NewOptions()
+	o.Budget = time.Hour
+	r, err := newRun(datasets.Set{X: X, Y: y}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.began = time.Now()
+	if r.notes, err = openNotes("", r.headOf()); err != nil {
+		t.Fatal(err)
+	}
+	defer r.notes.journal.Close()
+	r.measureSpeed()
+	if err := r.firstModel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	first := r.leader
+	if r.table[first.recipe].plain {
+		t.Fatal("the first model is linear")
+	}
+	if err := r.tryLinear(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !r.table[r.leader.recipe].plain || r.leader.on != first.on || !(r.leader.mean > first.mean) {
+		t.Errorf("recipe %d leads with %v, the first model has %v", r.leader.recipe, r.leader.mean, first.mean)
 	}
 }

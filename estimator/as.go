@@ -5,9 +5,6 @@ import (
 	"reflect"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/graph"
 )
 
 // As finds what target points to, an interface or a type, in p or in the model that p wraps, and sets it,
@@ -21,10 +18,17 @@ import (
 // It returns the outermost that there is. Where a wrapper between changes the rows, as the steps of a
 // pipeline do, what it returns takes rows as p takes them: a [Classifier], [Probabilistic],
 // [MultiPredictor], [StdPredictor], [IntervalPredictor], [SetPredictor], [MultiStdPredictor] or
-// [AnomalyScorer] is made of what p predicts, and another interface whose methods take rows is not found, for what is behind takes other rows.
+// [AnomalyScorer] is made of what p predicts, and another interface is not found, for what is behind takes other
+// rows: [AsWithin] finds it.
 // A type, such as *[FittedLinear], is found wherever it is and takes the rows that it was fitted to. As panics
 // where target is no pointer.
-func As(p Predictor, target any) bool {
+func As(p Predictor, target any) bool { return find(p, target, false) }
+
+// AsWithin is [As] for an interface whose methods take no rows, such as [Reporter]: it is found in p and in every
+// model that p wraps, also behind the steps of a pipeline.
+func AsWithin(p Predictor, target any) bool { return find(p, target, true) }
+
+func find(p Predictor, target any, anyRows bool) bool {
 	to := reflect.ValueOf(target)
 	if to.Kind() != reflect.Pointer || to.IsNil() {
 		panic("estimator: As: the target is no pointer to an interface or a type")
@@ -39,11 +43,11 @@ func As(p Predictor, target any) bool {
 			return false
 		}
 		within, sameRows := w.Unwrap()
-		if !sameRows {
+		if !sameRows && !anyRows {
 			if lent, known := lend(w, within, target); known {
 				return lent
 			}
-			if takesRows(to.Elem().Type()) {
+			if to.Elem().Kind() == reflect.Interface { // its methods may take rows
 				return false
 			}
 		}
@@ -201,31 +205,4 @@ type lentTargetsStd struct{ lender }
 func (l lentTargetsStd) PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error) {
 	all, err := l.whole.PredictAll(ctx, X)
 	return all.Targets, all.StdTargets, err
-}
-
-var (
-	matrixType = reflect.TypeFor[mat.Matrix]()
-	setType    = reflect.TypeFor[datasets.Set]()
-	sourceType = reflect.TypeFor[datasets.Source]()
-	valueType  = reflect.TypeFor[graph.Value]()
-)
-
-// takesRows reports whether t is an interface with a method that takes rows.
-func takesRows(t reflect.Type) bool {
-	if t.Kind() != reflect.Interface {
-		return false
-	}
-	for i := range t.NumMethod() {
-		m := t.Method(i).Type
-		for k := range m.NumIn() {
-			in := m.In(k)
-			if in.Kind() == reflect.Slice {
-				in = in.Elem()
-			}
-			if in == setType || in == sourceType || in == valueType || in.Implements(matrixType) {
-				return true
-			}
-		}
-	}
-	return false
 }

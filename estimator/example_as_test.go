@@ -21,7 +21,7 @@ func ExampleAs() {
 	var classifier estimator.Classifier
 	var report estimator.Reporter
 	fmt.Println(estimator.As(model, &classifier), classifier.Classes())
-	fmt.Println(estimator.As(model, &report), report.Report().Converged)
+	fmt.Println(estimator.AsWithin(model, &report), report.Report().Converged)
 	fmt.Println(estimator.As(model, new(estimator.StdPredictor)))
 	// Output:
 	// true [0 1]

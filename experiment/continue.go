@@ -46,7 +46,7 @@ func (r *run) learnOn(ctx context.Context) (err error) {
 		return err
 	}
 	var learned estimator.LearnedOn
-	if estimator.As(r.model, &learned) {
+	if estimator.AsWithin(r.model, &learned) {
 		r.result.Before.Rows = learned.RowsLearned()
 	}
 	return nil

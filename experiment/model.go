@@ -360,7 +360,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
 	var keeper estimator.RowKeeper
-	if estimator.As(m.Predictor, &keeper) {
+	if estimator.AsWithin(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()
 		if at, err := os.Stat(m.path); err == nil {
 			out.Bytes = at.Size()

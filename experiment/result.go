@@ -16,7 +16,7 @@ type Result = result.Result
 // membersOf returns the members of the ensemble that a model is or holds, none where there is none.
 func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	var c meta.Combination
-	if estimator.As(m, &c) {
+	if estimator.AsWithin(m, &c) {
 		for _, one := range c.Combined() {
 			out = append(out, result.MemberWeight{Name: one.Name, Weight: one.Weight})
 		}

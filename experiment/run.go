@@ -392,7 +392,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 func (r *run) reportOf(model estimator.Predictor) {
 	r.result.Members = membersOf(model)
 	var m estimator.Reporter
-	if !estimator.As(model, &m) {
+	if !estimator.AsWithin(model, &m) {
 		return
 	}
 	report := m.Report()

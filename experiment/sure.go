@@ -13,7 +13,7 @@ import (
 // surenessOf returns what a model says of itself, nil where that is nothing.
 func surenessOf(m estimator.Predictor) *result.Sureness {
 	var sure meta.Sure
-	if estimator.As(m, &sure) {
+	if estimator.AsWithin(m, &sure) {
 		method, level := sure.Sureness()
 		return &result.Sureness{Method: method, Level: level}
 	}

@@ -9,7 +9,7 @@ import (
 // thresholdOf returns the threshold that a model decides by, nil where it has none of its own.
 func thresholdOf(m estimator.Predictor) *result.Threshold {
 	var decides meta.Decisive
-	if !estimator.As(m, &decides) {
+	if !estimator.AsWithin(m, &decides) {
 		return nil
 	}
 	c, ok := decides.Cutoff()

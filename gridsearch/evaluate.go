@@ -365,7 +365,7 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 		return out
 	}
 	var m estimator.Reporter
-	if estimator.As(model, &m) {
+	if estimator.AsWithin(model, &m) {
 		out.Report = m.Report()
 	}
 	out.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))

@@ -382,7 +382,7 @@ func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r
 func (r *Result) Report() estimator.Report {
 	out := estimator.Report{Converged: true}
 	var m estimator.Reporter
-	if estimator.As(r.Model, &m) {
+	if estimator.AsWithin(r.Model, &m) {
 		out = m.Report()
 	}
 	out.Warnings = append(slices.Clone(out.Warnings), r.Warnings...)

@@ -100,7 +100,7 @@ type stateful struct{ hedged }
 
 func (stateful) State(*model.State) {}
 
-// An interface that nobody here knows is found unless it takes rows that are not those that went in.
+// An interface of others is found behind steps where it is asked for by AsWithin.
 func TestAsOfInterfacesOfOthers(t *testing.T) {
 	type named interface{ Coef() *mat.Dense }
 	type scoring interface {
@@ -111,8 +111,8 @@ func TestAsOfInterfacesOfOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !estimator.As(hedged{fitted}, new(named)) {
-		t.Error("coefficients are not found")
+	if !estimator.AsWithin(hedged{fitted}, new(named)) || estimator.As(hedged{fitted}, new(named)) {
+		t.Error("coefficients are not found by AsWithin, or by As")
 	}
 	if estimator.As(fitted, new(scoring)) || estimator.As(shifted{fitted}, new(estimator.Classifier)) {
 		t.Error("what is found takes other rows than it is given")

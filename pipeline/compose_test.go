@@ -310,7 +310,7 @@ func TestPipelineForwards(t *testing.T) {
 			r estimator.Reporter
 		)
 		got.classifies, got.probable = estimator.As(f, &k), estimator.As(f, &q)
-		got.multi, got.reports = estimator.As(f, &m), estimator.As(f, &r)
+		got.multi, got.reports = estimator.As(f, &m), estimator.AsWithin(f, &r)
 		if got != c.want {
 			t.Errorf("%T: %+v, wanted %+v", c.e, got, c.want)
 		}
@@ -337,13 +337,13 @@ func TestPipelineForwards(t *testing.T) {
 			has *has
 		}{{m, &want}, {f, &got}} {
 			side.has.classifies, side.has.probable = estimator.As(side.p, new(estimator.Classifier)), estimator.As(side.p, new(estimator.Probabilistic))
-			side.has.multi, side.has.reports = estimator.As(side.p, new(estimator.MultiPredictor)), estimator.As(side.p, new(estimator.Reporter))
+			side.has.multi, side.has.reports = estimator.As(side.p, new(estimator.MultiPredictor)), estimator.AsWithin(side.p, new(estimator.Reporter))
 		}
 		if got != want {
 			t.Errorf("%T: %+v, wanted %+v", m, got, want)
 		}
 		var r estimator.Reporter
-		if estimator.As(f, &r) && r.Report().Solver != "none" {
+		if estimator.AsWithin(f, &r) && r.Report().Solver != "none" {
 			t.Errorf("%T: report %+v", m, r.Report())
 		}
 		X := data.X.(*mat.Dense).Slice(0, 200, 0, 4)

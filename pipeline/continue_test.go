@@ -105,7 +105,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 				t.Error("the model before has changed")
 			}
 			var read estimator.LearnedOn
-			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
+			if !estimator.AsWithin(got, &read) || read.RowsLearned() != c.data.Rows() {
 				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}
 			again, err := c.spec.Continue(ctx, loaded(t, part), rest)

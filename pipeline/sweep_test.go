@@ -67,7 +67,13 @@ func as[T any](p estimator.Predictor) (out T) {
 	return out
 }
 
-func reportOf(p estimator.Predictor) estimator.Report { return as[estimator.Reporter](p).Report() }
+func reportOf(p estimator.Predictor) estimator.Report {
+	var r estimator.Reporter
+	if !estimator.AsWithin(p, &r) {
+		panic(fmt.Sprintf("%T makes no report", p))
+	}
+	return r.Report()
+}
 
 // takesMaps reports whether an estimator takes batches on related maps.
 func takesMaps(e estimator.Estimator) bool {

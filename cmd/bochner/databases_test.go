@@ -70,7 +70,7 @@ func TestRunOfPostgres(t *testing.T) {
 
 	_, errs := call(t, failure, "fold part asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
 	has(t, errs, "data.sql: the rows of a query are not shared out (give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -)")
-	call(t, success, "fold part asked.yaml --set search=null --set data.split.test=0 --shard 0/1 --data rows.csv -o 0.state")
+	call(t, success, "fold part asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
 	said += errs
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)

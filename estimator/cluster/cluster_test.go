@@ -198,7 +198,7 @@ func TestSpectralCountsItsSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r estimator.Reporter
-	if !estimator.As(fitted, &r) || counter.Rows() != 600*float64(r.Report().Iterations) {
+	if !estimator.AsWithin(fitted, &r) || counter.Rows() != 600*float64(r.Report().Iterations) {
 		t.Errorf("%v rows in %d steps of 600", counter.Rows(), r.Report().Iterations)
 	}
 	shape := datasets.Shape{Rows: 600, Cols: 300}

@@ -297,7 +297,7 @@ func (s *suite) unchanged(t testing.TB) {
 	before := snapshot.Of(p)
 	record(t, p)
 	var r estimator.Reporter
-	if estimator.As(p, &r) {
+	if estimator.AsWithin(p, &r) {
 		r.Report()
 	}
 	if snapshot.Of(p) != before {
@@ -314,7 +314,7 @@ func (s *suite) saved(t testing.TB) {
 	}
 	agree(t, "restored", answers(t, q, s.probe), answers(t, p, s.probe), 0)
 	var r, back estimator.Reporter
-	if estimator.As(p, &r) && estimator.As(q, &back) {
+	if estimator.AsWithin(p, &r) && estimator.AsWithin(q, &back) {
 		got, want := back.Report(), r.Report()
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("report %+v, want %+v", got, want)

@@ -168,7 +168,7 @@ func alone(ctx context.Context, b estimator.Batch, candidate, fold int) (out est
 	out.Prediction, err = estimator.Predict(ctx, fitted, datasets.SelectRows(b.Data.X, rows.Test))
 	out.Err = b.Data.AtRows(err, rows.Test)
 	var r estimator.Reporter
-	if estimator.As(fitted, &r) {
+	if estimator.AsWithin(fitted, &r) {
 		out.Report = r.Report()
 	}
 	out.Seconds = time.Since(start).Seconds()

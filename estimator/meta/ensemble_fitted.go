@@ -129,7 +129,7 @@ func (f *FittedEnsemble) Report() estimator.Report {
 	out := estimator.Report{Solver: "ensemble", Converged: true}
 	for _, m := range f.members {
 		var r estimator.Reporter
-		if !estimator.As(m.Predictor, &r) {
+		if !estimator.AsWithin(m.Predictor, &r) {
 			continue
 		}
 		one := r.Report()

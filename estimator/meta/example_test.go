@@ -120,7 +120,7 @@ func ExampleThreshold() {
 		log.Fatal(err)
 	}
 	var d meta.Decisive
-	if !estimator.As(model, &d) {
+	if !estimator.AsWithin(model, &d) {
 		log.Fatal("no threshold")
 	}
 	c, _ := d.Cutoff()

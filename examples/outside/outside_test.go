@@ -150,7 +150,7 @@ func TestTrimmed(t *testing.T) {
 		c estimator.Classifier
 		p *pipeline.FittedPipeline
 	)
-	if !estimator.As(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) || estimator.As(fitted, &c) {
+	if !estimator.AsWithin(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) || estimator.As(fitted, &c) {
 		t.Error("the report or the pipeline within is not found, or a classifier that there is not")
 	}
 	if !estimator.As(fitted, &d) {

@@ -580,7 +580,7 @@ func (s *State) model(ctx context.Context, last datasets.Pass, out *Outcome) err
 	m.Name, m.Profile, m.Metrics = s.spec.Name, &seen, map[string]float64{}
 	m.Versions = versions()
 	var r estimator.Reporter
-	if estimator.As(fitted, &r) {
+	if estimator.AsWithin(fitted, &r) {
 		report := r.Report()
 		if !report.Converged && len(report.Warnings) == 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("the fit did not converge: %s stopped after %d iterations; raise max_iter or tol", report.Solver, report.Iterations))

@@ -87,7 +87,7 @@ func hold(t *testing.T, seed uint64) {
 		t.Fatal(w)
 	}
 	want := answers(t, base, w.test.X)
-	if r := estimator.Reporter(nil); estimator.As(base, &r) {
+	if r := estimator.Reporter(nil); estimator.AsWithin(base, &r) {
 		w.settled = r.Report().Converged && !w.stochastic
 	}
 	if sets := estimator.SetPredictor(nil); estimator.As(base, &sets) {
@@ -443,7 +443,7 @@ func searched(t *testing.T, w *world) []float64 {
 		if failed != nil {
 			return nil
 		}
-		if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
+		if r := estimator.Reporter(nil); estimator.AsWithin(lone, &r) && !r.Report().Converged {
 			return nil
 		}
 		if w.task == "clusters" && !w.steady {

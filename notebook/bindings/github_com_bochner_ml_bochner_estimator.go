@@ -19,6 +19,7 @@ func init() {
 		Name: "estimator",
 		Binds: map[string]reflect.Value{
 			"As":                       reflect.ValueOf(estimator.As),
+			"AsWithin":                 reflect.ValueOf(estimator.AsWithin),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
 			"CheckPredictor":           reflect.ValueOf(estimator.CheckPredictor),
 			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),

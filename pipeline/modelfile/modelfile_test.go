@@ -150,7 +150,7 @@ func TestSaveAtOnce(t *testing.T) {
 		m := fitted(t, spec, people(60, 3))
 		var reporter estimator.Reporter
 		var relevance estimator.RelevancePredictor
-		estimator.As(m.Predictor, &reporter)
+		estimator.AsWithin(m.Predictor, &reporter)
 		estimator.As(m.Predictor, &relevance)
 		files := make([]bytes.Buffer, 3)
 		var group sync.WaitGroup

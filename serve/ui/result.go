@@ -144,7 +144,7 @@ func level(s serve.Snapshot) string {
 	var own interface {
 		Sureness() (method string, level float64)
 	}
-	if estimator.As(s.Model().Predictor, &own) {
+	if estimator.AsWithin(s.Model().Predictor, &own) {
 		_, p = own.Sureness()
 	}
 	return sure(p)
