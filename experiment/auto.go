@@ -321,7 +321,7 @@ func (a automatic) choose(ctx context.Context) error {
 
 // searchShare is the share of the time that is left after reading which the search may take. The rest
 // is for writing the model, for predictions and for the report.
-const searchShare = 0.8
+const searchShare = 0.9
 
 // writeShare is the share of all the time that is left for writing the results.
 const writeShare = 0.03
