@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/distributed/store"
 	"github.com/bochner-ml/bochner/distributed/store/s3"
 	"github.com/bochner-ml/bochner/distributed/store/storetest"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // The tests of the scripts of Slurm and Kubernetes run them with processes in the place of the engine: sbatch is a
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 // workplace makes a folder, which it returns, with the command, rows.csv, rows.yaml and the model that the verbs make of
 // them in three shards, alone.bochner; bin is before all else in PATH.
 func workplace(t *testing.T) string {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("builds the command")
 	}
 	if _, err := exec.LookPath("sh"); err != nil || os.PathSeparator != '/' {

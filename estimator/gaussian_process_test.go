@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
@@ -377,7 +378,7 @@ func TestGaussianProcessLearnsByTheExactKernel(t *testing.T) {
 // Where a model has too few features for what the exact kernel has learned, scales that were learned on features have more
 // evidence, and count.
 func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("fits 1,500 features by their evidence")
 	}
 	data := drawnProcess(12, 150, []float64{2, 2}, 1e-6, 1, 0)

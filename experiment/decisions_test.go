@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -16,7 +17,7 @@ import (
 // Costs that are mended for the sake of plans leave alone what runs do: which of the experiments that bench/curves has looked at have models
 // of fewer rows in their reports. One that changes here makes runs longer or shorter: be sure that it is wanted.
 func TestMendedCostsDecideNothingAnew(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("reads many files")
 	}
 	golden.Path(t, "data")

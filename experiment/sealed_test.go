@@ -32,6 +32,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/anomaly"
 	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/sparse"
@@ -555,7 +556,7 @@ func TestSealedModels(t *testing.T) {
 // A file that lies, with checksums that are right, is refused or predicts finite numbers, in memory
 // that its size bounds: some hundreds of lies, always the same.
 func TestForgedModels(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("hundreds of files")
 	}
 	dir, files := sealedDir(t), sealedModels(t)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -145,7 +146,7 @@ func TestHalvingLooksAtTheLastRungFirst(t *testing.T) {
 // A random search of a grid of more points than can be counted tries different ones, in the order of the
 // grid, the same for the same seed, and every value as often as any other.
 func TestRandomSearchOfAFineGrid(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("thousands of candidates")
 	}
 	for _, axes := range []int{13, 18, 60} {

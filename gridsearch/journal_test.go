@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -40,7 +41,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 		p := &probe{}
 		s, data := journaled(t, p)
 		step := 1
-		if sweep || testing.Short() {
+		if sweep || !exhaustive.Tests() {
 			step = 11
 		}
 		if sweep {

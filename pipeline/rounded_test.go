@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -48,7 +49,7 @@ func allocating(t *testing.T, p pipeline.Pipeline, data datasets.Set) (estimator
 // Many features are cached in single precision for a model that learns by them, which takes half the memory, and it
 // ends where it would on the features themselves, whether there is room for those or for none, on any number of cores.
 func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the features are many")
 	}
 	const n, width = 32_000, 384
@@ -103,7 +104,7 @@ func TestFeaturesAreRoundedOnTheWay(t *testing.T) {
 
 // A model on transformed targets learns by rounded features where the model within does.
 func TestTransformedTargetsKeepRoundedFeatures(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the features are many")
 	}
 	const n, width = 32_000, 384
@@ -144,7 +145,7 @@ func TestTransformedTargetsKeepRoundedFeatures(t *testing.T) {
 // A search rounds many features on the way too, of problems that are solved together and of paths, and scores what
 // fitting each candidate by itself does.
 func TestSearchesRoundOnTheWay(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the features are many")
 	}
 	const n, width = 12_600, 512

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/evidence"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -114,7 +115,7 @@ func TestARDGradientOfEveryKernel(t *testing.T) {
 
 // Inputs that matter only together are found among many that do not.
 func TestARDFindsInteractions(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("learns 32 scales from 3,000 rows")
 	}
 	const n, d = 3000, 32

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/bins"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -102,7 +103,7 @@ func randomMaps() map[string]RFF {
 
 // The features' inner products are the kernel in the mean, with the variance that theory gives.
 func TestRFFApproximatesItsKernel(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("many draws")
 	}
 	const seeds = 1500
@@ -235,7 +236,7 @@ func fewInputs() map[string]Binning {
 // Binning features' inner products are the kernel in the mean: each grid is a coin of that
 // probability, so the variance is k(1 − k)/P.
 func TestBinningApproximatesItsKernel(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("many draws")
 	}
 	const seeds = 3000
@@ -272,7 +273,7 @@ func TestBinningApproximatesItsKernel(t *testing.T) {
 // Grids of a few inputs have the mean of the kernels of all sets of so many, by brute force over the sets. Inputs are
 // drawn in proportion to γ times their standard deviation where scales say so.
 func TestBinningOfAFewInputsApproximatesItsKernel(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("many draws")
 	}
 	const seeds = 3000

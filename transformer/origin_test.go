@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -76,7 +77,7 @@ func originOf(t *testing.T, columns []int) (inputs []int) {
 // The columns of one origin are one input: grids look at all of them or none, by one weight, and the map's kernel is
 // the mean over all sets of inputs, by brute force.
 func TestBinningOfOriginsApproximatesItsKernel(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("many draws")
 	}
 	const seeds = 3000

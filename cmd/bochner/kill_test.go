@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 const killed = `
@@ -46,7 +48,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 // the result, to the bit, of one that nobody disturbed, and leaves nothing else behind.
 func TestKilledRunsGoOn(t *testing.T) {
 	kills, most := 30, 50*time.Second
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		kills, most = 5, 15*time.Second
 	}
 	t.Chdir(t.TempDir())

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // quotedPages are those that show what commands print.
@@ -22,7 +24,7 @@ var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experim
 // differ, and the last digit of a figure, which is not the same on every kind of processor. With
 // -update the pages are rewritten, but for the lines that agree so far.
 func TestPages(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("it runs whole searches")
 	}
 	root, err := filepath.Abs("../..")

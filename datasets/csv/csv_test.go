@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
@@ -513,7 +514,7 @@ func compare(t *testing.T, text, comment string) {
 
 // TestStandard compares random texts over the bytes that matter with encoding/csv.
 func TestStandard(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("large files")
 	}
 	rng := rand.New(rand.NewPCG(9, 9))

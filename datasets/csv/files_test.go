@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
@@ -53,7 +54,7 @@ func TestRealFiles(t *testing.T) {
 // TestIntrusions streams the test rows of KDD Cup 1999, whose attacks no training row has, as attacks
 // against normal rows.
 func TestIntrusions(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("large files")
 	}
 	path := golden.Path(t, "data/kddcup99/corrected.gz")
@@ -125,7 +126,7 @@ func (a *again) Read(p []byte) (int, error) {
 
 // TestMemory: a longer file takes no more memory.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("large files")
 	}
 	allocated := func(size int64) uint64 {

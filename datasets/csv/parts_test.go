@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // inOrder is a reader that reads one record after the other.
@@ -159,7 +160,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	read, refused := 0, 0
 	seeds := uint64(3000)
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		seeds = 600
 	}
 	for seed := range seeds {

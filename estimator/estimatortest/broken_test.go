@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -306,7 +307,7 @@ var brokenElsewhere = map[string]string{
 
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the laws of damaged files take long")
 	}
 	for _, classes := range []int{2, 3} {

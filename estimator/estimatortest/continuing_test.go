@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // swayed is a classifier that breaks a law of learning on.
@@ -39,7 +40,7 @@ func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data
 }
 
 func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the laws of damaged files take long")
 	}
 	spec := estimator.NewSGDClassifier()

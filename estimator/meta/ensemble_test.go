@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -43,7 +44,9 @@ func TestEnsembleObeysTheLaws(t *testing.T) {
 		"seeds":               {meta.NewSeedEnsemble(fourier(0.1, estimator.NewRidge()), 3), estimatortest.Options{Origin: true, Tolerance: 1e-5}},
 		"pipelines":           {ensemble(fourier(0.1, estimator.NewRidge()), estimator.NewRidge()), estimatortest.Options{Folds: true, Origin: true, Tolerance: 1e-5}},
 	} {
-		t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
+		if exhaustive.Case(name, "leave one out", "three probabilities", "two scores", "seeds") {
+			t.Run(name, func(t *testing.T) { estimatortest.Run(t, c.spec, c.options) })
+		}
 	}
 }
 
@@ -66,7 +69,7 @@ func weightsOf(f *meta.FittedEnsemble) (out []float64) {
 // The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
 // for leaving one out, fold by fold for folds.
 func TestStackingFindsTheBestWeights(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("many fits")
 	}
 	data := curve(1, 50, 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -29,7 +30,7 @@ func TestSetsAreRead(t *testing.T) {
 	}
 	for _, s := range sets {
 		t.Run(s.name, func(t *testing.T) {
-			if testing.Short() && slices.Contains([]string{"covtype", "covtype-2", "mnist"}, s.name) {
+			if !exhaustive.Tests() && slices.Contains([]string{"covtype", "covtype-2", "mnist"}, s.name) {
 				t.Skip("it is large")
 			}
 			data, test, err := s.read(t.Context(), folder)

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 
@@ -188,13 +189,16 @@ func fitted(t testing.TB, spec document.Spec, n int, options func(o *job.Options
 // order of additions.
 func TestOneModel(t *testing.T) {
 	for name, text := range specs {
+		if !exhaustive.Case(name, "pca", "logistic") {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			table(t, dir, 20_000)
 			spec := load(t, dir, text, document.Override{Path: "output.dir", Value: filepath.Join(dir, "run")})
 			m, want, passes := fitted(t, spec, 1, nil)
 			shards := []int{2, 7}
-			if testing.Short() {
+			if !exhaustive.Tests() {
 				shards = shards[:1]
 			}
 			for _, n := range shards {

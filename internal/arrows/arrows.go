@@ -26,10 +26,11 @@ var Allowed = map[string][]string{
 	"internal/solve":       {"internal/reading", "internal/kern", "sparse"},
 	"internal/golden":      {},
 	"internal/cause":       {},
-	"internal/polls":       {},
+	"internal/polls":       {"internal/exhaustive"},
 	"internal/snapshot":    {}, // for tests: whether a value has changed
 	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
+	"internal/exhaustive":  {}, // for tests: which cases are taken
 	"internal/files":       {}, // written in full or not at all
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong

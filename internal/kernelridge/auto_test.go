@@ -10,12 +10,13 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/kernel"
 )
 
 // With a small penalty, which conjugate gradients do not get to, auto ends converged by a factor.
 func TestAutoConverges(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("a factor of 4,500 rows takes a second")
 	}
 	const n = 4500

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
@@ -50,7 +51,7 @@ var flat = map[string]struct {
 func TestStreamsAreFlat(t *testing.T) {
 	for name, c := range flat {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && c.few > 20_000 {
+			if !exhaustive.Tests() && c.few > 20_000 {
 				t.Skip("a second each")
 			}
 			less, more := heldBy(t, c.target, c.text, c.few), heldBy(t, c.target, c.text, 3*c.few)

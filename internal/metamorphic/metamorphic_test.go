@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -69,7 +70,7 @@ func TestEveryWayAgrees(t *testing.T) {
 		hold(t, seed)
 	}
 	cases, began := 60, time.Now()
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		cases = 15
 	}
 	for seed := uint64(1); seed <= uint64(cases) || time.Since(began) < *long; seed++ {

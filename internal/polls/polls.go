@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // Context is cancelled by a look at it, that is a call of Err, after some others.
@@ -40,9 +42,6 @@ func (c *Context) Err() error {
 // Looks returns how often the context was looked at.
 func (c *Context) Looks() int { return int(c.looks.Load()) }
 
-// most is the number of looks at which Check cancels one run each.
-const most = 40
-
 // Check runs a computation once undisturbed, then again and again, cancelled at its first look, its
 // second, and so on to its last; of many looks it takes some from beginning to end. run reports
 // whether it returned a result. Check returns what breaks the law: a result or another error than
@@ -59,6 +58,7 @@ func Check(run func(ctx context.Context) (result bool, err error)) error {
 	case looks == 0:
 		return errors.New("it never looks at its context")
 	}
+	most := exhaustive.Of(8, 40) // looks at which one run each is cancelled
 	for i := range min(looks, most) {
 		k := i
 		if looks > most {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/internal/samples"
@@ -404,7 +405,7 @@ func shorten[T any](list []T) []T {
 
 // A damaged state that was sealed as if it were sound is refused or predicts; it never panics.
 func TestDamagedStateNeverPanics(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("thousands of files")
 	}
 	data := people(60, 26)

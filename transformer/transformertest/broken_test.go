@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -426,7 +427,7 @@ func (f *doubled) State(s *model.State) {
 
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("the laws of damaged files take long")
 	}
 	options := Options{Zero: func() transformer.Transformer { return new(doubled) }}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // records is a Reader of fields in memory.
@@ -87,7 +88,7 @@ func TestMostlyNumbers(t *testing.T) {
 
 // TestTooManyLevels: the levels of a column are bounded, and so is the memory.
 func TestTooManyLevels(t *testing.T) {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		t.Skip("adds a million levels")
 	}
 	l := Begin(datasets.Roles{})

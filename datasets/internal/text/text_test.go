@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
 // standard is what Number is held against: strconv, for plain decimal numbers that are finite.
@@ -56,7 +58,7 @@ func TestNumber(t *testing.T) {
 
 // many is n, or a tenth of it where tests are to be short.
 func many(n int) int {
-	if testing.Short() {
+	if !exhaustive.Tests() {
 		return n / 10
 	}
 	return n
