@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
@@ -14,11 +13,10 @@ import (
 
 // PlanStep is what one step takes on all training rows.
 type PlanStep struct {
-	Name  string  `json:"name"`
-	Width int     `json:"width"`           // columns that come out, -1 where nothing tells
-	Guess bool    `json:"guess,omitempty"` // whether only fitting tells the width
-	Flops float64 `json:"flops"`
-	Bytes int64   `json:"bytes"`
+	Name  string `json:"name"`
+	Width int    `json:"width"`           // columns that come out, -1 where nothing tells
+	Guess bool   `json:"guess,omitempty"` // whether only fitting tells the width
+	Bytes int64  `json:"bytes"`
 }
 
 // fitCost is what a fit takes, with what each of its steps does.
@@ -36,7 +34,7 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 		if c, ok := step.(datasets.Coster); ok {
 			cost = c.Cost(at)
 		}
-		out.steps = append(out.steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Flops: cost.Flops, Bytes: cost.Bytes})
+		out.steps = append(out.steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}
 	shown := p
@@ -84,31 +82,6 @@ func plannable(spec Spec, train datasets.Set, task datasets.Task) interface {
 		return search
 	}
 	return spec.Rounds(search)
-}
-
-// searchFlops are those of a search and the last fit.
-func searchFlops(search gridsearch.Plan, fit fitCost) float64 {
-	shared := search.SharedFlops + fit.work.Flops
-	switch {
-	case search.SharedFlops > 0 && search.Known:
-		return min(shared, search.Flops) // sharing work never adds to it
-	case search.SharedFlops > 0:
-		return shared
-	case search.Known:
-		return search.Flops
-	}
-	return fit.work.Flops
-}
-
-// searchSeconds is how long the search takes, which a budget ends, where fits read the rows so many times as often as by the
-// cost model.
-func searchSeconds(spec Spec, search gridsearch.Plan, times float64) float64 {
-	search = search.Oftener(times)
-	took := min(search.Seconds, search.OneByOne) // sharing work never adds to it
-	if spec.Search != nil && spec.Search.Budget > 0 {
-		took = min(took, time.Duration(spec.Search.Budget).Seconds())
-	}
-	return took
 }
 
 // predicting is the work of predicting all rows.

@@ -338,7 +338,7 @@ func TestPlan(t *testing.T) {
 	if p.Candidates != r.Search.Candidates || p.Folds != r.Search.Folds || p.Fits != r.Search.Fits+1 || p.Rows != r.Rows || p.Features != r.Features || p.Task != r.Task {
 		t.Errorf("planned %+v, done %+v %+v", p, r, r.Search)
 	}
-	if p.Flops <= 0 || p.Bytes <= 0 || p.Seconds <= 0 || len(p.Steps) != 4 || p.Steps[2].Width != 30 || p.Steps[3].Name != "ridge" {
+	if len(p.Samples) == 0 || p.Bytes <= 0 || p.Seconds <= 0 || len(p.Steps) != 4 || p.Steps[2].Width != 30 || p.Steps[3].Name != "ridge" {
 		t.Errorf("the plan is %+v", p)
 	}
 	if err := p.Refusal(); err != nil {

@@ -326,8 +326,8 @@ func TestIntervalsInASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, err := NewPlan(context.Background(), spec(t, waving))
-	if err != nil || plan.Flops <= alone.Flops || plan.Steps[2].Name != "intervals" {
-		t.Errorf("%v flops with intervals, %v without, %v; steps %v", plan.Flops, alone.Flops, err, plan.Steps)
+	if err != nil || plan.Steps[2].Name != "intervals" {
+		t.Errorf("steps %v, %v", plan.Steps, err)
 	}
 	if alone.Task != string(datasets.Regression) {
 		t.Error(alone.Task)

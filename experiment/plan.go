@@ -29,15 +29,9 @@ type Plan struct {
 	Fits       int         `json:"fits"`              // the last one included
 	AtMost     bool        `json:"at_most,omitempty"` // whether the search may end with fewer candidates
 	Shared     []string    `json:"shared"`
-	Flops      float64     `json:"flops"`
-	Seconds    float64     `json:"seconds"` // of the whole run; 0 where an estimator does not tell what it costs
-	// What a search takes when every fit is done by itself, 0 where nothing is shared.
-	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
-	OneByOne      float64 `json:"one_by_one_seconds,omitempty"`
-
-	Phases *result.Seconds `json:"phases,omitempty"` // of what the run does, one after the other; nil where Seconds is 0
-
-	Pilot *Pilot `json:"pilot,omitempty"` // nil where nothing was fitted
+	// Seconds is an estimate of how long the run takes, without its report; 0 where no sample could be fitted.
+	Seconds float64      `json:"seconds"`
+	Samples []PlanSample `json:"samples,omitempty"` // that the estimate follows from
 
 	Bytes     int64      `json:"bytes"`      // of matrices that are there at the same time, which have to fit in memory
 	Peak      int64      `json:"peak_bytes"` // about the most that the process may hold: with the program, and with what is not yet collected
@@ -46,10 +40,9 @@ type Plan struct {
 	Warnings  []string   `json:"warnings"`
 }
 
-// NewPlan estimates what a run of the spec takes. It reads the data for their shape. From
-// the shape follows the cost of one fit, from that the cost of the search, from both the memory, and
-// last the time, at the speed that this machine has at products of matrices now. Where that is not short, and nothing but a
-// fit tells how often the model reads its rows, it is fitted to some of them: see [Pilot].
+// NewPlan estimates what a run of the spec takes. It reads the data for their shape. From the shape follow
+// the fits, what they share and the memory; the time is extrapolated from fits to some of the rows, see
+// [PlanSample].
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	end, err := connect(ctx, &spec)
@@ -61,7 +54,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	opening := time.Since(began).Seconds()
+	opening := time.Since(began)
 	if err := check.All(ctx, spec, parts); err != nil {
 		return Plan{}, err
 	}
@@ -83,13 +76,13 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	shape.Streamed = p.Stream
 	fit := costOfFit(last, shape, count)
-	p.Steps, p.Flops, p.Bytes = fit.steps, fit.work.Flops, fit.work.Bytes
+	p.Steps, p.Bytes = fit.steps, fit.work.Bytes
 	if p.Refusal() != nil {
 		return p, nil
 	}
 	var search gridsearch.Plan
 	if spec.Search != nil {
-		if search, err = costOfSearch(spec, train, parts.Task); err != nil {
+		if search, err = workOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
 		if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
@@ -97,7 +90,6 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		}
 		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
-		p.Flops = searchFlops(search, fit)
 		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
 			p.Bytes = max(fit.work.Bytes, search.Bytes)
 		}
@@ -109,16 +101,10 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if err := cause.Err(ctx); err != nil {
 		return Plan{}, err
 	}
-	if _, told := spec.Pipeline.Estimator.(datasets.Coster); !told || p.Refusal() != nil {
+	if p.Refusal() != nil {
 		return p, nil
 	}
-	pace := search.Pace
-	if pace == (datasets.Pace{}) {
-		pace = gridsearch.Speed()
-	}
-	_, gathered := datasets.Held(parts.Train)
-	err = p.time(ctx, parts, search, forecast{spec: spec, task: parts.Task, last: last, shape: shape, count: count, opening: opening, gathered: gathered, fit: fit, pace: pace, times: 1, simple: 1})
-	return p, err
+	return p, p.measure(ctx, spec, parts, opening)
 }
 
 // byPasses reports whether a pipeline learns from a source by passes, which candidates can share.
@@ -126,27 +112,6 @@ func byPasses(ctx context.Context, p pipeline.Pipeline, source datasets.Source) 
 	_, cols := source.Dims()
 	_, err := p.Start(ctx, source.Schema(), cols)
 	return !errors.Is(err, datasets.ErrNoPasses)
-}
-
-// time says how long the phases of a run take, by a pilot where the model wants one.
-func (p *Plan) time(ctx context.Context, parts *rows.Parts, search gridsearch.Plan, f forecast) (err error) {
-	if p.Pilot, err = f.pilot(ctx, parts, search); err != nil {
-		*p = Plan{}
-		return err
-	}
-	if p.Pilot != nil {
-		f.times = p.Pilot.Times
-	}
-	if f.simple, err = f.pilotSimple(ctx, parts); err != nil {
-		*p = Plan{}
-		return err
-	}
-	if search.SharedFlops > 0 && search.OneByOne > 0 {
-		p.OneByOneFlops, p.OneByOne = search.Flops, search.Oftener(f.times).OneByOne+f.fitSeconds()
-	}
-	phases := f.phases(search)
-	p.Seconds, p.Phases = phases.Total, &phases
-	return nil
 }
 
 // outlines returns a stand-in for the training rows that are left when test rows are taken out, and how

@@ -82,7 +82,4 @@ output: {dir: out}
 	if !slices.Contains(together.Shared, "alpha") || len(apart.Shared) > 0 {
 		t.Errorf("%v is shared behind rff, %v behind softmax_features", together.Shared, apart.Shared)
 	}
-	if one := 2 * 200 * 64 * 64.0; apart.Flops < 9*one {
-		t.Errorf("nine fits by themselves take %g operations", apart.Flops)
-	}
 }

@@ -6,57 +6,20 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/memory"
-	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
-// watchful is standardize that counts its fits.
-type watchful struct{ transformer.Standardize }
-
-var watched atomic.Int64
-
-func (s *watchful) Params(l *param.List) { s.Standardize.Params(l) }
-
-func (s watchful) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
-	watched.Add(1)
-	return s.Standardize.Fit(ctx, data)
-}
-
-func (s watchful) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
-	watched.Add(1)
-	return s.Standardize.FitSource(ctx, data)
-}
-
-type fittedWatchful struct{ transformer.FittedScaler }
-
-func (f *fittedWatchful) State(s *model.State) { f.FittedScaler.State(s) }
-
-var registerWatchful = sync.OnceValue(func() error {
-	return pipeline.Register(pipeline.Entry{Name: "watchful", Doc: "standardize that is counted",
-		New: func() any { return watchful{transformer.NewStandardize()} }, Fitted: func() model.Stateful { return &fittedWatchful{} }})
-})
-
-// A plan of a few moments is calculated, for every kind of search: nothing is fitted.
-func TestPlanFitsNothing(t *testing.T) {
-	if err := registerWatchful(); err != nil {
-		t.Fatal(err)
-	}
+// Every kind of search is planned, by samples of the rows.
+func TestPlanOfEverySearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(240, class))
-	text := strings.Replace(halved, "standardize", "watchful", 1)
 	for name, more := range map[string][]Override{
 		"one fit":       {set("search", "")},
 		"streamed":      {set("search", ""), set("data.stream", "always")},
@@ -67,111 +30,29 @@ func TestPlanFitsNothing(t *testing.T) {
 		"all of it":     {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.least", "10"), set("search.halving.resource", "rff.features")},
 		"leave one out": {set("search.folds", "7")},
 	} {
-		p, err := NewPlan(context.Background(), spec(t, text, more...))
-		if err != nil || !(p.Seconds > 0) || p.Fits < 1 {
+		p, err := NewPlan(context.Background(), spec(t, halved, more...))
+		if err != nil || !(p.Seconds > 0) || p.Fits < 1 || len(p.Samples) != 1 || p.Samples[0].Rows != p.Rows.Train {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	if n := watched.Load(); n > 0 {
-		t.Errorf("%d fits", n)
-	}
-	if execute(t, spec(t, text, set("search", ""))); watched.Load() == 0 {
-		t.Error("the fits are not counted")
-	}
 }
 
-// The phases of a plan add up, and each has what takes its time.
-func TestPhasesOfAPlan(t *testing.T) {
-	t.Chdir(t.TempDir())
-	put(t, "rows.csv", sample(240, class))
-	phases := func(more ...Override) result.Seconds {
-		p, err := NewPlan(context.Background(), spec(t, halved, more...))
-		if err != nil || p.Phases == nil {
-			t.Fatalf("%+v, %v", p, err)
+// The time grows from sample to sample by a power of the rows, within bounds.
+func TestExtrapolated(t *testing.T) {
+	for _, c := range []struct {
+		samples []PlanSample
+		rows    int
+		want    float64
+	}{
+		{[]PlanSample{{100, 1}}, 1000, 10},
+		{[]PlanSample{{50, 9}, {100, 1}, {200, 4}}, 400, 16},
+		{[]PlanSample{{100, 1}, {200, 1}}, 800, 2},
+		{[]PlanSample{{100, 1}, {200, 100}}, 400, 800},
+		{[]PlanSample{{100, 1}, {150, 2}}, 150, 2},
+	} {
+		if got := extrapolated(c.samples, c.rows); math.Abs(got-c.want) > 1e-12*c.want {
+			t.Errorf("%v for %d rows: %v, wanted %v", c.samples, c.rows, got, c.want)
 		}
-		s := *p.Phases
-		if sum := s.Load + s.Search + s.Refit + s.Evaluate + s.Report; math.Abs(sum-s.Total) > 1e-12*sum || p.Seconds != s.Total {
-			t.Errorf("%+v are not %v", s, p.Seconds)
-		}
-		return s
-	}
-	if s := phases(); !(s.Search > 0 && s.Refit > 0 && s.Evaluate > 0 && s.Report > 0 && s.Load > 0) {
-		t.Errorf("a search: %+v", s)
-	}
-	if s := phases(set("search", "")); s.Search != 0 || !(s.Refit > 0) {
-		t.Errorf("one fit: %+v", s)
-	}
-}
-
-// A step that needs no rows reads none, one that learns from them does, and so does the model.
-func TestReadingsOfAStream(t *testing.T) {
-	rowless := transformer.NewRFF()
-	rowless.Gamma = transformer.FixedGamma(0.1)
-	f := forecast{last: pipeline.Steps(transformer.NewStandardize(), rowless).Then(estimator.NewRidge())}
-	f.shape = datasets.Shape{Rows: 5000, Cols: 3}
-	if n := f.readings(); n != 0 {
-		t.Errorf("%d readings of rows in memory", n)
-	}
-	f.shape.Streamed = true
-	if n := f.readings(); n != 2 {
-		t.Errorf("%d readings, wanted one to standardize and one to fit", n)
-	}
-	f.last.Estimator = estimator.NewKernelRidge() // which holds the rows, and goes through them at each step
-	if n := f.readings(); n != 2 {
-		t.Errorf("%d readings, wanted one to standardize and one to gather", n)
-	}
-}
-
-// A report reads a file that stays where it is for the rows of simple models, for what these say, and for importance; rows in
-// memory it has, and test rows of a file of their own are few.
-func TestLooksOfAReport(t *testing.T) {
-	f := forecast{last: pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge()), task: datasets.Regression}
-	f.shape, f.count.Train, f.count.Test = datasets.Shape{Rows: 5000, Cols: 3, Streamed: true}, 5000, 1000
-	looks := func() int { return f.looks() }
-	if n := looks(); n != 2 {
-		t.Errorf("%d looks without importance", n)
-	}
-	f.spec.Report.Importance.Repeats = 5
-	if n := looks(); n != 3 {
-		t.Errorf("%d looks with importance", n)
-	}
-	f.spec.Data.Test = reader.Paths{"test.csv"}
-	if n := looks(); n != 1 {
-		t.Errorf("%d looks where test rows have a file", n)
-	}
-	f.shape.Streamed = false
-	if n := looks(); n != 0 {
-		t.Errorf("%d looks at rows in memory", n)
-	}
-}
-
-// What an ensemble of a pipeline says of a row costs what its members say, each with the steps before it.
-func TestPredictionOfAnEnsemble(t *testing.T) {
-	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features = transformer.FixedGamma(1), 300
-	member := pipeline.Steps(transformer.NewQuantile(), rff).Then(estimator.NewRidge())
-	of := func(last pipeline.Pipeline) (flops, others float64) {
-		f := forecast{last: last, task: datasets.Regression, shape: datasets.Shape{Rows: 5000, Cols: 7, Outputs: 1}}
-		cost := f.predicted()
-		return cost.Flops - saidFlops, cost.Others - saidFlops
-	}
-	var flops, others [2]float64
-	for k, copies := range []int{2, 4} {
-		e := meta.NewSeedEnsemble(member, copies)
-		e.Weights = "equal"
-		flops[k], others[k] = of(pipeline.Pipeline{Estimator: e})
-		flops[k] -= 2 * 7 // the product with the row as it is, which every model is taken to have
-		flops[k], others[k] = flops[k]/float64(copies), others[k]/float64(copies)
-	}
-	if math.Abs(flops[1]-flops[0]) > 1e-6*flops[1] || math.Abs(others[1]-others[0]) > 1e-6*others[1] || !(others[0] > 0) {
-		t.Errorf("%v flops, %v of them others, for each of two and of four", flops, others)
-	}
-	if bare, _ := of(member); !(flops[0] > 0.5*bare && flops[0] <= bare) {
-		t.Errorf("%v flops of a member, %v without an ensemble", flops[0], bare)
-	}
-	whole, _ := of(pipeline.Pipeline{Estimator: meta.Intervals{Of: member, Method: "normal"}})
-	if whole -= 2 * 7; math.Abs(whole-flops[0]) > 1e-6*whole {
-		t.Errorf("%v flops in intervals, %v of a member of an ensemble", whole, flops[0])
 	}
 }
 

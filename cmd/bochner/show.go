@@ -364,19 +364,9 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	if len(p.Shared) > 0 {
 		fmt.Fprintf(t, "shared\t%s\n", strings.Join(p.Shared, ", "))
 	}
-	fmt.Fprintf(t, "work\t%s floating-point operations", count(p.Flops))
-	if p.Seconds > 0 {
-		fmt.Fprintf(t, ", about %s", duration(p.Seconds))
-	}
-	if p.OneByOne > 0 {
-		fmt.Fprintf(t, "; %s and %s if nothing were shared", count(p.OneByOneFlops), duration(p.OneByOne))
-	}
-	fmt.Fprintln(t)
-	if s := p.Phases; s != nil {
-		fmt.Fprintf(t, "phases\tload %.1f s, search %.1f, refit %.1f, evaluate %.1f, report %.1f\n", s.Load, s.Search, s.Refit, s.Evaluate, s.Report)
-	}
-	if q := p.Pilot; q != nil {
-		fmt.Fprintf(t, "pilot\ta fit to %d rows took %.2f s, and read them %.2g times as often as is usual\n", q.Rows, q.Seconds, q.Times)
+	if n := len(p.Samples); n > 0 {
+		last := p.Samples[n-1]
+		fmt.Fprintf(t, "time\tan estimate: %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds), last.Seconds, last.Rows)
 	}
 	fmt.Fprintf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {
@@ -389,7 +379,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	t.Flush()
 	fmt.Fprintln(out)
 	t = columns(out)
-	fmt.Fprintln(t, "step\twidth\toperations\tmemory")
+	fmt.Fprintln(t, "step\twidth\tmemory")
 	for _, s := range p.Steps {
 		width := "known when fitted"
 		switch {
@@ -398,7 +388,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 		case s.Width >= 0:
 			width = fmt.Sprint(s.Width)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Name, width, count(s.Flops), bytesText(s.Bytes))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, width, bytesText(s.Bytes))
 	}
 	t.Flush()
 	for _, w := range p.Warnings {

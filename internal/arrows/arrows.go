@@ -196,9 +196,7 @@ var Allowed = map[string][]string{
 	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
 	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
 
-	// Measures how the time of every estimator grows, and holds plans to it.
-	"bench/curves": {"bench/internal/page", "datasets", "gridsearch", "internal/memory", "internal/processor", "internal/svg", "param", "pipeline", "pipeline/yaml"},
-	"bench/peers":  {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
+	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
 
 	// Writes small models of every step in every way in which models are exported, for check.sh.
 	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},

@@ -1,0 +1,129 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/cause"
+)
+
+// PlanSample is how long the search and the last fit took on some of the rows.
+type PlanSample struct {
+	Rows    int     `json:"rows"`
+	Seconds float64 `json:"seconds"`
+}
+
+// The samples that the time of a plan follows from.
+const (
+	firstSample   = 250                    // rows
+	sampleEnough  = 500 * time.Millisecond // after which no larger sample is measured
+	sampleLimit   = 4 * time.Second        // for all samples
+	maxSampleGrid = 12                     // candidates that are measured
+)
+
+// errEnough ends the reading of a sample.
+var errEnough = errors.New("enough rows")
+
+// measure sets Seconds by the time that the search and the last fit take on samples of the rows, each twice
+// as large as the one before. Between the last two samples the time grows with some power of the rows, by
+// which it is extrapolated to all rows. To it come the readings of the file, each as long as the first one
+// took. The report is left out.
+//
+// Seconds is 0 where the smallest sample cannot be fitted or takes too long.
+func (p *Plan) measure(ctx context.Context, spec Spec, parts *rows.Parts, opening time.Duration) error {
+	train := parts.Train
+	if parts.Task.Targetless() {
+		train = datasets.WithoutTargets(train)
+	}
+	limited, cancel := context.WithTimeout(ctx, sampleLimit)
+	defer cancel()
+	for n := firstSample; ; n *= 2 {
+		n = min(n, p.Rows.Train)
+		set, err := sampleOf(limited, train, n, p.Rows.Train)
+		if err != nil || set.Rows() == 0 {
+			break
+		}
+		began := time.Now()
+		if err := p.tryOut(limited, spec, parts, set); err != nil {
+			break // a run says what is wrong with the rows, if it is wrong with all
+		}
+		took := time.Since(began)
+		p.Samples = append(p.Samples, PlanSample{set.Rows(), took.Seconds()})
+		if took > sampleEnough || n == p.Rows.Train || set.Rows() < n {
+			break
+		}
+	}
+	if err := cause.Err(ctx); err != nil {
+		return err
+	}
+	if len(p.Samples) == 0 {
+		return nil
+	}
+	p.Seconds = extrapolated(p.Samples, p.Rows.Train)
+	if most := maxSampleGrid; p.Candidates > most {
+		p.Seconds *= float64(p.Candidates) / float64(most)
+	}
+	if spec.Search != nil && spec.Search.Budget > 0 {
+		p.Seconds = min(p.Seconds, time.Duration(spec.Search.Budget).Seconds())
+	}
+	readings := 1.0
+	if _, held := datasets.Held(parts.Train); !held && spec.Data.Dataset == "" {
+		readings = 2
+	}
+	p.Seconds += readings * opening.Seconds()
+	return nil
+}
+
+// extrapolated returns the time that so many rows take.
+func extrapolated(samples []PlanSample, rows int) float64 {
+	const least, most = 0.5, 3 // powers: of less a fit is made of what it does once, of more none is
+	last, power := samples[len(samples)-1], 1.0
+	if len(samples) > 1 {
+		if before := samples[len(samples)-2]; last.Rows > before.Rows {
+			power = math.Log(last.Seconds/before.Seconds) / math.Log(float64(last.Rows)/float64(before.Rows))
+		}
+	}
+	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), min(max(power, least), most))
+}
+
+// tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random.
+func (p *Plan) tryOut(ctx context.Context, spec Spec, parts *rows.Parts, set datasets.Set) error {
+	model, err := lastPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
+	if err != nil {
+		return err
+	}
+	if _, err := model.Predict(ctx, set.X); err != nil || spec.Search == nil {
+		return err
+	}
+	search := spec.GridSearch(set.Groups != nil, parts.Task)
+	if p.Candidates > maxSampleGrid {
+		search.Random = maxSampleGrid
+	}
+	_, _, err = runSearch(ctx, spec, set, search)
+	return err
+}
+
+// sampleOf returns n rows, spread over all where they are in memory, else the first of the file.
+func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
+	if set, ok := datasets.Held(source); ok {
+		return set.Select(datasets.Spread(min(all, set.Rows()), min(n, set.Rows()))), nil
+	}
+	var blocks []datasets.Set
+	left := n
+	err = source.Blocks(ctx, func(block datasets.Set) error {
+		take := min(left, block.Rows())
+		blocks = append(blocks, block.Select(datasets.Spread(take, take))) // a copy, for the block is the reader's
+		if left -= take; left <= 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return out, err
+	}
+	return datasets.Stack(blocks...)
+}
