@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -316,7 +316,7 @@ func (r *run) measureSpeed() {
 	if !r.timed() {
 		return
 	}
-	speed := gridsearch.Speed().Products
+	speed := kern.Speed()
 	r.paces.Lock()
 	defer r.paces.Unlock()
 	if speed > r.pace[everything].flops {

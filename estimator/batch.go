@@ -139,7 +139,7 @@ func (b Batch) LoneCost() (sum datasets.Cost) {
 			sum = sum.With(coster.Cost(shape))
 		}
 	}
-	sum.Alone = 0 // folds go in parallel
+	// folds go in parallel
 	return sum
 }
 

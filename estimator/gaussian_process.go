@@ -259,7 +259,7 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 		}
 		learned := starts * evaluations * some * some * (small*some + 4*d + 100)
 		cost.Flops += learned + some*(mapped+D*D) + values*D*D*D
-		cost.Alone = alone * learned
+
 		exactly = 4*some*some + 5*some*d
 	} else {
 		step := 1.5*some*m*order + some*shape.Entries()*m + 1.5*order*order*order + 300*order*order + 100*some*m

@@ -362,7 +362,6 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 		output = steppingFlops
 	}
 	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
-	cost.Others, cost.Alone, cost.Iterated, cost.Read = cost.Flops, cost.Flops, cost.Flops, float64(min(d.epochs, usualEpochs))*float64(shape.Rows)
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}

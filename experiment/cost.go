@@ -58,21 +58,15 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 	return out
 }
 
-// costOfSearch is what the search takes on rows that are stood for, without the last fit.
-func costOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
+// planOfSearch is the plan of the search on rows that are stood for, without the last fit.
+func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
 	p, err := plannable(spec, train, task).Plan(train)
 	return p, ofHalving(err)
-}
-
-// workOfSearch is that but for the times, which have to be measured.
-func workOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
-	return plannable(spec, train, task).Work(train)
 }
 
 // plannable is a search of any strategy.
 func plannable(spec Spec, train datasets.Set, task datasets.Task) interface {
 	Plan(datasets.Set) (gridsearch.Plan, error)
-	Work(datasets.Set) (gridsearch.Plan, error)
 } {
 	search := spec.GridSearch(train.Groups != nil, task)
 	switch {
@@ -98,7 +92,7 @@ func predicting(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) da
 		mapped = mapped.After(cost)
 		if cost.Each > 0 {
 			cost.Flops = cost.Each * float64(shape.Rows)
-			cost.Others = min(cost.Others, cost.Flops)
+
 		}
 		work = work.With(cost)
 	}
@@ -106,7 +100,7 @@ func predicting(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) da
 		work.Flops += 2 * float64(count.Test) * float64(count.Train) * mapped.Entries()
 	}
 	work.Flops += 2 * float64(shape.Rows) * mapped.Entries() * float64(max(shape.Outputs, 1))
-	return datasets.Cost{Flops: work.Flops, Others: work.Others, Alone: work.Alone}
+	return datasets.Cost{Flops: work.Flops}
 }
 
 // streamedRows is how many bytes of mapped rows a streamed fit may keep.

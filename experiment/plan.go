@@ -82,7 +82,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	var search gridsearch.Plan
 	if spec.Search != nil {
-		if search, err = workOfSearch(spec, train, parts.Task); err != nil {
+		if search, err = planOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
 		if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {

@@ -327,13 +327,10 @@ func (r *run) gridSearch(set datasets.Set) gridsearch.Search {
 
 // costOfSearch is what the search takes, which of rows that are not held nobody foretells.
 func (r *run) costOfSearch(set datasets.Set) (gridsearch.Plan, error) {
-	switch {
-	case r.rows.Streamed:
+	if r.rows.Streamed {
 		return gridsearch.Plan{}, errors.New("a search over a stream is not planned")
-	case r.options.Searching != nil:
-		return costOfSearch(r.spec, set, r.rows.Task)
 	}
-	return workOfSearch(r.spec, set, r.rows.Task)
+	return planOfSearch(r.spec, set, r.rows.Task)
 }
 
 func (r *run) fitSearch(ctx context.Context) error {
@@ -358,7 +355,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 	cost, unplanned := r.costOfSearch(set)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if r.options.Searching != nil {
-		w := newWatch(r.options.Searching, cost, r.spec.Search.Halving.Least > 0, time.Now)
+		w := newWatch(r.options.Searching, cost.Shared, time.Now)
 		watched, stop = w.see, w.run()
 	}
 	search.Progress = func(p gridsearch.Progress) {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"math"
 	"sync"
 	"time"
 
@@ -22,34 +21,29 @@ type Searching struct {
 	Memory     int64 // most bytes so far, 0 where the system does not tell
 
 	Elapsed time.Duration
-	// Left is how long the search goes on, as far as can be told from what is done and, before there is much, from what the
-	// plan says; negative where nothing tells.
+	// Left is how long the search goes on, or its round of several, if the fits to come take as long as those that
+	// are done; negative before the first.
 	Left time.Duration
 }
 
 // watch turns the progress of a search into what can be said of it. A clock tells it the time.
 type watch struct {
-	mu       sync.Mutex
-	tell     func(Searching)
-	now      func() time.Time
-	began    time.Time
-	expected float64 // seconds that the plan says, 0 where it does not
-	rounds   bool    // whether there are several, of which the plan has all
-	round    time.Time
-	resumed  int // fits and candidates that were there at the beginning of the round
-	scored   int
-	last     Searching
-	at       time.Time // of the last fit
+	mu      sync.Mutex
+	tell    func(Searching)
+	now     func() time.Time
+	began   time.Time
+	round   time.Time
+	resumed int // fits and candidates that were there at the beginning of the round
+	scored  int
+	last    Searching
+	at      time.Time // of the last fit
 }
 
 // newWatch begins to watch.
-func newWatch(tell func(Searching), plan gridsearch.Plan, rounds bool, now func() time.Time) *watch {
-	w := &watch{tell: tell, now: now, began: now(), rounds: rounds, resumed: -1}
+func newWatch(tell func(Searching), shared []string, now func() time.Time) *watch {
+	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
 	w.round = w.began
-	if w.expected = plan.Seconds; plan.SharedFlops == 0 && plan.OneByOne > 0 {
-		w.expected = plan.OneByOne
-	}
-	w.last.Shared = plan.Shared
+	w.last.Shared = shared
 	return w
 }
 
@@ -87,25 +81,10 @@ func (w *watch) say() {
 	if scored := s.Candidates - w.scored; scored > 0 && upTo > 0 {
 		s.Rate = float64(scored) / upTo
 	}
-	planned := w.expected
-	if !w.rounds {
-		planned *= all / float64(max(s.Of, 1))
-	}
-	whole, elapsed := planned, now.Sub(w.round).Seconds()
-	if done > 0 && all > 0 {
-		whole = upTo * all / done
-		if trust := min(1, 2*done/all); planned > 0 && !w.rounds {
-			// Half of the fits say more than any plan. Before that both count, as a weighted geometric mean of the whole
-			// time: fits that share work come in bursts, and the first wait for what all share.
-			whole = math.Pow(whole, trust) * math.Pow(planned, 1-trust)
-		}
-	}
 	s.Left = -1
-	if whole > 0 {
-		s.Left = max(0, time.Duration((whole-elapsed)*float64(time.Second)))
-	}
-	if w.rounds && planned > 0 { // the rounds to come are in the plan alone
-		s.Left = max(s.Left, time.Duration(planned*float64(time.Second))-s.Elapsed)
+	if done > 0 && all > 0 {
+		left := upTo*all/done - now.Sub(w.round).Seconds()
+		s.Left = max(0, time.Duration(left*float64(time.Second)))
 	}
 	w.tell(s)
 }

@@ -89,10 +89,7 @@ func (c Coordinate) Run(ctx context.Context, data datasets.Set) (*Result, error)
 
 // Plan estimates the most that the search may take. The candidates of an axis are taken to have those
 // values of the others that cost most.
-func (c Coordinate) Plan(data datasets.Set) (Plan, error) { return timed(c.plan(data)) }
-
-// Work is [Coordinate.Plan] but for the times.
-func (c Coordinate) Work(data datasets.Set) (Plan, error) { return untimed(c.plan(data)) }
+func (c Coordinate) Plan(data datasets.Set) (Plan, error) { return added(c.plan(data)) }
 
 func (c Coordinate) plan(data datasets.Set) (all Plan, refit float64, err error) {
 	w, err := c.begin(data)

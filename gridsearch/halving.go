@@ -144,10 +144,7 @@ func (h Halving) stop(ctx context.Context, first *run, last Rung, unreached int)
 
 // Plan estimates all rungs, as [Search.Plan] does one: which candidates get to the next makes no
 // difference to their number, and those in the middle of the axes stand for them.
-func (h Halving) Plan(data datasets.Set) (Plan, error) { return timed(h.plan(data)) }
-
-// Work is [Halving.Plan] but for the times.
-func (h Halving) Work(data datasets.Set) (Plan, error) { return untimed(h.plan(data)) }
+func (h Halving) Plan(data datasets.Set) (Plan, error) { return added(h.plan(data)) }
 
 func (h Halving) plan(data datasets.Set) (all Plan, refit float64, err error) {
 	first, err := h.begin(data, plannedCandidates)
@@ -205,12 +202,9 @@ func (p *Plan) add(q Plan) {
 	p.Fits += q.Fits
 	p.Known = p.Known && q.Known
 	p.Flops += q.Flops
-	p.Lone = p.Lone.With(q.Lone)
 	p.SharedFlops += q.SharedFlops
-	p.Together = p.Together.With(q.Together)
 	if q.SharedFlops == 0 {
 		p.SharedFlops += q.Flops
-		p.Together = p.Together.With(q.Lone)
 	}
 	p.Bytes = max(p.Bytes, q.Bytes)
 	p.Shared = slices.Compact(slices.Sorted(slices.Values(append(p.Shared, q.Shared...))))

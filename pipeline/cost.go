@@ -36,7 +36,7 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	const picked = 150 // flops of copying an entry into its group, or out of it; measured
 	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.Width, 0)))
-	sum = sum.With(datasets.Cost{Flops: moved, Others: moved})
+	sum = sum.With(datasets.Cost{Flops: moved})
 	if c.Rest == "pass" {
 		sum = besides(sum, datasets.Cost{Width: rest, Again: true})
 	}
@@ -119,47 +119,16 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	_, blocks := p.Estimator.(estimator.BlockEstimator)
 	switch {
 	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
-	case blocks && size > most && cost.Read > 0: // each pass maps them again
-		again := last.Times(cost.Read / float64(max(shape.Rows, 1)))
-		again.Iterated = again.Flops
-		sum = sum.With(again).With(last.Times(-1))
 	case blocks && size > most:
 		sum = sum.With(last.Times(float64(max(cost.Passes-1, 0))))
 	default:
 		sum.Bytes += int64(min(size, math.MaxInt64/4))
 		const kept = 60 // flops of writing a feature to fresh memory; measured
 		writing := kept * float64(max(shape.Rows, 0)) * mapped.Entries()
-		sum = sum.With(datasets.Cost{Flops: writing, Others: writing})
+		sum = sum.With(datasets.Cost{Flops: writing})
 	}
 	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
-	sum.Said, sum.Spoken = cost.Each+cost.Said, cost.Spoken
-	return p.saying(sum, shape)
-}
-
-// saying adds to a cost what a prediction takes before the estimator sees the row, mapping it, and its product with the weights. A step that
-// does not tell takes for a row what it takes more for a thousand, as it may take something whatever the rows; the last one less than in a
-// fit, whose features are written to memory.
-func (p Pipeline) saying(cost datasets.Cost, shape datasets.Shape) datasets.Cost {
-	const few, many = 19_000, 20_000
-	const unwritten = 0.6 // measured
-	at := shape
-	for k, s := range p.Steps {
-		less, more := at, at
-		less.Rows, more.Rows = few, many
-		a, b := rows.CostOf(s.Fitter, less), rows.CostOf(s.Fitter, more)
-		flops, others := (b.Flops-a.Flops)/(many-few), (b.Others-a.Others)/(many-few)
-		switch {
-		case b.Each > 0:
-			flops, others = b.Each, min(others, b.Each)
-		case k == len(p.Steps)-1:
-			flops, others = unwritten*flops, unwritten*others
-		}
-		cost.Said += flops
-		cost.Spoken += others
-		at = at.After(rows.CostOf(s.Fitter, at))
-	}
-	cost.Said += 2 * at.Entries() * float64(max(shape.Outputs, 1))
-	return cost
+	return sum
 }
 
 // mapping is what the steps take, with the memory of those before the last. Of the last one it returns the memory, which is
@@ -175,7 +144,7 @@ func (p Pipeline) mapping(shape datasets.Shape) (sum datasets.Cost, tiles int64,
 	at.Streamed = true
 	sum.Bytes = before.Bytes
 	of := rows.CostOf(p.Steps[n-1].Fitter, at)
-	return sum, of.Bytes, datasets.Cost{Flops: of.Flops, Others: of.Others, Alone: of.Alone}
+	return sum, of.Bytes, datasets.Cost{Flops: of.Flops}
 }
 
 // rounds reports whether the features of the last step are cached in single precision for the estimator, and made again.
@@ -189,6 +158,6 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {
-	return datasets.Cost{Flops: a.Flops + b.Flops, Others: a.Others + b.Others, Alone: a.Alone + b.Alone, Iterated: a.Iterated + b.Iterated, Read: a.Read + b.Read, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
+	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
 		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled, Again: a.Again && b.Again}
 }

@@ -18,7 +18,7 @@ type priced struct{ transformer.Standardize }
 func (s *priced) Params(l *param.List) { s.Standardize.Params(l) }
 
 func (priced) Cost(shape datasets.Shape) datasets.Cost {
-	return datasets.Cost{Flops: 1000 * float64(shape.Rows), Others: 1000 * float64(shape.Rows), Each: 1, Width: shape.Cols}
+	return datasets.Cost{Flops: 1000 * float64(shape.Rows), Each: 1, Width: shape.Cols}
 }
 
 // free is an estimator that costs nothing to fit, and 7 flops a prediction.

@@ -213,7 +213,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	const alone = 0.6 // of what is small, measured
 	learned := step * float64(s.Steps+s.Restarts)
 	cost.Flops += learned
-	cost.Alone += alone * learned
+
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
 	cost.Passes = 2
 	return cost

@@ -432,7 +432,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 		c.Each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
 	c.Flops = n * (c.Each + p*newFlops)
-	c.Others = c.Flops
+
 	if s.Columns.exact {
 		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
 		c.Bytes += int64(20 * float64(c.Width))                                       // of the bins, in a stream as well

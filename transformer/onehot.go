@@ -274,7 +274,7 @@ func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	for _, c := range shape.Columns {
 		width += len(c.Levels)
 	}
-	cost := datasets.Cost{Flops: 4 * n * d, Others: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.Held()) + 24*float64(width)), Width: width, Guess: true}
+	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.Held()) + 24*float64(width)), Width: width, Guess: true}
 	if width == 0 {
 		cost.Width = -1
 	}

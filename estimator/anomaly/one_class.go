@@ -72,8 +72,7 @@ func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
 	const entry = 650 // flops that an entry of the rows takes in all steps, measured
 	working := min(float64(shape.Rows), 1<<10)
 	flops := entry * float64(shape.Rows) * shape.Entries()
-	return datasets.Cost{Flops: flops, Others: flops,
-		Bytes: design.Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
+	return datasets.Cost{Flops: flops, Bytes: design.Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
 }
 
 // Fit learns the plane; the result is a [*FittedOneClass].

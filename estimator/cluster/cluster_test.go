@@ -201,8 +201,4 @@ func TestSpectralCountsItsSteps(t *testing.T) {
 	if !estimator.AsWithin(fitted, &r) || counter.Rows() != 600*float64(r.Report().Iterations) {
 		t.Errorf("%v rows in %d steps of 600", counter.Rows(), r.Report().Iterations)
 	}
-	shape := datasets.Shape{Rows: 600, Cols: 300}
-	if cost := s.Cost(shape); !(cost.Iterated < cost.Flops && cost.Iterated == s.Cost(shape).Iterated) || math.Mod(cost.Read, 600) != 0 {
-		t.Errorf("%+v", cost)
-	}
 }

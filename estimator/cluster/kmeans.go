@@ -95,8 +95,7 @@ func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
 	read := starts*min(passes, most)*sample + min(last, most)*n
 	iterated := (row + (entry+centre*k)*shape.Entries()) * read
 	first := distance * starts * k * (3 + math.Log2(k)) * sample * shape.Entries()
-	return datasets.Cost{Flops: iterated + first, Others: (row+entry*shape.Entries())*read + first, Iterated: iterated, Read: read,
-		Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
+	return datasets.Cost{Flops: iterated + first, Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
 
 func (s KMeans) plain() kmeans.Spec {

@@ -81,8 +81,7 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	means := s.means()
 	means.MaxIter = 20                                                        // about as many passes as groups that hang together take
 	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // of rows that nobody counts
-	return datasets.Cost{Flops: flops + divided.Flops, Others: flops + divided.Others, Iterated: flops, Read: steps * n,
-		Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
+	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
 // Fit finds the clusters; the result is a [*FittedSpectral].

@@ -209,17 +209,5 @@ func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
 	rows := make([]int, max(shape.Rows, 0))
 	cost, _, _ := (crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.within())})
 	cost.Width, cost.Passes = 0, 0
-	return saying(cost, shape, estimator.Candidates(s.within()))
-}
-
-// saying adds to the cost of a wrapper what models within take to say something of a row.
-func saying(cost datasets.Cost, shape datasets.Shape, models []estimator.Candidate) datasets.Cost {
-	for _, m := range models {
-		if c, ok := m.Estimator.(datasets.Coster); ok {
-			within := c.Cost(shape)
-			cost.Said += within.Each + within.Said
-			cost.Spoken += within.Spoken
-		}
-	}
 	return cost
 }

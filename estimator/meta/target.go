@@ -69,13 +69,6 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	if c, ok := s.Of.(datasets.Coster); ok {
 		cost = c.Cost(shape)
 	}
-	turned := 1.0
-	if s.Smear {
-		turned = float64(min(max(shape.Rows, 1), monotone.MostResiduals))
-	}
-	turning := monotone.InverseFlops(s.Transform) * turned * float64(max(shape.Outputs, 1))
-	cost.Said += turning
-	cost.Spoken += turning
 	if s.learns() || s.Smear {
 		cost.Passes = 0
 	}

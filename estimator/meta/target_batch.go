@@ -169,15 +169,7 @@ func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []strin
 			return cost, nil, s.named(err)
 		}
 	}
-	said := 0.0
-	for _, spec := range specs {
-		for _, fold := range b.Folds {
-			shape := b.Shape
-			shape.Rows = len(fold.Train)
-			said += spec.Cost(shape).Spoken * float64(len(fold.Test))
-		}
-	}
 	b.Candidates = withModels(b.Candidates, s.modelOf)
 	cost, shared, err = batchCost(b)
-	return cost.With(datasets.Cost{Flops: said, Others: said}), shared, s.named(err)
+	return cost, shared, s.named(err)
 }

@@ -189,32 +189,3 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 		t.Error("svr leaves one out")
 	}
 }
-
-// A prediction is turned back once, with Smear once for each residual, of which there are 256 at most; what the model within costs
-// stays what it is.
-func TestCostOfTurningBack(t *testing.T) {
-	s := target("signed_log", estimator.NewRidge())
-	within, shape := estimator.NewRidge(), datasets.Shape{Rows: 100, Cols: 5}
-	once := s.Cost(shape).Spoken
-	s.Smear = true
-	for rows, times := range map[int]float64{100: 100, 256: 256, 100_000: 256} {
-		shape.Rows = rows
-		cost, inner := s.Cost(shape), within.Cost(shape)
-		if cost.Said != once*times || cost.Spoken != cost.Said || !(once > 0) || cost.Flops != inner.Flops || cost.Each != inner.Each {
-			t.Errorf("%d rows: %+v, where one turn takes %v, and the model within %+v", rows, cost, once, inner)
-		}
-	}
-	// In a batch each row that is tested on.
-	folds := []datasets.Fold{{Train: make([]int, 300), Test: make([]int, 50)}, {Train: make([]int, 300), Test: make([]int, 70)}}
-	b := estimator.Batch{Shape: shape, Folds: folds, Candidates: estimator.Candidates(s, s)}
-	inner := b
-	inner.Candidates = estimator.Candidates(within, within)
-	cost, _, err := s.BatchCost(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare, _, err := within.BatchCost(inner)
-	if want := 2 * 120 * 256 * once; err != nil || math.Abs(cost.Others-bare.Others-want) > 1e-9*cost.Flops {
-		t.Errorf("%v more, wanted %v; %v", cost.Others-bare.Others, want, err)
-	}
-}

@@ -151,7 +151,7 @@ var Allowed = map[string][]string{
 	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
 
 	// The search that chooses pipelines by itself.
-	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/judged", "internal/solve", "internal/stacking"},
+	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/judged", "internal/kern", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
 	"importance":       {"internal/judged", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},

@@ -278,7 +278,7 @@ func KernelRidgesCost(b Batch, shape datasets.Shape, candidates []KernelRidge) (
 				cost = spec.Cost(one)
 			}
 			sum.Flops += cost.Flops + spec.ScoresCost(one, len(fold.Test), len(members)*max(one.Outputs, 1))
-			sum.Others += cost.Others
+
 			if s.sharesDistances(spec, one) {
 				made = true
 				cost.Bytes += kernelridge.SharedBytes(one.Rows)
@@ -296,7 +296,7 @@ func KernelRidgesOneOutCost(b Batch, shape datasets.Shape, candidates []KernelRi
 	for _, members := range groups {
 		cost := candidates[members[0]].OneOutCost(shape, len(members))
 		sum.Flops += cost.Flops
-		sum.Others += cost.Others
+
 		sum.Bytes, sum.Width = max(sum.Bytes, cost.Bytes), cost.Width
 	}
 	return sum, append(s.shared(groups), "rows")

@@ -39,17 +39,14 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 			read = single
 		}
 		if c*folds < fewTogether || t > 1 {
-			sum.Iterated += read * apart[which]
-			sum.Others += read * apart[which]
+			sum.Flops += read * apart[which]
 		} else {
 			passes := started * newton.Passes * n * d
-			sum.Iterated += passes * (read*reading + problem*problems)
-			sum.Others += passes * read * reading
+			sum.Flops += passes * (read*reading + problem*problems)
 		}
 		sum.Flops += factors[which]
 		sum.Bytes = max(sum.Bytes, design.Bytes(bytes[which]+2*n*float64(folds)))
 	}
-	sum.Flops += sum.Iterated
 	names := map[string]bool{}
 	most := 0
 	for which, c := range perMap {

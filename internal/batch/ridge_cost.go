@@ -38,8 +38,7 @@ func RidgesCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets.Cost,
 				one.Rows = len(fold.Train)
 				cost := s.Cost(one, 0)
 				sum.Flops += cost.Flops
-				sum.Others += cost.Others
-				sum.Iterated += cost.Iterated
+
 				sum.Bytes = max(sum.Bytes, cost.Bytes)
 			}
 			continue
@@ -80,8 +79,7 @@ func RidgesMappedCost(b Batch, shape datasets.Shape, list []Ridge) (sum datasets
 			one := datasets.Shape{Rows: len(fold.Train), Cols: candidates[i].Width, Outputs: shape.Outputs}
 			cost := list[i].Cost(one, 0)
 			sum.Flops += cost.Flops
-			sum.Others += cost.Others
-			sum.Iterated += cost.Iterated
+
 			sum.Bytes = max(sum.Bytes, cost.Bytes)
 		}
 	}

@@ -161,8 +161,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
-	cost.Others = checkFlops * n * n * (1 + checkShares*(t-1))
-	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + cost.Others
+	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -181,8 +180,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	if s.Way(shape.Rows) == "cholesky" {
 		values = tiled(n) * (s.value(shape, shared) + writeFlops)
 		together := min(p, max(2, factorsTogether/(4*n*n)))
-		cost.Others = p * solveFlops * n * n * (1 + outputShare*(t-1))
-		cost.Flops = values + p*choleskyShare*n*n*n/6 + cost.Others
+		cost.Flops = values + p*choleskyShare*n*n*n/6 + p*solveFlops*n*n*(1+outputShare*(t-1))
 		cost.Bytes = design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 		return cost
 	}
@@ -207,9 +205,7 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 	if part := float64(cache) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
-	cost.Others = steps * (n*n/2*entry + 2*n*rank*factorFlops*precision)
-	cost.Iterated, cost.Read = steps*step, steps*n
-	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + cost.Iterated
+	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step
 	together := min(columns, columnsTogether)
 	most, _ := s.rank(shape.Rows)
 	largest := float64(most)
@@ -227,8 +223,7 @@ func (s Spec) OneOutCost(shape datasets.Shape, penalties int) datasets.Cost {
 	n, p := float64(shape.Rows), float64(penalties)
 	cost := s.Cost(shape)
 	t := float64(max(shape.Outputs, 1))
-	cost.Others = p * checkFlops * n * n * (1 + checkShares*(t-1))
-	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + p*n*n*n + cost.Others
+	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + p*n*n*n + p*checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes += design.Bytes(2 * n * n)
 	return cost
 }

@@ -59,15 +59,14 @@ var errPredictions = errors.New("the predictions are not finite: the inputs or t
 func OneOutCost(shape datasets.Shape, intercept bool, alphas int) datasets.Cost {
 	const entry = 45 // flops of copying, centring and measuring an entry of a row; measured
 	n, d, t, m := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1)), float64(alphas)
-	cost := datasets.Cost{Width: max(shape.Outputs, 1), Others: m * entry * n * d}
+	cost := datasets.Cost{Width: max(shape.Outputs, 1)}
 	numbers := 2*n*t + m*n*(t+1)
 	if shape.Rows <= shape.Cols || intercept && shape.Rows == shape.Cols+1 {
-		cost.Others = m * entry * n * n
-		cost.Flops = cost.Others + n*n*d + m*(n*n*n/3+n*n*n+4*n*t*(n+d))
+		cost.Flops = m*entry*n*n + n*n*d + m*(n*n*n/3+n*n*n+4*n*t*(n+d))
 		cost.Bytes = design.Bytes(numbers + n*d + 3*n*n)
 		return cost
 	}
-	cost.Flops = cost.Others + n*d*(d+2*t) + m*(d*d*d/3+2*d*d*t+n*d*(d+2*t))
+	cost.Flops = m*entry*n*d + n*d*(d+2*t) + m*(d*d*d/3+2*d*d*t+n*d*(d+2*t))
 	cost.Bytes = design.Bytes(numbers + 3*d*d)
 	return cost
 }

@@ -127,14 +127,12 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		if t > 1 && shape.Filled > 0 {
 			cost.Flops *= t // measured; all targets take the steps of the slowest, with one product of the rows for each
 		}
-		cost.Others, cost.Iterated, cost.Read = cost.Flops, cost.Flops, steps*n
 		numbers += 6 * d
 	default:
 		cost.Passes = 1 // but for refining an ill-conditioned solution
 		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
 		if shape.Filled > 0 {
-			cost.Others = n * design.SparseWaitingFlops * shape.Entries()
-			cost.Flops = cost.Others + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
+			cost.Flops = n*design.SparseWaitingFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
 		}
 		numbers += 2 * d * d
 	}
@@ -156,7 +154,6 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	passes := steps * design.PassFlops(shape)
 	return datasets.Cost{
 		Flops:  passes + 4*steps*rank*d*t + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
-		Others: passes,
 		Bytes:  design.Bytes(numbers),
 		Width:  max(shape.Outputs, 1),
 		Passes: 4 + int(steps/2),

@@ -30,8 +30,6 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{
 		Width: max(shape.Outputs, 1),
 		Each:  2*shape.Entries()*D + (L-1)*2*D*D + featureFlops*L*D,
-		Flops: trained + relevance, Others: others, Alone: others, Iterated: trained, Read: epochs * n,
-		// Rows and their targets; of the weights themselves, slopes, moments, the best ones and what is made of them; the model.
-		Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
+		Flops: trained + relevance, Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}
 }

@@ -24,7 +24,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += design.BothWaysNumbers(d, k)
 	}
 	flops := PassesFlops(shape)
-	cost := datasets.Cost{Flops: flops, Others: flops, Iterated: flops, Read: Passes * n, Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: flops, Width: max(shape.Outputs, 1)}
 	widest := widestFactor
 	if shape.Filled > 0 {
 		widest = WidestSparseFactor
@@ -44,11 +44,8 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
 	if shape.Filled == 0 && couples(n, d, k) {
 		cost.Bytes += design.Bytes((1.5*k + 3) * d * d)
-		cost.Most = coupledPasses / float64(Passes)
-		const renewals = 3 // of their matrices, where there are as many passes
-		matrices := renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) / cost.Most
-		cost.Flops += matrices
-		cost.Iterated += matrices
+		const renewals = 3 // of their matrices, where there are coupledPasses
+		cost.Flops += renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) * float64(Passes) / coupledPasses
 	}
 	return cost
 }

@@ -61,13 +61,9 @@ func MapCost(specs []Spec, shape datasets.Shape) (sum datasets.Cost) {
 		cost := CostOf(s.Fitter, shape)
 		shape = shape.After(cost)
 		if cost.Each > 0 {
-			all := cost.Others >= cost.Flops
-			cost.Flops, cost.Others, cost.Alone = cost.Each*float64(shape.Rows), 0, 0
-			if all {
-				cost.Others = cost.Flops
-			}
+			cost.Flops = cost.Each * float64(shape.Rows)
 		}
-		sum = sum.With(datasets.Cost{Flops: cost.Flops, Others: cost.Others, Alone: cost.Alone})
+		sum = sum.With(datasets.Cost{Flops: cost.Flops})
 	}
 	return sum
 }

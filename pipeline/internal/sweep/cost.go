@@ -27,7 +27,6 @@ func Cost(job Job) (cost datasets.Cost, shared []string) {
 	}
 	cost.Bytes *= int64(s.atOnce())
 	cost.Width = max(s.shape.Outputs, 1)
-	cost.Alone = 0 // folds go side by side
 	return cost, slices.Sorted(maps.Keys(s.shared))
 }
 

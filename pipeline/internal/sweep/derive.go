@@ -214,8 +214,7 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 func (d derived) Cost(shape datasets.Shape) datasets.Cost {
 	cost := rows.CostOf(d.step, shape)
 	if _, holds := d.sweep.Inside(d.step); holds {
-		whole := rows.CostOf(d.whole, shape)
-		cost.Flops, cost.Others, cost.Alone = whole.Flops, whole.Others, whole.Alone
+		cost.Flops = rows.CostOf(d.whole, shape).Flops
 	} else if d.free {
 		cost = cost.Times(0)
 	}
