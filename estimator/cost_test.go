@@ -9,13 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/synthetic"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/newton"
-	"github.com/bochner-ml/bochner/internal/reading"
-	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -99,30 +96,6 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, Filled: 3, Outputs: 1}
 	if cost := estimator.NewLogistic().Cost(wide); cost != descent.LogisticCost(wide) {
 		t.Errorf("wide sparse rows: %+v", cost)
-	}
-}
-
-// A fit by conjugate gradients counts its rows once for each step.
-func TestKernelRidgeCountsItsSteps(t *testing.T) {
-	data, err := synthetic.Make("moons", 700, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := estimator.NewKernelRidgeClassifier()
-	s.Gamma, s.Solver, s.Tol, s.Rank = kernel.FixedGamma(1), "cg", 1e-4, 5
-	ctx, counter := reading.Counted(context.Background())
-	fitted, err := s.Fit(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := fitted.(estimator.Reporter).Report().Iterations; n < 2 || counter.Rows() != 700*float64(n) {
-		t.Errorf("%v rows in %d steps of 700", counter.Rows(), n)
-	}
-	if s.Way(700) != "cg" {
-		t.Error(s.Way(700))
-	}
-	if s.Solver = "auto"; s.Way(700) != "cholesky" {
-		t.Error(s.Way(700))
 	}
 }
 

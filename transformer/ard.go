@@ -210,10 +210,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 	cost := scalerCost(0, shape)
 	cost.Again = false
-	const alone = 0.6 // of what is small, measured
-	learned := step * float64(s.Steps+s.Restarts)
-	cost.Flops += learned
-
+	cost.Flops += step * float64(s.Steps+s.Restarts)
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
 	cost.Passes = 2
 	return cost

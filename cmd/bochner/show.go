@@ -519,9 +519,6 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", v, "KMGTPE"[k])
 }
 
-// count writes a large number.
-func count(v float64) string { return fmt.Sprintf("%.2g", v) }
-
 // duration writes seconds.
 func duration(seconds float64) string {
 	switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/cluster"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -178,27 +177,5 @@ func TestStream(t *testing.T) {
 		if v, err := m.Score(metrics.Input{Truth: data.Y, Predicted: got}); err != nil || v < 0.99 {
 			t.Errorf("batch %d: adjusted Rand %v, %v", batch, v, err)
 		}
-	}
-}
-
-// A fit of spectral counts a reading of the rows for each step of its singular vectors, which are what its cost takes to depend on
-// them, and none of k-means in these, of a few numbers a row.
-func TestSpectralCountsItsSteps(t *testing.T) {
-	data, err := synthetic.Make("moons", 600, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := cluster.NewSpectral()
-	s.Clusters, s.Restarts = 2, 5
-	rff := transformer.NewRFF()
-	rff.Gamma, rff.Features = transformer.FixedGamma(2), 300
-	ctx, counter := reading.Counted(context.Background())
-	fitted, err := pipeline.Steps(rff).Then(s).Fit(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r estimator.Reporter
-	if !estimator.AsWithin(fitted, &r) || counter.Rows() != 600*float64(r.Report().Iterations) {
-		t.Errorf("%v rows in %d steps of 600", counter.Rows(), r.Report().Iterations)
 	}
 }

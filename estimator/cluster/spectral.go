@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kmeans"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/singular"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -149,7 +148,7 @@ func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows)
 	if err != nil {
 		return err
 	}
-	f.m, err = s.means().plain().Fit(reading.Uncounted(ctx), rows)
+	f.m, err = s.means().plain().Fit(ctx, rows)
 	return err
 }
 

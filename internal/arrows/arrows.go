@@ -23,7 +23,7 @@ var Allowed = map[string][]string{
 	"compare":              {},                                                                                              // tests of one model against another
 	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
-	"internal/solve":       {"internal/reading", "internal/kern", "sparse"},
+	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},
 	"internal/cause":       {},
 	"internal/polls":       {"internal/exhaustive"},
@@ -35,7 +35,6 @@ var Allowed = map[string][]string{
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
-	"internal/reading":     {}, // how often rows are read until a fit is done
 	"internal/processor":   {}, // the clock of benchmarks
 	"internal/journal":     {"datasets"},
 	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
@@ -85,13 +84,13 @@ var Allowed = map[string][]string{
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
-	"internal/leastsquares": {"internal/reading", "internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
-	"internal/newton":       {"internal/reading", "internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
-	"internal/sgd":          {"internal/reading", "internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
+	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
 
-	"internal/kernelridge": {"internal/reading", "graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
+	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
 
 	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
 	"internal/spectral": {"internal/design", "internal/kern", "sparse"},
@@ -108,7 +107,7 @@ var Allowed = map[string][]string{
 	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
 
 	// Layers of features whose frequencies are trained.
-	"internal/network": {"internal/reading", "graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
+	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
 
 	// Maps learned from gradients, on features or with the kernels themselves.
 	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
@@ -129,10 +128,10 @@ var Allowed = map[string][]string{
 
 	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
 	// single class.
-	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory", "internal/reading"},
+	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
 	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
-	"internal/kmeans":   {"internal/reading", "graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
-	"internal/singular": {"internal/reading", "internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
+	"internal/kmeans":   {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
 	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
 
 	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
@@ -172,7 +171,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"datasets/reader", "internal/files", "internal/reading", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
+	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"datasets/reader", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
 	"serve":                         {"datasets/reader", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read

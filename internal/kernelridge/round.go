@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -37,7 +36,6 @@ func (c *solver) round(which stage, multiply multiplication, tol, least float64,
 		if err := c.apply(multiply, g.ap, g.p); err != nil {
 			return err
 		}
-		reading.Add(c.ctx, float64(len(c.y)/c.columns))
 		g.advance()
 		if err := c.precondition(g.z, c.r); err != nil {
 			return err

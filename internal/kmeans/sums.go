@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -62,7 +61,6 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 			return err
 		}
 		hi := min(lo+atOnce, block.Rows())
-		reading.Add(ctx, float64(hi-lo))
 		if s.turn == 0 {
 			if !s.sample.add(r, lo, hi, weights) {
 				return design.NameFault(first, block)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -83,7 +82,6 @@ func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
 func (c *ridgeCG) apply(dst, v []float64) error {
 	clear(dst)
 	t := c.m.targets
-	reading.Add(c.ctx, float64(c.m.rows))
 	err := c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
 		weights, err := c.Weights(first, block)
 		if err == nil {

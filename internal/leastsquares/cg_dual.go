@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -61,7 +60,6 @@ func (c *ridgeCG) dualGoal(diagonal []float64) []float64 {
 
 // eachBlock calls f for each block with the roots of its rows' weights.
 func (c *ridgeCG) eachBlock(f func(first int, X mat.Matrix, roots []float64, y []float64)) error {
-	reading.Add(c.ctx, float64(c.m.rows)/2) // one of the two products of a reading
 	return c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
 		y, _, weights, err := c.Block(first, block)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
@@ -214,7 +213,6 @@ func (t *training[T]) epoch(ctx context.Context, a *adam[T], rate float64) error
 	copy(t.order, t.train)
 	stream.Shuffle(len(t.order), func(i, k int) { t.order[i], t.order[k] = t.order[k], t.order[i] })
 	n := len(t.order)
-	reading.Add(ctx, float64(n))
 	count := (n + t.Batch - 1) / t.Batch
 	for k := range count {
 		t.batch.take(t.rows, t.order[k*n/count:(k+1)*n/count])

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -117,7 +116,6 @@ func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design
 		}
 	}
 	t := design.NewBothWays(rows.Float32, w, offsets, widths, k)
-	reading.Add(a.ctx, float64(k*rows.N))
 	err = rows.Again(a.ctx, rows.N, func(first int, block datasets.Set) error {
 		t.Add(block.X, first, f)
 		if sampled != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -136,7 +135,6 @@ func (o *objective) Noise() float64 {
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)
 	o.pass.begin(x, gradient, values)
-	reading.Add(o.ctx, float64(len(o.y)))
 	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
@@ -198,7 +196,6 @@ func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
 	o.pass.begin(v, dst, nil)
-	reading.Add(o.ctx, float64(len(o.y)))
 	err := o.products.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.pass.add(block.X, func(_, scores []float64, lo, hi int) {

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/single"
@@ -179,7 +178,6 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 		loss += sum
 		start += g.startLoss(p)
 		n += len(p.list)
-		reading.Add(ctx, float64(len(p.list)))
 		g.last = p
 		return err
 	})

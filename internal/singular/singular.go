@@ -25,7 +25,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -86,7 +85,6 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 		if next, err = s.orthogonal(ctx, next); err != nil {
 			return nil, err
 		}
-		reading.Add(ctx, float64(len(s.shares)))
 		if err := s.multiply(ctx, next); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 )
 
 // Rows is the rows x_i of a matrix, one at a time.
@@ -349,7 +348,6 @@ func (d *descent) walk() {
 			read += 1 - stays
 		}
 	}
-	reading.Add(d.ctx, read)
 }
 
 // stays is the part of the reading of a row where β_i stays what it is.

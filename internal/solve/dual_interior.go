@@ -5,7 +5,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/reading"
 )
 
 // interior is the primal-dual interior point method on the dual of narrow rows. Its variables are the
@@ -79,7 +78,6 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 		}
 		d.epochs++
 		d.steps++
-		reading.Add(d.ctx, float64(len(d.beta)*d.patience())/interiorSteps)
 		p.hand()
 		if err := d.look(); err != nil {
 			return err

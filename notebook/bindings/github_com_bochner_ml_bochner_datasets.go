@@ -87,7 +87,6 @@ func init() {
 			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
 			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
 			"Outlook":         reflect.TypeOf((*datasets.Outlook)(nil)).Elem(),
-			"Pace":            reflect.TypeOf((*datasets.Pace)(nil)).Elem(),
 			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
 			"Pass":            reflect.TypeOf((*datasets.Pass)(nil)).Elem(),
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),

@@ -30,7 +30,6 @@ func init() {
 			"RefitNone":        reflect.ValueOf(gridsearch.RefitNone),
 			"RefitOneStdError": reflect.ValueOf(gridsearch.RefitOneStdError),
 			"Smaller":          reflect.ValueOf(gridsearch.Smaller),
-			"Speed":            reflect.ValueOf(gridsearch.Speed),
 		},
 		Types: map[string]reflect.Type{
 			"Axis":        reflect.TypeOf((*gridsearch.Axis)(nil)).Elem(),
