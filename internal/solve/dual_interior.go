@@ -48,11 +48,8 @@ const WidestInterior = 2048
 // which rounding is what keeps the gap open.
 const gramRows, mostSteps = 512, 60
 
-// interiorSteps is about how many steps close the gap.
-const interiorSteps = 15
-
 // patience is the number of passes after which steps of the interior point method are taken: when they
-// have cost as much as about [interiorSteps] will. A pass takes 4·n·d operations that wait for memory, a step
+// have cost as much as the 15 steps or so that close the gap. A pass takes 4·n·d operations that wait for memory, a step
 // n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
 func (d *descent) patience() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
