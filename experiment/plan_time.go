@@ -6,6 +6,8 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/internal/cause"
@@ -29,21 +31,17 @@ const (
 var errEnough = errors.New("enough rows")
 
 // measure sets Seconds by the time that the search and the last fit take on samples of the rows, each twice
-// as large as the one before. Between the last two samples the time grows with some power of the rows, by
-// which it is extrapolated to all rows. To it come the readings of the file, each as long as the first one
+// as large as the one before. The time grows with a power of the rows, by which that of the last sample is
+// extrapolated to all rows. To it come the readings of the file, each as long as the first one
 // took. The report is left out.
 //
 // Seconds is 0 where the smallest sample cannot be fitted or takes too long.
 func (p *Plan) measure(ctx context.Context, spec Spec, parts *rows.Parts, opening time.Duration) error {
-	train := parts.Train
-	if parts.Task.Targetless() {
-		train = datasets.WithoutTargets(train)
-	}
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	for n := firstSample; ; n *= 2 {
 		n = min(n, p.Rows.Train)
-		set, err := sampleOf(limited, train, n, p.Rows.Train)
+		set, err := sampleOf(limited, parts.Train, n, p.Rows.Train)
 		if err != nil || set.Rows() == 0 {
 			break
 		}
@@ -80,13 +78,15 @@ func (p *Plan) measure(ctx context.Context, spec Spec, parts *rows.Parts, openin
 
 // extrapolated returns the time that so many rows take.
 func extrapolated(samples []PlanSample, rows int) float64 {
-	const least, most = 0.5, 3 // powers: of less a fit is made of what it does once, of more none is
 	last, power := samples[len(samples)-1], 1.0
-	if len(samples) > 1 {
-		if before := samples[len(samples)-2]; last.Rows > before.Rows {
-			power = math.Log(last.Seconds/before.Seconds) / math.Log(float64(last.Rows)/float64(before.Rows))
+	if k := len(samples); k > 2 { // the first fit of a program is slower than others, and two times say little
+		x, y := make([]float64, k-1), make([]float64, k-1)
+		for i, s := range samples[1:] {
+			x[i], y[i] = math.Log(float64(s.Rows)), math.Log(s.Seconds)
 		}
+		_, power = stat.LinearRegression(x, y, nil, false)
 	}
+	const least, most = 0.5, 2.5
 	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), min(max(power, least), most))
 }
 
