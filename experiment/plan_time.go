@@ -21,10 +21,10 @@ type PlanSample struct {
 
 // The samples that the time of a plan follows from.
 const (
-	firstSample   = 250                    // rows
-	sampleEnough  = 500 * time.Millisecond // after which no larger sample is measured
-	sampleLimit   = 4 * time.Second        // for all samples
-	maxSampleGrid = 12                     // candidates that are measured
+	firstSample   = 250             // rows
+	sampleEnough  = time.Second     // after which no larger sample is measured
+	sampleLimit   = 8 * time.Second // for all samples
+	maxSampleGrid = 12              // candidates that are measured
 )
 
 // errEnough ends the reading of a sample.
@@ -80,8 +80,9 @@ func (p *Plan) measure(ctx context.Context, spec Spec, parts *rows.Parts, openin
 func extrapolated(samples []PlanSample, rows int) float64 {
 	last, power := samples[len(samples)-1], 1.0
 	if k := len(samples); k > 2 { // the first fit of a program is slower than others, and two times say little
-		x, y := make([]float64, k-1), make([]float64, k-1)
-		for i, s := range samples[1:] {
+		from := max(1, k-3) // the power grows with the rows
+		x, y := make([]float64, k-from), make([]float64, k-from)
+		for i, s := range samples[from:] {
 			x[i], y[i] = math.Log(float64(s.Rows)), math.Log(s.Seconds)
 		}
 		_, power = stat.LinearRegression(x, y, nil, false)
