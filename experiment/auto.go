@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/mlflow"
@@ -52,7 +53,7 @@ type AutoOptions struct {
 }
 
 // autoOutputs are all that Auto may write.
-var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", "model.bochner", "report.html"}
+var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
 
 // autoJournal is the name of the file in which a search notes its trials.
 const autoJournal = "auto.journal"

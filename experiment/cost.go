@@ -59,23 +59,17 @@ func costOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (ou
 }
 
 // planOfSearch is the plan of the search on rows that are stood for, without the last fit.
-func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (gridsearch.Plan, error) {
-	p, err := plannable(spec, train, task).Plan(train)
-	return p, ofHalving(err)
-}
-
-// plannable is a search of any strategy.
-func plannable(spec Spec, train datasets.Set, task datasets.Task) interface {
-	Plan(datasets.Set) (gridsearch.Plan, error)
-} {
+func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (p gridsearch.Plan, err error) {
 	search := spec.GridSearch(train.Groups != nil, task)
 	switch {
 	case spec.Search.Coordinate():
-		return spec.AlongAxes(search)
+		p, err = spec.AlongAxes(search).Plan(train)
 	case spec.Search.Halving.Least == 0:
-		return search
+		p, err = search.Plan(train)
+	default:
+		p, err = spec.Rounds(search).Plan(train)
 	}
-	return spec.Rounds(search)
+	return p, ofHalving(err)
 }
 
 // predicting is the work of predicting all rows.

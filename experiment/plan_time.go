@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/cause"
 )
 
@@ -93,18 +95,25 @@ func extrapolated(samples []PlanSample, rows int) float64 {
 
 // tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random.
 func (p *Plan) tryOut(ctx context.Context, spec Spec, parts *rows.Parts, set datasets.Set) error {
-	model, err := lastPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
+	var model estimator.Predictor
+	var err error
+	if spec.Search == nil {
+		model, err = lastPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
+	} else {
+		search := spec.GridSearch(set.Groups != nil, parts.Task)
+		search.Last = lastOf(spec, set.Shape(), false)
+		if p.Candidates > maxSampleGrid {
+			search.Random = maxSampleGrid
+		}
+		var found *gridsearch.Result
+		if found, _, err = runSearch(ctx, spec, set, search); err == nil {
+			model = found.Model
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if _, err := model.Predict(ctx, set.X); err != nil || spec.Search == nil {
-		return err
-	}
-	search := spec.GridSearch(set.Groups != nil, parts.Task)
-	if p.Candidates > maxSampleGrid {
-		search.Random = maxSampleGrid
-	}
-	_, _, err = runSearch(ctx, spec, set, search)
+	_, err = model.Predict(ctx, set.X)
 	return err
 }
 

@@ -80,7 +80,7 @@ func (r *run) phases(ctx context.Context, phases ...func(context.Context) error)
 }
 
 // runOutputs are all that a run may write. A run without a search or test rows writes some of them.
-var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", "model.bochner", "report.html"}
+var runOutputs = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
 
 // outputsOfOther returns the outputs of Run and Auto, with the journal of Auto where Run replaces
 // its results.
@@ -333,6 +333,16 @@ func (r *run) costOfSearch(set datasets.Set) (gridsearch.Plan, error) {
 	return planOfSearch(r.spec, set, r.rows.Task)
 }
 
+// lastOf returns what a search fits to all rows in place of the best candidate, nil for the candidate itself.
+func lastOf(spec Spec, shape datasets.Shape, streamed bool) func(best estimator.Estimator) estimator.Estimator {
+	if spec.Intervals == nil {
+		return nil
+	}
+	return func(best estimator.Estimator) estimator.Estimator {
+		return lastPipeline(spec, best.(pipeline.Pipeline), shape, streamed)
+	}
+}
+
 func (r *run) fitSearch(ctx context.Context) error {
 	var set datasets.Set
 	var err error
@@ -347,11 +357,7 @@ func (r *run) fitSearch(ctx context.Context) error {
 			return fmt.Errorf("experiment: %w", files.Tell(err))
 		}
 	}
-	if r.spec.Intervals != nil {
-		search.Last = func(best estimator.Estimator) estimator.Estimator {
-			return lastPipeline(r.spec, best.(pipeline.Pipeline), r.shape, r.rows.Streamed)
-		}
-	}
+	search.Last = lastOf(r.spec, r.shape, r.rows.Streamed)
 	cost, unplanned := r.costOfSearch(set)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if r.options.Searching != nil {
@@ -594,7 +600,7 @@ func (r *run) writeSpec(name string, spec Spec) error {
 
 // writeModel writes the model, and the experiment under that name.
 func (r *run) writeModel(name string, spec Spec) error {
-	if err := r.output.Write("model.bochner", func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
+	if err := r.output.Write(files.ModelName, func(w *bufio.Writer) error { return r.saveModel(w) }); err != nil {
 		return err
 	}
 	return r.writeSpec(name, spec)

@@ -24,8 +24,10 @@
 package graph
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -78,6 +80,14 @@ type Node struct {
 	Rows    int       // of a [Constant]; 0 stands for as many as come in
 	Data    []float64 // of a [Constant], row by row
 	Columns []int     // of [Columns]
+}
+
+// AppendBytes appends the numbers of a [Constant], 8 bytes each, the lowest first.
+func (n Node) AppendBytes(bytes []byte) []byte {
+	for _, v := range n.Data {
+		bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(v))
+	}
+	return bytes
 }
 
 // Graph is operations in an order in which they can be done, from inputs to outputs.

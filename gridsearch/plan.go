@@ -117,9 +117,7 @@ func (r *run) planFits(p *Plan) (refit float64) {
 		}
 		p.Known = true
 		for _, f := range r.folds {
-			cost := coster.Cost(r.shape(len(f.Train)))
-			// fits go side by side
-			p.Flops += cost.Flops
+			p.Flops += coster.Cost(r.shape(len(f.Train))).Flops
 		}
 		refit = max(refit, coster.Cost(r.rows.Shape()).Flops)
 	}

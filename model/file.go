@@ -16,8 +16,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // Format is the version of the model file that this package writes. It reads this one and those
@@ -264,17 +265,13 @@ func temporary(path string) (*os.File, error) {
 
 // ReadFile reads the model file at path.
 func ReadFile(path string) (Header, *Archive, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
+	f, info, err := files.OpenNow(path)
 	if err != nil {
 		return Header{}, nil, fmt.Errorf("model: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a file")
-	}
-	if err != nil {
-		return Header{}, nil, fmt.Errorf("model: %s: %w", path, err)
+	if !info.Mode().IsRegular() {
+		return Header{}, nil, fmt.Errorf("model: %s: not a file", path)
 	}
 	h, a, err := Read(f, info.Size())
 	if err != nil {

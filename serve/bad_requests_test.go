@@ -228,20 +228,28 @@ func listening(t *testing.T, o serve.Listening) (*serve.Server, string) {
 // listen serves s until the test ends.
 func listen(t *testing.T, s *serve.Server, o serve.Listening) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, o) }()
+	addr, stop, done := begin(t, s, o)
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
+	return addr
+}
+
+// begin serves s until stop is called; what that comes to is sent to done.
+func begin(t *testing.T, s *serve.Server, o serve.Listening) (addr string, stop func(), done chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	t.Cleanup(stop)
+	done = make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, o) }()
+	return l.Addr().String(), stop, done
 }
 
 // Every bad request has its status and says where it is wrong, none is the server's fault, and nothing is left of them:

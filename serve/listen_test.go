@@ -1,7 +1,6 @@
 package serve_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -151,19 +150,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // Connections that wait to be accepted when the server ends are answered, not reset.
 func TestWaitingConnectionsAreAnswered(t *testing.T) {
-	s := started(t, serve.Options{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, serve.Listening{Connections: 1}) }()
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.Listening{Connections: 1})
 	const request = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 	var open []net.Conn
 	for k := range 20 {
-		c, err := net.Dial("tcp", l.Addr().String())
+		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,24 +183,16 @@ func TestWaitingConnectionsAreAnswered(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
+	if _, err := net.Dial("tcp", addr); err == nil {
 		t.Error("it still listens")
 	}
 }
 
 // A server ends in time though its connections leave no slot to those that wait.
 func TestEndWithoutSlots(t *testing.T) {
-	s := started(t, serve.Options{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, serve.Listening{Connections: 1, Grace: 50 * time.Millisecond}) }()
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.Listening{Connections: 1, Grace: 50 * time.Millisecond})
 	for range 3 {
-		c, err := net.Dial("tcp", l.Addr().String())
+		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
+
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // token is what requests have to show, from a file.
@@ -31,16 +32,12 @@ func newToken(path string) (*token, error) {
 }
 
 func (t *token) read() error {
-	const most = 4096                                                   // bytes
-	file, err := os.OpenFile(t.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe would wait for its writer
+	const most = 4096 // bytes
+	file, info, err := files.OpenNow(t.path)
 	if err != nil {
 		return fmt.Errorf("serve: the token: %w", err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("serve: the token: %w", err)
-	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("serve: the token: %s is no regular file", t.path)
 	}

@@ -40,7 +40,7 @@ func (f Files) OpenBytes(path string) (io.ReadCloser, error) {
 	return f.FS.Open(path)
 }
 
-// Files lists the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
+// List returns the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
 func (f Files) List(paths []string) ([]string, error) {
 	files, err := datasets.Files(f.FS, paths...)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -50,6 +51,6 @@ func (s *State) choose(ctx context.Context, force bool) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{Rows: found.Rows.Train, Result: &found, Warnings: found.Warnings}
-	out.Model, err = modelfile.Load(filepath.Join(s.spec.Output.Dir, "model.bochner"))
+	out.Model, err = modelfile.Load(filepath.Join(s.spec.Output.Dir, files.ModelName))
 	return out, err
 }

@@ -2,7 +2,6 @@ package golang
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -355,7 +354,7 @@ func (x *writer) matrix(i int) bool {
 func (x *writer) unpack(packed []int) {
 	if x.o.Data != "" {
 		for _, i := range packed {
-			x.data = appendBits(x.data, x.g.Nodes()[i].Data)
+			x.data = x.g.Nodes()[i].AppendBytes(x.data)
 		}
 		x.printf("\n//go:embed %q\nvar numbers string\n", x.o.Data)
 	}
@@ -380,18 +379,10 @@ func (x *writer) unpack(packed []int) {
 	}
 	for _, i := range packed { // behind the rest, and not formatted with it
 		if x.o.Data == "" {
-			bits := appendBits(nil, x.g.Nodes()[i].Data)
+			bits := x.g.Nodes()[i].AppendBytes(nil)
 			fmt.Fprintf(&x.texts, "\nconst text%d = %q\n", i, base64.StdEncoding.EncodeToString(bits))
 		}
 	}
-}
-
-// appendBits appends numbers of 8 bytes each, the lowest first.
-func appendBits(bits []byte, data []float64) []byte {
-	for _, v := range data {
-		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
-	}
-	return bits
 }
 
 // checkSum refuses the numbers of another model. It copies a piece at a time.

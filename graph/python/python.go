@@ -14,7 +14,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -314,7 +313,7 @@ func (x *writer) constants() {
 		if n.Op == graph.Constant && x.uses[i] > 0 && (len(n.Data) > 1 || x.matrix(i)) {
 			matrices = append(matrices, i)
 			if x.o.Data != "" && len(n.Data) > few {
-				x.data = appendBits(x.data, n.Data)
+				x.data = n.AppendBytes(x.data)
 			}
 		}
 	}
@@ -339,7 +338,7 @@ func (x *writer) constants() {
 			from += len(n.Data)
 		default:
 			x.printf("_C%d = _read(%d, \"\"\"\n", i, n.Rows)
-			for text := base64.StdEncoding.EncodeToString(appendBits(nil, n.Data)); text != ""; {
+			for text := base64.StdEncoding.EncodeToString(n.AppendBytes(nil)); text != ""; {
 				line := text[:min(len(text), 120)]
 				x.printf("%s\n", line)
 				text = text[len(line):]
@@ -347,12 +346,4 @@ func (x *writer) constants() {
 			x.printf("\"\"\")\n")
 		}
 	}
-}
-
-// appendBits appends numbers of 8 bytes each, the lowest first.
-func appendBits(bits []byte, data []float64) []byte {
-	for _, v := range data {
-		bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(v))
-	}
-	return bits
 }

@@ -55,7 +55,7 @@ var Allowed = map[string][]string{
 	"internal/passlaws": {"datasets", "model", "internal/polls"},
 
 	"datasets": {"sparse", "single", "model"},
-	"model":    {"sparse"},
+	"model":    {"internal/files", "sparse"},
 
 	// Leaf packages, one for each outside format or origin of data.
 	"datasets/csv":       {"datasets", "datasets/internal/..."},
@@ -172,9 +172,9 @@ var Allowed = map[string][]string{
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
 	"experiment/draft":                {"datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
-	"experiment/job":                  {"datasets/reader", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
+	"experiment/job":                  {"datasets/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
-	"serve":                         {"datasets/reader", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
+	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/grpc/internal/inference"},
 	"serve/grpc/internal/inference": {},
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/bochner-ml/bochner/internal/cause"
 )
@@ -148,6 +149,21 @@ func Tell(err error) error {
 		return fmt.Errorf("%s: %w", at.Path, at.Err)
 	}
 	return err
+}
+
+// OpenNow opens a file to read it, and says what it is. It does not wait for the writer of a pipe: callers
+// that read regular files only look at the mode.
+func OpenNow(path string) (*os.File, fs.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
 }
 
 // Opener is where files are read.

@@ -27,8 +27,8 @@ type Transform struct {
 const (
 	mostKnots = 1000 // of quantile
 
-	// MostResiduals is how many residuals, or quantiles of them, a number is smeared over.
-	MostResiduals = 256
+	// mostResiduals is how many residuals, or quantiles of them, a number is smeared over.
+	mostResiduals = 256
 )
 
 // Learn learns the transform of a kind from numbers with weights above 0.
@@ -142,11 +142,6 @@ func (t *Transform) Inverse(z float64) float64 {
 	return t.shift + t.scale*z
 }
 
-// InverseFlops is what the way back of a kind of transform costs, in flops of other work; measured.
-func InverseFlops(kind string) float64 {
-	return map[string]float64{"log": 600, "signed_log": 1100, "sqrt": 300, "quantile": 1900, "standardize": 150}[kind]
-}
-
 // Value is what is predicted where the model within predicts z.
 func (t *Transform) Value(z float64) float64 {
 	if len(t.residuals) == 0 {
@@ -192,13 +187,13 @@ func spread(list, weights []float64) (values, shares []float64) {
 			values, shares = append(values, list[i]), append(shares, weights[i]/total)
 		}
 	}
-	if len(values) <= MostResiduals {
+	if len(values) <= mostResiduals {
 		return values, shares
 	}
-	fewer, below := make([]float64, 0, MostResiduals), 0.0
+	fewer, below := make([]float64, 0, mostResiduals), 0.0
 	for k, v := range values {
 		below += shares[k]
-		for len(fewer) < MostResiduals && (float64(len(fewer))+0.5)/MostResiduals <= below {
+		for len(fewer) < mostResiduals && (float64(len(fewer))+0.5)/mostResiduals <= below {
 			fewer = append(fewer, v)
 		}
 	}

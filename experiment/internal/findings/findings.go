@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// MostCurves is how many classes have curves at most, the most frequent.
-const MostCurves = 8
+// mostCurves is how many classes have curves at most, the most frequent.
+const mostCurves = 8
 
 const (
 	mostClasses = 200  // of a confusion matrix
@@ -92,7 +92,7 @@ func curved(list []result.Class) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Support, list[a].Support) })
-	order = order[:min(MostCurves, len(order))]
+	order = order[:min(mostCurves, len(order))]
 	slices.Sort(order)
 	return order
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// MostCompared is how many rows of a clustering are looked at by metrics without a truth: half as many at least, where there are
+// mostCompared is how many rows of a clustering are looked at by metrics without a truth: half as many at least, where there are
 // more, and the same ones whether the rows are in memory or not.
-const MostCompared = 20_000
+const mostCompared = 20_000
 
 // sample is every row whose number is a multiple of stride.
 type sample struct {
@@ -34,7 +34,7 @@ func (s *sample) add(block datasets.Set) {
 	if len(taken) > 0 {
 		s.blocks = append(s.blocks, datasets.Set{X: block.X, Schema: block.Schema, Weights: block.Weights}.Select(taken))
 	}
-	for len(s.at) > MostCompared {
+	for len(s.at) > mostCompared {
 		s.thin()
 	}
 }
