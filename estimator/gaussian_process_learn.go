@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
-	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -50,7 +49,9 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 	if s.learnsKernel() {
 		w, err = s.learn(ctx, k, src)
 	} else {
-		w.gamma, err = s.Gamma.Of(r.Cols, func(rule string) (float64, error) { return gammaOf(ctx, rule, k, r, s.Seed) })
+		w.gamma, err = k.ResolveGamma(ctx, s.Gamma, r.Cols, s.Seed, func(yield func(mat.Matrix) error) error {
+			return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WhileWidened(block.X, yield) })
+		})
 	}
 	if err != nil {
 		return nil, learnedWidths{}, err
@@ -67,39 +68,6 @@ func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []fl
 	}
 	f := &kernelFeatures{name: s.Kernel, nu: s.Nu, shape: s.Shape, gamma: gamma}
 	return f, f.finish(k, draws)
-}
-
-// gammaOf reads rows for a rule of γ.
-func gammaOf(ctx context.Context, rule string, k spectral.Kernel, r *design.Rows, seed uint64) (float64, error) {
-	moments, near := design.NewMoments(r.Cols), spectral.NewSample(seed)
-	err := r.Each(ctx, func(_ int, block datasets.Set) error {
-		return design.WhileWidened(block.X, func(X mat.Matrix) error {
-			if rule != kernel.GammaScale.Rule() {
-				near.Add(X)
-				return nil
-			}
-			part := design.NewMoments(r.Cols)
-			part.Of(X)
-			moments.Merge(part)
-			return nil
-		})
-	})
-	switch {
-	case err != nil:
-		return 0, err
-	case rule == kernel.GammaScale.Rule():
-		return k.GammaOfScale(r.Cols, moments.Whole().Deviation(0)), nil
-	}
-	return k.GammaOfSample(ctx, near)
-}
-
-// ruleOf is gammaOf of a sample.
-func ruleOf(ctx context.Context, rule string, k spectral.Kernel, X mat.Matrix, seed uint64) (float64, error) {
-	_, d := X.Dims()
-	r := &design.Rows{Cols: d, Each: func(_ context.Context, yield func(int, datasets.Set) error) error {
-		return yield(0, datasets.Set{X: X})
-	}}
-	return gammaOf(ctx, rule, k, r, seed)
 }
 
 // widthLesson is what γ is learned from.
@@ -266,7 +234,7 @@ func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, st
 	if own {
 		X = standardised
 	}
-	gamma, err := s.Gamma.Of(len(deviation), func(rule string) (float64, error) { return ruleOf(ctx, rule, k, X, s.Seed) })
+	gamma, err := k.ResolveGammaOf(ctx, s.Gamma, X, s.Seed)
 	if err != nil {
 		return nil, err
 	}

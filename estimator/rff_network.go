@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/network"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -296,17 +295,7 @@ func (t *lesson) unscaled(m *network.Model) *network.Model {
 func (s RFFNetwork) plain(ctx context.Context, X mat.Matrix) (network.Spec, error) {
 	out := s.sized()
 	out.Kernel, _ = spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
-	_, d := X.Dims()
-	gamma, err := s.Gamma.Of(d, func(rule string) (float64, error) {
-		if rule == kernel.GammaScale.Rule() {
-			moments := design.NewMoments(d)
-			moments.Of(X)
-			return out.Kernel.GammaOfScale(d, moments.Whole().Deviation(0)), cause.Err(ctx)
-		}
-		sample := spectral.NewSample(s.Seed)
-		sample.Add(X)
-		return out.Kernel.GammaOfSample(ctx, sample)
-	})
+	gamma, err := out.Kernel.ResolveGammaOf(ctx, s.Gamma, X, s.Seed)
 	out.Scales = out.Kernel.Factors(gamma)
 	return out, err
 }

@@ -170,9 +170,7 @@ func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (eviden
 	if err != nil {
 		return evidence.Learned{}, err
 	}
-	near := spectral.NewSample(s.Seed)
-	near.Add(rows.X)
-	gamma, err := kernel.GammaOfSample(ctx, near)
+	gamma, err := kernel.MedianGamma(ctx, rows.X, s.Seed)
 	if err != nil {
 		return evidence.Learned{}, err
 	}

@@ -30,13 +30,9 @@ func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, 
 		return nil, err
 	}
 	var reading error
-	out, err := g.Of(width, func(rule string) (v float64, err error) {
-		if rule == GammaScale.Rule() {
-			v, reading = scaleGamma(ctx, step, k, src)
-		} else {
-			v, reading = medianGamma(ctx, step, k, src, seed)
-		}
-		return v, reading
+	out, err := k.ResolveGamma(ctx, g, width, seed, func(yield func(mat.Matrix) error) error {
+		_, reading = fold(ctx, step, src, false, func(_ int, X mat.Matrix) error { return yield(X) })
+		return reading
 	})
 	switch {
 	case reading != nil:
@@ -45,26 +41,4 @@ func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, 
 		return nil, fmt.Errorf("transformer: %s: %w", step, err)
 	}
 	return out, nil
-}
-
-// scaleGamma reads src once for the variance of all entries.
-func scaleGamma(ctx context.Context, step string, k spectral.Kernel, src datasets.Source) (float64, error) {
-	m, _, err := columnMoments(ctx, step, src, false)
-	if err != nil {
-		return 0, err
-	}
-	return k.GammaOfScale(len(m.Count), m.Whole().Deviation(0)), nil
-}
-
-// medianGamma reads src once for a sample of rows.
-func medianGamma(ctx context.Context, step string, k spectral.Kernel, src datasets.Source, seed uint64) (float64, error) {
-	sample := spectral.NewSample(seed)
-	_, err := fold(ctx, step, src, false, func(_ int, X mat.Matrix) error {
-		sample.Add(X)
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return k.GammaOfSample(ctx, sample)
 }

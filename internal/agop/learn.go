@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
-	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
 // Options say what to learn, and by what.
@@ -211,10 +210,8 @@ func (l *learner) mapped(ctx context.Context, a metric) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	sample := spectral.NewSample(l.Seed)
-	sample.Add(u.Slice(held, min(n, held+sampled), 0, d).(*mat.Dense))
 	k := l.Kernel.Spectral()
-	gamma, err := k.GammaOfSample(ctx, sample)
+	gamma, err := k.MedianGamma(ctx, u.Slice(held, min(n, held+sampled), 0, d), l.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Training is rows to learn from, under one kernel, and what penalties and solvers have in common: tiles, the
@@ -88,7 +89,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 	if largest-largest != 0 {
 		return nil, design.NameFault(0, *data.Rows.Set)
 	}
-	if t.gamma, err = gammaOf(ctx, s.Gamma, k.Spectral(), X, s.Seed); err != nil {
+	if t.gamma, err = k.Spectral().ResolveGammaOf(ctx, s.Gamma, X, s.Seed); err != nil {
 		return nil, err
 	}
 	if err := t.take(X, data); err != nil {
@@ -370,4 +371,31 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
 		}
 	}
 	return out, nil
+}
+
+// entries calls f with all entries, of sparse rows with those that are stored.
+func entries(X mat.Matrix, f func(v float64)) {
+	n, d := X.Dims()
+	m, isSparse := X.(*sparse.CSR)
+	shared, isShared := 0.0, false
+	if isSparse {
+		shared, isShared = m.Shared()
+	}
+	buffer := make([]float64, d)
+	for i := range n {
+		if !isSparse {
+			for _, v := range design.Row(X, i, buffer) {
+				f(v)
+			}
+			continue
+		}
+		columns, values := m.Row(i)
+		for p := range columns {
+			if isShared {
+				f(shared)
+			} else {
+				f(values[p])
+			}
+		}
+	}
 }

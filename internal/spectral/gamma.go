@@ -9,8 +9,41 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
 )
+
+// ResolveGamma returns γ for each of cols inputs. For a rule it reads all rows once: each calls yield with the blocks of
+// rows, *mat.Dense or *sparse.CSR. The seed draws the rows of [kernel.GammaMedian].
+func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed uint64, each func(yield func(X mat.Matrix) error) error) ([]float64, error) {
+	return g.Of(cols, func(rule string) (float64, error) {
+		if rule == kernel.GammaScale.Rule() {
+			total, block := design.NewMoments(cols), design.NewMoments(cols)
+			err := each(func(X mat.Matrix) error {
+				block.Of(X)
+				total.Merge(block)
+				return cause.Err(ctx)
+			})
+			return k.GammaOfScale(cols, total.Whole().Deviation(0)), err
+		}
+		rows := newSample(seed)
+		err := each(func(X mat.Matrix) error {
+			rows.add(X)
+			return cause.Err(ctx)
+		})
+		if err != nil {
+			return 0, err
+		}
+		return k.medianGamma(ctx, rows)
+	})
+}
+
+// ResolveGammaOf is [Kernel.ResolveGamma] for rows in memory.
+func (k Kernel) ResolveGammaOf(ctx context.Context, g kernel.Gamma, X mat.Matrix, seed uint64) ([]float64, error) {
+	_, cols := X.Dims()
+	return k.ResolveGamma(ctx, g, cols, seed, func(yield func(mat.Matrix) error) error { return yield(X) })
+}
 
 // Factors returns γ_j^power: the scale of input j under the kernel.
 func (k Kernel) Factors(gamma []float64) []float64 {
@@ -43,8 +76,17 @@ func usable(gamma float64) float64 {
 	return min(max(gamma, math.SmallestNonzeroFloat64), math.MaxFloat64)
 }
 
-// GammaOfSample returns the γ that suits the median distance of two rows of a sample, equal ones left out.
-func (k Kernel) GammaOfSample(ctx context.Context, s *Sample) (float64, error) {
+// MedianGamma returns the γ of [kernel.GammaMedian] for the rows of X.
+func (k Kernel) MedianGamma(ctx context.Context, X mat.Matrix, seed uint64) (float64, error) {
+	gamma, err := k.ResolveGammaOf(ctx, kernel.GammaMedian, X, seed)
+	if err != nil {
+		return 0, err
+	}
+	return gamma[0], nil
+}
+
+// medianGamma returns the γ that suits the median distance of two rows of a sample, equal ones left out.
+func (k Kernel) medianGamma(ctx context.Context, s *sample) (float64, error) {
 	var distances []float64
 	for i, p := range s.points {
 		if err := cause.Err(ctx); err != nil {
@@ -79,22 +121,22 @@ func middle(a, b float64) float64 {
 // sampleSize is the number of rows whose distances a sample tells.
 const sampleSize = 512
 
-// Sample is some of the rows that were added, all where there are few: Vitter's algorithm R (1985).
-type Sample struct {
+// sample is some of the rows that were added, all where there are few: Vitter's algorithm R (1985).
+type sample struct {
 	rng    Stream
 	seen   int
 	points []point
 }
 
-// NewSample returns a sample of no rows.
-func NewSample(seed uint64) *Sample {
-	s := &Sample{rng: NewStream()}
+// newSample returns a sample of no rows.
+func newSample(seed uint64) *sample {
+	s := &sample{rng: NewStream()}
 	s.rng.At(seed, SampledRows, 0)
 	return s
 }
 
-// Add takes the rows of X, a *mat.Dense or *sparse.CSR.
-func (s *Sample) Add(X mat.Matrix) {
+// add takes the rows of X, a *mat.Dense or *sparse.CSR.
+func (s *sample) add(X mat.Matrix) {
 	n, _ := X.Dims()
 	for i := range n {
 		at := s.seen

@@ -35,9 +35,9 @@ func TestSampleIsFair(t *testing.T) {
 	}
 	var parts [8]float64 // how often rows of each eighth were taken
 	for seed := range uint64(seeds) {
-		s := NewSample(seed)
-		s.Add(X.Slice(0, 700, 0, 1))
-		s.Add(X.Slice(700, rows, 0, 1))
+		s := newSample(seed)
+		s.add(X.Slice(0, 700, 0, 1))
+		s.add(X.Slice(700, rows, 0, 1))
 		if len(s.points) != sampleSize {
 			t.Fatalf("%d rows", len(s.points))
 		}
