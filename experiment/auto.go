@@ -21,7 +21,6 @@ import (
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/mlflow"
@@ -51,12 +50,6 @@ type AutoOptions struct {
 	Tell     func(text string) // is told what is decided about the data; nil for nobody
 	Stop     <-chan struct{}   // closed, ends the search with the best model so far
 }
-
-// autoOutputs are all that Auto may write.
-var autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
-
-// autoJournal is the name of the file in which a search notes its trials.
-const autoJournal = "auto.journal"
 
 // Auto finds a good model for a data file, or for the data of an experiment file (.yaml). It forms the opinion of
 // the columns that [Draft] has, holds out test rows that no choice sees, and leaves the rest to package
@@ -88,10 +81,42 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := newRun(spec, Options{Progress: o.Progress, Force: o.Force, Warn: o.Warn}, autoOutputs)
-	r.auto, r.started = true, began
-	a := automatic{r, o, tell, &told}
-	return r.phases(ctx, a.load, a.choose, a.save, a.evaluate, a.write)
+	out := newOutputs(spec, Options{Warn: o.Warn}, true)
+	out.started = began
+	return out.end(ctx, runAuto(ctx, spec, o, tell, &told, out))
+}
+
+// runAuto does the phases of Auto in turn. The model is in place before anything is predicted: what comes later can be
+// cut without a loss of it.
+func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), told *[]string, out *outputs) error {
+	reading, cancel := o.untilStopped(ctx, 0)
+	defer cancel()
+	data, err := loadAuto(reading, spec, o, tell, out)
+	if err != nil {
+		if reading.Err() != nil {
+			return cause.Err(reading)
+		}
+		return err
+	}
+	defer data.end()
+	f, found, err := choose(ctx, data, o, out)
+	if err != nil {
+		return err
+	}
+	data.spec.Pipeline, data.spec.Search = found.Pipeline, nil
+	out.result.Auto = autoSummary(found, *told)
+	again := data.spec
+	again.Output.Dir = filepath.ToSlash(filepath.Join(again.Output.Dir, "again"))
+	if err := saveChosen(ctx, data, f, found, again, o, out); err != nil {
+		return err
+	}
+	if err := evaluateChosen(ctx, data, f, o, out); err != nil {
+		return err
+	}
+	if err := writeLeaderboard(found, o, out); err != nil {
+		return err
+	}
+	return write(ctx, data, f.model, "experiment.yaml", again, out)
 }
 
 // autoSpec says what is to be read and how it is cleaned: as the experiment file says, or as a draft would.
@@ -193,44 +218,32 @@ func untaughtAuto(task datasets.Task) string {
 // mostMinutes is a year.
 const mostMinutes = 60 * 24 * 366
 
-// automatic is a run whose pipeline is chosen by package auto.
-type automatic struct {
-	*run
-	o    AutoOptions
-	tell func(string)
-	told *[]string
-}
-
-// load reads the data and says what was decided. Stopping ends it.
-func (a automatic) load(ctx context.Context) error {
-	ctx, cancel := a.o.untilStopped(ctx, 0)
-	defer cancel()
-	if err := a.earlier(); err != nil {
-		return err
+// loadAuto reads the data and says what was decided.
+func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), out *outputs) (*loaded, error) {
+	if err := checkEarlierAuto(spec, o.Force); err != nil {
+		return nil, err
 	}
-	if err := a.run.load(ctx); err != nil {
-		if ctx.Err() != nil {
-			return cause.Err(ctx)
-		}
-		return err
+	data, err := load(ctx, spec, Options{Progress: o.Progress, Force: o.Force}, out)
+	if err != nil {
+		return nil, err
 	}
-	a.result.Seconds.Load = time.Since(a.started).Seconds() // with the draft
-	schema := a.rows.Train.Schema()
-	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, a.rows.Task)
+	out.result.Seconds.Load = time.Since(out.started).Seconds() // with the draft
+	schema := data.Train.Schema()
+	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, data.Task)
 	if classes := schema.Classes(); len(classes) > 0 {
 		text += ", classes " + param.Few(classes)
 	}
-	a.tell(text)
+	tell(text)
 	tested := "none held out to test on"
-	if a.rows.Test != nil {
-		n, _ := a.rows.Test.Dims()
+	if data.Test != nil {
+		n, _ := data.Test.Dims()
 		tested = fmt.Sprintf("%d held out, which no choice sees", n)
 	}
-	a.tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", a.result.Features, a.result.Rows.Train, tested))
-	if steps := a.spec.Pipeline.Steps; len(steps) > 0 {
-		a.tell("cleaned by " + listed(steps, " → "))
+	tell(fmt.Sprintf("%d inputs, %d rows to learn from, %s", out.result.Features, out.result.Rows.Train, tested))
+	if steps := data.spec.Pipeline.Steps; len(steps) > 0 {
+		tell("cleaned by " + listed(steps, " → "))
 	}
-	return nil
+	return data, nil
 }
 
 // listed writes the names of steps, and of what composites hold.
@@ -250,74 +263,73 @@ func listed(steps []pipeline.Step, between string) string {
 	return strings.Join(words, between)
 }
 
-// earlier looks what the folder holds from before: a search to go on with, or results that only force replaces.
-func (a automatic) earlier() error {
-	if err := a.checkOutputs(); err != nil {
+// checkEarlierAuto looks what the folder holds from before: a search to go on with, or results that only force replaces.
+func checkEarlierAuto(spec Spec, force bool) error {
+	dir := spec.Output.Dir
+	if err := checkOutputs(spec, autoOutputs, force); err != nil {
 		return err
 	}
-	journal := filepath.Join(a.spec.Output.Dir, autoJournal)
-	if a.o.Force {
+	journal := filepath.Join(dir, autoJournal)
+	if force {
 		if err := os.Remove(journal); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("experiment: %w", err)
 		}
 		return nil
 	}
-	found, err := resultIn(a.spec.Output.Dir)
+	found, err := resultIn(dir)
 	if _, missing := os.Stat(journal); missing == nil && (found.Auto != nil || errors.Is(err, fs.ErrNotExist)) {
 		return nil // the head of the journal identifies the search
 	}
 	var noFile *fs.PathError
 	if !errors.As(err, &noFile) {
-		return fmt.Errorf("experiment: %s holds the results of another run; --force replaces them, --out FOLDER keeps both", a.spec.Output.Dir)
+		return fmt.Errorf("experiment: %s holds the results of another run; --force replaces them, --out FOLDER keeps both", dir)
 	}
 	return nil
 }
 
 // choose leaves the training rows to package auto.
-func (a automatic) choose(ctx context.Context) error {
-	set, err := datasets.Gather(ctx, a.rows.Train)
+func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs) (f fitted, found *auto.Result, err error) {
+	set, err := datasets.Gather(ctx, data.Train)
 	if err != nil {
-		return err
+		return f, nil, err
 	}
 	o := auto.NewOptions()
-	o.Budget = time.Duration(a.o.Minutes * float64(time.Minute))
-	if spent := time.Since(a.started); o.Budget > 2*spent {
+	o.Budget = time.Duration(options.Minutes * float64(time.Minute))
+	if spent := time.Since(out.started); o.Budget > 2*spent {
 		o.Budget -= spent // reading is part of it
 	}
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
-	o.Candidates, o.Score, o.Seed, o.Stop = a.o.Candidates, a.o.Score, a.spec.Seed, a.o.Stop
-	o.Exportable = a.o.Exportable
-	o.Clean, o.Memory = pipeline.Sequence(a.spec.Pipeline.Steps), memory.Available()/2
+	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
+	o.Exportable = options.Exportable
+	o.Clean, o.Memory = pipeline.Sequence(data.spec.Pipeline.Steps), memory.Available()/2
 	if o.Clean == nil {
 		o.Clean = pipeline.Sequence{}
 	}
-	if a.spec.Search != nil {
-		o.Timed = a.spec.Search.CV.Kind == "time"
+	if data.spec.Search != nil {
+		o.Timed = data.spec.Search.CV.Kind == "time"
 	}
-	o.Journal = filepath.Join(a.spec.Output.Dir, autoJournal)
+	o.Journal = filepath.Join(data.spec.Output.Dir, autoJournal)
 	o.Progress = func(p auto.Progress) {
 		done, total := p.Tried, p.Candidates
 		if total == 0 {
 			done, total = int(p.Elapsed.Seconds()), int(p.Budget.Seconds())
 		}
-		a.options.report(p.Doing, min(done, total), total)
+		options.Progress.report(p.Doing, min(done, total), total)
 	}
-	if a.found, err = auto.Fit(ctx, set, o); err != nil {
+	if found, err = auto.Fit(ctx, set, o); err != nil {
 		if errors.Is(err, auto.ErrOtherSearch) {
-			return fmt.Errorf("experiment: %s holds a search over other rows or with other options; --force replaces it, --out FOLDER keeps both", a.spec.Output.Dir)
+			return f, nil, fmt.Errorf("experiment: %s holds a search over other rows or with other options; --force replaces it, --out FOLDER keeps both", data.spec.Output.Dir)
 		}
-		return set.Locate(err, 0)
+		return f, nil, set.Locate(err, 0)
 	}
-	a.model, a.chosenBy = a.found.Model, a.found.Score
-	if a.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
-		a.judged = datasets.Spread(set.Rows(), mostJudged)
+	f = fitted{model: found.Model, score: found.Score}
+	if out.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
+		f.judged = datasets.Spread(set.Rows(), mostJudged)
 	}
-	a.spec.Pipeline, a.spec.Search = a.found.Pipeline, nil
-	a.result.Seconds.Search = a.found.Seconds
-	a.warn(a.found.Warnings...)
-	a.reportOf(a.model)
-	a.result.Auto = a.summary()
-	return nil
+	out.result.Seconds.Search = found.Seconds
+	out.warn(found.Warnings...)
+	noteFit(f.model, out)
+	return f, found, nil
 }
 
 // searchShare is the share of the time that is left after reading which the search may take. The rest
@@ -347,52 +359,49 @@ func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (con
 	return ctx, cancel
 }
 
-// save writes the model and its experiment before anything is predicted: what comes later can be cut
-// without a loss of the model.
-func (a automatic) save(ctx context.Context) error {
-	if err := a.writeChosen(); err != nil {
+// saveChosen puts the model, its experiment and a result without scores in place.
+func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result, again Spec, o AutoOptions, out *outputs) error {
+	if err := writeLeaderboard(found, o, out); err != nil {
 		return err
 	}
-	if err := a.writeModel("experiment.yaml", a.again()); err != nil {
+	if err := writeModel(data, f.model, "experiment.yaml", again, out); err != nil {
 		return err
 	}
-	a.result.Seconds.Total = time.Since(a.started).Seconds()
-	if err := a.writeResult(); err != nil {
+	out.result.Seconds.Total = time.Since(out.started).Seconds()
+	if err := out.writeResult(); err != nil {
 		return err
 	}
 	if err := cause.Err(ctx); err != nil {
 		return err
 	}
-	_, err := a.output.Publish()
+	_, err := out.folder.Publish()
 	return err
 }
 
-// evaluate scores and examines the model. The end of the budget cuts the examination, a stop cuts
+// evaluateChosen scores and examines the model. The end of the budget cuts the examination, a stop cuts
 // all of it.
-func (a automatic) evaluate(ctx context.Context) error {
-	if a.o.Candidates == 0 {
-		budget := a.o.Minutes * float64(time.Minute)
-		a.until = a.started.Add(time.Duration((1 - writeShare) * budget))
+func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, out *outputs) error {
+	var until time.Time
+	if o.Candidates == 0 {
+		until = out.started.Add(time.Duration((1 - writeShare) * o.Minutes * float64(time.Minute)))
 	}
-	limited, cancel := a.o.untilStopped(ctx, stopDelay)
+	limited, cancel := o.untilStopped(ctx, stopDelay)
 	defer cancel()
-	err := a.run.evaluate(limited)
+	v, err := evaluate(limited, data, f, Options{Progress: o.Progress}, out)
+	if err == nil {
+		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
+	}
 	if limited.Err() != nil && ctx.Err() == nil {
-		a.warn("it was stopped before the model was scored and examined; bochner evaluate scores it")
+		out.warn("it was stopped before the model was scored and examined; bochner evaluate scores it")
 		return nil
 	}
 	return err
 }
 
-// mostJudged is how many of the training rows the model is scored on: an exact kernel takes longer for all of them than for
-// learning.
-const mostJudged = 10_000
-
-// summary is what result.json says of the search.
-func (a automatic) summary() *result.Auto {
-	f := a.found
+// autoSummary is what result.json says of the search.
+func autoSummary(f *auto.Result, told []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []result.AutoRound{}, Decided: *a.told}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []result.AutoRound{}, Decided: told}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}
@@ -405,23 +414,8 @@ func (a automatic) summary() *result.Auto {
 	return out
 }
 
-// writeChosen writes the output that is that of Auto alone.
-func (a automatic) writeChosen() error {
-	a.options.report("write", 0, 0)
-	return a.output.Write("leaderboard.csv", func(w *bufio.Writer) error { return a.found.Leaderboard.WriteCSV(w) })
-}
-
-// again returns the experiment that makes the chosen model again.
-func (a automatic) again() Spec {
-	again := a.spec
-	again.Output.Dir = filepath.ToSlash(filepath.Join(a.spec.Output.Dir, "again"))
-	return again
-}
-
-// write makes the outputs that are those of Auto alone, and then the others.
-func (a automatic) write(ctx context.Context) error {
-	if err := a.writeChosen(); err != nil {
-		return err
-	}
-	return a.finish(ctx, "experiment.yaml", a.again())
+// writeLeaderboard writes the output that is that of Auto alone.
+func writeLeaderboard(found *auto.Result, o AutoOptions, out *outputs) error {
+	o.Progress.report("write", 0, 0)
+	return out.folder.Write("leaderboard.csv", func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })
 }

@@ -22,7 +22,7 @@ type pairing struct {
 }
 
 // compareRows reads the predictions of the test rows beside each other and tests their differences.
-func compareRows(ctx context.Context, runs []finished, c *Comparison, wrong *Incomparable) error {
+func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *Incomparable) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
 		return nil
@@ -228,7 +228,7 @@ func list(values []string) string {
 }
 
 // test tests what was read.
-func (b *beside) test(c *Comparison) error {
+func (b *beside) test(c *result.Comparison) error {
 	for k := 1; k < len(b.runs); k++ {
 		p := b.pairs[k]
 		if b.classes {
@@ -246,22 +246,6 @@ func (b *beside) test(c *Comparison) error {
 			}
 			c.OnTestRows = append(c.OnTestRows, result.Tested{Run: k, Score: "squared_error", Target: target, Pairs: p.errors[at].Rows(), Test: t})
 		}
-	}
-	return correct(c.OnTestRows)
-}
-
-// correct gives the tests of one list Holm's correction.
-func correct(tests []result.Tested) error {
-	p := make([]float64, len(tests))
-	for k, t := range tests {
-		p[k] = t.P
-	}
-	corrected, err := compare.Holm(p)
-	if err != nil {
-		return fmt.Errorf("experiment: %w", err)
-	}
-	for k := range tests {
-		tests[k].Holm = corrected[k]
 	}
 	return nil
 }

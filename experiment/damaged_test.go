@@ -39,7 +39,7 @@ func TestDamagedResult(t *testing.T) {
 			if result.Unmarshal(damaged, &r) != nil || r.Check() != nil {
 				return
 			}
-			if _, err := reportOf(r); err != nil {
+			if _, err := reportPage(r); err != nil {
 				t.Errorf("%s: %s: %v", folder, what, err)
 			}
 		})

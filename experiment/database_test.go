@@ -57,7 +57,7 @@ const (
 )
 
 // outputs runs a spec and returns what it has written, and found.
-func outputs(t *testing.T, s Spec, dir string) (found Result, files map[string]string) {
+func outputFiles(t *testing.T, s Spec, dir string) (found Result, files map[string]string) {
 	t.Helper()
 	s.Output.Dir = dir
 	found, err := Run(context.Background(), s, Options{})
@@ -106,7 +106,7 @@ func TestQueriesAreAsFiles(t *testing.T) {
 				}
 				own = append(own, s)
 			}
-			both[k], files[k] = outputs(t, spec(t, text, own...), fmt.Sprint(name, k))
+			both[k], files[k] = outputFiles(t, spec(t, text, own...), fmt.Sprint(name, k))
 		}
 		if files[0]["predictions.csv"] != files[1]["predictions.csv"] {
 			t.Errorf("%s: the predictions are not those of the files", name)
@@ -128,12 +128,12 @@ func TestQueriesAgain(t *testing.T) {
 	db := flats(t)
 	ctx := context.Background()
 	s := spec(t, asked+learned)
-	first, files := outputs(t, s, "runs/flats")
+	first, files := outputFiles(t, s, "runs/flats")
 	again, err := Load(ctx, "runs/flats/spec.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, _ := outputs(t, again, "runs/flats")
+	second, _ := outputFiles(t, again, "runs/flats")
 	if first.SHA256 != second.SHA256 || first.Test["r2"] != second.Test["r2"] {
 		t.Error(first, second)
 	}

@@ -16,6 +16,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
+// runOutputs are all that [Run] may write, and autoOutputs all that [Auto] may.
+var (
+	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
+	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
+)
+
+// autoJournal is the name of the file in which [Auto] notes its trials.
+const autoJournal = "auto.journal"
+
 // EarlierRun is the error of a run that would replace another one's results: output.dir holds a finished
 // run of another spec or of other data. Options.Force replaces them.
 type EarlierRun struct {
@@ -100,20 +109,20 @@ func CheckOutput(out string, inputs ...string) error {
 	return nil
 }
 
-// checkOutputs returns an error if the run would replace a file that it reads or, without
-// Options.Force, one that no run has written.
-func (r *run) checkOutputs() error {
-	dir := r.spec.Output.Dir
+// checkOutputs returns an error if a run would replace a file that it reads or, unless it is forced, one that no run has
+// written.
+func checkOutputs(spec Spec, outputs []string, force bool) error {
+	dir := spec.Output.Dir
 	ours := writtenByRun(dir)
 	var inputs reader.Paths
-	if data := r.spec.Data; data.FS == nil {
+	if data := spec.Data; data.FS == nil {
 		inputs = slices.Concat(data.Train, data.Test)
 	}
 	if !ours {
-		inputs = append(inputs, r.spec.File())
+		inputs = append(inputs, spec.File())
 	}
 	var foreign []string
-	for _, name := range r.outputs {
+	for _, name := range outputs {
 		at := filepath.Join(dir, name)
 		if err := CheckOutput(at, inputs...); err != nil {
 			return err
@@ -122,7 +131,7 @@ func (r *run) checkOutputs() error {
 			foreign = append(foreign, at)
 		}
 	}
-	if len(foreign) > 0 && !r.options.Force {
+	if len(foreign) > 0 && !force {
 		return fmt.Errorf("experiment: cannot write %s: no run has written what is there; --force replaces it, another output folder keeps it", strings.Join(foreign, ", "))
 	}
 	return nil
@@ -146,37 +155,4 @@ func resultIn(dir string) (r Result, err error) {
 		err = result.Unmarshal(text, &r)
 	}
 	return r, err
-}
-
-// continued is the flag that names the model that a run learns on from.
-const continued = "--continue"
-
-// otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
-func otherFiles(then, now Result) (out []document.Difference) {
-	for _, file := range []struct{ path, then, now string }{
-		{"data.train", then.SHA256.Train, now.SHA256.Train},
-		{"data.test", then.SHA256.Test, now.SHA256.Test},
-		{continued, digestOf(then.Before), digestOf(now.Before)},
-	} {
-		if file.then != file.now {
-			out = append(out, document.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
-		}
-	}
-	return out
-}
-
-// digestOf is that of a model before, "" for none.
-func digestOf(b *result.Before) string {
-	if b == nil {
-		return ""
-	}
-	return b.SHA256
-}
-
-// start is the beginning of a digest.
-func start(digest string) string {
-	if len(digest) < 12 {
-		return "none"
-	}
-	return digest[:12] + "…"
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -29,38 +30,33 @@ const (
 
 // examination is a model with the rows that it is looked at on.
 type examination struct {
-	*run
-	model  estimator.Predictor // without intervals
-	on     datasets.Source     // test rows, or training rows where there are no others
-	number func(row int) int   // in the file
-	extra  []string            // metrics beside those of the task
-	seen   *result.Findings
+	data      *loaded
+	fitted    fitted
+	evaluated evaluated
+	model     estimator.Predictor // without intervals
+	until     time.Time           // when it ends; zero for no limit
+	found     *Result
 }
 
 // examine looks at what the model said of the test rows, or of the training rows where there are no others, and what more
-// there is to see of it. Where a part of that fails the run does not: the part is left out, and findings say why.
-func (r *run) examine(ctx context.Context, said predictions.Verdict, on datasets.Source, extra []string) error {
-	r.options.report("report", 0, 0)
-	e := examination{run: r, model: meta.WithoutIntervals(r.model), on: on, extra: extra, seen: &r.result.Findings}
-	e.seen.On = "train"
-	if r.rows.Test != nil {
-		e.seen.On = "test"
-	}
-	e.number = func(k int) int { return k }
-	if numbers := r.rows.Numbers; numbers != nil {
-		e.number = func(k int) int { return numbers[k] }
-	}
-	if among := e.number; r.rows.Test == nil && r.judged != nil {
-		e.number = func(k int) int { return among(r.judged[k]) }
+// there is to see of it. Where a part of that fails the run does not: the part is left out, and findings say why. The time
+// until limits all of it, unless it is zero.
+func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
+	began := time.Now()
+	o.Progress.report("report", 0, 0)
+	e := examination{data: data, fitted: f, evaluated: v, model: meta.WithoutIntervals(f.model), until: until, found: &out.result}
+	e.found.On = "train"
+	if data.Test != nil {
+		e.found.On = "test"
 	}
 	for _, part := range []struct {
 		name    string
 		examine func(context.Context) error
 	}{{"predictions by class or error", func(context.Context) error {
-		return findings.Judged(e.seen, said.Input(), r.rows.Task, on.Schema(), e.number)
+		return findings.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), v.number)
 	}}, {"relevance of inputs", func(context.Context) error {
 		if p := pipeline.Find(e.model); p != nil {
-			e.seen.Relevance = relevanceOf(p)
+			e.found.Relevance = relevanceOf(p)
 		}
 		return nil
 	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"learning curve", e.learning}} {
@@ -70,6 +66,7 @@ func (r *run) examine(ctx context.Context, said predictions.Verdict, on datasets
 			e.skip(part.name, err)
 		}
 	}
+	out.result.Seconds.Report = time.Since(began).Seconds()
 	return nil
 }
 
@@ -97,7 +94,7 @@ var errNoTime = errors.New("the time is up")
 
 // skip says that a part is left out.
 func (e examination) skip(part string, why error) {
-	e.seen.Skipped = append(e.seen.Skipped, fmt.Sprintf("%s: %v", part, why))
+	e.found.Skipped = append(e.found.Skipped, fmt.Sprintf("%s: %v", part, why))
 }
 
 // sampled returns at most so many rows of a source, evenly spread over it, of which there are as many as the run has met: a file
@@ -119,22 +116,22 @@ func sampled(ctx context.Context, source datasets.Source, met, most int) (datase
 
 // met is how many rows the model is looked at on, of which some parts take a sample.
 func (e examination) met() int {
-	if e.rows.Test != nil {
-		return e.result.Rows.Test
+	if e.data.Test != nil {
+		return e.found.Rows.Test
 	}
-	return e.result.Rows.Train
+	return e.found.Rows.Train
 }
 
 // baselines compares with simple models.
 func (e examination) baselines(ctx context.Context) error {
-	if e.rows.Task.Targetless() {
+	if e.data.Task.Targetless() {
 		return nil
 	}
-	train, err := sampled(ctx, e.rows.Train, e.result.Rows.Train, findings.LinearRows)
+	train, err := sampled(ctx, e.data.Train, e.found.Rows.Train, findings.LinearRows)
 	if err != nil {
 		return err
 	}
-	simple, err := findings.Baselines(ctx, train, e.rows.Task)
+	simple, err := findings.Baselines(ctx, train, e.data.Task)
 	if err != nil {
 		return err
 	}
@@ -142,19 +139,19 @@ func (e examination) baselines(ctx context.Context) error {
 	for k, b := range simple {
 		models[k] = b.Model
 	}
-	said, err := predictions.Beside(ctx, models, e.rows.Task, e.on)
+	said, err := predictions.Beside(ctx, models, e.data.Task, e.evaluated.on)
 	if err != nil {
 		return err
 	}
 	for k, v := range said {
-		scores, _, err := v.Score(e.extra...)
+		scores, _, err := v.Score(e.fitted.chosenBy()...)
 		if err != nil {
 			e.skip(simple[k].Name, err)
 			continue
 		}
-		e.seen.Baselines = append(e.seen.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
+		e.found.Baselines = append(e.found.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
 	}
-	e.result.Simpler, err = e.simpler()
+	e.found.Simpler, err = e.simpler()
 	return err
 }
 
@@ -169,12 +166,12 @@ func (e examination) simpler() (string, error) {
 		return "", err
 	}
 	list := []metrics.Metric{score}
-	if e.chosenBy == "" {
-		list = append(list, metrics.ForTask(e.rows.Task, len(e.on.Schema().Classes()))[0])
+	if e.fitted.score == "" {
+		list = append(list, metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0])
 	}
-	own, part := e.result.Train, "training"
-	if e.rows.Test != nil {
-		own, part = e.result.Test, "test"
+	own, part := e.found.Train, "training"
+	if e.data.Test != nil {
+		own, part = e.found.Test, "test"
 	}
 	for _, m := range list {
 		value, ok := own[m.Name]
@@ -182,13 +179,13 @@ func (e examination) simpler() (string, error) {
 			continue
 		}
 		var best *result.Baseline
-		for k, b := range e.seen.Baselines {
+		for k, b := range e.found.Baselines {
 			v, ok := b.Scores[m.Name]
 			if !ok || !m.Better(v, value) || math.Abs(v-value) <= simplerMargin*math.Abs(value) {
 				continue
 			}
 			if best == nil || m.Better(v, best.Scores[m.Name]) {
-				best = &e.seen.Baselines[k]
+				best = &e.found.Baselines[k]
 			}
 		}
 		if best == nil {
@@ -205,17 +202,17 @@ func (e examination) simpler() (string, error) {
 
 // importance measures which inputs matter, and how the first of them do.
 func (e examination) importance(ctx context.Context) error {
-	repeats, fitted := e.spec.Report.Importance.Repeats, pipeline.Find(e.model)
-	if repeats == 0 || fitted == nil || e.rows.Task.Targetless() {
+	repeats, fitted := e.data.spec.Report.Importance.Repeats, pipeline.Find(e.model)
+	if repeats == 0 || fitted == nil || e.data.Task.Targetless() {
 		return nil
 	}
-	_, inputs := e.on.Dims()
-	rows := importanceRows(lookedFlops(fitted.Spec(), e.shape), inputs, repeats, e.rareRows())
-	if rows < leastLooked && !e.spec.Given("report.importance.repeats") {
+	_, inputs := e.evaluated.on.Dims()
+	rows := importanceRows(lookedFlops(fitted.Spec(), e.data.shape), inputs, repeats, e.rareRows())
+	if rows < leastLooked && !e.data.spec.Given("report.importance.repeats") {
 		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
 		return nil
 	}
-	some, err := sampled(ctx, e.on, e.met(), max(rows, leastLooked))
+	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, leastLooked))
 	if err != nil {
 		return err
 	}
@@ -223,11 +220,11 @@ func (e examination) importance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.spec.Seed})
+	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
 	if err != nil {
 		return err
 	}
-	e.seen.Importance = &found
+	e.found.Importance = &found
 	for _, in := range found.Inputs[:min(len(found.Inputs), shownEffects)] {
 		if in.Mean <= 0 {
 			break
@@ -236,7 +233,7 @@ func (e examination) importance(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("effect of %s: %w", in.Name, err)
 		}
-		e.seen.Effects = append(e.seen.Effects, effects...)
+		e.found.Effects = append(e.found.Effects, effects...)
 	}
 	return nil
 }
@@ -250,7 +247,7 @@ const (
 // rareRows returns how many rows are expected to contain enough of the rarest class.
 func (e examination) rareRows() int {
 	total, rarest := 0.0, math.Inf(1)
-	for _, c := range e.seen.PerClass {
+	for _, c := range e.found.PerClass {
 		if total += c.Support; c.Support > 0 {
 			rarest = min(rarest, c.Support)
 		}
@@ -279,6 +276,31 @@ func lookedFlops(p pipeline.Pipeline, shape datasets.Shape) float64 {
 	return max(each, 1)
 }
 
+// predicting is the work of predicting all rows.
+func predicting(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) datasets.Cost {
+	shape.Rows = count.Train + count.Test
+	var work datasets.Cost
+	mapped := shape
+	for _, s := range p.Steps {
+		c, ok := s.Fitter.(datasets.Coster)
+		if !ok {
+			continue
+		}
+		cost := c.Cost(mapped)
+		mapped = mapped.After(cost)
+		if cost.Each > 0 {
+			cost.Flops = cost.Each * float64(shape.Rows)
+
+		}
+		work = work.With(cost)
+	}
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(mapped) == "jackknife_plus" {
+		work.Flops += 2 * float64(count.Test) * float64(count.Train) * mapped.Entries()
+	}
+	work.Flops += 2 * float64(shape.Rows) * mapped.Entries() * float64(max(shape.Outputs, 1))
+	return datasets.Cost{Flops: work.Flops}
+}
+
 // learns reports whether a report has models of fewer rows: where they are asked for, or do not take long.
 func learns(spec Spec, p pipeline.Pipeline, shape datasets.Shape) bool {
 	flops := p.Cost(shape).Flops
@@ -287,16 +309,16 @@ func learns(spec Spec, p pipeline.Pipeline, shape datasets.Shape) bool {
 
 // learning makes models of fewer rows.
 func (e examination) learning(ctx context.Context) error {
-	points, fitted := e.spec.Report.Learning.Points, pipeline.Find(e.model)
-	if points < 2 || fitted == nil || e.rows.Test == nil || e.rows.Streamed || e.rows.Task.Targetless() || e.before != nil {
+	points, fitted := e.data.spec.Report.Learning.Points, pipeline.Find(e.model)
+	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Targetless() || e.data.before != nil {
 		return nil
 	}
 	spec := fitted.Spec()
-	if !learns(e.spec, spec, e.shape) {
+	if !learns(e.data.spec, spec, e.data.shape) {
 		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
 		return nil
 	}
-	train, err := datasets.Gather(ctx, e.rows.Train)
+	train, err := datasets.Gather(ctx, e.data.Train)
 	if err != nil {
 		return err
 	}
@@ -304,12 +326,12 @@ func (e examination) learning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, err := sampled(ctx, e.on, e.met(), mostJudged)
+	others, err := sampled(ctx, e.evaluated.on, e.met(), mostJudged)
 	if err != nil {
 		return err
 	}
 	judge := func(ctx context.Context, model estimator.Predictor, source datasets.Source) (float64, error) {
-		said, err := predictions.Judge(ctx, model, e.rows.Task, source, nil, nil)
+		said, err := predictions.Judge(ctx, model, e.data.Task, source, nil, nil)
 		if err != nil {
 			return 0, err
 		}
@@ -320,7 +342,7 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return value, err
 	}
-	e.seen.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
+	e.found.LearningCurve, err = findings.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
 		some, err := sampled(ctx, learned.Source(), learned.Rows(), mostJudged)
 		if err == nil {
 			own, err = judge(ctx, model, some.Source())
@@ -330,8 +352,8 @@ func (e examination) learning(ctx context.Context) error {
 		}
 		return own, unseen, err
 	})
-	if e.seen.LearningCurve != nil {
-		e.seen.LearningCurve.Score = score.Name
+	if e.found.LearningCurve != nil {
+		e.found.LearningCurve.Score = score.Name
 	}
 	return err
 }
@@ -339,12 +361,12 @@ func (e examination) learning(ctx context.Context) error {
 // score is the metric that the model is looked at by: that of the search, or else the first of its task; of two classes the
 // area under ROC, for where one of them is rare accuracy hardly moves.
 func (e examination) score() (metrics.Metric, error) {
-	if e.chosenBy != "" {
-		return metrics.ByName(e.chosenBy)
+	if e.fitted.score != "" {
+		return metrics.ByName(e.fitted.score)
 	}
 	var decides estimator.Classifier
-	if e.rows.Task == datasets.Classification && len(e.on.Schema().Classes()) == 2 && estimator.As(e.model, &decides) {
+	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 && estimator.As(e.model, &decides) {
 		return metrics.ByName("roc_auc")
 	}
-	return metrics.ForTask(e.rows.Task, len(e.on.Schema().Classes()))[0], nil
+	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil
 }

@@ -23,16 +23,10 @@
 package experiment
 
 import (
-	"context"
-	"fmt"
 	"io"
 
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/draft"
-	"github.com/bochner-ml/bochner/experiment/internal/check"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
-	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -45,96 +39,44 @@ type Override = document.Override
 // Faults is all that is wrong with a file, each with its place: the error of [Load].
 type Faults = param.Faults
 
-// DraftOptions say more about the data of a [Draft].
-type DraftOptions = draft.Options
+// Result is what a run found, as result.json holds it.
+type Result = result.Result
 
-// Load reads an experiment file, with values overridden, and reports all that is wrong with it as
-// [Faults], files that do not exist included, and all that is wrong with its rows where the files
-// are small. [Validate] looks at large ones, too.
-func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
-	return LoadWith(ctx, path, LoadOptions{Overrides: overrides})
+// Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
+// ("load", "search", "refit", "evaluate", "report", "write") and how much of it is done. Total is 0 where it
+// is not known.
+type Progress func(phase string, done, total int)
+
+// Options are what a run may be given beside its spec, and a model beside the rows to predict or
+// score. The zero value is silent, and reads rows as those that the model has learned from.
+type Options struct {
+	Progress Progress // nil for none
+	// Searching is called as a search goes on, after every fit and a few times a second, from one goroutine at a time, but
+	// not in turn with Progress; nil for none.
+	Searching func(Searching)
+
+	// Warn is told of what goes wrong beside the run, as it does: nothing of it fails the run, and all of it is among the
+	// warnings of the result. Nil for nobody.
+	Warn func(text string)
+
+	Force    bool   // whether [Run] replaces the results of another run in output.dir
+	Continue string // model file that [Run] learns on from; "" for none
+	Tried    []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
+
+	// How [Evaluate], [Predict] and [PredictFile] read the rows.
+	Format    string    // one of [reader.Formats]; "" and auto go by the name's ending, the model, the first lines
+	Delimiter string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
+	Header    *bool     // whether the first line of CSV names the columns; nil is as the model's
+	Missing   []string  // texts that stand for a missing value, beside those that the model knows
+	Drop      []string  // columns to leave out, which the model does not know
+	Keep      []string  // columns to copy into the predictions, whether the model knows them or not
+	More      []string  // further files of rows, behind the first
+	Input     io.Reader // what the path "-" stands for; nil is standard input
 }
 
-// Validate reports everything that is wrong with an experiment file, with values overridden, and with
-// its data, as [Faults]. Unlike [Load] it reads large files of rows through, too: it finds what [Run]
-// would find before its first fit.
-func Validate(ctx context.Context, path string, overrides ...Override) error {
-	_, err := LoadWith(ctx, path, LoadOptions{Overrides: overrides, All: true})
-	return err
-}
-
-// LoadOptions say more about how an experiment file is read. The zero value reads it as [Load] does.
-type LoadOptions struct {
-	Overrides []Override
-	All       bool      // whether large files of rows are read through, too, as [Validate] does
-	Continue  string    // model file whose rows these go on from, as for [LoadOn]; "" for none
-	Input     io.Reader // what the path "-" stands for in data.train or data.test; nil is standard input
-}
-
-// LoadWith is [Load] with more to say.
-func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
-	text, err := document.ReadText(path)
-	if err != nil {
-		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))
+// report calls p, if there is one.
+func (p Progress) report(phase string, done, total int) {
+	if p != nil {
+		p(phase, done, total)
 	}
-	return parse(ctx, path, text, o)
 }
-
-// LoadOn is Load of an experiment whose rows a model learns on from: they are read by the schema of the model
-// file, have its columns, in any order, and its classes. [Run] learns on where Options.Continue names the file.
-func LoadOn(ctx context.Context, path, model string, overrides ...Override) (Spec, error) {
-	return LoadWith(ctx, path, LoadOptions{Overrides: overrides, Continue: model})
-}
-
-// Parse is Load for a text that stands in a file of that name.
-func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
-	return parse(ctx, file, text, LoadOptions{Overrides: overrides})
-}
-
-// parse reads an experiment, what comes once of its rows, and all of them where they are small or all is wanted.
-func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, error) {
-	d := document.Decode(file, text, o.Overrides...)
-	if o.Continue != "" {
-		m, err := openModel(o.Continue)
-		if err != nil {
-			return Spec{}, err
-		}
-		d.Spec.Data.Known = m.known()
-	}
-	if d.Spec.Data.ComesOnce(d.Spec.Data.TrainAndTest()) && d.Err() != nil {
-		return Spec{}, d.Err() // nobody need send the rows
-	}
-	if err := d.Spec.Data.Hold(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
-		return Spec{}, cause.Err(ctx)
-	} else if err != nil {
-		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)
-		return Spec{}, d.Err()
-	}
-	check.Document(ctx, d, o.All)
-	if err := cause.Err(ctx); err != nil {
-		return Spec{}, err
-	}
-	if err := d.Err(); err != nil {
-		return Spec{}, err
-	}
-	return d.Spec, nil
-}
-
-// Draft returns a commented experiment file for a data file, or for the files of a pattern or a folder, from a look at all of its rows: the kinds
-// of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
-// What it doubts is in the comments; a file that can be read at all has a draft.
-func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
-	return draft.Experiment(ctx, path, o)
-}
-
-// NameOf is what an experiment on files is called: as the first one, without its ending, or as the folder of a
-// pattern.
-func NameOf(paths ...string) string { return draft.Name(paths) }
-
-// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
-// complete and check them.
-func JSONSchema() []byte { return document.JSONSchema() }
-
-// Reference returns the tables of the experiment file as Markdown, made from the declarations of
-// its keys and of every step.
-func Reference() string { return document.Reference() }

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,24 +81,6 @@ type Column struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// relevanceOf returns what the steps and the model of a fitted pipeline say of their inputs.
-func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
-	for _, r := range p.Relevance() {
-		step := result.Relevance{Step: r.Step}
-		for j, v := range r.Values {
-			step.Inputs = append(step.Inputs, result.Input{Name: r.Columns[j], Relevance: v})
-		}
-		slices.SortStableFunc(step.Inputs, func(a, b result.Input) int { return cmp.Compare(b.Relevance, a.Relevance) })
-		out = append(out, step)
-	}
-	if _, last := p.Model(); isSure(last) { // around a whole pipeline
-		if inner := pipeline.Find(last); inner != nil {
-			out = append(out, relevanceOf(inner)...)
-		}
-	}
-	return out
-}
-
 // opened is a model with how its rows are read.
 type opened struct {
 	*modelfile.Model
@@ -122,6 +103,11 @@ func openModel(path string) (*opened, error) {
 		return nil, err
 	}
 	return &opened{m, path, data}, nil
+}
+
+// known is the rows that the model has learned from.
+func (m *opened) known() *document.Known {
+	return &document.Known{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth()}
 }
 
 // rows opens files of rows for the model, or what comes once, for one pass. The function returned
@@ -207,7 +193,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return Evaluation{}, err
 	}
-	o.report("load", 0, 0)
+	o.Progress.report("load", 0, 0)
 	source, end, err := m.rows(ctx, data, true, o)
 	if err != nil {
 		return Evaluation{}, err
@@ -228,7 +214,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		}
 		return compared.Add(ctx, block)
 	}
-	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look, func(done int) { o.report("evaluate", done, 0) })
+	v, err := predictions.Judge(ctx, m.Predictor, m.Task, source, look, func(done int) { o.Progress.report("evaluate", done, 0) })
 	if err != nil {
 		return Evaluation{}, m.explain(ctx, err, source, data)
 	}
@@ -298,7 +284,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 }
 
 func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Options) (rows int, err error) {
-	o.report("load", 0, 0)
+	o.Progress.report("load", 0, 0)
 	source, end, err := m.rows(ctx, data, false, o)
 	if err != nil {
 		return 0, err
@@ -316,7 +302,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 		if err := p.Block(block, said); err != nil {
 			return err
 		}
-		o.report("predict", p.Row, 0)
+		o.Progress.report("predict", p.Row, 0)
 		return nil
 	})
 	return p.Row, err

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -69,14 +68,13 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if err := checkLevel(spec, train.Shape()); err != nil {
 		return Plan{}, err
 	}
-	last := lastPipeline(spec, spec.Pipeline, train.Shape(), p.Stream)
+	final := finalPipeline(spec, spec.Pipeline, train.Shape(), p.Stream)
 	shape := train.Shape()
 	if parts.Task.Targetless() {
 		shape = train.WithoutTargets().Shape()
 	}
 	shape.Streamed = p.Stream
-	fit := costOfFit(last, shape, count)
-	p.Steps, p.Bytes = fit.steps, fit.work.Bytes
+	p.Steps, p.Bytes = memoryOfFit(final, shape, count)
 	if p.Refusal() != nil {
 		return p, nil
 	}
@@ -91,7 +89,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
 		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
-			p.Bytes = max(fit.work.Bytes, search.Bytes)
+			p.Bytes = max(p.Bytes, search.Bytes)
 		}
 	}
 	if !p.Stream {
@@ -104,7 +102,11 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if p.Refusal() != nil {
 		return p, nil
 	}
-	return p, p.measure(ctx, spec, parts, opening)
+	p.Samples, err = timeSamples(ctx, spec, parts, count.Train, p.Candidates)
+	if len(p.Samples) > 0 {
+		p.Seconds = totalSeconds(p.Samples, spec, parts, count.Train, p.Candidates, opening)
+	}
+	return p, err
 }
 
 // byPasses reports whether a pipeline learns from a source by passes, which candidates can share.
@@ -139,33 +141,5 @@ func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets
 	return train, count, nil
 }
 
-// ErrTooLarge is what an error is, as errors.Is finds out, where a run cannot have the memory it wants:
-// that of [Plan.Refusal], and that of [Run], whether it is refused at once or by one of its fits.
-var ErrTooLarge = memory.ErrTooLarge
-
-// tooLarge is an [ErrTooLarge] that says how much is wanted, and the way out.
-type tooLarge struct {
-	bytes, available int64
-	way              string
-}
-
-func (e tooLarge) Error() string {
-	return fmt.Sprintf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
-}
-
-func (e tooLarge) Unwrap() error { return ErrTooLarge }
-
 // Refusal is an [ErrTooLarge] where the run cannot fit in memory, which says the way out.
-func (p Plan) Refusal() error {
-	if p.Bytes <= p.Available {
-		return nil
-	}
-	way := "take fewer features"
-	switch {
-	case !p.Stream && p.Folds > 0:
-		way = "take fewer features, or leave out the search and say data.stream: always"
-	case !p.Stream:
-		way = "take fewer features, or say data.stream: always"
-	}
-	return tooLarge{p.Bytes, p.Available, way}
-}
+func (p Plan) Refusal() error { return checkMemory(p.Bytes, p.Available, p.Stream, p.Folds > 0) }

@@ -32,50 +32,43 @@ const (
 // errEnough ends the reading of a sample.
 var errEnough = errors.New("enough rows")
 
-// measure sets Seconds by the time that the search and the last fit take on samples of the rows, each twice
-// as large as the one before. The time grows with a power of the rows, by which that of the last sample is
-// extrapolated to all rows. To it come the readings of the file, each as long as the first one
-// took. The report is left out.
-//
-// Seconds is 0 where the smallest sample cannot be fitted or takes too long.
-func (p *Plan) measure(ctx context.Context, spec Spec, parts *rows.Parts, opening time.Duration) error {
+// timeSamples measures the time that the search and the last fit take on samples of the rows, each twice
+// as large as the one before. It returns none where the smallest sample cannot be fitted or takes too long.
+func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candidates int) (samples []PlanSample, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	for n := firstSample; ; n *= 2 {
-		n = min(n, p.Rows.Train)
-		set, err := sampleOf(limited, parts.Train, n, p.Rows.Train)
+		n = min(n, all)
+		set, err := sampleOf(limited, parts.Train, n, all)
 		if err != nil || set.Rows() == 0 {
 			break
 		}
 		began := time.Now()
-		if err := p.tryOut(limited, spec, parts, set); err != nil {
+		if err := tryOut(limited, spec, parts.Task, set, candidates); err != nil {
 			break // a run says what is wrong with the rows, if it is wrong with all
 		}
 		took := time.Since(began)
-		p.Samples = append(p.Samples, PlanSample{set.Rows(), took.Seconds()})
-		if took > sampleEnough || n == p.Rows.Train || set.Rows() < n {
+		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
+		if took > sampleEnough || n == all || set.Rows() < n {
 			break
 		}
 	}
-	if err := cause.Err(ctx); err != nil {
-		return err
-	}
-	if len(p.Samples) == 0 {
-		return nil
-	}
-	p.Seconds = extrapolated(p.Samples, p.Rows.Train)
-	if most := maxSampleGrid; p.Candidates > most {
-		p.Seconds *= float64(p.Candidates) / float64(most)
-	}
+	return samples, cause.Err(ctx)
+}
+
+// totalSeconds returns the time of a run by that of samples: it grows with a power of the rows, by which that of the
+// last sample is extrapolated to all rows. To it come the readings of the file, each as long as the first one took. The
+// report is left out.
+func totalSeconds(samples []PlanSample, spec Spec, parts *rows.Parts, all, candidates int, opening time.Duration) float64 {
+	seconds := extrapolated(samples, all) * max(1, float64(candidates)/maxSampleGrid)
 	if spec.Search != nil && spec.Search.Budget > 0 {
-		p.Seconds = min(p.Seconds, time.Duration(spec.Search.Budget).Seconds())
+		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
 	}
 	readings := 1.0
 	if _, held := datasets.Held(parts.Train); !held && spec.Data.Dataset == "" {
 		readings = 2
 	}
-	p.Seconds += readings * opening.Seconds()
-	return nil
+	return seconds + readings*opening.Seconds()
 }
 
 // extrapolated returns the time that so many rows take.
@@ -94,15 +87,15 @@ func extrapolated(samples []PlanSample, rows int) float64 {
 }
 
 // tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random.
-func (p *Plan) tryOut(ctx context.Context, spec Spec, parts *rows.Parts, set datasets.Set) error {
+func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) error {
 	var model estimator.Predictor
 	var err error
 	if spec.Search == nil {
-		model, err = lastPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
+		model, err = finalPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
 	} else {
-		search := spec.GridSearch(set.Groups != nil, parts.Task)
-		search.Last = lastOf(spec, set.Shape(), false)
-		if p.Candidates > maxSampleGrid {
+		search := spec.GridSearch(set.Groups != nil, task)
+		search.Last = finalOf(spec, set.Shape(), false)
+		if candidates > maxSampleGrid {
 			search.Random = maxSampleGrid
 		}
 		var found *gridsearch.Result

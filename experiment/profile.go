@@ -27,24 +27,19 @@ func (d *described) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	})
 }
 
-// describe notes what the training rows look like, which have been read for the scores.
-func (r *run) describe(ctx context.Context, read *described) error {
-	p, err := profile.Finish(ctx, read.pass)
-	if err != nil {
-		return err
-	}
-	r.result.Profile = &p
+// constantWarnings returns what is wrong with the training rows by their profile: columns with one value.
+func constantWarnings(p profile.Profile) (warnings []string) {
 	if names := constants(p.Targets); len(names) > 0 {
 		in := "the same value in all training rows"
 		if p.Rows == 1 {
 			in = "a value in one training row only"
 		}
-		r.warn(fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", param.Few(names), in))
+		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", param.Few(names), in))
 	}
 	if names := constants(p.Columns); len(names) > 0 {
-		r.warn("the same in all training rows, so that nothing is learned from them: " + param.Few(names))
+		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+param.Few(names))
 	}
-	return nil
+	return warnings
 }
 
 // constants returns the names of the columns that have one value in all rows.
@@ -61,16 +56,14 @@ func constants(columns []profile.Column) (names []string) {
 // compared is rows that are compared with the profile of others as they are read for something else.
 type compared struct {
 	datasets.Source
-	with *profile.Comparison // nil for none
+	with *profile.Comparison
 }
 
 // Blocks reads the rows.
 func (c compared) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	return c.Source.Blocks(ctx, func(block datasets.Set) error {
-		if c.with != nil {
-			if err := c.with.Add(ctx, block); err != nil {
-				return err
-			}
+		if err := c.with.Add(ctx, block); err != nil {
+			return err
 		}
 		return yield(block)
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/report"
 )
 
 // specNames are the files in which runs write their experiments, that of [Run] and that of [Auto].
@@ -164,10 +165,23 @@ func Report(folder string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(folder, "report.html")
-	page, err := reportOf(r)
+	page, err := reportPage(r)
 	if err != nil {
 		return "", fmt.Errorf("experiment: cannot write a report of %s: %w; result.json is damaged", folder, err)
 	}
 	err = files.Replace(path, func(w *bufio.Writer) error { _, err := w.Write(page); return err })
 	return filepath.ToSlash(path), err
+}
+
+// reportPage returns the page of a result. A report is made of whatever a run has found, some of it
+// out of the ordinary: an error or a panic of it costs the page and not the run.
+func reportPage(found Result) (page []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("report: %v", p)
+		}
+	}()
+	var out bytes.Buffer
+	err = report.Write(&out, found)
+	return out.Bytes(), err
 }

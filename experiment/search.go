@@ -81,6 +81,20 @@ func summary(found *gridsearch.Result) *result.Search {
 	return out
 }
 
+// planOfSearch is the plan of the search on rows that are stood for, without the last fit.
+func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (p gridsearch.Plan, err error) {
+	search := spec.GridSearch(train.Groups != nil, task)
+	switch {
+	case spec.Search.Coordinate():
+		p, err = spec.AlongAxes(search).Plan(train)
+	case spec.Search.Halving.Least == 0:
+		p, err = search.Plan(train)
+	default:
+		p, err = spec.Rounds(search).Plan(train)
+	}
+	return p, ofHalving(err)
+}
+
 // ofHalving gives a fault of the rounds, which only the number of rows shows, its place in the file.
 func ofHalving(err error) error {
 	var f param.Fault

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/mlflow"
@@ -27,6 +28,7 @@ type tracker struct {
 	givenUp bool
 	warn    func(text string)
 	wait    waiting
+	started time.Time // of the run
 
 	goesOn func() bool   // no longer says on the tracker that the run is stopped when its context ends; false where it has
 	killed chan struct{} // closed when that is said
@@ -41,36 +43,30 @@ type waiting struct {
 
 var patience = waiting{begin: 30 * time.Second, log: time.Minute, end: 10 * time.Second, killed: 700 * time.Millisecond, perByte: time.Microsecond}
 
-// track begins the run on the tracker, if there is one.
-func (r *run) track(ctx context.Context) error {
-	if r.spec.Output.MLflow == "" {
-		return nil
+// startTracker begins the run on the tracker of its spec, nil if there is none or if it does not answer, and notes where.
+func startTracker(ctx context.Context, spec Spec, found *Result, started time.Time, warn func(text string)) (*tracker, error) {
+	if spec.Output.MLflow == "" {
+		return nil, nil
 	}
-	address, err := mlflow.ParseAddress(r.spec.Output.MLflow)
+	address, err := mlflow.ParseAddress(spec.Output.MLflow)
 	if err != nil {
-		return fmt.Errorf("experiment: output.mlflow: %w", err)
+		return nil, fmt.Errorf("experiment: output.mlflow: %w", err)
 	}
-	warn := func(text string) {
-		r.warn(text)
-		if r.options.Warn != nil {
-			r.options.Warn(text)
-		}
-	}
-	t := &tracker{warn: warn, wait: patience}
+	t := &tracker{warn: warn, wait: patience, started: started}
 	t.within(ctx, t.wait.begin, "the run is not logged", func(ctx context.Context) (err error) {
 		client := mlflow.NewClient(address, mlflow.EnvironmentCredentials())
-		t.run, err = client.Start(ctx, mlflow.Start{Experiment: r.spec.Name, Name: r.spec.Name, User: userName(), Time: r.started})
+		t.run, err = client.Start(ctx, mlflow.Start{Experiment: spec.Name, Name: spec.Name, User: userName(), Time: started})
 		if err == nil {
-			err = t.run.Log(ctx, mlflow.Entries{Params: paramsOf(r.spec), Tags: r.tags()})
+			err = t.run.Log(ctx, mlflow.Entries{Params: paramsOf(spec), Tags: tagsOf(spec, *found)})
 		}
 		return err
 	})
-	if t.run != nil {
-		r.result.MLflow = &result.Logged{Experiment: t.run.Experiment, Run: t.run.ID, URL: t.run.Page()}
-		t.watch(ctx)
-		r.tracker = t
+	if t.run == nil {
+		return nil, nil
 	}
-	return nil
+	found.MLflow = &result.Logged{Experiment: t.run.Experiment, Run: t.run.ID, URL: t.run.Page()}
+	t.watch(ctx)
+	return t, nil
 }
 
 // watch says that the run is stopped as soon as its context ends: what the run does then may take the rest of the second in
@@ -106,13 +102,13 @@ func userName() string {
 	return ""
 }
 
-// tags say where the run comes from.
-func (r *run) tags() map[string]string {
+// tagsOf returns tags that say where a run comes from.
+func tagsOf(spec Spec, found Result) map[string]string {
 	out := map[string]string{
-		"bochner.version": r.result.Versions.Bochner, "bochner.go": r.result.Versions.Go, "bochner.seed": strconv.FormatUint(r.spec.Seed, 10),
-		"bochner.data_sha256.train": r.result.SHA256.Train, "bochner.data_sha256.test": r.result.SHA256.Test,
+		"bochner.version": found.Versions.Bochner, "bochner.go": found.Versions.Go, "bochner.seed": strconv.FormatUint(spec.Seed, 10),
+		"bochner.data_sha256.train": found.SHA256.Train, "bochner.data_sha256.test": found.SHA256.Test,
 	}
-	if dir, err := filepath.Abs(r.spec.Output.Dir); err == nil {
+	if dir, err := filepath.Abs(spec.Output.Dir); err == nil {
 		out["bochner.output.dir"] = filepath.ToSlash(dir)
 	}
 	maps.DeleteFunc(out, func(_, value string) bool { return value == "" })
@@ -157,21 +153,20 @@ func addParam(to map[string]string, path string, value any) {
 	}
 }
 
-// log logs what was found and the files that wait to be put in place.
-func (t *tracker) log(ctx context.Context, r *run) {
+// log logs what was found, the model and the files, with the paths at which they wait to be put in place.
+func (t *tracker) log(ctx context.Context, found Result, model estimator.Predictor, names, paths []string) {
 	if t == nil || t.givenUp {
 		return
 	}
-	names, paths := r.output.Waiting()
 	t.within(ctx, t.wait.log, "what was found is not logged", func(ctx context.Context) error {
-		entries := mlflow.Entries{Metrics: metricsOf(r.result), Tags: map[string]string{"bochner.task": r.result.Task}}
-		if fitted := pipeline.Find(r.model); fitted != nil {
+		entries := mlflow.Entries{Metrics: metricsOf(found), Tags: map[string]string{"bochner.task": found.Task}}
+		if fitted := pipeline.Find(model); fitted != nil {
 			entries.Params = stepsOf(fitted.Spec())
 		}
-		if err := t.run.Log(ctx, entries); err != nil || r.result.Search == nil {
+		if err := t.run.Log(ctx, entries); err != nil || found.Search == nil {
 			return err
 		}
-		return t.logCandidates(ctx, r)
+		return t.logCandidates(ctx, found.Search)
 	})
 	for i, name := range names {
 		if t.givenUp || ctx.Err() != nil {
@@ -246,8 +241,7 @@ func chosen(s *result.Search) *result.Tried {
 const mostCandidates = 5
 
 // logCandidates logs the best candidates as runs within the run.
-func (t *tracker) logCandidates(ctx context.Context, r *run) error {
-	s := r.result.Search
+func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
 	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.Tried) bool { return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0 })
 	slices.SortStableFunc(best, func(a, b result.Tried) int { return a.Rank - b.Rank })
 	for _, c := range best[:min(len(best), mostCandidates)] {
@@ -256,7 +250,7 @@ func (t *tracker) logCandidates(ctx context.Context, r *run) error {
 			addParam(params, path, c.Params[path])
 			words = append(words, path+"="+params[path])
 		}
-		one, err := t.run.Start(ctx, mlflow.Start{Name: strings.Join(words, " "), User: userName(), Time: r.started})
+		one, err := t.run.Start(ctx, mlflow.Start{Name: strings.Join(words, " "), User: userName(), Time: t.started})
 		if err != nil {
 			return err
 		}

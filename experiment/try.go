@@ -23,19 +23,21 @@ func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, e
 	}
 	defer os.RemoveAll(dir)
 	spec.Output = document.Output{Dir: dir} // who merges the shards logs the run
-	r := newRun(spec, o, nil)
-	_, err = r.phases(ctx, r.load, func(ctx context.Context) error {
-		set, err := datasets.Gather(ctx, r.rows.Train)
-		if err != nil {
-			return err
-		}
-		search := r.gridSearch(set)
-		search.Progress = func(p gridsearch.Progress) { o.report("search", p.Done, p.Total) }
-		if err := search.RunShard(ctx, set, i, n); err != nil {
-			return err
-		}
-		journal, err = os.ReadFile(search.Journal)
-		return err
-	})
-	return journal, err
+	out := newOutputs(spec, o, false)
+	defer func() { _, err = out.end(ctx, err) }()
+	data, err := load(ctx, spec, o, out)
+	if err != nil {
+		return nil, err
+	}
+	defer data.end()
+	set, err := datasets.Gather(ctx, data.Train)
+	if err != nil {
+		return nil, err
+	}
+	search := gridSearch(data, set, out)
+	search.Progress = func(p gridsearch.Progress) { o.Progress.report("search", p.Done, p.Total) }
+	if err := search.RunShard(ctx, set, i, n); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(search.Journal)
 }

@@ -44,7 +44,7 @@ func full() result.Result {
 		Profile:         &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical", Levels: []profile.Level{{Name: nasty, Share: 1}}}, {Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},
 		Skipped:         []string{nasty},
 	}
-	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"}, Shared: []string{"projection"}, Flops: 1e9, OneByOneFlops: 4e9,
+	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"}, Shared: []string{"projection"},
 		Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1, "rff.features": 200}, Mean: 0.9, Std: 0.01}}
 	for i, gamma := range []float64{0.1, 1} {
 		for k, features := range []int{100, 200} {
@@ -121,7 +121,7 @@ func TestPageStandsAlone(t *testing.T) {
 		}
 	}
 	for _, words := range []string{"Of 100 test rows 90.0\u00a0% are put into the right class; always saying the most frequent class is right for 80.0\u00a0%, by a linear model 85.0\u00a0%.",
-		"Classes are not found equally well", "Mistaken most often", "more may help", "hold 90.0\u00a0% of the truths, and hold 88.0\u00a0%", "1 candidates have no score", "4 times fewer", "a wider grid may do better"} {
+		"Classes are not found equally well", "Mistaken most often", "more may help", "hold 90.0\u00a0% of the truths, and hold 88.0\u00a0%", "1 candidates have no score", "Candidates shared projection.", "a wider grid may do better"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("nowhere: %s", words)
 		}
@@ -188,7 +188,7 @@ func TestPictures(t *testing.T) {
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		short(0.123456): "0.1235", short(-3): "−3", short(1234567): "1\u202f234\u202f567", short(math.NaN()): "–", percent(0.9951): "99.51\u00a0%", percent(0.5): "50.0\u00a0%",
-		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", operations(4.34e11): "434 billion", count(-12345): "−12\u202f345",
+		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", count(-12345): "−12\u202f345",
 	} {
 		if got != want {
 			t.Errorf("%q, wanted %q", got, want)

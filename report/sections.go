@@ -261,9 +261,7 @@ func search(r result.Result) (s section) {
 	}
 	s.Source = append(in("search"), link{"cv_results.csv", "cv_results.csv"})
 	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits, called(f.Score), seconds(r.Seconds.Search)))
-	if f.OneByOneFlops > f.Flops && f.Flops > 0 {
-		s.Text = append(s.Text, fmt.Sprintf("Candidates shared %s: %s operations instead of %s, %s times fewer.", strings.Join(f.Shared, ", "), operations(f.Flops), operations(f.OneByOneFlops), spread(f.OneByOneFlops/f.Flops)))
-	} else if len(f.Shared) > 0 {
+	if len(f.Shared) > 0 {
 		s.Text = append(s.Text, "Candidates shared "+strings.Join(f.Shared, ", ")+".")
 	}
 	if len(f.OnGridEdge) > 0 {

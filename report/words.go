@@ -57,19 +57,6 @@ func seconds(v float64) string {
 	return strconv.FormatFloat(v/3600, 'f', 1, 64) + "\u00a0h"
 }
 
-// operations writes a large number of them.
-func operations(v float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e15, "quadrillion"}, {1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}} {
-		if v >= u.size {
-			return strconv.FormatFloat(v/u.size, 'g', 3, 64) + " " + u.name
-		}
-	}
-	return count(v)
-}
-
 // percent writes a share.
 func percent(v float64) string {
 	if v-v != 0 {

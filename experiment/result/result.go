@@ -96,10 +96,6 @@ type Search struct {
 	Shared     []string  `json:"shared"`
 	Unreached  int       `json:"unreached,omitempty"` // fits that the budget left no time for
 	Rounds     []Round   `json:"rounds,omitempty"`    // of halving
-	// Flops are the operations of the search, and OneByOneFlops what they had been had candidates shared nothing; 0
-	// where an estimator does not tell.
-	Flops         float64 `json:"flops,omitempty"`
-	OneByOneFlops float64 `json:"one_by_one_flops,omitempty"`
 
 	// All are the candidates, as cv_results.csv holds them.
 	All []Tried `json:"-"`

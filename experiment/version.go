@@ -5,24 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/result"
 )
-
-// Result is what a run found, as result.json holds it.
-type Result = result.Result
-
-// membersOf returns the members of the ensemble that a model is or holds, none where there is none.
-func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
-	var c meta.Combination
-	if estimator.AsWithin(m, &c) {
-		for _, one := range c.Combined() {
-			out = append(out, result.MemberWeight{Name: one.Name, Weight: one.Weight})
-		}
-	}
-	return out
-}
 
 // release is the version that builders give who have the sources without git and without a module proxy, as packagers
 // of distributions do: -ldflags "-X github.com/bochner-ml/bochner/experiment.release=v0.1.0". All others leave it

@@ -1,0 +1,198 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/internal/predictions"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// evaluated is the rows that the model of a run is looked at on, with its predictions for them.
+type evaluated struct {
+	predictions.Verdict
+	on     datasets.Source   // test rows, or training rows where there are no others
+	number func(row int) int // in the file
+}
+
+// mostJudgedInFile is how many training rows the model is scored on where they stay in their file: what is held of those
+// that are scored would grow with the file, and scores of more hardly differ.
+const mostJudgedInFile = 1 << 20
+
+// mostJudged is how many training rows a model is scored on where scoring all of them takes longer than learning, as
+// with an exact kernel.
+const mostJudged = 10_000
+
+// evaluate scores the model on the training rows, or some of them, and the test rows, and writes the predictions for the
+// latter; for the former where there are no others and nothing was learned from a target.
+func evaluate(ctx context.Context, data *loaded, f fitted, o Options, out *outputs) (e evaluated, err error) {
+	began := time.Now()
+	e.number = func(k int) int { return k }
+	if numbers := data.Numbers; numbers != nil {
+		e.number = func(k int) int { return numbers[k] }
+	}
+	if err := evaluateTrain(ctx, data, f, o, out, &e); err != nil {
+		return e, err
+	}
+	if data.Test != nil {
+		if err := evaluateTest(ctx, data, f, o, out, &e); err != nil {
+			return e, err
+		}
+	}
+	if data.Task == datasets.Classification {
+		if never := unpredicted(e.Verdict, data.Train.Schema().Classes()); len(never) > 0 {
+			out.warn("never predicted, though in the scored rows: " + param.Few(never) +
+				"; choose by balanced_accuracy, or give the model class_weight: balanced")
+		}
+	}
+	out.result.Seconds.Evaluate = time.Since(began).Seconds()
+	return e, nil
+}
+
+// evaluateTrain scores the model on the training rows, and describes them.
+func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
+	found, judged := &out.result, f.judged
+	n, _ := data.Train.Dims()
+	if judged == nil && data.Streamed && n > mostJudgedInFile && !data.Task.Targetless() {
+		judged = datasets.Spread(n, mostJudgedInFile)
+	}
+	some := func(train datasets.Source) (datasets.Source, error) {
+		if judged == nil {
+			return train, nil
+		}
+		return datasets.Subset(train, judged)
+	}
+	read := &described{Source: data.Train}
+	train, err := some(read)
+	if err != nil {
+		return err
+	}
+	if data.Test == nil && data.Task.Targetless() {
+		e.Verdict, err = predict(ctx, data, f, train, o, out) // what was found is in the rows themselves
+	} else {
+		n, _ := train.Dims()
+		e.Verdict, err = predictions.Judge(ctx, meta.WithoutIntervals(f.model), data.Task, train, nil, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
+	}
+	if err != nil {
+		return err
+	}
+	p, err := profile.Finish(ctx, read.pass)
+	if err != nil {
+		return err
+	}
+	found.Profile = &p
+	out.warn(constantWarnings(p)...)
+	if found.Rows.Judged = len(judged); judged == nil {
+		found.Rows.Train = e.Rows
+	} else if among := e.number; data.Test == nil {
+		e.number = func(k int) int { return among(judged[k]) }
+	}
+	if e.on, err = some(data.Train); err != nil {
+		return err
+	}
+	if data.Test == nil || !e.AllUsual() { // to learn from usual rows is what one does
+		if found.Train, err = score(e.Verdict, "train", f, out); err != nil {
+			return err
+		}
+	}
+	found.Intervals, found.Threshold = surenessOf(f.model), thresholdOf(f.model)
+	switch data.Task {
+	case datasets.Clustering:
+		found.Clusters = &result.ClusterSizes{Train: e.Clusters()}
+	case datasets.Anomaly:
+		found.Anomalies = &result.AnomalyShares{Train: e.Anomalies()}
+	}
+	return nil
+}
+
+// evaluateTest scores the model on the test rows, and compares them with the training rows.
+func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
+	found, test := &out.result, compared{Source: data.Test}
+	_, cols := test.Dims()
+	if test.with, err = profile.Against(*found.Profile, test.Schema(), cols); err != nil {
+		return err
+	}
+	e.on = data.Test
+	if e.Verdict, err = predict(ctx, data, f, test, o, out); err != nil {
+		return err
+	}
+	if e.Rows > 0 {
+		drift, err := test.with.Drift()
+		if err != nil {
+			return err
+		}
+		found.Drift = &drift
+		for _, w := range drift.Warnings() {
+			out.warn("test: " + w)
+		}
+	}
+	found.Rows.Test = e.Rows
+	if err := judgeSureness(found.Intervals, e.Verdict); err != nil {
+		out.warn("test: intervals: " + err.Error())
+	}
+	if found.Test, err = score(e.Verdict, "test", f, out); err != nil {
+		return err
+	}
+	switch data.Task {
+	case datasets.Clustering:
+		sizes := e.Clusters()
+		for len(sizes) < len(found.Clusters.Train) {
+			sizes = append(sizes, 0)
+		}
+		found.Clusters.Test = sizes
+	case datasets.Anomaly:
+		share := e.Anomalies()
+		found.Anomalies.Test = &share
+	}
+	return nil
+}
+
+// unpredicted returns the classes that are among the scored rows but never among the predictions.
+func unpredicted(v predictions.Verdict, classes []string) (never []string) {
+	const minRows = 5 // of a class, for its absence to be no accident
+	in := v.Input()
+	rows, predicted := make([]int, len(classes)), make([]bool, len(classes))
+	for i, y := range in.Truth {
+		if k := int(y); k >= 0 && k < len(rows) {
+			rows[k]++
+		}
+		if k := int(in.Predicted[i]); k >= 0 && k < len(predicted) {
+			predicted[k] = true
+		}
+	}
+	for k, n := range rows {
+		if n >= minRows && !predicted[k] {
+			never = append(never, classes[k])
+		}
+	}
+	return never
+}
+
+// score returns the scores of rows, with that by which the model was chosen.
+func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[string]float64, error) {
+	scores, warnings, err := v.Score(f.chosenBy()...)
+	for _, w := range warnings {
+		out.warn(part + ": " + strings.TrimPrefix(w, "metrics: "))
+	}
+	return scores, err
+}
+
+// predict writes the predictions for some rows.
+func predict(ctx context.Context, data *loaded, f fitted, source datasets.Source, o Options, out *outputs) (v predictions.Verdict, err error) {
+	err = out.folder.Write("predictions.csv", func(w *bufio.Writer) error {
+		p := predictions.NewWriter(w, data.Task, source.Schema(), len(source.Schema().Targets) > 0)
+		if data.Numbers != nil {
+			p.Numbers = func(k int) int { return data.Numbers[k] }
+		}
+		n, _ := source.Dims()
+		v, err = predictions.Judge(ctx, f.model, data.Task, source, p.Block, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
+		return err
+	})
+	return v, err
+}

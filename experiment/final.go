@@ -1,0 +1,43 @@
+package experiment
+
+import (
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// streamedRows is how many bytes of mapped rows a streamed fit may keep.
+const streamedRows = 64 << 20
+
+// finalPipeline returns a pipeline as it is fitted to all training rows, with intervals if the experiment has some.
+// Streamed, it has little memory for mapped rows, which are recomputed instead.
+func finalPipeline(spec Spec, p pipeline.Pipeline, shape datasets.Shape, streamed bool) pipeline.Pipeline {
+	if streamed {
+		p.Memory = streamedRows
+	}
+	return spec.Fitted(p, shape)
+}
+
+// finalOf returns what a search fits to all rows in place of the best candidate, nil for the candidate itself.
+func finalOf(spec Spec, shape datasets.Shape, streamed bool) func(best estimator.Estimator) estimator.Estimator {
+	if spec.Intervals == nil {
+		return nil
+	}
+	return func(best estimator.Estimator) estimator.Estimator {
+		return finalPipeline(spec, best.(pipeline.Pipeline), shape, streamed)
+	}
+}
+
+// checkLevel returns an error if there are too few training rows for the level of the intervals.
+func checkLevel(spec Spec, shape datasets.Shape) error {
+	wrapped, ok := spec.Fitted(spec.Pipeline, shape).Estimator.(meta.Intervals)
+	if !ok || spec.Intervals == nil || shape.Rows < 0 {
+		return nil
+	}
+	if err := wrapped.CheckRows(shape.Rows); err != nil {
+		return param.Faults{spec.Fault("intervals.level", param.Fault{Problem: err.Error()})}.Err()
+	}
+	return nil
+}

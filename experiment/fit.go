@@ -1,0 +1,145 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// fitted is the model of a run.
+type fitted struct {
+	model  estimator.Predictor
+	search *gridsearch.Result // nil for none
+	score  string             // metric that the model was chosen by, "" for none
+	judged []int              // training rows to score the model on, nil for all
+}
+
+// chosenBy returns the metric that the model was chosen by, if any.
+func (f fitted) chosenBy() []string {
+	if f.score == "" {
+		return nil
+	}
+	return []string{f.score}
+}
+
+// fit searches, if the experiment has a search, and fits the model to all training rows.
+func fit(ctx context.Context, data *loaded, o Options, out *outputs) (f fitted, err error) {
+	if data.spec.Search != nil {
+		f, err = search(ctx, data, o, out)
+	} else {
+		f.model, err = refit(ctx, data, o, out)
+	}
+	if err == nil {
+		noteFit(f.model, out)
+	}
+	return f, err
+}
+
+// refit fits the pipeline of the experiment to all training rows, or continues the model before with them.
+func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model estimator.Predictor, err error) {
+	began := time.Now()
+	o.Progress.report("refit", 0, 0)
+	p := finalPipeline(data.spec, data.spec.Pipeline, data.shape, data.Streamed)
+	switch {
+	case data.before != nil:
+		if model, err = data.spec.Pipeline.Continue(ctx, data.before.Predictor, data.Train); err != nil {
+			return nil, err
+		}
+		var learned estimator.LearnedOn
+		if estimator.AsWithin(model, &learned) {
+			out.result.Before.Rows = learned.RowsLearned()
+		}
+	case data.Streamed:
+		model, err = p.FitSource(ctx, data.Train)
+	default:
+		var set datasets.Set
+		if set, err = datasets.Gather(ctx, data.Train); err == nil {
+			model, err = p.Fit(ctx, set)
+			err = set.Locate(err, 0)
+		}
+	}
+	out.result.Seconds.Refit = time.Since(began).Seconds()
+	return model, err
+}
+
+// gridSearch returns the search over the training rows, which set holds if they are in memory, with its journal.
+func gridSearch(data *loaded, set datasets.Set, out *outputs) gridsearch.Search {
+	search := data.spec.GridSearch(set.Groups != nil, data.Task)
+	if data.Streamed {
+		search.Splitter = data.spec.StreamedFolds()
+	}
+	search.Memory = memory.Available() / 2
+	search.Journal = out.folder.Journal(journalKey(data.spec, out.result.SHA256))
+	return search
+}
+
+// search chooses a candidate by the search of the experiment, and fits it to all training rows.
+func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitted, err error) {
+	var set datasets.Set
+	if !data.Streamed {
+		if set, err = datasets.Gather(ctx, data.Train); err != nil {
+			return f, err
+		}
+	}
+	search := gridSearch(data, set, out)
+	if o.Tried != nil {
+		if err := os.WriteFile(search.Journal, o.Tried, 0o644); err != nil {
+			return f, fmt.Errorf("experiment: %w", files.Tell(err))
+		}
+	}
+	search.Last = finalOf(data.spec, data.shape, data.Streamed)
+	watched, stop := func(gridsearch.Progress) {}, func() {}
+	if o.Searching != nil {
+		var shared []string
+		if !data.Streamed {
+			if plan, err := planOfSearch(data.spec, set, data.Task); err == nil {
+				shared = plan.Shared
+			}
+		}
+		w := newWatch(o.Searching, shared, time.Now)
+		watched, stop = w.see, w.run()
+	}
+	search.Progress = func(p gridsearch.Progress) {
+		watched(p)
+		phase := "search"
+		if p.Done == p.Total {
+			phase = "refit"
+		}
+		o.Progress.report(phase, p.Done, p.Total)
+	}
+	found := &out.result
+	if data.Streamed {
+		f.search, found.Search, err = streamSearch(ctx, data.Train, search)
+	} else {
+		f.search, found.Search, err = runSearch(ctx, data.spec, set, search)
+	}
+	if stop(); err != nil {
+		return f, err
+	}
+	f.model, f.score = f.search.Model, f.search.Score
+	found.Seconds.Search, found.Seconds.Refit = f.search.Seconds, f.search.RefitSeconds
+	out.folder.KeepJournals = f.search.Unreached > 0
+	out.warn(f.search.Warnings...)
+	return f, nil
+}
+
+// noteFit notes the weights of an ensemble and what a fit warns of, that it did not converge above all.
+func noteFit(model estimator.Predictor, out *outputs) {
+	out.result.Members = membersOf(model)
+	var m estimator.Reporter
+	if !estimator.AsWithin(model, &m) {
+		return
+	}
+	report := m.Report()
+	if !report.Converged && len(report.Warnings) == 0 {
+		out.warn(fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of %.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient))
+	}
+	out.warn(report.Warnings...)
+}

@@ -1,0 +1,133 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
+)
+
+// digestsOf returns the digests of the files or of the database that the rows are from.
+func digestsOf(ctx context.Context, spec Spec) (sum result.Digests, err error) {
+	data := spec.Data
+	if data.Dataset != "" {
+		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
+		return sum, err
+	}
+	train, test := data.Where()
+	for _, part := range []struct {
+		of   reader.Paths
+		path string
+		to   *string
+	}{{train, "data.train", &sum.Train}, {test, "data.test", &sum.Test}} {
+		if db := data.Asked; db != nil {
+			if *part.to, err = db.Digest(ctx, part.of...); err != nil {
+				return sum, rows.ErrorOf(ctx, spec, part.path, err)
+			}
+			continue
+		}
+		file := rows.Files(data)
+		list, err := file.List(part.of)
+		if err != nil {
+			return sum, fmt.Errorf("experiment: %w", err)
+		}
+		if *part.to, err = files.Digest(ctx, file, list...); err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// filesNow returns what the system says of the data files.
+func filesNow(s Spec) (map[string]fs.FileInfo, error) {
+	out := map[string]fs.FileInfo{}
+	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
+		file := rows.Files(s.Data)
+		list, err := file.List(paths)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		for _, path := range list {
+			info, err := file.Stat(path)
+			if err != nil {
+				return nil, fmt.Errorf("experiment: %w", files.Tell(err))
+			}
+			out[path] = info
+		}
+	}
+	return out, nil
+}
+
+// unchanged returns an error if a data file is not what it was before, or if there are others.
+func unchanged(s Spec, before map[string]fs.FileInfo) error {
+	now, err := filesNow(s)
+	if err != nil {
+		return err
+	}
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(before))
+	slices.Sort(paths)
+	for _, path := range paths {
+		then, is := before[path], now[path]
+		if then == nil || is == nil || !datasets.SameFile(then, is) {
+			return fmt.Errorf("experiment: %w", &datasets.LineError{File: path, Err: datasets.ErrChanged})
+		}
+	}
+	return nil
+}
+
+// unchangedDatabase returns an error if a database that takes no snapshots has other rows than those of the digests.
+func unchangedDatabase(ctx context.Context, s Spec, before result.Digests) error {
+	if s.Data.Asked == nil || s.Data.Asked.Lasts() {
+		return nil
+	}
+	now, err := digestsOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	if now != before {
+		return fmt.Errorf("experiment: the rows of the database: %w", datasets.ErrChanged)
+	}
+	return nil
+}
+
+// continued is the flag that names the model that a run learns on from.
+const continued = "--continue"
+
+// otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
+func otherFiles(then, now Result) (out []document.Difference) {
+	for _, file := range []struct{ path, then, now string }{
+		{"data.train", then.SHA256.Train, now.SHA256.Train},
+		{"data.test", then.SHA256.Test, now.SHA256.Test},
+		{continued, digestOf(then.Before), digestOf(now.Before)},
+	} {
+		if file.then != file.now {
+			out = append(out, document.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
+		}
+	}
+	return out
+}
+
+// digestOf is that of a model before, "" for none.
+func digestOf(b *result.Before) string {
+	if b == nil {
+		return ""
+	}
+	return b.SHA256
+}
+
+// start is the beginning of a digest.
+func start(digest string) string {
+	if len(digest) < 12 {
+		return "none"
+	}
+	return digest[:12] + "…"
+}

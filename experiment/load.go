@@ -1,0 +1,186 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/experiment/internal/check"
+	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// loaded is the data of a run.
+type loaded struct {
+	*rows.Parts
+	spec   Spec           // with the database that answers, and the schema of the model before
+	shape  datasets.Shape // of the training rows
+	before *opened        // the model to learn on from, nil for none
+	end    func() error   // of the database
+}
+
+// load opens the outputs, reads the data and notes what there is to say about it.
+func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded, err error) {
+	began := time.Now()
+	o.Progress.report("load", 0, 0)
+	before, err := filesNow(spec)
+	if err != nil {
+		return nil, err
+	}
+	end, err := connect(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			end() // it has answered
+		}
+	}()
+	data = &loaded{end: end}
+	found := &out.result
+	if found.SHA256, err = digestsOf(ctx, spec); err != nil {
+		return nil, err
+	}
+	if o.Continue != "" {
+		if data.before, found.Before, err = openBefore(ctx, &spec, o.Continue); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.open(ctx, spec, o.Force); err != nil {
+		return nil, err
+	}
+	data.spec = spec
+	if data.Parts, err = read(ctx, spec, o); err != nil {
+		return nil, err
+	}
+	if err := unchanged(spec, before); err != nil {
+		return nil, err // the digest is of other rows
+	}
+	if err := unchangedDatabase(ctx, spec, found.SHA256); err != nil {
+		return nil, err
+	}
+	out.warn(data.Warnings...)
+	found.Task = string(data.Task)
+	found.Positive = positiveOf(data.Task, data.Train.Schema())
+	found.Rows.Train, found.Features = data.Train.Dims()
+	if data.shape, err = shapeOf(data.Parts); err != nil {
+		return nil, err
+	}
+	if err := checkLevel(spec, data.shape); err != nil {
+		return nil, err
+	}
+	_, bytes := memoryOfFit(finalPipeline(spec, spec.Pipeline, data.shape, data.Streamed), data.shape, found.Rows)
+	if err := checkMemory(bytes, memory.Available(), data.Streamed, false); err != nil { // a search looks at its candidates
+		return nil, err
+	}
+	found.Seconds.Load = time.Since(began).Seconds()
+	return data, nil
+}
+
+// openBefore opens the model to learn on from, whose schema the data of the experiment gets. It returns an error if the
+// pipeline of the experiment does not learn on from it.
+func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.Before, error) {
+	if spec.Search != nil {
+		return nil, nil, errors.New("experiment: a search fits its pipelines from the beginning and does not learn on; leave it out (--no-search)")
+	}
+	m, err := openModel(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := spec.Pipeline.Continues(m.Predictor); err != nil {
+		return nil, nil, fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	spec.Data.Known = m.known()
+	digest, err := files.Digest(ctx, reader.Files{}, m.path)
+	return m, &result.Before{Model: m.path, Name: m.Name, SHA256: digest}, err
+}
+
+// shapeOf returns the shape of the training rows.
+func shapeOf(parts *rows.Parts) (datasets.Shape, error) {
+	train := parts.Train
+	if parts.Task.Targetless() {
+		train = datasets.WithoutTargets(train)
+	}
+	n, cols := train.Dims()
+	shape := datasets.Shape{Rows: n, Cols: cols, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}
+	if !parts.Streamed {
+		set, err := datasets.Gather(context.Background(), train) // it is in memory, which is not copied
+		if err != nil {
+			return shape, err
+		}
+		shape = set.Shape()
+	}
+	shape.Streamed = parts.Streamed
+	return shape, nil
+}
+
+// read opens the training and test rows, infers the task, splits, and gathers them in memory
+// unless they are to be streamed.
+func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
+	p, err := rows.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	train, test := s.Data.Where()
+	trainLeft, testLeft := p.LeftOut(p.Train, train.String()), p.LeftOut(p.Test, test.String())
+	faults, err := check.Rows(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	p.Streamed = s.Data.Dataset == "" && rows.Streams(s, p.Train)
+	memory := s.Data.Dataset == "" && !p.Streamed // not in memory already, and wanted there
+	tell := func(done, total int) { o.Progress.report("load", done, total) }
+	if memory {
+		if p.Train, err = rows.Gather(ctx, p.Train, tell); err != nil {
+			return nil, rows.ErrorOf(ctx, s, "data.train", err)
+		}
+	}
+	more, err := check.Parts(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := append(faults, more...).Err(); err != nil {
+		return nil, err
+	}
+	if memory && p.Test != nil {
+		if p.Test, err = rows.Gather(ctx, p.Test, tell); err != nil {
+			return nil, rows.ErrorOf(ctx, s, "data.test", err)
+		}
+	}
+	if p.Streamed {
+		p.Prefetch()
+	}
+	if p.Test == nil && s.Data.Split.Test > 0 {
+		err = p.Split(ctx, s)
+		p.Numbers = rows.InFile(p.Numbers, trainLeft)
+	} else if len(testLeft) > 0 {
+		p.Numbers = numbers(p.Test, testLeft)
+	} else if p.Test == nil && p.Task.Targetless() && len(trainLeft) > 0 {
+		p.Numbers = numbers(p.Train, trainLeft)
+	}
+	return p, err
+}
+
+// numbers are those in the file of rows of which some are left out.
+func numbers(source datasets.Source, left []int) []int {
+	n, _ := source.Dims()
+	all := make([]int, n)
+	for k := range all {
+		all[k] = k
+	}
+	return rows.InFile(all, left)
+}
+
+// connect begins to ask the database that a spec names, if it names one.
+func connect(ctx context.Context, s *Spec) (end func() error, err error) {
+	end, err = rows.Connect(ctx, &s.Data)
+	if err != nil {
+		return nil, rows.ErrorOf(ctx, *s, "data.sql.url", err)
+	}
+	return end, nil
+}

@@ -1,0 +1,82 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// PlanStep is what one step takes on all training rows.
+type PlanStep struct {
+	Name  string `json:"name"`
+	Width int    `json:"width"`           // columns that come out, -1 where nothing tells
+	Guess bool   `json:"guess,omitempty"` // whether only fitting tells the width
+	Bytes int64  `json:"bytes"`
+}
+
+// memoryOfFit returns what the steps of a pipeline take on data of a shape, and the memory of the whole fit
+// and of the predictions of the rows.
+func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (steps []PlanStep, bytes int64) {
+	at := shape
+	add := func(name string, step any) {
+		own, _ := pipeline.EntryOf(step)
+		cost := datasets.Cost{Width: at.Cols}
+		if c, ok := step.(datasets.Coster); ok {
+			cost = c.Cost(at)
+		}
+		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Bytes: cost.Bytes})
+		at = at.After(cost)
+	}
+	shown := p
+	if wrapped, ok := p.Estimator.(meta.Intervals); ok {
+		if whole, ok := wrapped.Of.(pipeline.Pipeline); ok { // its steps are what takes the time
+			shown = whole
+			at.Rows -= int(wrapped.Calibration * float64(at.Rows))
+		}
+	}
+	for i, s := range shown.Steps {
+		kept := at.Streamed
+		at.Streamed = kept || i == len(shown.Steps)-1 // its rows are made in blocks as the estimator reads them
+		add(s.Name, s.Fitter)
+		at.Streamed = kept
+	}
+	add(shown.Name, shown.Estimator)
+	scores := 2 * 8 * float64(max(count.Train, count.Test)) * float64(max(shape.Outputs, 1)) // and probabilities, of all rows
+	return steps, max(p.Cost(shape).Bytes, int64(scores))
+}
+
+// ErrTooLarge is what an error is, as errors.Is finds out, where a run cannot have the memory it wants:
+// that of [Plan.Refusal], and that of [Run], whether it is refused at once or by one of its fits.
+var ErrTooLarge = memory.ErrTooLarge
+
+// tooLarge is an [ErrTooLarge] that says how much is wanted, and the way out.
+type tooLarge struct {
+	bytes, available int64
+	way              string
+}
+
+func (e tooLarge) Error() string {
+	return fmt.Sprintf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
+}
+
+func (e tooLarge) Unwrap() error { return ErrTooLarge }
+
+// checkMemory returns an [ErrTooLarge] where more bytes are wanted than there are.
+func checkMemory(bytes, available int64, streamed, searched bool) error {
+	if bytes <= available {
+		return nil
+	}
+	way := "take fewer features"
+	switch {
+	case !streamed && searched:
+		way = "take fewer features, or leave out the search and say data.stream: always"
+	case !streamed:
+		way = "take fewer features, or say data.stream: always"
+	}
+	return tooLarge{bytes, available, way}
+}

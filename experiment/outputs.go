@@ -1,0 +1,97 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
+)
+
+// outputs is where a run puts what it finds: its result, its folder and, if there is one, its tracker.
+type outputs struct {
+	result  Result
+	started time.Time
+	auto    bool // whether package auto chooses the pipeline
+
+	folder  *files.Folder // nil before open
+	tracker *tracker      // nil for none
+	told    func(warning string)
+}
+
+// newOutputs returns the outputs of a run that begins, with nothing found.
+func newOutputs(spec Spec, o Options, auto bool) *outputs {
+	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
+	return &outputs{result: found, started: time.Now(), auto: auto, told: o.Warn}
+}
+
+// open makes the folder and begins the run on the tracker. Without force it refuses to replace the results of
+// another run.
+func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error) {
+	names, other := runOutputs, append(slices.Clone(autoOutputs), autoJournal)
+	if out.auto {
+		names, other = autoOutputs, runOutputs
+	}
+	if err := checkOutputs(spec, names, force); err != nil {
+		return err
+	}
+	if !force && !out.auto {
+		if err := earlier(spec, out.result.SHA256, out.result.Before); err != nil {
+			return err
+		}
+	}
+	if replaced, err := resultIn(spec.Output.Dir); err == nil && out.auto != (replaced.Auto != nil) {
+		names = slices.Concat(names, other)
+	}
+	if out.folder, err = files.NewFolder(spec.Output.Dir, names...); err != nil {
+		return err
+	}
+	out.tracker, err = startTracker(ctx, spec, &out.result, out.started, func(text string) {
+		out.warn(text)
+		if out.told != nil {
+			out.told(text)
+		}
+	})
+	return err
+}
+
+// warn adds warnings to the result.
+func (out *outputs) warn(texts ...string) {
+	out.result.Warnings = append(out.result.Warnings, texts...)
+}
+
+// write writes a text as one of the outputs.
+func (out *outputs) write(name string, text []byte) error {
+	return out.folder.Write(name, func(w *bufio.Writer) error { _, err := w.Write(text); return err })
+}
+
+// writeResult writes result.json.
+func (out *outputs) writeResult() error {
+	text, lost, err := result.Marshal(out.result)
+	if err == nil && len(lost) > 0 {
+		out.warn("result.json: infinite or undefined, written as null: " + result.Paths(lost))
+		text, _, err = result.Marshal(out.result)
+	}
+	if err != nil {
+		return err
+	}
+	return out.write("result.json", append(text, '\n'))
+}
+
+// end ends a run with its error: what a failed one has made is removed. It returns the result.
+func (out *outputs) end(ctx context.Context, err error) (Result, error) {
+	if err != nil {
+		if out.folder != nil {
+			out.folder.Discard()
+		}
+		if ctx.Err() != nil {
+			err = cause.Err(ctx)
+		}
+		out.result = Result{}
+	}
+	out.tracker.end(ctx, err)
+	return out.result, err
+}

@@ -1,0 +1,89 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+)
+
+// writeModel writes the model, and the experiment under that name.
+func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
+	if err := out.folder.Write(files.ModelName, func(w *bufio.Writer) error { return saveModel(w, data, model, out.result) }); err != nil {
+		return err
+	}
+	resolved, err := spec.Encode(filepath.Join(data.spec.Output.Dir, name))
+	if err != nil {
+		return err
+	}
+	out.result.Spec, out.result.Diagram = string(resolved), diagram(spec.Pipeline, out.result.Search)
+	return out.write(name, resolved)
+}
+
+// write writes the model, the experiment under that name and what there is to say, and puts all outputs in place.
+func write(ctx context.Context, data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
+	if err := writeModel(data, model, name, spec, out); err != nil {
+		return err
+	}
+	found := &out.result
+	found.Memory = memory.Peak()
+	found.Seconds.Total = time.Since(out.started).Seconds()
+	if data.spec.Report.HTML {
+		page, err := reportPage(*found)
+		if err != nil {
+			out.warn("report.html is not written: " + err.Error())
+		} else if err := out.write("report.html", page); err != nil {
+			return err
+		}
+	}
+	if err := out.writeResult(); err != nil {
+		return err
+	}
+	warned := len(found.Warnings)
+	names, paths := out.folder.Waiting()
+	out.tracker.log(ctx, *found, model, names, paths)
+	if len(found.Warnings) > warned {
+		if err := out.writeResult(); err != nil { // with what the tracker did not take
+			return err
+		}
+	}
+	if err := cause.Err(ctx); err != nil {
+		return err
+	}
+	var err error
+	found.Files, err = out.folder.Publish()
+	return err
+}
+
+// saveModel writes the model file.
+func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found Result) error {
+	m, err := modelfile.New(model)
+	if err != nil {
+		return err
+	}
+	scores := map[string]float64{}
+	for part, list := range map[string]map[string]float64{"train.": found.Train, "test.": found.Test} {
+		for name, v := range list {
+			if v-v == 0 { // JSON has no other numbers
+				scores[part+name] = v
+			}
+		}
+	}
+	reading, err := data.spec.Data.Encode()
+	if err != nil {
+		return err
+	}
+	if data.Task.Targetless() {
+		m.Schema.Targets = data.Train.Schema().Targets // which the fit has not seen
+	}
+	m.Name, m.Task, m.Metrics, m.Reading = data.spec.Name, data.Task, scores, reading
+	m.Versions, m.Profile = map[string]string{"bochner": found.Versions.Bochner}, found.Profile
+	return m.Write(w)
+}
