@@ -20,12 +20,12 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// What a report may cost, in floating-point operations, where nobody has asked for the part: some seconds at most.
+// What a report may take where nobody has asked for the part: some seconds at most.
 const (
-	mostLearning   = 2e10
-	mostImportance = 5e10
-	leastLooked    = 50 // rows to measure importance on
-	shownEffects   = 4  // inputs, those that matter most
+	maxLearning   = 2e7    // rows × features
+	maxImportance = 2.5e10 // products
+	leastLooked   = 50     // rows to measure importance on
+	shownEffects  = 4      // inputs, those that matter most
 )
 
 // examination is a model with the rows that it is looked at on.
@@ -207,7 +207,8 @@ func (e examination) importance(ctx context.Context) error {
 		return nil
 	}
 	_, inputs := e.evaluated.on.Dims()
-	rows := importanceRows(lookedFlops(fitted.Spec(), e.data.shape), inputs, repeats, e.rareRows())
+	_, products := e.widths(fitted.Spec())
+	rows := importanceRows(products, inputs, repeats, e.rareRows())
 	if rows < leastLooked && !e.data.spec.Given("report.importance.repeats") {
 		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
 		return nil
@@ -259,52 +260,30 @@ func (e examination) rareRows() int {
 }
 
 // importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
-// that, the given one, as far as predictions of that many operations each stay affordable.
-func importanceRows(each float64, inputs, repeats, least int) int {
+// that, the given one, as far as predictions of that many products each stay affordable.
+func importanceRows(products float64, inputs, repeats, least int) int {
 	rows := importance.Rows(inputs, repeats)
-	return int(min(float64(max(rows, min(least, 10*rows))), mostImportance/(each*float64(inputs*repeats))))
+	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
 }
 
-// lookedFlops are the operations of predicting a row by a pipeline that was fitted to rows of a shape.
-func lookedFlops(p pipeline.Pipeline, shape datasets.Shape) float64 {
-	of := shape
-	of.Rows = 1000
-	each := predicting(p, of, result.Rows{Test: 1000}).Flops / 1000
-	if c, ok := p.Estimator.(datasets.Coster); ok {
-		each += c.Cost(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape))).Each
-	}
-	return max(each, 1)
-}
-
-// predicting is the work of predicting all rows.
-func predicting(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) datasets.Cost {
-	shape.Rows = count.Train + count.Test
-	var work datasets.Cost
-	mapped := shape
-	for _, s := range p.Steps {
-		c, ok := s.Fitter.(datasets.Coster)
-		if !ok {
-			continue
+// widths returns how many numbers of a row the estimator reads, and about how many products a prediction takes: of the
+// inputs of each step that widens rows with its outputs, of the rows that the model keeps with theirs, and of the
+// features with their weights.
+func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
+	at := e.data.shape
+	for i := range p.Steps {
+		before := at.Entries()
+		if at = at.After(pipeline.Chain{Steps: p.Steps[i : i+1]}.Cost(at)); at.Entries() > before {
+			products += before * at.Entries()
 		}
-		cost := c.Cost(mapped)
-		mapped = mapped.After(cost)
-		if cost.Each > 0 {
-			cost.Flops = cost.Each * float64(shape.Rows)
-
-		}
-		work = work.With(cost)
 	}
-	if wrapped, ok := p.Estimator.(meta.Intervals); ok && wrapped.Way(mapped) == "jackknife_plus" {
-		work.Flops += 2 * float64(count.Test) * float64(count.Train) * mapped.Entries()
+	features = at.Entries()
+	var keeper estimator.RowKeeper
+	if estimator.AsWithin(e.model, &keeper) {
+		products += features * float64(keeper.Rows())
+		features = float64(keeper.Rows())
 	}
-	work.Flops += 2 * float64(shape.Rows) * mapped.Entries() * float64(max(shape.Outputs, 1))
-	return datasets.Cost{Flops: work.Flops}
-}
-
-// learns reports whether a report has models of fewer rows: where they are asked for, or do not take long.
-func learns(spec Spec, p pipeline.Pipeline, shape datasets.Shape) bool {
-	flops := p.Cost(shape).Flops
-	return flops > 0 && flops <= mostLearning || spec.Given("report.learning_curve.points")
+	return features, products + features*float64(max(at.Outputs, 1))
 }
 
 // learning makes models of fewer rows.
@@ -314,7 +293,8 @@ func (e examination) learning(ctx context.Context) error {
 		return nil
 	}
 	spec := fitted.Spec()
-	if !learns(e.data.spec, spec, e.data.shape) {
+	features, _ := e.widths(spec)
+	if float64(e.found.Rows.Train)*features > maxLearning && !e.data.spec.Given("report.learning_curve.points") {
 		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
 		return nil
 	}
