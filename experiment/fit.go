@@ -116,13 +116,14 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 	}
 	found := &out.result
 	if data.Streamed {
-		f.search, found.Search, err = streamSearch(ctx, data.Train, search)
+		f.search, err = search.RunSource(ctx, data.Train)
 	} else {
-		f.search, found.Search, err = runSearch(ctx, data.spec, set, search)
+		f.search, err = search.Run(ctx, set)
 	}
 	if stop(); err != nil {
-		return f, err
+		return f, ofHalving(err)
 	}
+	found.Search = summary(f.search)
 	f.model, f.score = f.search.Model, f.search.Score
 	found.Seconds.Search, found.Seconds.Refit = f.search.Seconds, f.search.RefitSeconds
 	out.folder.KeepJournals = f.search.Unreached > 0

@@ -84,7 +84,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 			return Plan{}, err
 		}
 		if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
-			search = search.Apart()
+			search.Shared = nil
 		}
 		p.AtMost = search.AtMost
 		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)

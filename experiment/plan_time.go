@@ -99,7 +99,7 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 			search.Random = maxSampleGrid
 		}
 		var found *gridsearch.Result
-		if found, _, err = runSearch(ctx, spec, set, search); err == nil {
+		if found, err = search.Run(ctx, set); err == nil {
 			model = found.Model
 		}
 	}

@@ -1,12 +1,12 @@
 package experiment
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
@@ -15,93 +15,44 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// runSearch does the search that the spec asks for, in rounds where it says so. What it found comes with what
-// result.json says of it.
-func runSearch(ctx context.Context, spec Spec, rows datasets.Set, search gridsearch.Search) (*gridsearch.Result, *result.Search, error) {
-	if spec.Search.Halving.Least == 0 {
-		run := search.Run
-		if spec.Search.Coordinate() {
-			run = spec.AlongAxes(search).Run
-		}
-		found, err := run(ctx, rows)
-		if err != nil {
-			return nil, nil, err
-		}
-		return found, summary(found), nil
-	}
-	rungs, err := spec.Rounds(search).Run(ctx, rows)
-	if err != nil {
-		return nil, nil, ofHalving(err)
-	}
-	found := rungs.Last()
-	out := summary(found)
-	out.Candidates, out.Fits = len(rungs[0].Kept), 0
-	seconds := 0.0
-	for _, rung := range rungs {
-		one := summary(rung.Result)
-		out.Rounds = append(out.Rounds, result.Round{Resource: rung.Resource, Candidates: one.Candidates, Best: one.Best})
-		out.Fits += one.Fits
-		out.Shared = append(out.Shared, one.Shared...)
-		seconds += rung.Result.Seconds
-	}
-	found.Seconds = seconds
-	slices.Sort(out.Shared)
-	out.Shared = slices.Compact(out.Shared)
-	return found, out, nil
-}
-
-// streamSearch does the search on rows that stay where they are.
-func streamSearch(ctx context.Context, rows datasets.Source, search gridsearch.Search) (*gridsearch.Result, *result.Search, error) {
-	found, err := search.RunSource(ctx, rows)
-	if err != nil {
-		return nil, nil, err
-	}
-	return found, summary(found), nil
-}
-
 // summary is what result.json says of a search.
 func summary(found *gridsearch.Result) *result.Search {
-	best := found.Best()
 	out := &result.Search{
-		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score,
-		Best:       result.Candidate{Params: map[string]any{}, Mean: best.Mean, Std: best.Std},
+		Candidates: len(found.Candidates), Folds: found.Folds, Fits: found.Fits, Score: found.Score, Best: candidate(found.Best()),
 		OnGridEdge: append([]string{}, found.OnGridEdge...), Shared: append([]string{}, found.Shared...), Unreached: found.Unreached,
 	}
 	slices.Sort(out.Shared) // the sweeps of a search that was resumed end in another order
-	for _, s := range best.Settings {
-		out.Best.Params[s.Path] = s.Value
+	for _, round := range found.Rounds {
+		out.Rounds = append(out.Rounds, result.Round{Resource: round.Resource, Candidates: len(round.Candidates), Best: candidate(round.Best())})
+		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
-		one := result.Tried{Candidate: result.Candidate{Params: map[string]any{}, Mean: c.Mean, Std: c.Std}, Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed}
-		for _, s := range c.Settings {
-			one.Params[s.Path] = s.Value
-		}
-		out.All = append(out.All, one)
+		out.All = append(out.All, result.Tried{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed})
+	}
+	return out
+}
+
+func candidate(c gridsearch.Candidate) result.Candidate {
+	out := result.Candidate{Params: map[string]any{}, Mean: c.Mean, Std: c.Std}
+	for _, s := range c.Settings {
+		out.Params[s.Path] = s.Value
 	}
 	return out
 }
 
 // planOfSearch is the plan of the search on rows that are stood for, without the last fit.
 func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (p gridsearch.Plan, err error) {
-	search := spec.GridSearch(train.Groups != nil, task)
-	switch {
-	case spec.Search.Coordinate():
-		p, err = spec.AlongAxes(search).Plan(train)
-	case spec.Search.Halving.Least == 0:
-		p, err = search.Plan(train)
-	default:
-		p, err = spec.Rounds(search).Plan(train)
-	}
+	p, err = spec.GridSearch(train.Groups != nil, task).Plan(train)
 	return p, ofHalving(err)
 }
 
 // ofHalving gives a fault of the rounds, which only the number of rows shows, its place in the file.
 func ofHalving(err error) error {
 	var f param.Fault
-	if !errors.As(err, &f) || !slices.Contains([]string{"least", "most", "factor"}, f.Path) {
+	if !errors.As(err, &f) || !strings.HasPrefix(f.Path, "strategy.") {
 		return err
 	}
-	f.Path = "search.halving." + f.Path
+	f.Path = strings.Replace(f.Path, "strategy", "search.halving", 1)
 	return fmt.Errorf("experiment: %w", f)
 }
 

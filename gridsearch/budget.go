@@ -23,14 +23,10 @@ var errLate = errors.New("not reached within the budget of time")
 // evaluateWithin does what can be done until the budget ends. What is left then is late; the journal
 // does not say so, and another run goes on there.
 func (r *run) evaluateWithin(parent context.Context) error {
-	ends := r.search.ends
-	if ends.IsZero() && r.search.Budget > 0 {
-		ends = time.Now().Add(r.search.Budget)
-	}
-	if ends.IsZero() {
+	if r.ends.IsZero() {
 		return r.work(parent)
 	}
-	ctx, cancel := context.WithDeadlineCause(parent, ends, errLate)
+	ctx, cancel := context.WithDeadlineCause(parent, r.ends, errLate)
 	defer cancel()
 	err := r.workInParts(ctx)
 	if err == nil || r.broken != nil || parent.Err() != nil || context.Cause(ctx) != errLate {
@@ -54,16 +50,14 @@ func (r *run) workInParts(ctx context.Context) error {
 	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left || r.stream != nil {
 		return r.work(ctx)
 	}
-	for _, part := range parts(len(r.candidates), r.search.Seed) {
-		r.part = func(candidate, _ int) bool { return part[0] <= candidate && candidate < part[1] }
-		open := false
-		for i := part[0]; i < part[1]; i++ {
-			open = open || slices.ContainsFunc(r.outcomes[i], func(o outcome) bool { return !o.done })
-		}
+	defer func() { r.part = nil }()
+	for _, part := range parts(len(r.candidates)-r.first, r.search.Seed) {
+		from, to := r.first+part[0], r.first+part[1]
+		r.part = func(candidate, _ int) bool { return from <= candidate && candidate < to }
 		if err := cause.Err(ctx); err != nil {
 			return err
 		}
-		if open {
+		if slices.ContainsFunc(count(len(r.candidates)), r.open) {
 			if err := r.fitBatch(ctx, fitter); err != nil {
 				return err
 			}

@@ -142,36 +142,38 @@ func TestPartsOfABudget(t *testing.T) {
 // scored there, and without.
 func TestBudgetOfAHalving(t *testing.T) {
 	data := quantities(240)
-	whole, err := NewHalving(lineSearch(nil), 20).Run(context.Background(), data)
-	if err != nil || len(whole) != 3 || len(whole[1].Kept) != 4 {
-		t.Fatalf("%v, %v", whole, err)
+	halving := func(s Search) Search {
+		s.Strategy = NewHalving(20)
+		return s
 	}
-	for hangAfter, want := range map[int]struct{ rungs, unreached int }{
-		36 + 5: {2, 12 - 5}, 36 + 2: {1, 12}, 36: {1, 12},
+	whole := mustRun(t, halving(lineSearch(nil)), data)
+	if len(whole.Rounds) != 3 || len(whole.Rounds[1].Candidates) != 4 {
+		t.Fatalf("%+v", whole)
+	}
+	for hangAfter, want := range map[int]struct{ rounds, unreached int }{
+		36 + 5: {2, 12 - 5}, 36 + 2: {1, 12 - 2}, 36: {1, 12},
 	} {
 		inTime(t, func(t *testing.T, began time.Time) {
-			s := lateSearch(t, hangAfter)
-			rungs, err := NewHalving(s, 20).Run(context.Background(), data)
-			if err != nil || time.Since(began) != time.Minute {
-				t.Fatalf("%v after %v", err, time.Since(began))
+			s := halving(lateSearch(t, hangAfter))
+			r := mustRun(t, s, data)
+			if time.Since(began) != time.Minute {
+				t.Fatalf("after %v", time.Since(began))
 			}
-			last := rungs.Last()
-			if len(rungs) != want.rungs || last.Unreached != want.unreached || last.Model == nil || last.Best().Failed != "" {
-				t.Errorf("%d rungs, %d unreached, best %v", len(rungs), last.Unreached, last.Best())
+			if len(r.Rounds) != want.rounds || r.Unreached != want.unreached || r.Model == nil || r.Best().Failed != "" {
+				t.Errorf("%d rounds, %d unreached, best %v", len(r.Rounds), r.Unreached, r.Best())
 			}
-			warnings := strings.Join(last.Warnings, "; ")
+			warnings := strings.Join(r.Warnings, "; ")
 			if !strings.Contains(warnings, "the budget of 1m0s ended") || !strings.Contains(warnings, "the best was scored with rows") {
 				t.Errorf("warnings are %q", warnings)
 			}
 			s.Estimator = lineSearch(nil).Estimator
-			again, err := NewHalving(s, 20).Run(context.Background(), data)
-			if err != nil || len(again) != 3 || table(again.Last()) != table(whole.Last()) {
-				t.Errorf("another run: %v", err)
+			if again := mustRun(t, s, data); len(again.Rounds) != 3 || again.Resumed != hangAfter || table(again) != table(whole) {
+				t.Errorf("another run resumes %d fits in %d rounds", again.Resumed, len(again.Rounds))
 			}
 		})
 	}
 	inTime(t, func(t *testing.T, _ time.Time) {
-		if _, err := NewHalving(lateSearch(t, 2), 20).Run(context.Background(), data); !errors.Is(err, ErrBudget) {
+		if _, err := halving(lateSearch(t, 2)).Run(context.Background(), data); !errors.Is(err, ErrBudget) {
 			t.Errorf("error is %v", err)
 		}
 	})

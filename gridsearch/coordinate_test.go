@@ -70,22 +70,20 @@ func valley(x []float64) float64 {
 	return 1 + 10*(x[0]-x[1])*(x[0]-x[1]) + 0.1*(10-x[0]-x[1])*(10-x[0]-x[1]) + x[2]*x[2] + x[3]*x[3]
 }
 
-func bowlSearch(bottom func([]float64) float64, p *probe) (Coordinate, datasets.Set) {
+func bowlSearch(bottom func([]float64) float64, p *probe) (Search, datasets.Set) {
 	s := NewSearch(bowl{bottom: bottom, probe: p})
 	for k := range 4 {
 		s.Grid = append(s.Grid, Axis{Path: fmt.Sprintf("x%d", k), Values: Lin(0, 5, 6)})
 	}
 	s.Splitter, s.Score = datasets.KFold{Folds: 2}, "mse"
-	return NewCoordinate(s), datasets.Set{X: mat.NewDense(6, 1, nil), Y: make([]float64, 6)}
+	s.Strategy = NewCoordinate()
+	return s, datasets.Set{X: mat.NewDense(6, 1, nil), Y: make([]float64, 6)}
 }
 
-func mustGo(t testing.TB, c Coordinate, data datasets.Set) *Result {
-	t.Helper()
-	r, err := c.Run(context.Background(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+// alongAxes is a search with the strategy Coordinate.
+func alongAxes(s Search) Search {
+	s.Strategy = NewCoordinate()
+	return s
 }
 
 // Where the axes do not depend on each other the search along them finds what the whole grid has, with the scores it
@@ -93,9 +91,10 @@ func mustGo(t testing.TB, c Coordinate, data datasets.Set) *Result {
 func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 	for name, bottom := range map[string]func([]float64) float64{"separable": separable, "valley": valley} {
 		c, data := bowlSearch(bottom, nil)
-		c.Rounds = 1000
-		whole := mustRun(t, c.Search, data)
-		r := mustGo(t, c, data)
+		c.Strategy = nil
+		whole := mustRun(t, c, data)
+		c.Strategy = Coordinate{Rounds: 1000}
+		r := mustRun(t, c, data)
 		if name == "separable" {
 			if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Rank != 1 {
 				t.Errorf("the best is %s, that of the grid %s", r.Best(), whole.Best())
@@ -115,7 +114,7 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 		if r.Fits != 2*len(r.Candidates) || r.Model == nil || len(r.Candidates) >= len(whole.Candidates) {
 			t.Errorf("%s: %d fits of %d candidates", name, r.Fits, len(r.Candidates))
 		}
-		for k := range c.Search.Grid { // no neighbour along an axis is better
+		for k := range c.Grid { // no neighbour along an axis is better
 			for _, w := range whole.Candidates {
 				others := 0
 				for i := range w.Settings {
@@ -134,15 +133,15 @@ func TestCoordinateAgainstTheWholeGrid(t *testing.T) {
 // The search starts at the estimator's own values, and in the middle where it has another one; rounds bound it.
 func TestCoordinateStart(t *testing.T) {
 	c, data := bowlSearch(func(x []float64) float64 { return 1 + math.Abs(x[0]-x[3]) }, nil)
-	spec := c.Search.Estimator.(bowl)
+	spec := c.Estimator.(bowl)
 	spec.x = [4]float64{5, 0.5, 0, 5}
-	c.Search.Estimator = spec
-	if got := mustGo(t, c, data).Best().String(); got != "x0=5 x1=2 x2=0 x3=5" {
+	c.Estimator = spec
+	if got := mustRun(t, c, data).Best().String(); got != "x0=5 x1=2 x2=0 x3=5" {
 		t.Errorf("it ends at %s, though the start is as good as any", got)
 	}
 	c, data = bowlSearch(valley, nil)
-	c.Rounds = 1
-	if n := len(mustGo(t, c, data).Candidates); n > 21 {
+	c.Strategy = Coordinate{Rounds: 1}
+	if n := len(mustRun(t, c, data).Candidates); n > 21 {
 		t.Errorf("%d candidates in one round", n)
 	}
 }
@@ -150,11 +149,11 @@ func TestCoordinateStart(t *testing.T) {
 // Neither workers nor being run again make a difference, and the plan says the most there can be.
 func TestCoordinateIsDeterministic(t *testing.T) {
 	c, data := bowlSearch(valley, &probe{delay: 200 * time.Microsecond})
-	c.Search.Workers = 1
-	want := mustGo(t, c, data)
+	c.Workers = 1
+	want := mustRun(t, c, data)
 	for workers := range 4 {
-		c.Search.Workers = workers
-		if got := mustGo(t, c, data); table(got) != table(want) {
+		c.Workers = workers
+		if got := mustRun(t, c, data); table(got) != table(want) {
 			t.Errorf("with %d workers:\n%s\nwant\n%s", workers, table(got), table(want))
 		}
 	}
@@ -162,16 +161,12 @@ func TestCoordinateIsDeterministic(t *testing.T) {
 	if err != nil || !p.AtMost || p.Candidates != 1+3*4*5 || p.Fits != 2*p.Candidates || p.Fits < want.Fits {
 		t.Errorf("planned %+v, %v, done %d fits", p, err, want.Fits)
 	}
-	// Of a fit 10+x0 for each of 3 rows: the start, three rounds of x0 from 1 to 5 and of three axes where x0 = 5, and the refit.
-	if flops := float64(2*3*(15+3*(11+12+13+14+15+3*5*15)) + 6*15); p.Flops != flops {
-		t.Errorf("planned %v flops, want %v", p.Flops, flops)
-	}
-	c.Search.Grid = c.Search.Grid[:1]
+	c.Grid = c.Grid[:1]
 	if p, err := c.Plan(data); err != nil || p.AtMost || p.Candidates != 6 {
 		t.Errorf("of one axis planned %+v, %v", p, err)
 	}
-	c.Search.Grid = nil
-	if p, err := c.Plan(data); err != nil || p.Candidates != 1 || len(mustGo(t, c, data).Candidates) != 1 {
+	c.Grid = nil
+	if p, err := c.Plan(data); err != nil || p.Candidates != 1 || len(mustRun(t, c, data).Candidates) != 1 {
 		t.Errorf("of no axis planned %+v, %v", p, err)
 	}
 }
@@ -179,22 +174,22 @@ func TestCoordinateIsDeterministic(t *testing.T) {
 // A search that was killed goes on where it was, whatever turn it was at.
 func TestCoordinateJournal(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
-	want := mustGo(t, c, data)
+	want := mustRun(t, c, data)
 	for _, after := range []int{1, 7, 20, want.Fits - 1} {
 		ctx, cancel := context.WithCancel(context.Background())
 		p := &probe{after: after, then: cancel}
 		c, data := bowlSearch(valley, p)
-		c.Search.Workers = 1
-		c.Search.Journal = filepath.Join(t.TempDir(), "journal")
+		c.Workers = 1
+		c.Journal = filepath.Join(t.TempDir(), "journal")
 		if _, err := c.Run(ctx, data); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		p.fits, p.after = 0, -1
-		again := mustGo(t, c, data)
+		again := mustRun(t, c, data)
 		if table(again) != table(want) || again.Resumed != after-1 || p.fits != want.Fits-after+1+1 { // and the refit
 			t.Errorf("cancelled in fit %d: %d resumed, %d fits more", after, again.Resumed, p.fits)
 		}
-		if again := mustGo(t, c, data); again.Resumed != want.Fits || table(again) != table(want) {
+		if again := mustRun(t, c, data); again.Resumed != want.Fits || table(again) != table(want) {
 			t.Errorf("a third time %d of %d are resumed", again.Resumed, want.Fits)
 		}
 	}
@@ -203,25 +198,25 @@ func TestCoordinateJournal(t *testing.T) {
 // A budget that ends in a turn leaves the best by then, and the next run goes on.
 func TestCoordinateBudget(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
-	want := mustGo(t, c, data)
+	want := mustRun(t, c, data)
 	p := &probe{hangAfter: 21, hangUntil: 22}
 	c, data = bowlSearch(valley, p)
-	c.Search.Workers, c.Search.Budget = 1, 300*time.Millisecond
-	c.Search.Journal = filepath.Join(t.TempDir(), "journal")
-	r := mustGo(t, c, data)
+	c.Workers, c.Budget = 1, 300*time.Millisecond
+	c.Journal = filepath.Join(t.TempDir(), "journal")
+	r := mustRun(t, c, data)
 	if r.Unreached == 0 || r.Unreached > 10 || r.Model == nil || r.Best().Failed != "" || !strings.Contains(strings.Join(r.Warnings, "\n"), "the budget ended at axis x1 in round 1 of at most 3") {
 		t.Errorf("%d of %d fits unreached, warnings %q", r.Unreached, r.Fits, r.Warnings)
 	}
-	c.Search.Budget = time.Hour
-	if again := mustGo(t, c, data); again.Resumed != 21 || table(again) != table(want) {
+	c.Budget = time.Hour
+	if again := mustRun(t, c, data); again.Resumed != 21 || table(again) != table(want) {
 		t.Errorf("%d resumed, %s\nwant %s", again.Resumed, table(again), table(want))
 	}
 	c, data = bowlSearch(valley, &probe{delay: 60 * time.Millisecond}) // no turn takes that long, all of them do
-	c.Search.Workers, c.Search.Budget = 1, 600*time.Millisecond
-	if r := mustGo(t, c, data); r.Unreached == 0 {
+	c.Workers, c.Budget = 1, 600*time.Millisecond
+	if r := mustRun(t, c, data); r.Unreached == 0 {
 		t.Error("every turn has had a budget of its own")
 	}
-	c.Search.Budget, c.Search.Journal = time.Nanosecond, ""
+	c.Budget, c.Journal = time.Nanosecond, ""
 	if _, err := c.Run(context.Background(), data); !errors.Is(err, ErrBudget) {
 		t.Errorf("within a nanosecond: %v", err)
 	}
@@ -231,8 +226,8 @@ func TestCoordinateBudget(t *testing.T) {
 func TestCoordinateProgress(t *testing.T) {
 	c, data := bowlSearch(valley, nil)
 	var told []Progress
-	c.Search.Progress = func(p Progress) { told = append(told, p) }
-	r := mustGo(t, c, data)
+	c.Progress = func(p Progress) { told = append(told, p) }
+	r := mustRun(t, c, data)
 	first, last := told[0], told[len(told)-1]
 	if first.Candidate != -1 || first.Done != 0 || first.Total != 2*(1+3*20) || last.Done != r.Fits || last.Total != r.Fits || len(told) != r.Fits+2 {
 		t.Errorf("%d reports of %d fits, from %+v to %+v", len(told), r.Fits, first, last)
@@ -253,7 +248,7 @@ func TestCoordinateFailures(t *testing.T) {
 		}
 		return separable(x)
 	}, nil)
-	r := mustGo(t, c, data)
+	r := mustRun(t, c, data)
 	if r.Best().String() != "x0=4 x1=3 x2=2 x3=1" {
 		t.Errorf("the best is %s", r.Best())
 	}
@@ -263,13 +258,14 @@ func TestCoordinateFailures(t *testing.T) {
 	}
 	s := lineSearch(nil) // of which one corner is refused, which no axis through the start has
 	s.Grid = []Axis{{Path: "shrink", Values: []any{0.5, 1.0, 7.0}}, {Path: "shift", Values: []any{0, 7}}}
-	if _, err := NewCoordinate(s).Run(context.Background(), quantities(30)); err == nil || !strings.Contains(err.Error(), "anything but 7") {
+	if _, err := alongAxes(s).Run(context.Background(), quantities(30)); err == nil || !strings.Contains(err.Error(), "anything but 7") {
 		t.Errorf("the error is %v", err)
 	}
 	s = lineSearch(nil)
 	s.Random = 3
 	s.Grid[0].Path = "shrnk"
-	if _, err := (Coordinate{Search: s}).Run(context.Background(), quantities(30)); err == nil ||
+	s.Strategy = Coordinate{}
+	if _, err := s.Run(context.Background(), quantities(30)); err == nil ||
 		!strings.Contains(err.Error(), "did you mean shrink") || !strings.Contains(err.Error(), "rounds: got 0") || !strings.Contains(err.Error(), "random: ") {
 		t.Errorf("the error is %v", err)
 	}
@@ -280,24 +276,24 @@ func TestCoordinateOfRidge(t *testing.T) {
 	data := quantities(60)
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e3, 9)}, Axis{Path: "intercept", Values: []any{true, false}})
 	s.Splitter = LeaveOneOut{}
-	whole, r := mustRun(t, s, data), mustGo(t, NewCoordinate(s), data)
+	whole, r := mustRun(t, s, data), mustRun(t, alongAxes(s), data)
 	if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Mean != whole.Best().Mean || !slices.Contains(r.Shared, "rows") {
 		t.Errorf("%s, wanted %s; shared %q", r.Best(), whole.Best(), r.Shared)
 	}
 	s.Splitter, s.Refit = nil, RefitOneStdError
-	c := NewCoordinate(s)
-	best := mustGo(t, c, data)
+	c := alongAxes(s)
+	best := mustRun(t, c, data)
 	if best.Best().Rank == 1 || best.Model == nil {
 		t.Errorf("the simplest is %s, of rank %d", best.Best(), best.Best().Rank)
 	}
 	s.Refit = RefitNone
-	if r := mustGo(t, NewCoordinate(s), data); r.Model != nil {
+	if r := mustRun(t, alongAxes(s), data); r.Model != nil {
 		t.Error("it has refitted")
 	}
-	if p, err := NewCoordinate(s).Fit(context.Background(), data); p != nil || err == nil {
+	if p, err := alongAxes(s).Fit(context.Background(), data); p != nil || err == nil {
 		t.Errorf("fit gives %v, %v", p, err)
 	}
-	outer := mustRun(t, NewSearch(c, Axis{Path: "rounds", Values: []any{1, 2}}), data)
+	outer := mustRun(t, NewSearch(c, Axis{Path: "strategy.rounds", Values: []any{1, 2}}), data)
 	if outer.Fits != 10 || outer.Best().Failed != "" {
 		t.Errorf("a search of it: %+v", outer)
 	}
@@ -330,7 +326,7 @@ func TestNoEdgeAtABound(t *testing.T) {
 // A picture has its values in the order of the grid, in whatever order the candidates have them.
 func TestHeatMapOfAPart(t *testing.T) {
 	c, data := bowlSearch(separable, nil)
-	r := mustGo(t, c, data)
+	r := mustRun(t, c, data)
 	if got := r.values(1); !slices.Equal(got, []string{"0", "1", "2", "3", "4", "5"}) {
 		t.Errorf("values %v", got)
 	}

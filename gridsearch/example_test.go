@@ -97,11 +97,11 @@ func ExampleSearch_Plan() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d candidates × %d folds = %d fits, in one batch: %v\n", plan.Candidates, plan.Folds, plan.Fits, plan.Batch)
-	fmt.Println("under a Mflop:", plan.Known && plan.Flops < 1e6)
+	fmt.Printf("%d candidates × %d folds = %d fits\n", plan.Candidates, plan.Folds, plan.Fits)
+	fmt.Println("under a MB:", plan.Bytes < 1e6)
 	// Output:
-	// 14 candidates × 5 folds = 70 fits, in one batch: true
-	// under a Mflop: true
+	// 14 candidates × 5 folds = 70 fits
+	// under a MB: true
 }
 
 func ExampleResult_WriteCSV() {
@@ -140,7 +140,8 @@ func ExampleCoordinate() {
 	search := gridsearch.NewSearch(estimator.NewRidge(),
 		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)},
 		gridsearch.Axis{Path: "intercept", Values: []any{true, false}})
-	result, err := gridsearch.NewCoordinate(search).Run(context.Background(), powers())
+	search.Strategy = gridsearch.NewCoordinate()
+	result, err := search.Run(context.Background(), powers())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -85,21 +85,6 @@ type candidate struct {
 	spec     estimator.Estimator
 }
 
-// candidates returns those that are tried, at most so many of them, and their number in all, or every
-// fault of the search.
-func (s Search) candidates(most int) (some []candidate, total int, faults param.Faults) {
-	grid, faults := s.axes()
-	if len(faults) > 0 {
-		return nil, 0, faults
-	}
-	points, total, faults := s.tried(grid, most)
-	if len(faults) > 0 {
-		return nil, 0, faults
-	}
-	some, faults = s.combine(grid, points)
-	return some, total, faults
-}
-
 // axes returns those of the grid, or every fault of them and of the search's own fields.
 func (s Search) axes() (axes, param.Faults) {
 	faults := s.ownFaults()
@@ -139,6 +124,9 @@ func (s Search) ownFaults() param.Faults {
 	}
 	if s.Random < 0 {
 		faults = append(faults, param.Fault{Path: "random", Value: s.Random, Wanted: "a number of candidates ≥ 0"})
+	}
+	if _, along := s.Strategy.(Coordinate); along && s.Random > 0 {
+		faults = append(faults, param.Fault{Path: "random", Problem: "a search along the axes draws no candidates"})
 	}
 	if s.Budget < 0 {
 		faults = append(faults, param.Fault{Path: "budget", Value: s.Budget, Wanted: "a time ≥ 0"})
@@ -202,8 +190,8 @@ func (s Search) unknown(path string, err error) param.Faults {
 	return faults
 }
 
-// combine makes a candidate of each point and reports each distinct fault of its specs once.
-func (s Search) combine(grid axes, points []point) ([]candidate, param.Faults) {
+// combine makes a candidate of each point, with more settings, and reports each distinct fault of its specs once.
+func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]candidate, param.Faults) {
 	var faults param.Faults
 	seen := map[string]bool{}
 	all := make([]candidate, len(points))
@@ -212,7 +200,7 @@ func (s Search) combine(grid axes, points []point) ([]candidate, param.Faults) {
 		for k := range grid {
 			settings[k] = grid[k][at[k]]
 		}
-		spec, err := param.With(s.Estimator, settings...)
+		spec, err := param.With(s.Estimator, slices.Concat(more, settings)...)
 		if err == nil {
 			err = param.Check(spec)
 		}

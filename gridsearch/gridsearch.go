@@ -14,8 +14,9 @@
 // it can share the work they have in common; of any other, the fits run side by side. Either way
 // the table is the same and its order is that of the grid.
 //
-// [Halving] gives all candidates few rows and the best of them more. [Coordinate] goes along one axis after
-// the other, for grids of many axes.
+// A search goes in rounds, which its [Strategy] proposes: by default there is one of all candidates. [Halving] gives
+// all candidates few rows and the best of them more. [Coordinate] goes along one axis after the other, for grids of
+// many axes. All rounds share a budget of time, a journal and the fit of the best candidate to all rows.
 //
 // A search with a journal can be killed at any moment: the next run reads what is done and goes on.
 package gridsearch
@@ -72,6 +73,9 @@ type Search struct {
 	Score  string
 	Scores []string // metrics recorded besides
 
+	// Strategy proposes the candidates in rounds; nil stands for all points of the grid at once.
+	Strategy Strategy
+
 	// Random is the number of candidates that are tried, drawn from the grid by Seed without putting
 	// back; 0 for all of them. The grid may then be as fine as you like. (Bergstra & Bengio, JMLR 2012.)
 	Random int
@@ -109,10 +113,6 @@ type Search struct {
 	// Progress is called after every fit, never twice at the same time, and once before the first
 	// with Candidate -1. Nil for no calls.
 	Progress func(Progress)
-
-	only  []point   // candidates of the grid that are tried, nil for all
-	ends  time.Time // when the budget is over, where a Halving has begun to spend it
-	later bool      // whether a Halving refits the best, if it is to be
 }
 
 // NewSearch returns a search over the grid that refits the best candidate and otherwise has the
@@ -127,6 +127,7 @@ func (s *Search) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric that decides; empty for accuracy or r2")
 	l.Choice(&s.Refit, "refit", "candidate to fit on all rows at the end", RefitBest, RefitOneStdError, RefitNone)
 	l.Child("estimator", &s.Estimator)
+	l.OptionalChild("strategy", &s.Strategy)
 }
 
 // Progress says how far a search is.
@@ -149,7 +150,7 @@ type Progress struct {
 // Check reports everything that is wrong with the search, as [param.Faults] with the paths of the
 // axes: bad values, each candidate that its estimator refuses, unknown scores. It looks at no data.
 func (s Search) Check() error {
-	_, _, faults := s.candidates(MaxCandidates)
+	_, faults := s.begin(MaxCandidates)
 	_, more := s.metrics(nil)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return fmt.Errorf("gridsearch: %w", faults)
@@ -176,72 +177,24 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 
 var errNoRefit = errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
 
-// Run scores every candidate on every fold and refits the chosen one on all rows. A BatchFitter may begin the last fit with what it
+// Run scores the candidates on every fold and refits the chosen one on all rows. A BatchFitter may begin the last fit with what it
 // has found out of all rows, so that this agrees with a fit by itself to rounding.
 //
 // A fit that fails is recorded in its candidate, which then ranks last; it is an error when all
 // candidates fail. On cancellation Run returns an error that matches ctx.Err() and
 // context.Cause(ctx) once the running fits have stopped, and the journal holds what is finished.
 func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
-	start := time.Now()
 	r, err := s.prepare(data, MaxCandidates)
 	if err != nil {
-		return nil, fmt.Errorf("gridsearch: %w", err)
+		return nil, failed(ctx, err)
 	}
-	if r.knows = s.Refit == RefitBest && !s.later && s.Last == nil; r.knows {
-		r.known, r.knownBest = map[int]estimator.Estimator{}, -1
-	}
-	if err := r.evaluate(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil, cause.Err(ctx)
-		}
-		return nil, fmt.Errorf("gridsearch: %w", err)
-	}
-	out, err := r.result()
-	if err != nil {
-		return nil, fmt.Errorf("gridsearch: %w", err)
-	}
-	out.Seconds = time.Since(start).Seconds()
-	if s.later {
-		return out, nil
-	}
-	err = s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) {
-		if last, err = r.knowing(ctx, out.BestIndex, last); err != nil {
-			return nil, err
-		}
-		return last.Fit(ctx, r.rows)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return r.run(ctx)
 }
 
-// refit fits the best of the candidates to all rows.
-func (s Search) refit(ctx context.Context, data datasets.Set, out *Result) error {
-	return s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) { return last.Fit(ctx, data) })
-}
-
-// refitWith fits the best of the candidates as fit does.
-func (s Search) refitWith(ctx context.Context, out *Result, fit func(last estimator.Estimator) (estimator.Predictor, error)) error {
-	if s.Refit == RefitNone {
-		return nil
+// failed is the error of a search, of one whose context has ended its cause.
+func failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return cause.Err(ctx)
 	}
-	start := time.Now()
-	spec, err := param.With(s.Estimator, out.Best().Settings...)
-	if err == nil {
-		last := spec.(estimator.Estimator)
-		if s.Last != nil {
-			last = s.Last(last)
-		}
-		out.Model, err = fit(last)
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return cause.Err(ctx)
-		}
-		return fmt.Errorf("gridsearch: refit of %s: %w", out.Best(), err)
-	}
-	out.RefitSeconds = time.Since(start).Seconds()
-	return nil
+	return fmt.Errorf("gridsearch: %w", err)
 }

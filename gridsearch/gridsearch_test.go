@@ -108,10 +108,7 @@ func TestOrderOfCandidates(t *testing.T) {
 			Axis{Path: "mode", Values: []any{"stuck", "nan", "fit", "fail"}[:shape[0]]},
 			Axis{Path: "shrink", Values: []any{3, 0.5, 2, 1, 4}[:shape[1]]},
 			Axis{Path: "shift", Values: []any{5, -1.0, 2, 0}[:shape[2]]})
-		all, _, faults := s.candidates(MaxCandidates)
-		if len(faults) > 0 {
-			t.Fatal(faults)
-		}
+		all := tried(t, s)
 		var got, want [][]any
 		for _, c := range all {
 			l := c.spec.(line)
@@ -129,7 +126,7 @@ func TestOrderOfCandidates(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("shape %v: candidates are %v, wanted %v", shape, got, want)
 		}
-		r := run{search: s, candidates: all}
+		r := run{search: s}
 		for i, a := range s.Grid {
 			if text(r.axisValues(i)) != text(a.Values) {
 				t.Errorf("shape %v: axis %d is %v, wanted %v", shape, i, r.axisValues(i), a.Values)
@@ -779,21 +776,21 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 2, Known: true, Flops: 36*40*2 + 60*2, Bytes: 2 * (rows + 3000)}
+	want := Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 2 * (rows + 3000)}
 	if !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, wanted %+v", plan, want)
 	}
 	s.Workers, s.Memory = 100, 4*rows
-	if plan, err = s.Plan(data); err != nil || plan.Bytes != 4*rows || plan.Workers != 36 {
+	if plan, err = s.Plan(data); err != nil || plan.Bytes != 4*rows {
 		t.Errorf("plan is %+v, %v", plan, err)
 	}
 	s.Estimator = batching{line: newLine()}
 	plan, err = s.Plan(data)
-	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Workers: 1, Known: true, Flops: 36*40*2 + 60*2, Bytes: 77, Batch: true, Shared: []string{"prefix", "folds"}, SharedFlops: 72}
+	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 77, Shared: []string{"prefix", "folds"}}
 	if err != nil || !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, %v, wanted %+v", plan, err, want)
 	}
-	if plan, err = NewSearch(logit{1}).Plan(labels(40)); err != nil || plan.Known || plan.Flops != 0 || plan.Fits != 5 {
+	if plan, err = NewSearch(logit{1}).Plan(labels(40)); err != nil || plan.Fits != 5 {
 		t.Errorf("plan is %+v, %v", plan, err)
 	}
 	s.Splitter, s.Memory = datasets.TimeSeriesSplit{Folds: 3}, 0

@@ -16,26 +16,25 @@ import (
 
 const (
 	journalKind    = "bochner grid search"
-	journalVersion = 1
+	journalVersion = 2
 )
 
 // header tells a search from others. The sums are of everything that makes a difference to scores.
 type header struct {
-	Journal    string `json:"journal"`
-	Version    int    `json:"version"`
-	Estimator  string `json:"estimator"`
-	Grid       string `json:"grid"`
-	Scores     string `json:"scores"`
-	Folds      string `json:"folds"`
-	Data       string `json:"data"`
-	Candidates int    `json:"candidates"`
-	Fits       int    `json:"fits"`
+	Journal   string `json:"journal"`
+	Version   int    `json:"version"`
+	Estimator string `json:"estimator"`
+	Grid      string `json:"grid"`
+	Scores    string `json:"scores"`
+	Folds     string `json:"folds"`
+	Data      string `json:"data"`
 }
 
 // entry is a fit that has ended, or the names of what a batch has shared. A missing score is null;
 // the others are written so that they read back bit for bit.
 type entry struct {
-	Candidate   *int       `json:"candidate,omitempty"`
+	Round       int        `json:"round,omitempty"`
+	Candidate   *int       `json:"candidate,omitempty"` // among those with the same resource
 	Fold        *int       `json:"fold,omitempty"`
 	Scores      []*float64 `json:"scores,omitempty"`
 	Seconds     float64    `json:"seconds,omitempty"`
@@ -45,8 +44,8 @@ type entry struct {
 	Shared      []string   `json:"shared,omitempty"`
 }
 
-func entryOf(candidate, fold int, o outcome) entry {
-	e := entry{Candidate: &candidate, Fold: &fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged, Known: o.known}
+func entryOf(at place, o outcome) entry {
+	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged, Known: o.known}
 	e.Scores = make([]*float64, len(o.scores))
 	for i := range o.scores {
 		if finite(o.scores[i]) {
@@ -56,10 +55,11 @@ func entryOf(candidate, fold int, o outcome) entry {
 	return e
 }
 
-// openJournal opens the search's journal for writing, a new one where there is none, and takes the
-// outcomes in it into r.
+// openJournal opens the search's journal for writing, a new one where there is none, and notes the
+// outcomes in it.
 func openJournal(r *run) (*journal.Journal, error) {
 	ours := r.header()
+	r.noted, r.told = map[place]outcome{}, map[int]bool{}
 	return journal.Open(r.search.Journal, ours, ours.matches, r.replay)
 }
 
@@ -90,7 +90,7 @@ func (h header) matches(line []byte) error {
 	return nil
 }
 
-// replay takes an entry into the outcomes.
+// replay notes an entry.
 func (r *run) replay(line []byte) error {
 	var e entry
 	if err := journal.Decode(line, &e); err != nil {
@@ -98,12 +98,12 @@ func (r *run) replay(line []byte) error {
 	}
 	if e.Candidate == nil && e.Fold == nil {
 		r.share(e.Shared)
-		r.swept = true
+		r.told[e.Round] = true
 		return nil
 	}
 	switch {
 	case e.Candidate == nil || e.Fold == nil,
-		*e.Candidate < 0 || *e.Candidate >= len(r.candidates),
+		*e.Candidate < 0 || *e.Candidate >= len(r.candidates)+r.proposed.left,
 		*e.Fold < 0 || *e.Fold >= len(r.folds),
 		len(e.Scores) != len(r.scorer.metrics):
 		return errors.New("it is of no fit of this search")
@@ -119,19 +119,14 @@ func (r *run) replay(line []byte) error {
 	if math.IsNaN(out.scores[0]) != (out.failed != "") {
 		return errors.New("a fit has either a score or a failure")
 	}
-	at := &r.outcomes[*e.Candidate][*e.Fold]
-	known := at.done
-	if *at = out; !known {
-		r.done++
-		r.lead.see(r, *e.Candidate)
-	}
+	r.noted[place{e.Round, *e.Candidate, *e.Fold}] = out
 	return nil
 }
 
 // header describes r. A spec is known by its type, those of its parts, and the parameters it declares;
 // the values of an axis are left out of it, for the grid has them.
 func (r *run) header() header {
-	h := header{Journal: journalKind, Version: journalVersion, Candidates: len(r.candidates), Fits: r.total()}
+	h := header{Journal: journalKind, Version: journalVersion}
 	h.Estimator = journal.Sum(func(w hash.Hash) {
 		identify(w, reflect.ValueOf(r.candidates[0].spec))
 		for _, p := range param.All(r.candidates[0].spec) {
@@ -142,8 +137,13 @@ func (r *run) header() header {
 		}
 	})
 	h.Grid = journal.Sum(func(w hash.Hash) {
+		fmt.Fprintf(w, "%#v\n", r.search.Strategy)
+		for _, a := range r.search.Grid {
+			settings, _ := r.search.settings(a)
+			fmt.Fprintf(w, "%#v\n", settings)
+		}
 		for _, c := range r.candidates {
-			fmt.Fprintf(w, "%#v\n", c.settings)
+			journal.Numbers(w, c.at)
 		}
 	})
 	h.Scores = journal.Sum(func(w hash.Hash) {

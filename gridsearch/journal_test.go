@@ -265,7 +265,7 @@ func TestDamagedJournal(t *testing.T) {
 		{strings.Repeat("x", 5000) + "\n", foreign},
 		{string(journal.Seal([]byte("{}"))), foreign},
 		{lines[0][:len(lines[0])-10] + "\n", foreign},
-		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":1`, `"version":2`, 1)))), "it has version 2 of the format, wanted 1; remove it to start anew"},
+		{string(journal.Seal([]byte(strings.Replace(lines[0][:len(lines[0])-10], `"version":2`, `"version":3`, 1)))), "it has version 3 of the format, wanted 2; remove it to start anew"},
 		{strings.Replace(string(whole), `"candidate":0`, `"candidate":1`, 1), "line 2 is damaged: its checksum is wrong; remove the file to start again"},
 		{second(`{"candidate":6,"fold":0,"scores":[1,1]}`), stray},
 		{second(`{"candidate":0,"fold":2,"scores":[1,1]}`), stray},
@@ -321,11 +321,15 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := r.next(); err != nil {
+			t.Fatal(err)
+		}
 		j, err := openJournal(r)
 		if err != nil {
 			return
 		}
 		j.Close()
+		r.resume()
 		done := 0
 		for _, row := range r.outcomes {
 			for k, o := range row {

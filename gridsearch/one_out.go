@@ -38,16 +38,19 @@ func (LeaveOneOut) Split(data datasets.Set) ([]datasets.Fold, error) {
 // at some candidates.
 func (LeaveOneOut) Check(s Search) error {
 	const enough = 1000
-	candidates, _, faults := s.candidates(enough)
+	rounds, faults := s.begin(enough)
+	if len(faults) > 0 {
+		return faults
+	}
 	var first error
-	for _, c := range candidates {
+	for _, c := range rounds.known() {
 		err := leavesOneOut(c.spec)
 		if err == nil {
 			return nil
 		}
 		first = cmp.Or(first, err)
 	}
-	return cmp.Or(first, faults.Err())
+	return first
 }
 
 func leavesOneOut(spec estimator.Estimator) error {

@@ -103,8 +103,6 @@ func (s Search) tried(a axes, most int) (some []point, total int, faults param.F
 	size := a.size()
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {
-	case s.only != nil:
-		return every(s.only, most), len(s.only), nil
 	case random && s.Random > MaxCandidates:
 		return nil, 0, param.Faults{{Path: "random", Value: s.Random, Wanted: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
 	case random:
@@ -125,7 +123,7 @@ func every(list []point, most int) []point {
 	}
 	out := make([]point, most)
 	for i := range out {
-		out[i] = list[i*(len(list)-1)/(most-1)]
+		out[i] = list[i*(len(list)-1)/max(most-1, 1)]
 	}
 	return out
 }

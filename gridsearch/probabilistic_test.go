@@ -77,14 +77,11 @@ func TestLastTakesThePlaceOfTheBest(t *testing.T) {
 		}
 		return noisy{0.5}
 	}
-	for name, run := range map[string]func(context.Context, datasets.Set) (*Result, error){"grid": s.Run, "coordinate": Coordinate{Search: s, Rounds: 1}.Run} {
-		found, err := run(context.Background(), data)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+	for _, s.Strategy = range []Strategy{nil, Coordinate{Rounds: 1}, NewHalving(5)} {
+		found := mustRun(t, s, data)
 		var posterior *estimator.Posterior
 		if !estimator.As(found.Model, &posterior) {
-			t.Errorf("%s: the model is a %T", name, found.Model)
+			t.Errorf("%T: the model is a %T", s.Strategy, found.Model)
 		}
 	}
 }

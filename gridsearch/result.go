@@ -32,8 +32,10 @@ type Result struct {
 	// lies on the first or the last of them in size: the optimum may be outside of the grid.
 	OnGridEdge []string
 
+	Rounds []Round // of a [Halving], whose last one has the Candidates of the result
+
 	Shared       []string // work that candidates or folds shared, in the words of [estimator.BatchFitter]
-	Fits         int      // candidates × folds
+	Fits         int      // candidates × folds, of all rounds
 	Resumed      int      // of these, taken from the journal
 	Unreached    int      // of these, not done within the budget of time
 	Seconds      float64  // the search took, without the refit
@@ -43,6 +45,17 @@ type Result struct {
 	Model estimator.Predictor // fitted to all rows with the settings of Best; nil where none was to be
 
 	grid [][]any // values of each axis, those not tried among them
+}
+
+// Round is what a [Halving] has found with one amount of its resource.
+type Round struct {
+	Resource   int
+	Candidates []Candidate // in the order of the grid
+}
+
+// Best returns the candidate with the best mean, the first of several.
+func (r Round) Best() Candidate {
+	return r.Candidates[slices.IndexFunc(r.Candidates, func(c Candidate) bool { return c.Rank == 1 })]
 }
 
 // Candidate is one point of the grid and how it did.
@@ -74,43 +87,70 @@ func (c Candidate) String() string {
 	return label(c.Settings)
 }
 
-// result makes the table of the outcomes and chooses.
+// result makes the table of the outcomes and chooses. Where the budget has ended before any candidate of the last stage
+// was scored, the one before it counts.
 func (r *run) result() (*Result, error) {
 	decides := r.scorer.metrics[0]
-	out := &Result{
-		Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds),
-		Shared: r.shared, Fits: r.total(), Resumed: r.resumed,
-	}
+	out := &Result{Score: decides.Name, GreaterIsBetter: decides.GreaterIsBetter, Folds: len(r.folds), Shared: r.shared, Resumed: r.resumed}
 	if r.search.task(r.scorer.metrics) != datasets.Clustering {
 		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}
-	for i, c := range r.candidates {
-		out.Candidates = append(out.Candidates, r.candidate(c, r.outcomes[i]))
-	}
-	rank(out.Candidates, decides)
-	top := slices.IndexFunc(out.Candidates, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
-	if at := slices.IndexFunc(r.candidates, func(c candidate) bool { return r.best != nil && slices.Equal(c.at, r.best) }); at >= 0 && top >= 0 {
-		top = at
-	}
-	if top < 0 {
-		return nil, r.errUnfinished(out.Candidates)
-	}
-	out.BestIndex = top
-	if r.search.Refit == RefitOneStdError && !r.search.later {
-		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
-	}
-	r.warn(out, top)
-	if r.late {
-		for _, outcomes := range r.outcomes {
+	top := -1
+	for _, t := range append(r.earlier, r.stage) {
+		out.Fits += len(t.candidates) * len(t.folds)
+		for _, outcomes := range t.outcomes {
 			for _, o := range outcomes {
 				if o.late {
 					out.Unreached++
 				}
 			}
 		}
+		list := r.ranked(t)
+		best := slices.IndexFunc(list, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
+		if best >= 0 || top < 0 || !r.late {
+			top, r.stage, out.Candidates = best, t, list
+		}
+		if best >= 0 && t.resource > 0 {
+			out.Rounds = append(out.Rounds, Round{Resource: t.resource, Candidates: list})
+		}
+	}
+	if top < 0 {
+		return nil, r.errUnfinished(out.Candidates)
+	}
+	top = r.sort(out.Candidates, top)
+	if out.BestIndex = top; r.search.Refit == RefitOneStdError {
+		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
+	}
+	r.warn(out, top)
+	if r.late {
 		out.Warnings = append(out.Warnings, lateWarning(r.search.Budget, out.Unreached, out.Fits))
+		if cut := r.proposer.cut(r); cut != "" {
+			out.Warnings = append(out.Warnings, cut)
+		}
 	}
 	return out, nil
+}
+
+// ranked returns the candidates of a stage with their ranks.
+func (r *run) ranked(t stage) []Candidate {
+	out := make([]Candidate, len(t.candidates))
+	for i, c := range t.candidates {
+		out[i] = r.candidate(c, t.outcomes[i])
+	}
+	rank(out, r.scorer.metrics[0])
+	return out
+}
+
+// sort puts the candidates into the order of the grid and returns the new number of the one at top.
+func (r *run) sort(list []Candidate, top int) int {
+	order := count(len(list))
+	slices.SortFunc(order, func(a, b int) int { return slices.Compare(r.candidates[a].at, r.candidates[b].at) })
+	old, t := slices.Clone(list), r.stage
+	r.candidates, r.outcomes = make([]candidate, len(list)), make([][]outcome, len(list))
+	for k, i := range order {
+		list[k], r.candidates[k], r.outcomes[k] = old[i], t.candidates[i], t.outcomes[i]
+	}
+	return slices.Index(order, top)
 }
 
 func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
@@ -208,7 +248,7 @@ func (r *run) warn(out *Result, top int) {
 		add("%d of %d candidates failed; the first, %s: %s", failed, len(out.Candidates), out.Candidates[first], out.Candidates[first].Failed)
 	}
 	if unconverged > 0 {
-		add("%d of %d fits did not converge", unconverged, out.Fits)
+		add("%d of %d fits did not converge", unconverged, r.total())
 	}
 	for k, m := range r.scorer.metrics[1:] {
 		missing := 0
@@ -220,7 +260,7 @@ func (r *run) warn(out *Result, top int) {
 			}
 		}
 		if missing > 0 {
-			add("%s has no value on %d of %d fits", m.Name, missing, out.Fits)
+			add("%s has no value on %d of %d fits", m.Name, missing, r.total())
 		}
 	}
 }

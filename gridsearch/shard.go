@@ -2,15 +2,16 @@ package gridsearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/journal"
 )
 
@@ -29,31 +30,30 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 	if s.Journal == "" {
 		return errors.New("gridsearch: a shard of a search leaves its scores in a journal, and there is none")
 	}
+	if s.Strategy != nil {
+		return fmt.Errorf("gridsearch: the rounds of %T depend on the scores of all candidates, which a shard does not know", s.Strategy)
+	}
 	s.Budget = 0
 	r, err := s.prepare(data, MaxCandidates)
 	if err == nil {
-		r.part = r.shard(i, n)
+		r.part = shardOf(len(r.proposer.known()), len(r.folds), i, n)
 		err = r.evaluate(ctx)
 	}
-	if ctx.Err() != nil {
-		return cause.Err(ctx)
-	}
 	if err != nil {
-		return fmt.Errorf("gridsearch: %w", err)
+		return failed(ctx, err)
 	}
 	return nil
 }
 
-// shard says which fits those of shard i of n are.
-func (r *run) shard(i, n int) func(candidate, fold int) bool {
-	fits := r.total()
-	if n <= len(r.candidates) {
-		from, to := i*len(r.candidates)/n, (i+1)*len(r.candidates)/n
+// shardOf says which fits those of shard i of n are.
+func shardOf(candidates, folds, i, n int) func(candidate, fold int) bool {
+	if n <= candidates {
+		from, to := i*candidates/n, (i+1)*candidates/n
 		return func(candidate, _ int) bool { return from <= candidate && candidate < to }
 	}
-	from, to := i*fits/n, (i+1)*fits/n
+	from, to := i*candidates*folds/n, (i+1)*candidates*folds/n
 	return func(candidate, fold int) bool {
-		at := candidate*len(r.folds) + fold
+		at := candidate*folds + fold
 		return from <= at && at < to
 	}
 }
@@ -65,7 +65,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	var head []byte
 	var shared []string
 	told := false
-	fits := map[[2]int][]byte{}
+	fits := map[place][]byte{}
 	for k, content := range journals {
 		lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
 		for i, line := range lines {
@@ -96,7 +96,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 						shared = append(shared, name)
 					}
 				}
-			} else if at := [2]int{*e.Candidate, *e.Fold}; fits[at] == nil {
+			} else if at := (place{e.Round, *e.Candidate, *e.Fold}); fits[at] == nil {
 				fits[at] = line
 			}
 		}
@@ -106,11 +106,9 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	}
 	var out bytes.Buffer
 	out.Write(journal.Seal(head))
-	order := make([][2]int, 0, len(fits))
-	for at := range fits {
-		order = append(order, at)
-	}
-	slices.SortFunc(order, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	order := slices.SortedFunc(maps.Keys(fits), func(a, b place) int {
+		return cmp.Or(a.round-b.round, a.candidate-b.candidate, a.fold-b.fold)
+	})
 	for _, at := range order {
 		out.Write(journal.Seal(fits[at]))
 	}

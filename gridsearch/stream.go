@@ -46,26 +46,11 @@ type stream struct {
 //
 // Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets.
 func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, error) {
-	start := time.Now()
 	r, err := s.prepareStream(ctx, src)
-	if err == nil {
-		err = r.evaluate(ctx)
-	}
-	var out *Result
-	if err == nil {
-		out, err = r.result()
-	}
-	if ctx.Err() != nil {
-		return nil, cause.Err(ctx)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("gridsearch: %w", err)
+		return nil, failed(ctx, err)
 	}
-	out.Seconds = time.Since(start).Seconds()
-	if err := s.refitWith(ctx, out, func(last estimator.Estimator) (estimator.Predictor, error) { return fitSource(ctx, last, src) }); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return r.run(ctx)
 }
 
 // fitSource fits a spec to a stream.
@@ -102,15 +87,11 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, e
 		return nil, err
 	}
 	data := truth[0]
-	candidates, all, faults := s.candidates(MaxCandidates)
-	list, more := s.metrics(&data)
-	if faults = append(faults, more...); len(faults) > 0 {
-		return nil, faults
-	}
-	if data, err = s.forTask(data, list); err != nil {
+	r, list, err := s.checked(data, MaxCandidates)
+	if err != nil {
 		return nil, err
 	}
-	r := &run{search: s, stream: st, data: datasets.Set{Schema: src.Schema()}, candidates: candidates, all: all, folds: make([]datasets.Fold, st.folds.Folds)}
+	r.stream, r.data, r.whole = st, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, st.folds.Folds)
 	r.scorer = &scorer{metrics: list}
 	for _, known := range truth {
 		r.scorer.truth = append(r.scorer.truth, judged.Truth(known, list[0].Task))
@@ -118,7 +99,6 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, e
 	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Needs == metrics.PredictionsAndRows }); m >= 0 {
 		return nil, fmt.Errorf("score %s looks at the rows, which a stream does not hold", list[m].Name)
 	}
-	r.nothingDone()
 	return r, nil
 }
 
@@ -233,24 +213,15 @@ func (r *run) fitStream(ctx context.Context) error {
 	return nil
 }
 
-// wants reports whether a candidate has a fit that is not done.
-func (r *run) wants(c int) bool {
-	for k, o := range r.outcomes[c] {
-		if !o.done && (r.part == nil || r.part(c, k)) {
-			return true
-		}
-	}
-	return false
-}
-
 // sharings puts the candidates that learn by passes into groups that have the same sums, and lists the others.
 func (r *run) sharings(ctx context.Context) (groups []*sharing, alone []int) {
 	schema := r.stream.source.Schema()
 	_, cols := r.stream.source.Dims()
 	shape := r.stream.shape(schema)
 	at := map[string]*sharing{}
-	for i, c := range r.candidates {
-		if !r.wants(i) {
+	for i := r.first; i < len(r.candidates); i++ {
+		c := r.candidates[i]
+		if !r.open(i) {
 			continue
 		}
 		spec, ok := c.spec.(estimator.PassEstimator)
@@ -323,7 +294,7 @@ func (r *run) learnTogether(ctx context.Context, groups []*sharing) error {
 				failed(g, bad[k])
 				continue
 			}
-			next, models, err := r.next(ctx, g)
+			next, models, err := r.nextPasses(ctx, g)
 			if err != nil {
 				failed(g, err)
 				continue
@@ -433,8 +404,8 @@ func copied(a *model.Archive) *model.Archive {
 	return out
 }
 
-// next goes on with the passes that there have to be yet, and returns the models of those that are done.
-func (r *run) next(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+// nextPasses goes on with the passes that there have to be yet, and returns the models of those that are done.
+func (r *run) nextPasses(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
 	if len(g.members) > 1 {
 		return r.apart(ctx, g)
 	}
@@ -482,7 +453,7 @@ func (r *run) apart(ctx context.Context, g *sharing) (still []*sharing, models [
 				return nil, nil, err
 			}
 		}
-		more, done, err := r.next(ctx, own)
+		more, done, err := r.nextPasses(ctx, own)
 		if err != nil {
 			for f := range own.train {
 				done = append(done, &fitted{candidate: c, fold: f, err: err})
@@ -566,7 +537,7 @@ func (r *run) scoreOnce(ctx context.Context, all []*fitted) error {
 		}
 	}
 	for _, f := range all {
-		if r.outcomes[f.candidate][f.fold].done || r.part != nil && !r.part(f.candidate, f.fold) {
+		if !r.wants(f.candidate, f.fold) {
 			continue
 		}
 		out := estimator.Outcome{Prediction: f.said, Err: f.err, Seconds: f.seconds}

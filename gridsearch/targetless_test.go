@@ -142,28 +142,14 @@ func TestSearchClustersIgnoresTargets(t *testing.T) {
 
 // The simplest clusters within a standard error are the fewest; along axes and in rounds the same are found.
 func TestSearchClustersOtherWays(t *testing.T) {
-	ctx, data := context.Background(), clouds(100)
+	data := clouds(100)
 	search := clusterSearch()
 	search.Score, search.Refit = "silhouette", RefitOneStdError
 	search.Scores = []string{"calinski_harabasz"}
-	for name, run := range map[string]func() (*Result, error){
-		"one_std_error": func() (*Result, error) { return search.Run(ctx, data) },
-		"coordinate":    func() (*Result, error) { return NewCoordinate(search).Run(ctx, data) },
-		"halving": func() (*Result, error) {
-			rungs, err := NewHalving(search, 20).Run(ctx, data)
-			if err != nil {
-				return nil, err
-			}
-			return rungs.Last(), nil
-		},
-	} {
-		r, err := run()
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
+	for _, search.Strategy = range []Strategy{nil, NewCoordinate(), NewHalving(20)} {
+		r := mustRun(t, search, data)
 		if r.Best().String() != "clusters=2" || r.Model == nil {
-			t.Errorf("%s: best is %s", name, r.Best())
+			t.Errorf("%T: best is %s", search.Strategy, r.Best())
 		}
 	}
 	wide := clusterSearch().complexity()

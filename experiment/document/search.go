@@ -15,16 +15,19 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
 	search.Splitter = s.Folds(grouped, task)
 	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
+	if h := s.Search.Halving; h.Least > 0 {
+		if h.Resource != "rows" && h.Most == 0 {
+			h.Most, _ = s.wholeNumber(h.Resource)
+		}
+		search.Strategy = gridsearch.Halving(h)
+	} else if s.Search.Coordinate() {
+		search.Strategy = gridsearch.Coordinate{Rounds: s.Search.Rounds}
+	}
 	return search
 }
 
 // Coordinate reports whether the search goes along one axis after the other.
 func (s *Search) Coordinate() bool { return s.Strategy == "coordinate" }
-
-// AlongAxes is a search in the order that [Search.Coordinate] asks for.
-func (s Spec) AlongAxes(search gridsearch.Search) gridsearch.Coordinate {
-	return gridsearch.Coordinate{Search: search, Rounds: s.Search.Rounds}
-}
 
 // wholeNumber returns the value of a parameter of the pipeline, if it is a whole number.
 func (s Spec) wholeNumber(path string) (value int, ok bool) {
@@ -35,15 +38,6 @@ func (s Spec) wholeNumber(path string) (value int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// Rounds are those of a search, where the document asks for halving.
-func (s Spec) Rounds(search gridsearch.Search) gridsearch.Halving {
-	h := s.Search.Halving
-	if h.Resource != "rows" && h.Most == 0 {
-		h.Most, _ = s.wholeNumber(h.Resource)
-	}
-	return gridsearch.Halving{Search: search, Resource: h.Resource, Least: h.Least, Most: h.Most, Factor: h.Factor}
 }
 
 // Folds divides the rows of a search.

@@ -1,0 +1,371 @@
+package gridsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Strategy is a [Halving] or a [Coordinate]: it proposes the candidates of each round of a search from the results
+// of the rounds before. Nil stands for one round of all points of the grid.
+type Strategy interface {
+	// begin returns the rounds of s over the grid, or every fault. Of the points that are known beforehand it
+	// combines at most limit.
+	begin(s Search, grid axes, limit int) (proposer, param.Faults)
+}
+
+// proposer proposes the rounds of a search.
+type proposer interface {
+	// known returns the candidates that are checked before any work.
+	known() []candidate
+	// next proposes a round by the results in r. ok is false after the last round.
+	next(r *run) (p proposal, ok bool, err error)
+	// cut returns a warning of what is lacking where the budget ended in the current round, "" for none.
+	cut(r *run) string
+}
+
+// proposal is a round of fits to be done.
+type proposal struct {
+	candidates []candidate
+	number     int  // of candidates; in a plan also of those that they stand for
+	resource   int  // what a Halving gives to each fit, 0 for no bound
+	rows       bool // whether the resource is training rows
+	final      bool // whether no round follows, whatever the results
+	left       int  // most candidates that may follow with the same resource
+}
+
+// stage is what is known of the candidates with one resource, in the order in which they were tried. Each round
+// adds candidates.
+type stage struct {
+	resource   int
+	folds      []datasets.Fold
+	candidates []candidate
+	outcomes   [][]outcome // of each candidate on each fold
+	first      int         // candidate of the current round
+	done       int         // outcomes there are
+	lead       lead
+	knows      bool                        // whether batches are asked what they know of all rows, for the last fit
+	known      map[int]estimator.Estimator // by candidate, what they said: of those not scored on every fold yet, and the best of the others
+	knownBest  int                         // of these others, −1 for none
+}
+
+// run is a search at work on data.
+type run struct {
+	search   Search
+	proposer proposer
+	stream   *stream // rows that are not held; nil where data has them
+	data     datasets.Set
+	rows     datasets.Set // those that candidates are fitted to: data, without the targets where they only score
+	whole    []datasets.Fold
+	scorer   *scorer
+	planned  bool // whether nothing is fitted
+
+	stage             // of the current round
+	earlier  []stage  // with less of the resource
+	round    int      // number of the current round, −1 before the first
+	proposed proposal // the current round
+
+	ends     time.Time // of the budget, zero for never
+	late     bool      // the budget ended before the search
+	broken   error     // what ended the search from within, such as a journal that cannot be written
+	journal  *journal.Journal
+	noted    map[place]outcome // that the journal had
+	told     map[int]bool      // rounds of which the journal has what was shared
+	resumed  int               // outcomes taken from the journal
+	shared   []string
+	part     func(candidate, fold int) bool // fits that are to be done now, nil for all
+	reported int                            // Total of the last progress
+}
+
+// place is a fit of a search.
+type place struct{ round, candidate, fold int }
+
+// outcome is what became of one candidate on one fold.
+type outcome struct {
+	done        bool
+	scores      []float64 // by every metric, NaN where there is none
+	seconds     float64   // of the fit
+	failed      string    // why the deciding score is missing
+	late        bool      // for the budget ended before
+	unconverged bool
+	known       bool // whether the batch knew of all rows what the last fit can begin with
+}
+
+// grid is the strategy of a search that names none.
+type grid struct{}
+
+func (grid) begin(s Search, a axes, limit int) (proposer, param.Faults) {
+	points, total, faults := s.tried(a, limit)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	candidates, faults := s.combine(a, points)
+	return oneRound{candidates, total}, faults
+}
+
+// oneRound tries all of its candidates.
+type oneRound struct {
+	candidates []candidate
+	number     int
+}
+
+func (o oneRound) known() []candidate { return o.candidates }
+
+func (o oneRound) next(r *run) (proposal, bool, error) {
+	return proposal{candidates: o.candidates, number: o.number, final: true}, r.round < 0, nil
+}
+
+func (oneRound) cut(*run) string { return "" }
+
+// begin returns the rounds of the search over its grid, or every fault.
+func (s Search) begin(limit int) (proposer, param.Faults) {
+	axes, faults := s.axes()
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	strategy := s.Strategy
+	if strategy == nil {
+		strategy = grid{}
+	}
+	return strategy.begin(s, axes, limit)
+}
+
+// prepare checks the search and the data and makes the folds. Of the candidates it combines at most limit.
+func (s Search) prepare(data datasets.Set, limit int) (*run, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	r, list, err := s.checked(data, limit)
+	if err != nil {
+		return nil, err
+	}
+	if r.rows = r.data; s.task(list).Targetless() {
+		r.rows = r.data.WithoutTargets()
+	}
+	if r.whole, err = s.split(r.data, s.task(list)); err != nil {
+		return nil, err
+	}
+	if left, ok := s.Splitter.(LeaveOneOut); ok {
+		if err := left.Check(s); err != nil {
+			return nil, err
+		}
+	}
+	r.folds = r.whole
+	if err := r.fitsMemory(r.proposer.known()); err != nil {
+		return nil, err
+	}
+	r.scorer = newScorer(list, r.data, r.whole)
+	return r, nil
+}
+
+// checked returns a run whose candidates and metrics are found good for the data.
+func (s Search) checked(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
+	r = &run{search: s, round: -1}
+	proposer, faults := s.begin(limit)
+	list, more := s.metrics(&data)
+	if faults = append(faults, more...); len(faults) > 0 {
+		return nil, nil, faults
+	}
+	r.proposer = proposer
+	r.data, err = s.forTask(data, list)
+	return r, list, err
+}
+
+// run does all rounds and refits the chosen candidate.
+func (r *run) run(ctx context.Context) (*Result, error) {
+	began := time.Now()
+	if err := r.evaluate(ctx); err != nil {
+		return nil, failed(ctx, err)
+	}
+	out, err := r.result()
+	if err != nil {
+		return nil, failed(ctx, err)
+	}
+	out.Seconds = time.Since(began).Seconds()
+	if err := r.refit(ctx, out); err != nil {
+		return nil, failed(ctx, fmt.Errorf("refit of %s: %w", out.Best(), err))
+	}
+	return out, nil
+}
+
+// refit fits the chosen candidate to all rows.
+func (r *run) refit(ctx context.Context, out *Result) error {
+	if r.search.Refit == RefitNone {
+		return nil
+	}
+	began := time.Now()
+	last := r.candidates[out.BestIndex].spec
+	if r.search.Last != nil {
+		last = r.search.Last(last)
+	}
+	last, err := r.knowing(ctx, out.BestIndex, last)
+	if err == nil && r.stream != nil {
+		out.Model, err = fitSource(ctx, last, r.stream.source)
+	} else if err == nil {
+		out.Model, err = last.Fit(ctx, r.rows)
+	}
+	out.RefitSeconds = time.Since(began).Seconds()
+	return err
+}
+
+// evaluate does all rounds, as far as the budget allows.
+func (r *run) evaluate(ctx context.Context) (err error) {
+	if r.search.Budget > 0 {
+		r.ends = time.Now().Add(r.search.Budget)
+	}
+	defer func() { err = errors.Join(err, r.journal.Close()) }()
+	for !r.late {
+		if err := cause.Err(ctx); err != nil {
+			return err
+		}
+		more, err := r.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			r.finish()
+			break
+		}
+		if r.round == 0 && r.search.Journal != "" {
+			if r.journal, err = openJournal(r); err != nil {
+				return err
+			}
+		}
+		r.resume()
+		if r.first == 0 {
+			r.report(Progress{Candidate: -1, Score: math.NaN()})
+		}
+		if r.done < r.total() {
+			if err := r.evaluateWithin(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// next goes to the next round, if there is one.
+func (r *run) next() (more bool, err error) {
+	p, more, err := r.proposer.next(r)
+	if err != nil || !more {
+		return false, err
+	}
+	if r.round++; r.round == 0 || p.resource != r.resource {
+		if r.round > 0 {
+			r.earlier = append(r.earlier, r.stage)
+		}
+		r.stage = stage{resource: p.resource, folds: r.whole, known: map[int]estimator.Estimator{}, knownBest: -1}
+		if p.rows {
+			r.folds = r.fewerRows(p.resource)
+		}
+	}
+	r.proposed, r.first = p, len(r.candidates)
+	r.knows = p.final && r.search.Refit == RefitBest && r.search.Last == nil && r.stream == nil
+	r.candidates = append(r.candidates, p.candidates...)
+	for range p.candidates {
+		r.outcomes = append(r.outcomes, make([]outcome, len(r.folds)))
+	}
+	return true, r.fitsMemory(p.candidates)
+}
+
+// resume takes the outcomes of the round from the journal.
+func (r *run) resume() {
+	before := r.resumed
+	for i := r.first; i < len(r.candidates); i++ {
+		for k := range r.folds {
+			if o, ok := r.noted[place{r.round, i, k}]; ok {
+				r.outcomes[i][k] = o
+				r.done, r.resumed = r.done+1, r.resumed+1
+				r.lead.see(r, i)
+			}
+		}
+	}
+	if r.resumed == before || r.told[r.round] {
+		return
+	}
+	if _, left := r.search.Splitter.(LeaveOneOut); left { // killed in a batch, before it could tell
+		r.share([]string{"rows"})
+	} else if r.stream == nil {
+		_, shared, _ := r.batchCost()
+		r.share(shared)
+	}
+}
+
+// fewerRows are the folds with some of the rows to train on, drawn by the seed: those of more rows have all of
+// those of fewer.
+func (r *run) fewerRows(rows int) []datasets.Fold {
+	rank := rand.New(rand.NewPCG(r.search.Seed, rowStream)).Perm(r.data.Rows())
+	out := make([]datasets.Fold, len(r.whole))
+	for k, fold := range r.whole {
+		train := slices.Clone(fold.Train)
+		slices.SortFunc(train, func(a, b int) int { return rank[a] - rank[b] })
+		train = train[:min(rows, len(train))]
+		slices.Sort(train)
+		out[k] = datasets.Fold{Train: train, Test: fold.Test}
+	}
+	return out
+}
+
+// total is how many fits the candidates take that there are.
+func (r *run) total() int { return len(r.candidates) * len(r.folds) }
+
+// report tells of the fits with the current resource.
+func (r *run) report(p Progress) {
+	if r.search.Progress != nil {
+		p.Done, p.Total = r.done, r.total()+r.proposed.left*len(r.folds)
+		r.reported = p.Total
+		r.lead.tell(&p, r.scorer.metrics[0])
+		r.search.Progress(p)
+	}
+}
+
+// finish reports that no fits follow, where more might have.
+func (r *run) finish() {
+	if r.proposed.left = 0; r.reported != r.total() {
+		r.report(Progress{Candidate: -1, Score: math.NaN()})
+	}
+}
+
+// lead is the best candidate so far: of those with the most folds the one with the best mean over these.
+type lead struct {
+	scored   int // candidates with a score on every fold
+	folds    int
+	best     float64
+	settings string // "" for none
+}
+
+// see looks at a candidate that has a fold more.
+func (l *lead) see(r *run, candidate int) {
+	folds, sum := 0, 0.0
+	for _, o := range r.outcomes[candidate] {
+		if o.done {
+			folds++
+			sum += o.scores[0]
+		}
+	}
+	if folds == len(r.folds) {
+		l.scored++
+	}
+	mean := sum / float64(folds)
+	if finite(mean) && (l.settings == "" || folds > l.folds || folds == l.folds && r.scorer.metrics[0].Better(mean, l.best)) {
+		l.folds, l.best, l.settings = folds, mean, Candidate{Settings: r.candidates[candidate].settings}.String()
+	}
+}
+
+// tell notes it in the progress of a search by a metric.
+func (l lead) tell(p *Progress, m metrics.Metric) {
+	if p.Scored, p.Folds, p.Best, p.Settings, p.Metric = l.scored, l.folds, l.best, l.settings, m.Name; l.settings == "" {
+		p.Best = math.NaN()
+	}
+}
