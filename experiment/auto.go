@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/draft"
+	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -328,7 +329,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	out.result.Seconds.Search = found.Seconds
 	out.warn(found.Warnings...)
-	noteFit(f.model, out)
+	out.warn(findings.FitWarnings(f.model)...)
 	return f, found, nil
 }
 

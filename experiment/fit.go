@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -37,7 +38,7 @@ func fit(ctx context.Context, data *loaded, o Options, out *outputs) (f fitted, 
 		f.model, err = refit(ctx, data, o, out)
 	}
 	if err == nil {
-		noteFit(f.model, out)
+		out.warn(findings.FitWarnings(f.model)...)
 	}
 	return f, err
 }
@@ -129,18 +130,4 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 	out.folder.KeepJournals = f.search.Unreached > 0
 	out.warn(f.search.Warnings...)
 	return f, nil
-}
-
-// noteFit notes the weights of an ensemble and what a fit warns of, that it did not converge above all.
-func noteFit(model estimator.Predictor, out *outputs) {
-	out.result.Members = membersOf(model)
-	var m estimator.Reporter
-	if !estimator.AsWithin(model, &m) {
-		return
-	}
-	report := m.Report()
-	if !report.Converged && len(report.Warnings) == 0 {
-		out.warn(fmt.Sprintf("the fit did not converge: %s stopped after %d iterations with a relative gradient of %.2g; raise max_iter or tol", report.Solver, report.Iterations, report.Gradient))
-	}
-	out.warn(report.Warnings...)
 }

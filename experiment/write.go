@@ -23,6 +23,7 @@ func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec,
 	if err != nil {
 		return err
 	}
+	out.result.Members = membersOf(model)
 	out.result.Spec, out.result.Diagram = string(resolved), diagram(spec.Pipeline, out.result.Search)
 	return out.write(name, resolved)
 }

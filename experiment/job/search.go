@@ -13,7 +13,7 @@ import (
 )
 
 // try does the shard of the fits of the search.
-func (s *State) try(ctx context.Context, o Options) (err error) {
+func try(ctx context.Context, s *State, o Options) (err error) {
 	switch {
 	case o.Data != "":
 		return errors.New("job: every fit of a search needs all rows, so that a shard has none of its own (--data)")
@@ -35,7 +35,7 @@ func (s *State) try(ctx context.Context, o Options) (err error) {
 }
 
 // mergeTried takes in the fits of other shards.
-func (s *State) mergeTried(o *State) error {
+func mergeTried(s *State, o *State) error {
 	var all bytes.Buffer
 	if err := gridsearch.MergeJournals(&all, s.tried, o.tried); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *State) mergeTried(o *State) error {
 }
 
 // choose runs the experiment, all of whose fits are done but the last.
-func (s *State) choose(ctx context.Context, force bool) (*Outcome, error) {
+func choose(ctx context.Context, s *State, force bool) (*Outcome, error) {
 	found, err := experiment.Run(ctx, s.spec, experiment.Options{Tried: s.tried, Force: force})
 	if err != nil {
 		return nil, err

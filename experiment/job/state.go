@@ -13,12 +13,12 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/distributed"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -80,6 +80,15 @@ func (s *State) Missing() (out []int) {
 		}
 	}
 	return out
+}
+
+// start begins the first pass of all.
+func (s *State) start(ctx context.Context) (datasets.Pass, error) {
+	learned, err := s.learner().Start(ctx, s.schema(), s.all.Cols)
+	if err != nil || s.seen != "" {
+		return learned, err
+	}
+	return &described{learned, profile.Start(s.schema(), s.all.Cols)}, nil
 }
 
 // sizes says how many rows every piece has.
@@ -363,5 +372,49 @@ func (s *State) same(o *State) error {
 	return nil
 }
 
-// Faults is all that is wrong with a spec, each with its place.
-type Faults = param.Faults
+// goOn takes over what the pass begins from.
+func (s *State) goOn(from *State) error {
+	if !from.Between() {
+		return fmt.Errorf("job: what a part goes on from is what finish has written, and this is a state of %s", shardsOf(from))
+	}
+	if d := s.values.Differences(from.values); len(d) > 0 {
+		return fmt.Errorf("job: --from is of another experiment: %s", d[0])
+	}
+	var err error
+	s.pass, s.pieces, s.all, s.seen, s.again, s.begun = from.pass, from.pieces, from.all, from.seen, from.again, from.begun
+	if s.pass > 0 && s.own != from.own {
+		return errors.New("job: either every pass is given the rows of its shards (--data), or none")
+	}
+	s.from, err = from.Digest()
+	return err
+}
+
+// shardsOf names the shards of a state.
+func shardsOf(s *State) string {
+	if len(s.done) == 1 {
+		return fmt.Sprintf("shard %d of %d", s.done[0], s.shards)
+	}
+	return fmt.Sprintf("shards %s of %d", few(s.done), s.shards)
+}
+
+func few(list []int) string {
+	const most = 12
+	texts := make([]string, min(len(list), most))
+	for k := range texts {
+		texts[k] = fmt.Sprint(list[k])
+	}
+	if len(list) > most {
+		return strings.Join(texts, ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	if len(texts) > 1 {
+		return strings.Join(texts[:len(texts)-1], ", ") + " and " + texts[len(texts)-1]
+	}
+	return strings.Join(texts, "")
+}
+
+func are(missing []int, of int) string {
+	if len(missing) == 1 {
+		return fmt.Sprintf("shard %d of %d is missing", missing[0], of)
+	}
+	return fmt.Sprintf("shards %s of %d are missing", few(missing), of)
+}
