@@ -49,35 +49,22 @@ func (r *run) left() float64 { return (r.options.Budget - time.Since(r.began)).S
 // lastMoment is when a last fit is given up, in seconds since the search began: somewhat after the budget has ended.
 func (r *run) lastMoment() float64 { return overrun * r.options.Budget.Seconds() }
 
-// within is the context of a trial, which ends when the search is stopped or has no more time but for the
-// last fit.
-func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+// until is a context that ends when the search is stopped and, where there is a model already, so many seconds after
+// the search began.
+func (r *run) until(ctx context.Context, end float64) (context.Context, context.CancelFunc) {
+	deadline := func() {}
 	if r.timed() && r.incumbent != nil {
-		var end context.CancelFunc
-		ctx, end = context.WithDeadline(ctx, r.began.Add(r.options.Budget-seconds(r.reserve)))
-		before := cancel
-		cancel = func() { end(); before() }
+		ctx, deadline = context.WithDeadline(ctx, r.began.Add(seconds(end)))
 	}
-	ctx, end := r.untilStopped(ctx)
-	return ctx, func() { end(); cancel() }
-}
-
-// untilStopped is a context that ends when the search is stopped.
-func (r *run) untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	if r.options.Stop == nil {
-		return ctx, cancel
-	}
-	done := make(chan struct{})
 	go func() {
 		select {
-		case <-r.options.Stop:
+		case <-r.options.Stop: // never, where it is nil
 			cancel()
-		case <-done:
+		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { close(done); cancel() }
+	return ctx, func() { cancel(); deadline() }
 }
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }

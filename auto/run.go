@@ -423,7 +423,7 @@ func (r *run) refit(ctx context.Context, s scored, size, rows int) error {
 func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, until float64) error {
 	p := s.point
 	p.size = size
-	limited, cancel := r.limited(ctx, until)
+	limited, cancel := r.until(ctx, until)
 	defer cancel()
 	r.report("refit")
 	spec, fitting, err := r.lastOf(limited, p)
@@ -502,17 +502,6 @@ func (r *run) wholeOf(ctx context.Context, p point) (spec, fitting pipeline.Pipe
 	ready, err := r.fittedSteps(ctx, r.table[p.recipe].representation, p.effort)
 	fitting.Steps = append(ready, fitting.Steps...)
 	return spec, fitting, err
-}
-
-// limited is the context of a last fit, which ends when the search is stopped and, where there is a model already, so
-// many seconds after the search began.
-func (r *run) limited(ctx context.Context, until float64) (context.Context, context.CancelFunc) {
-	ctx, cancel := r.untilStopped(ctx)
-	if !r.timed() || r.incumbent == nil {
-		return ctx, cancel
-	}
-	ctx, end := context.WithDeadline(ctx, r.began.Add(seconds(until)))
-	return ctx, func() { end(); cancel() }
 }
 
 // orEnded is errEnded where the context of what was done has ended, else the error.

@@ -127,7 +127,7 @@ func (r *run) trialOf(ctx context.Context, rows int, points []point) (trial, err
 
 // score searches over the pipelines of a trial on the view of their representation, part by part.
 func (r *run) score(ctx context.Context, t *trial) (out []scored, err error) {
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.until(ctx, r.options.Budget.Seconds()-r.reserve) // then there is time for the last fit only
 	defer cancel()
 	outer := ctx
 	kind := r.table[t.points[0].recipe]

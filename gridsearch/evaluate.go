@@ -152,12 +152,16 @@ func (r *run) filled() estimator.Batch {
 }
 
 // share adds to the names of what was shared.
-func (r *run) share(names []string) {
-	for _, n := range names {
-		if !slices.Contains(r.shared, n) {
-			r.shared = append(r.shared, n)
+func (r *run) share(names []string) { r.shared = union(r.shared, names) }
+
+// union adds names to those that are there.
+func union(names, more []string) []string {
+	for _, n := range more {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
 		}
 	}
+	return names
 }
 
 // fit is one candidate to fit on one fold.

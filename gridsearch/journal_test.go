@@ -221,7 +221,7 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		"spec":      {func(s *Search, _ *datasets.Set) { s.Estimator = line{Shrink: 1, Mode: "fit", Shift: 1} }, other + "estimator" + rest},
 		"type":      {func(s *Search, _ *datasets.Set) { s.Estimator = batching{line: newLine()} }, other + "estimator" + rest},
 		"scores":    {func(s *Search, _ *datasets.Set) { s.Scores = nil }, other + "scores" + rest},
-		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil }, other + "scores, data" + rest},
+		"two parts": {func(s *Search, data *datasets.Set) { s.Scores, data.Weights = nil, nil }, other + "data, scores" + rest},
 	} {
 		s, data := journaled(t, nil)
 		mustRun(t, s, data)

@@ -61,54 +61,39 @@ func shardOf(candidates, folds, i, n int) func(candidate, fold int) bool {
 // MergeJournals writes one journal of the entries of several, of the same search on the same data, each fit once, in
 // the order of the grid. Entries of the same fit are those of the first journal that has it.
 func MergeJournals(w io.Writer, journals ...[]byte) error {
-	var ours header
-	var head []byte
+	if len(journals) == 0 {
+		return errors.New("gridsearch: no journals to merge")
+	}
 	var shared []string
 	told := false
 	fits := map[place][]byte{}
+	head, err := journal.HeadOf(journals[0], journalKind)
 	for k, content := range journals {
-		lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
-		for i, line := range lines {
-			var err error
-			if lines[i], err = journal.Unseal(line); i == 0 && err != nil {
-				return fmt.Errorf("gridsearch: journal %d: %w", k, journal.ErrForeign)
-			} else if err != nil {
-				return fmt.Errorf("gridsearch: journal %d is damaged: line %d: %w", k, i+1, err)
-			}
+		if err == nil {
+			err = journal.Read(content, head, func(line []byte) error {
+				var e entry
+				if err := journal.Decode(line, &e); err != nil {
+					return err
+				}
+				if at, ok := e.place(); !ok {
+					told = true
+					shared = union(shared, e.Shared)
+				} else if fits[at] == nil {
+					fits[at] = line
+				}
+				return nil
+			})
 		}
-		if k == 0 {
-			head = lines[0]
-			if err := json.Unmarshal(head, &ours); err != nil || ours.Journal != journalKind {
-				return fmt.Errorf("gridsearch: journal 0: %w", journal.ErrForeign)
-			}
-		} else if err := ours.matches(lines[0]); err != nil {
+		if err != nil {
 			return fmt.Errorf("gridsearch: journal %d: %w", k, err)
 		}
-		for _, line := range lines[1:] {
-			var e entry
-			if err := journal.Decode(line, &e); err != nil {
-				return fmt.Errorf("gridsearch: journal %d is damaged: %w", k, err)
-			}
-			if e.Candidate == nil || e.Fold == nil {
-				told = true
-				for _, name := range e.Shared {
-					if !slices.Contains(shared, name) {
-						shared = append(shared, name)
-					}
-				}
-			} else if at := (place{e.Round, *e.Candidate, *e.Fold}); fits[at] == nil {
-				fits[at] = line
-			}
-		}
 	}
-	if head == nil {
-		return errors.New("gridsearch: no journals to merge")
-	}
-	var out bytes.Buffer
-	out.Write(journal.Seal(head))
 	order := slices.SortedFunc(maps.Keys(fits), func(a, b place) int {
 		return cmp.Or(a.round-b.round, a.candidate-b.candidate, a.fold-b.fold)
 	})
+	var out bytes.Buffer
+	first, _, _ := bytes.Cut(journals[0], []byte{'\n'})
+	out.Write(append(bytes.Clone(first), '\n'))
 	for _, at := range order {
 		out.Write(journal.Seal(fits[at]))
 	}
@@ -119,6 +104,6 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 		}
 		out.Write(journal.Seal(line))
 	}
-	_, err := w.Write(out.Bytes())
+	_, err = w.Write(out.Bytes())
 	return err
 }

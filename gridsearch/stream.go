@@ -143,9 +143,9 @@ func (st *stream) read(ctx context.Context) ([]datasets.Set, error) {
 }
 
 // mark adds what tells the rows and folds of a stream from others.
-func (st *stream) mark(h *header, truth []metrics.Input) {
-	h.Folds = journal.Sum(func(w hash.Hash) { fmt.Fprintf(w, "hash %d %d", st.folds.Folds, st.folds.Seed) })
-	h.Data = journal.Sum(func(w hash.Hash) {
+func (st *stream) mark(sums map[string]string, truth []metrics.Input) {
+	sums["folds"] = journal.Sum(func(w hash.Hash) { fmt.Fprintf(w, "hash %d %d", st.folds.Folds, st.folds.Seed) })
+	sums["data"] = journal.Sum(func(w hash.Hash) {
 		fmt.Fprintf(w, "%v\n", st.source.Schema())
 		for _, t := range truth {
 			for _, list := range [][]float64{t.Truth, t.Weights} {

@@ -36,7 +36,7 @@ var Allowed = map[string][]string{
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
 	"internal/processor":   {}, // the clock of benchmarks
-	"internal/journal":     {"datasets"},
+	"internal/journal":     {"datasets", "param"},
 	"internal/conformal":   {},                                      // residuals of rows that a model had not seen to intervals
 	"internal/calibration": {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
 	"internal/threshold":   {},                                      // where to cut the scores of two classes

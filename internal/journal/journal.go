@@ -12,7 +12,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
+	"math"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,8 +27,38 @@ type Journal struct {
 	synced time.Time
 }
 
+// Head identifies a search.
+type Head struct {
+	Journal string            `json:"journal"` // kind of search
+	Version int               `json:"version"` // of the format of its entries
+	Sums    map[string]string `json:"sums"`    // by name, of all that makes a difference to scores
+}
+
+// Number is a number whose JSON reads back bit for bit; that of NaN and of infinite numbers is null, which reads as NaN.
+type Number float64
+
+// MarshalJSON writes the number.
+func (v Number) MarshalJSON() ([]byte, error) {
+	if v-v != 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(v), 'g', -1, 64), nil
+}
+
+// UnmarshalJSON reads the number.
+func (v *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*v = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(v))
+}
+
 // ErrForeign is of a file that is no journal.
 var ErrForeign = errors.New("this is not the journal of a search; move it or remove it")
+
+// ErrOther is in the chain of the error where a journal is of another search.
+var ErrOther = errors.New("it is of another search")
 
 // errDamaged is the error of a line whose checksum is wrong.
 var errDamaged = errors.New("its checksum is wrong")
@@ -31,23 +66,23 @@ var errDamaged = errors.New("its checksum is wrong")
 // mostHead is longer than any head, in bytes. A file whose first line is longer is not read on, for it may be of any size.
 const mostHead = 4096
 
-// Open opens the journal at a path, a new one with this head where there is none. Of one that is there, matches is asked
-// whether its head, a line, is of the same search, and replay is given every other line. A torn last line is dropped. Where either
-// returns an error the file stays as it is.
-func Open(path string, head any, matches, replay func(line []byte) error) (*Journal, error) {
+// Open opens the journal of a search at a path, a new one where there is none. Of one that is there, replay is given
+// every line but the head. A torn last line is dropped. The file stays as it is where it is of another search, or
+// replay returns an error.
+func Open(path string, head Head, replay func(line []byte) error) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{file: file, synced: time.Now()}
-	if err := j.resume(head, matches, replay); err != nil {
+	if err := j.resume(head, replay); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("journal %s: %w", path, err)
 	}
 	return j, nil
 }
 
-func (j *Journal) resume(head any, matches, replay func(line []byte) error) error {
+func (j *Journal) resume(head Head, replay func(line []byte) error) error {
 	content, err := j.read()
 	if err != nil {
 		return err
@@ -66,16 +101,24 @@ func (j *Journal) resume(head any, matches, replay func(line []byte) error) erro
 		}
 		return j.line(first)
 	}
-	lines := bytes.Split(content[:whole-1], []byte{'\n'})
-	old, err := Unseal(lines[0])
-	if err != nil {
-		return ErrForeign
+	if err := Read(content[:whole], head, replay); err != nil {
+		return err
 	}
-	if err := matches(old); err != nil {
+	return j.truncate(int64(whole))
+}
+
+// Read gives replay every line of a journal but the head, which has to be of the same search.
+func Read(content []byte, head Head, replay func(line []byte) error) error {
+	lines := bytes.Split(bytes.TrimSuffix(content, []byte{'\n'}), []byte{'\n'})
+	theirs, err := HeadOf(lines[0], head.Journal)
+	if err == nil {
+		err = head.matches(theirs)
+	}
+	if err != nil {
 		return err
 	}
 	for i, line := range lines[1:] {
-		entry, err := Unseal(line)
+		entry, err := unseal(line)
 		if err == nil {
 			err = replay(entry)
 		}
@@ -83,7 +126,34 @@ func (j *Journal) resume(head any, matches, replay func(line []byte) error) erro
 			return fmt.Errorf("line %d is damaged: %w; remove the file to start again", i+2, err)
 		}
 	}
-	return j.truncate(int64(whole))
+	return nil
+}
+
+// HeadOf returns the head of a journal of a kind, which begins with it.
+func HeadOf(content []byte, kind string) (head Head, err error) {
+	line, _, _ := bytes.Cut(content, []byte{'\n'})
+	text, err := unseal(line)
+	if err != nil || json.Unmarshal(text, &head) != nil || head.Journal != kind {
+		return head, ErrForeign
+	}
+	return head, nil
+}
+
+// matches reports in what the search of another head differs.
+func (h Head) matches(theirs Head) error {
+	if theirs.Version != h.Version {
+		return fmt.Errorf("it has version %d of the format, wanted %d; remove it to start anew", theirs.Version, h.Version)
+	}
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(h.Sums)) {
+		if theirs.Sums[name] != h.Sums[name] {
+			differ = append(differ, name)
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("%w, which differs in %s; remove it to start anew", ErrOther, strings.Join(differ, ", "))
+	}
+	return nil
 }
 
 func (j *Journal) read() ([]byte, error) {
@@ -114,8 +184,8 @@ func Seal(text []byte) []byte {
 	return fmt.Appendf(nil, "%s %08x\n", text, crc32.ChecksumIEEE(text))
 }
 
-// Unseal returns the text of a line without its end, or an error if the checksum is wrong.
-func Unseal(line []byte) ([]byte, error) {
+// unseal returns the text of a line without its end, or an error if the checksum is wrong.
+func unseal(line []byte) ([]byte, error) {
 	at := bytes.LastIndexByte(line, ' ')
 	if at < 0 || string(line[at+1:]) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(line[:at])) {
 		return nil, errDamaged

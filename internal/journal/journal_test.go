@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"hash"
 	"math"
@@ -17,21 +18,14 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-type head struct{ Kind string }
+func head(kind string) Head { return Head{Journal: kind, Sums: map[string]string{"data": "1"}} }
 
 type entry struct{ Number int }
 
 // opened opens a journal and returns the numbers in it.
-func opened(path string, h head) (*Journal, []int, error) {
+func opened(path string, h Head) (*Journal, []int, error) {
 	var numbers []int
-	matches := func(line []byte) error {
-		var theirs head
-		if Decode(line, &theirs) != nil || theirs != h {
-			return ErrForeign
-		}
-		return nil
-	}
-	j, err := Open(path, h, matches, func(line []byte) error {
+	j, err := Open(path, h, func(line []byte) error {
 		var e entry
 		err := Decode(line, &e)
 		numbers = append(numbers, e.Number)
@@ -44,7 +38,7 @@ func opened(path string, h head) (*Journal, []int, error) {
 // the journal is whole again.
 func TestTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
-	j, _, err := opened(path, head{"ours"})
+	j, _, err := opened(path, head("ours"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +55,14 @@ func TestTorn(t *testing.T) {
 		if err := os.WriteFile(path, whole[:size], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		j, got, err := opened(path, head{"ours"})
+		j, got, err := opened(path, head("ours"))
 		if want := []int{0, 1, 2}[:max(0, bytes.Count(whole[:size], []byte("\n"))-1)]; err != nil || !slices.Equal(got, want) {
 			t.Fatalf("of %d bytes: %v, wanted %v: %v", size, got, want, err)
 		}
 		if err := errors.Join(j.Write(entry{9}), j.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if _, again, err := opened(path, head{"ours"}); err != nil || !slices.Equal(again, append(got, 9)) {
+		if _, again, err := opened(path, head("ours")); err != nil || !slices.Equal(again, append(got, 9)) {
 			t.Fatalf("of %d bytes, then one more: %v: %v", size, again, err)
 		}
 	}
@@ -83,6 +77,8 @@ func sealed(texts ...string) string {
 	return string(out)
 }
 
+const ours = `{"journal":"ours","version":0,"sums":{"data":"1"}}`
+
 // What is not the journal of this search is refused and stays as it is.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
@@ -92,24 +88,26 @@ func TestRefused(t *testing.T) {
 	}{
 		{"a letter", true},
 		{"a letter\n", true},
-		{`{"Kind":"ours"}` + "\n", true},
-		{sealed(`{"Kind":"theirs"}`), true},
+		{ours + "\n", true},
+		{sealed(strings.Replace(ours, "1", "2", 1)), false},
+		{sealed(strings.Replace(ours, "0", "1", 1)), false},
+		{sealed(strings.Replace(ours, "ours", "theirs", 1)), true},
 		{string(bytes.Repeat([]byte("x"), 2*mostHead)) + "\n", true},
-		{sealed(`{"Kind":"ours"}`, "{"), false},
-		{sealed(`{"Kind":"ours"}`, `{"Number":1,"More":2}`), false},
-		{strings.Replace(sealed(`{"Kind":"ours"}`, `{"Number":1}`), "1}", "2}", 1), false},
+		{sealed(ours, "{"), false},
+		{sealed(ours, `{"Number":1,"More":2}`), false},
+		{strings.Replace(sealed(ours, `{"Number":1}`), "1}", "2}", 1), false},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := opened(path, head{"ours"}); err == nil || errors.Is(err, ErrForeign) != c.foreign {
+		if _, _, err := opened(path, head("ours")); err == nil || errors.Is(err, ErrForeign) != c.foreign {
 			t.Errorf("%.40q: %v", c.content, err)
 		}
 		if after, _ := os.ReadFile(path); string(after) != c.content {
 			t.Errorf("%.40q has become %.40q", c.content, after)
 		}
 	}
-	if _, _, err := opened(filepath.Join(path, "below"), head{}); err == nil {
+	if _, _, err := opened(filepath.Join(path, "below"), Head{}); err == nil {
 		t.Error("there is a journal below a file")
 	}
 	var none *Journal
@@ -158,5 +156,19 @@ func TestSumOfShortRowsTakesLittleRoom(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / rows; each > 200 {
 		t.Errorf("%d bytes a row", each)
+	}
+}
+
+// A number reads back bit for bit, and what is none as NaN.
+func TestNumber(t *testing.T) {
+	for _, v := range []float64{0, math.Copysign(0, -1), 1.0 / 3, -1e300, 5e-324, 1e21, math.NaN(), math.Inf(1)} {
+		text, err := json.Marshal(Number(v))
+		var back Number
+		if err == nil {
+			err = json.Unmarshal(text, &back)
+		}
+		if finite := v-v == 0; err != nil || finite && math.Float64bits(float64(back)) != math.Float64bits(v) || !finite && !math.IsNaN(float64(back)) {
+			t.Errorf("%v is %s and then %v, %v", v, text, back, err)
+		}
 	}
 }

@@ -8,10 +8,13 @@ import (
 	"hash"
 	"io"
 	"math"
+	"reflect"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Sum is a short text that differs where what write writes differs.
@@ -84,4 +87,44 @@ func Numbers[T int | uint32 | float64](w io.Writer, list []T) {
 		}
 	}
 	w.Write(buffer)
+}
+
+// Spec writes what identifies a spec: its type, those of its parts, and the parameters it declares, without the values
+// of those left out.
+func Spec(w io.Writer, spec any, leftOut ...string) {
+	identify(w, reflect.ValueOf(spec))
+	for _, p := range param.All(spec) {
+		fmt.Fprintf(w, "%s\n", p.Path)
+		if !slices.Contains(leftOut, p.Path) {
+			fmt.Fprintf(w, "%#v\n", p.Value)
+		}
+	}
+}
+
+// identify writes the types of a spec and of all its parts, with their packages' whole paths, and
+// their texts, such as which columns a group selects. The numbers are parameters.
+func identify(w io.Writer, v reflect.Value) {
+	if !v.IsValid() {
+		return
+	}
+	fmt.Fprintf(w, "%s %s\n", v.Type().PkgPath(), v.Type())
+	switch v.Kind() {
+	case reflect.String:
+		fmt.Fprintf(w, "%q\n", v.String())
+	case reflect.Slice, reflect.Array:
+		fmt.Fprintln(w, v.Len())
+		for i := range v.Len() {
+			identify(w, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			identify(w, v.Field(i))
+		}
+	case reflect.Interface:
+		identify(w, v.Elem())
+	case reflect.Pointer:
+		if _, spec := reflect.Zero(v.Type()).Interface().(param.Declarer); spec {
+			identify(w, v.Elem())
+		}
+	}
 }
