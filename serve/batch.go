@@ -1,46 +1,45 @@
 package serve
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// batch predicts rows of several requests together, which takes a few of them hardly longer than one. Nobody waits for
-// others to come: who comes first lets those run that the processor has ready, and takes along the rows that they have
-// left by then.
+// predictor returns the prediction of n rows.
+type predictor func(rows []float64, n int) (estimator.Prediction, error)
+
+// batch predicts rows of several requests together, which takes little longer than a single row. The first request
+// yields the processor once and then predicts all rows that other requests have added by then.
 type batch struct {
-	mu   sync.Mutex
-	rows []*single // left since somebody came first; nil where nobody has
+	width   int // of a row
+	predict predictor
+	mu      sync.Mutex
+	rows    []*waiter // added since the first request; nil where there is none
 }
 
-// single is a row that waits for its prediction.
-type single struct {
-	x    []float64
-	said estimator.Prediction
-	err  error
-	done chan struct{}
+// waiter is a row that waits for its prediction.
+type waiter struct {
+	x          []float64
+	prediction estimator.Prediction
+	err        error
+	done       chan struct{}
 }
 
-// singles are those that may be used again.
-var singles = sync.Pool{New: func() any { return &single{done: make(chan struct{}, 1)} }}
+// waiters are those that may be used again.
+var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan struct{}, 1)} }}
 
-// predict returns what the model says of a row. A row that another request takes along needs no turn of its own: wait
-// is called before it waits.
-func (b *batch) predict(m *loaded, x []float64, wait func()) (estimator.Prediction, error) {
-	s := singles.Get().(*single)
-	s.x = x
+// row returns the prediction of a row. It calls wait before it waits for the work of another request.
+func (b *batch) row(x []float64, wait func()) (estimator.Prediction, error) {
+	w := waiters.Get().(*waiter)
+	w.x = x
 	b.mu.Lock()
 	first := len(b.rows) == 0
-	b.rows = append(b.rows, s)
+	b.rows = append(b.rows, w)
 	b.mu.Unlock()
 	if first {
 		runtime.Gosched()
@@ -48,110 +47,75 @@ func (b *batch) predict(m *loaded, x []float64, wait func()) (estimator.Predicti
 		rows := b.rows
 		b.rows = nil
 		b.mu.Unlock()
-		m.predictAll(rows)
+		b.predictAll(rows)
 	} else {
 		wait()
 	}
-	<-s.done
-	said, err := s.said, s.err
-	s.x, s.said, s.err = nil, estimator.Prediction{}, nil
-	singles.Put(s)
-	return said, err
+	<-w.done
+	prediction, err := w.prediction, w.err
+	w.x, w.prediction, w.err = nil, estimator.Prediction{}, nil
+	waiters.Put(w)
+	return prediction, err
 }
 
-// predictAll predicts rows together, or each by itself where the model does not take one of them. All of them are done
-// behind it, whatever happens.
-func (m *loaded) predictAll(rows []*single) {
+// predictAll predicts rows together, or one by one if the model refuses one of them. All rows are done when it returns,
+// also by a panic.
+func (b *batch) predictAll(rows []*waiter) {
 	defer func() {
-		for _, s := range rows {
-			if s.said.Values == nil && s.err == nil {
-				s.err = refuse(Internal, "the server failed at a request that was predicted together with this one")
+		for _, w := range rows {
+			if w.prediction.Values == nil && w.err == nil {
+				w.err = refuse(Internal, "the server failed at a request that was predicted together with this one")
 			}
-			s.done <- struct{}{}
+			w.done <- struct{}{}
 		}
 	}()
-	ctx := context.Background() // they are few, and belong to several requests
-	x := make([]float64, 0, len(rows)*m.width)
-	for _, s := range rows {
-		x = append(x, s.x...)
+	x := make([]float64, 0, len(rows)*b.width)
+	for _, w := range rows {
+		x = append(x, w.x...)
 	}
-	all, err := estimator.Predict(ctx, m.model.Predictor, mat.NewDense(len(rows), m.width, x))
-	for i, s := range rows {
+	all, err := b.predict(x, len(rows))
+	for i, w := range rows {
 		switch {
 		case err == nil:
-			s.said = rowOf(all, i)
+			w.prediction = rowOf(all, i)
 		case len(rows) == 1:
-			s.err = err
+			w.err = err
 		default:
-			s.said, s.err = estimator.Predict(ctx, m.model.Predictor, mat.NewDense(1, m.width, s.x))
+			w.prediction, w.err = b.predict(w.x, 1)
 		}
 	}
 }
 
-// rowOf returns what is said of row i.
-func rowOf(all estimator.Prediction, i int) (one estimator.Prediction) {
-	for _, l := range []struct{ to, from *[]float64 }{
-		{&one.Values, &all.Values}, {&one.Std, &all.Std}, {&one.Lower, &all.Lower}, {&one.Upper, &all.Upper}, {&one.Anomaly, &all.Anomaly},
-	} {
-		if *l.from != nil {
-			*l.to = (*l.from)[i : i+1 : i+1]
-		}
-	}
-	for _, l := range []struct{ to, from **mat.Dense }{
-		{&one.Targets, &all.Targets}, {&one.Scores, &all.Scores}, {&one.Probabilities, &all.Probabilities}, {&one.Sets, &all.Sets},
-		{&one.StdTargets, &all.StdTargets}, {&one.LowerTargets, &all.LowerTargets}, {&one.UpperTargets, &all.UpperTargets},
-	} {
-		if *l.from != nil {
-			*l.to = (*l.from).Slice(i, i+1, 0, (*l.from).RawMatrix().Cols).(*mat.Dense)
-		}
-	}
-	return one
-}
-
-// trialRows is how many rows a model is tried with.
+// trialRows is the number of rows that exact tries.
 const trialRows = 12
 
-// together reports whether the model says of rows together, to the last bit, what it says of each alone. Only then may
-// what a request gets depend on who else asks. It is tried on rows that are drawn.
-func (m *loaded) together() bool {
-	rng := rand.New(rand.NewPCG(1, uint64(m.width)))
-	x := make([]float64, trialRows*m.width)
+// exact reports whether the prediction of a row does not depend, to the last bit, on the rows that are predicted with it,
+// for random rows of the schema. Other models are not batched.
+func (b *batch) exact(schema datasets.Schema) bool {
+	rng := rand.New(rand.NewPCG(1, uint64(b.width)))
+	x := make([]float64, trialRows*b.width)
 	for k := range x {
-		x[k] = rng.NormFloat64() * math.Pow(10, float64(k/m.width%3-1))
-		if c := m.model.Schema.Column(k % m.width); c.Kind == datasets.Categorical && len(c.Levels) > 0 {
+		x[k] = rng.NormFloat64() * math.Pow(10, float64(k/b.width%3-1))
+		if c := schema.Column(k % b.width); c.Kind == datasets.Categorical && len(c.Levels) > 0 {
 			x[k] = float64(rng.IntN(len(c.Levels)))
 		}
 	}
-	ctx := context.Background()
-	all, err := estimator.Predict(ctx, m.model.Predictor, mat.NewDense(trialRows, m.width, x))
+	all, err := b.predict(x, trialRows)
 	if err != nil {
 		return false
 	}
 	for _, n := range []int{1, 2, 5} {
 		for lo := 0; lo+n <= trialRows; lo += n {
-			some, err := estimator.Predict(ctx, m.model.Predictor, mat.NewDense(n, m.width, x[lo*m.width:(lo+n)*m.width]))
+			some, err := b.predict(x[lo*b.width:(lo+n)*b.width], n)
 			if err != nil {
 				return false
 			}
 			for i := range n {
-				if !slices.Equal(numbersIn(rowOf(some, i)), numbersIn(rowOf(all, lo+i))) {
+				if !equalRow(some, i, all, lo+i) {
 					return false
 				}
 			}
 		}
 	}
 	return true
-}
-
-// numbersIn returns all that is said of a row.
-func numbersIn(one estimator.Prediction) (out []float64) {
-	for _, l := range [][]float64{one.Values, one.Std, one.Lower, one.Upper, one.Anomaly} {
-		out = append(out, l...)
-	}
-	for _, l := range []*mat.Dense{one.Targets, one.Scores, one.Probabilities, one.StdTargets, one.LowerTargets, one.UpperTargets, one.Sets} {
-		if l != nil {
-			out = append(out, l.RawRowView(0)...)
-		}
-	}
-	return out
 }

@@ -10,58 +10,93 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
-// checkBody reports a body of another type, or one that is too large by what is said of it.
+// post answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes
+// to out. Work ends its turn by leave before it waits for another request.
+func (c *call) post(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error), types ...string) error {
+	m, err := c.find()
+	if err != nil {
+		return err
+	}
+	if err := c.checkBody(types...); err != nil {
+		return err
+	}
+	if err := c.server.gate.admit(); err != nil {
+		return err
+	}
+	defer c.server.gate.release()
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	kind, err := c.work(m, work)
+	if err == nil {
+		c.send(http.StatusOK, kind)
+	}
+	return err
+}
+
+func (c *call) work(m *Model, work func(context.Context, *Model, func()) ([]string, error)) ([]string, error) {
+	ctx, leave, err := c.server.gate.enter(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return work(ctx, m, leave)
+}
+
+// checkBody returns an error for a body of another type or encoding, and for one that the header announces as too large.
 func (c *call) checkBody(types ...string) error {
 	h := c.r.Header
 	if given := h.Get("Content-Type"); given != "" {
 		kind, params, err := mime.ParseMediaType(given)
 		charset := params["charset"]
 		if err != nil || !slices.Contains(types, kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return refuse(Unsupported, "got the content type %q, wanted %s in UTF-8", clip(given), strings.Join(types, " or "))
+			return refuse(Unsupported, "got the content type %q, wanted %s in UTF-8", faults.Clip(given), strings.Join(types, " or "))
 		}
 	}
 	if given := h.Get("Content-Encoding"); given != "" && given != "gzip" && given != "identity" {
-		return refuse(Unsupported, "got the content encoding %q, wanted none or gzip", clip(given))
+		return refuse(Unsupported, "got the content encoding %q, wanted none or gzip", faults.Clip(given))
 	}
-	if c.r.ContentLength > c.options.Limits.Body {
+	if c.r.ContentLength > c.server.options.Limits.Body {
 		return c.tooLong()
 	}
 	return nil
 }
 
 func (c *call) tooLong() error {
-	return refuse(TooLarge, "the body has more than %d bytes, which is the server's limit; send the rows in several requests", c.options.Limits.Body)
+	return refuse(TooLarge, "the body has more than %d bytes, which is the server's limit; send the rows in several requests", c.server.options.Limits.Body)
 }
 
-// leastBuffer is how many bytes a body has room for at first.
-const leastBuffer = 4 << 10
+// minBuffer is the initial capacity for a body, in bytes.
+const minBuffer = 4 << 10
 
-// readBody reads the body as it comes, and makes room only for what has come.
+// readBody reads the body. It reserves memory as the body arrives, whatever the header announces.
 func (c *call) readBody() error {
 	from := io.Reader(c.r.Body)
 	if c.r.Header.Get("Content-Encoding") == "gzip" {
-		if err := c.room.take(64 << 10); err != nil {
+		if err := c.Take(64 << 10); err != nil {
 			return err
 		}
-		packed, err := gzip.NewReader(io.LimitReader(from, c.options.Limits.Body+1))
+		packed, err := gzip.NewReader(io.LimitReader(from, c.server.options.Limits.Body+1))
 		if err != nil {
 			return c.broken(err)
 		}
 		from = packed
 	}
 	b := c.body[:0]
-	if err := c.room.take(int64(cap(b))); err != nil {
+	if err := c.Take(int64(cap(b))); err != nil {
 		return err
 	}
 	for {
 		if len(b) == cap(b) {
-			to := max(2*cap(b), leastBuffer)
-			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), leastBuffer)) {
+			to := max(2*cap(b), minBuffer)
+			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), minBuffer)) {
 				to = max(int(n)+1, len(b)+1) // all of it, and the end
 			}
-			if err := c.room.take(int64(to - cap(b))); err != nil {
+			if err := c.Take(int64(to - cap(b))); err != nil {
 				return err
 			}
 			b = append(make([]byte, 0, to), b...)
@@ -70,7 +105,7 @@ func (c *call) readBody() error {
 		b = b[:len(b)+n]
 		c.body = b
 		switch {
-		case int64(len(b)) > c.options.Limits.Body:
+		case int64(len(b)) > c.server.options.Limits.Body:
 			return c.tooLong()
 		case err == io.EOF:
 			return nil
@@ -80,7 +115,7 @@ func (c *call) readBody() error {
 	}
 }
 
-// broken is what to say of a body that cannot be read.
+// broken returns the error of a body that cannot be read.
 func (c *call) broken(err error) error {
 	var net net.Error
 	var large *http.MaxBytesError

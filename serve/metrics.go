@@ -26,8 +26,8 @@ type counts struct {
 	good     *prometheus.GaugeVec
 }
 
-// newCounts makes the metrics of s.
-func newCounts(s *Server) *counts {
+// newCounts returns the metrics of a server.
+func newCounts(version string, g *gate, ready func() error) *counts {
 	name := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: "bochner", Name: name, Help: help}
 	}
@@ -55,45 +55,28 @@ func newCounts(s *Server) *counts {
 		good:     gauge("model_file_good", "1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.", "model", "version"),
 	}
 	build := gauge("build_info", "1, with the versions of the program and of Go.", "version", "go")
-	build.WithLabelValues(s.options.Version, runtime.Version()).Set(1)
+	build.WithLabelValues(version, runtime.Version()).Set(1)
 	c.own = []prometheus.Collector{
 		c.requests, c.seconds, c.rows, c.rejected, c.panics, c.loads, c.loadTime, c.loadedAt, c.good, build,
-		now("requests_in_flight", "Requests that have come and are not answered.", func() float64 { return float64(s.gate.inside.Load()) }),
-		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(s.gate.waiting.Load()) }),
-		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.", func() float64 { return float64(s.gate.memory.Load()) }),
+		now("requests_in_flight", "Requests that have come and are not answered.", func() float64 { return float64(g.admitted.Load()) }),
+		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.turns.Waiting()) }),
+		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.", func() float64 { return float64(g.memory.Load()) }),
 		now("ready", "1 if the server is ready, else 0.", func() float64 {
-			if s.Ready() != nil {
+			if ready() != nil {
 				return 0
 			}
 			return 1
 		}),
 	}
+	all := prometheus.NewRegistry()
+	all.MustRegister(c.own...)
+	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	c.page = promhttp.HandlerFor(all, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	return c
 }
 
-// publish makes the page of the metrics of a server and of its process.
-func (c *counts) publish(s *Server) {
-	all := prometheus.NewRegistry()
-	all.MustRegister(s, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	c.page = promhttp.HandlerFor(all, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
-}
-
-// Describe is for a program that registers the server with its own metrics: a Server is a prometheus.Collector.
-func (s *Server) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range s.metrics.own {
-		c.Describe(to)
-	}
-}
-
-// Collect is for a program that registers the server with its own metrics.
-func (s *Server) Collect(to chan<- prometheus.Metric) {
-	for _, c := range s.metrics.own {
-		c.Collect(to)
-	}
-}
-
-// read counts a try to load a model.
-func (c *counts) read(model, version string, took time.Duration, err error) {
+// loaded counts an attempt to load a model.
+func (c *counts) loaded(model, version string, took time.Duration, err error) {
 	result, good := "loaded", 1.0
 	if err != nil {
 		result, good = "failed", 0
@@ -105,7 +88,7 @@ func (c *counts) read(model, version string, took time.Duration, err error) {
 	c.good.WithLabelValues(model, version).Set(good)
 }
 
-// forget leaves out a version that is gone.
+// forget removes the metrics of a version that is gone.
 func (c *counts) forget(model, version string) {
 	labels := prometheus.Labels{"model": model, "version": version}
 	c.loads.DeletePartialMatch(labels)
@@ -114,26 +97,7 @@ func (c *counts) forget(model, version string) {
 	}
 }
 
-// Observe counts a request that was answered: the model, "" where there is none of the name that was asked for, a word
-// for what was asked, and the status or code of the answer. Other protocols than HTTP call it.
-func (s *Server) Observe(model, route, code string, took time.Duration) {
-	s.metrics.requests.WithLabelValues(model, route, code).Inc()
-	s.metrics.seconds.WithLabelValues(route).Observe(took.Seconds())
-}
-
-// turnedAway returns an error as [ErrorOf] does, and counts one of a request that was turned away.
-func (s *Server) turnedAway(err error) *Error {
-	e := ErrorOf(err)
-	switch {
-	case e.Code == Exhausted:
-		s.metrics.rejected.WithLabelValues("exhausted").Inc()
-	case e.Code == Unavailable && s.gate.closing.Load():
-		s.metrics.rejected.WithLabelValues("unavailable").Inc()
-	}
-	return e
-}
-
-// statusTexts are the statuses as labels.
+// statusTexts are the statuses of HTTP as labels.
 var statusTexts = func() (out [600]string) {
 	for code := range out {
 		out[code] = strconv.Itoa(code)

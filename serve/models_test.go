@@ -192,7 +192,8 @@ func TestVersionsComeAndGo(t *testing.T) {
 	s := opened(t, "m="+dir)
 	one := says(t, s, "m")
 	write(t, filepath.Join(dir, "2.bochner"), "half")
-	if err := s.Load(ctx); err == nil || says(t, s, "m") != one || s.Ready() != nil || s.ModelReady("m", "2") == nil {
+	err := s.Load(ctx)
+	if _, none := s.Model("m", "2"); err == nil || says(t, s, "m") != one || s.Ready() != nil || none == nil {
 		t.Errorf("a damaged version: %v", err)
 	}
 	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "its file is damaged") || got.header.Get("Retry-After") == "" {

@@ -26,24 +26,27 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Options say what is served and how. The zero value of each is its default.
+// Options are the options of a [Server]. The zero value of each is its default.
 type Options struct {
-	// Models are files, FILE or NAME=FILE, and folders with a file for each version, which are called likewise. A program
-	// may do without, and put its own with [Server.Put].
+	// Models are files, FILE or NAME=FILE, and directories with a file for each version, which are named likewise. A
+	// program may have none, and add its own with [Server.Put].
 	Models []string
-	Period time.Duration // after which files are looked at again: 5 s
+	Period time.Duration // between checks of the files for changes: 5 s
 	Limits Limits
-	// TokenFile has the token that requests need as "Authorization: Bearer TOKEN", but for those of health. It is read
-	// again when it changes. "" lets everybody in.
+	// TokenFile is a file with the token that requests need as "Authorization: Bearer TOKEN", except for those of health.
+	// It is read again when it changes. "" is no token.
 	TokenFile string
-	Log       *slog.Logger // what happens to models; nil for nothing
+	Log       *slog.Logger // events of models; nil for none
 	Access    *slog.Logger // a line for each request; nil for none
 	Version   string       // of the program, for /v2 and the metrics
 }
@@ -54,15 +57,13 @@ type Server struct {
 	models   *models
 	gate     *gate
 	token    *token
-	metrics  *counts
-	log      *slog.Logger
+	counts   *counts
 	pages    http.Handler // see Mount
-	loading  sync.Mutex
 	draining atomic.Bool
 }
 
-// New returns a server that has looked for its models and not loaded any: [Server.Load] does. All faults of the options
-// are one error.
+// New returns a server that has found its models and not loaded any: [Server.Load] does. All errors of the options are
+// returned as one.
 func New(o Options) (*Server, error) {
 	if o.Period == 0 {
 		o.Period = 5 * time.Second
@@ -70,27 +71,89 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	wrong := o.Limits.check()
+	err := o.Limits.check()
 	if o.Period < 0 {
-		wrong = errors.Join(wrong, errors.New("serve: the period is negative"))
+		err = errors.Join(err, errors.New("serve: the period is negative"))
 	}
-	m, err := newModels(o.Models)
-	wrong = errors.Join(wrong, err)
-	t, err := newToken(o.TokenFile)
-	if wrong = errors.Join(wrong, err); wrong != nil {
-		return nil, wrong
+	m, wrong := newModels(o.Models)
+	err = errors.Join(err, wrong)
+	t, wrong := newToken(o.TokenFile)
+	if err = errors.Join(err, wrong); err != nil {
+		return nil, err
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, models: m, gate: newGate(o.Limits), token: t, log: o.Log}
-	s.metrics = newCounts(s)
-	s.metrics.publish(s)
+	s := &Server{options: o, models: m, gate: newGate(o.Limits), token: t}
+	s.counts = newCounts(o.Version, s.gate, s.Ready)
+	s.gate.rejected = func(reason string) { s.counts.rejected.WithLabelValues(reason).Inc() }
+	m.log, m.counts = o.Log, s.counts
 	return s, nil
 }
 
-// Options returns what the server is run by, with the defaults filled in.
+// Options returns the options of the server, with the defaults filled in.
 func (s *Server) Options() Options { return s.options }
 
-// Drain makes the server unready, so that nobody sends it new requests who asks. It answers those that come.
+// Put serves a model that a program has fitted or loaded itself, instead of the version of that name that was there.
+// It must not be changed from then on.
+func (s *Server) Put(name, version string, m *modelfile.Model) error {
+	return s.models.put(name, version, m)
+}
+
+// Load reads all model files that have changed since they were read last, which at first are all of them. The error
+// joins those of the files; a model that was loaded before is served on.
+func (s *Server) Load(ctx context.Context) error { return s.models.load(ctx) }
+
+// Watch reads model files and the token again when they have changed, until the context ends.
+func (s *Server) Watch(ctx context.Context) {
+	every(ctx, s.options.Period, func() {
+		s.models.load(ctx) // errors are logged, counted and shown
+		s.token.refresh(s.options.Log)
+	})
+}
+
+// Model returns a version of a model, "" for the latest. The error is an [Error].
+func (s *Server) Model(name, version string) (*Model, error) { return s.models.find(name, version) }
+
+// Versions returns the loaded versions of a model, the latest last.
+func (s *Server) Versions(name string) []string {
+	if v := s.models.of(name); v != nil {
+		return v.names
+	}
+	return nil
+}
+
+// Status returns the state of all models, loaded or not.
+func (s *Server) Status() []ModelStatus { return s.models.status() }
+
+// Ready returns nil when all models are loaded and the server does not end, else an [Error] that names the reasons.
+func (s *Server) Ready() error {
+	if s.draining.Load() {
+		return &Error{Code: Unavailable, Message: "the server ends"}
+	}
+	if unready := s.models.unready(); len(unready) > 0 {
+		return &Error{Code: Unavailable, Message: strings.Join(unready, "; "), Retry: retryAfter}
+	}
+	return nil
+}
+
+// Authorized returns nil if the value of a request's Authorization header has the token, or none is needed, else an
+// [Error].
+func (s *Server) Authorized(header string) error { return s.token.check(header) }
+
+// Describe makes the server a prometheus.Collector, for a program with metrics of its own.
+func (s *Server) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range s.counts.own {
+		c.Describe(to)
+	}
+}
+
+// Collect makes the server a prometheus.Collector, for a program with metrics of its own.
+func (s *Server) Collect(to chan<- prometheus.Metric) {
+	for _, c := range s.counts.own {
+		c.Collect(to)
+	}
+}
+
+// Drain makes the server unready, so that load balancers send it no new requests. It answers those that come.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Close turns new requests away and waits until those at work are answered, or the context ends.
@@ -99,29 +162,12 @@ func (s *Server) Close(ctx context.Context) error {
 	s.gate.closing.Store(true)
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for s.gate.inside.Load() > 0 {
+	for s.gate.admitted.Load() > 0 {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.inside.Load(), cause.Err(ctx))
+			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.admitted.Load(), cause.Err(ctx))
 		}
 	}
 	return nil
-}
-
-// turn waits for the turn of a request, which ends with leave; once is enough.
-func (s *Server) turn(ctx context.Context) (_ context.Context, leave func(), err error) {
-	ctx, stop := context.WithTimeout(ctx, s.options.Limits.Time)
-	if err := s.gate.enter(ctx); err != nil {
-		stop()
-		return nil, nil, err
-	}
-	left := false
-	return ctx, func() {
-		if !left {
-			left = true
-			s.gate.leave()
-			stop()
-		}
-	}, nil
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // Datatype is that of a tensor, as the Open Inference Protocol calls it.
@@ -58,15 +61,12 @@ func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt32/d {
-			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", clip(t.Name), clipShape(t.Shape), math.MaxInt32)
+			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", faults.Clip(t.Name), clipShape(t.Shape), math.MaxInt32)
 		}
 		n *= d
 	}
 	return int(n), nil
 }
-
-// clip shortens a name for a message.
-func clip(name string) string { return clipped([]byte(name)) }
 
 func clipShape(shape []int64) []int64 { return shape[:min(len(shape), 8)] }
 
@@ -74,7 +74,7 @@ func clipShape(shape []int64) []int64 { return shape[:min(len(shape), 8)] }
 func (t *Tensor) settle() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
-		return fmt.Errorf("input %q: got the datatype %q, wanted %s", clip(t.Name), clip(string(t.Datatype)), knownDatatypes)
+		return fmt.Errorf("input %q: got the datatype %q, wanted %s", faults.Clip(t.Name), faults.Clip(string(t.Datatype)), knownDatatypes)
 	}
 	n, err := t.Len()
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *Tensor) settle() error {
 		if t.Datatype == Bytes {
 			err = t.splitTexts(n)
 		} else if len(t.Raw) != n*layout.size {
-			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
+			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", faults.Clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
 		} else {
 			t.Numbers = unpack(make([]float64, 0, n), t.Raw, t.Datatype)
 			t.Raw = nil
@@ -98,7 +98,7 @@ func (t *Tensor) settle() error {
 		got = len(t.Texts)
 	}
 	if got != n {
-		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", clip(t.Name), got, n, clipShape(t.Shape))
+		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", faults.Clip(t.Name), got, n, clipShape(t.Shape))
 	}
 	return t.check()
 }
@@ -109,9 +109,9 @@ func (t *Tensor) check() error {
 	for i, v := range t.Numbers {
 		switch {
 		case math.IsInf(v, 0):
-			return fmt.Errorf("input %q: element %d is infinite, wanted a number", clip(t.Name), i)
+			return fmt.Errorf("input %q: element %d is infinite, wanted a number", faults.Clip(t.Name), i)
 		case v < layout.from || v > layout.to || whole && v == v && v != math.Trunc(v):
-			return fmt.Errorf("input %q: element %d is %v, which is no %s", clip(t.Name), i, v, t.Datatype)
+			return fmt.Errorf("input %q: element %d is %v, which is no %s", faults.Clip(t.Name), i, v, t.Datatype)
 		}
 	}
 	return nil
@@ -123,13 +123,13 @@ func (t *Tensor) splitTexts(n int) error {
 	texts := make([][]byte, 0, min(n, len(raw)/4))
 	for i := range n {
 		if len(raw) < 4 || uint64(len(raw)-4) < uint64(binary.LittleEndian.Uint32(raw)) {
-			return fmt.Errorf("input %q: the bytes end within element %d of %d", clip(t.Name), i, n)
+			return fmt.Errorf("input %q: the bytes end within element %d of %d", faults.Clip(t.Name), i, n)
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(raw))
 		texts, raw = append(texts, raw[4:end:end]), raw[end:]
 	}
 	if len(raw) > 0 {
-		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", clip(t.Name), len(raw), n)
+		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", faults.Clip(t.Name), len(raw), n)
 	}
 	t.Texts, t.Raw = texts, nil
 	return nil
@@ -191,141 +191,41 @@ func (t *Tensor) AppendRaw(dst []byte) []byte {
 	return dst
 }
 
-// wholeRows is the name of the input that has all columns of a row.
-const wholeRows = "X"
-
-// rowsOf returns the rows that the inputs are, as a matrix of so many rows.
-func (m *loaded) rowsOf(inputs []Tensor, most int, room *share) (x []float64, n int, err error) {
-	if len(inputs) == 0 {
-		return nil, 0, refuse(Invalid, "there are no inputs, wanted %s", m.wantedInputs())
-	}
-	names := make(map[string]bool, len(inputs))
-	for i := range inputs {
-		if names[inputs[i].Name] {
-			return nil, 0, refuse(Invalid, "the input %q is there twice", clip(inputs[i].Name))
-		}
-		names[inputs[i].Name] = true
-	}
-	if n, err = m.rowCount(inputs, most); err != nil {
-		return nil, 0, err
-	}
-	if err := room.take(int64(n) * (16*int64(m.width) + m.answerBytes())); err != nil {
-		return nil, 0, err
-	}
-	var f faults
-	for i := range inputs {
-		if err := inputs[i].settle(); err != nil {
-			f.add("%v", err)
-		}
-	}
-	if err := f.err(); err != nil {
-		return nil, 0, err
-	}
-	if m.isWhole(inputs) {
-		return inputs[0].Numbers, n, nil
-	}
-	x = make([]float64, n*m.width)
-	given := make([]bool, m.width)
-	for i := range inputs {
-		m.put(&inputs[i], x, given, &f)
-	}
-	for j, is := range given {
-		if !is {
-			f.at(-1, m.fields[j].name, "there is no input for it")
-		}
-	}
-	return x, n, f.err()
-}
-
-// isWhole reports whether the one input has all columns.
-func (m *loaded) isWhole(inputs []Tensor) bool {
-	_, column := m.byName[wholeRows]
-	return len(inputs) == 1 && inputs[0].Name == wholeRows && m.numeric && !column && inputs[0].Datatype != Bytes
-}
-
-// wantedInputs says what the inputs are.
-func (m *loaded) wantedInputs() string {
-	if m.numeric {
-		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", wholeRows, m.width, m.named())
-	}
-	return "one of the shape [rows] or [rows, 1] for each column: " + m.named()
-}
-
-// rowCount returns how many rows all inputs have.
-func (m *loaded) rowCount(inputs []Tensor, most int) (int, error) {
-	var f faults
-	whole, rows := m.isWhole(inputs), int64(-1)
-	for i := range inputs {
-		t := &inputs[i]
-		s := t.Shape
-		switch _, known := m.byName[t.Name]; {
-		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(m.width)):
-			f.add("input %q: got the shape %v, wanted [rows, %d]", t.Name, clipShape(s), m.width)
-			continue
-		case whole:
-		case !known:
-			f.add("input %q: the model has no such column; wanted %s", clip(t.Name), m.wantedInputs())
-			continue
-		case len(s) == 0 || len(s) > 2 || s[0] < 0 || len(s) == 2 && s[1] != 1:
-			f.add("input %q: got the shape %v, wanted [rows] or [rows, 1]", t.Name, clipShape(s))
-			continue
-		}
-		switch {
-		case rows < 0:
-			rows = s[0]
-		case rows != s[0]:
-			f.add("input %q: got %d rows, wanted %d, as input %q has", t.Name, s[0], rows, inputs[0].Name)
-		}
-	}
-	if err := f.err(); err != nil {
-		return 0, err
-	}
-	if rows > int64(most) {
-		return 0, refuse(TooLarge, "%d rows, the server's limit is %d; send them in several requests", rows, most)
-	}
-	return int(rows), nil
-}
-
-// put puts the elements of an input into their column.
-func (m *loaded) put(t *Tensor, x []float64, given []bool, faults *faults) {
-	f := &m.fields[m.byName[t.Name]]
-	columns := f.parts
-	switch f.use {
-	case ignored:
-		return
-	case date:
-		if t.Datatype != Bytes {
-			faults.at(-1, f.name, "got %s, wanted BYTES: %s", t.Datatype, f.wantedDate())
-			return
-		}
-	default:
-		columns = []int{f.at}
-	}
-	for _, j := range columns {
-		if given[j] {
-			faults.at(-1, m.fields[j].name, "there are two inputs for it: itself and its date")
-		}
-		given[j] = true
-	}
+// appendData writes the elements as JSON, row by row.
+func (t *Tensor) appendData(out []byte) []byte {
 	for i, text := range t.Texts {
-		row := x[i*m.width : (i+1)*m.width]
-		if f.use == date {
-			if !m.dateOf(f, text, row) {
-				faults.at(i, f.name, "got %s, wanted %s", shown(text), f.wantedDate())
-			}
-			continue
+		if i > 0 {
+			out = append(out, ',')
 		}
-		v, wanted := m.ofText(f, text)
-		if wanted != "" {
-			faults.at(i, f.name, "got %s, wanted %s", shown(text), wanted)
-		}
-		row[f.at] = v
+		out = appendText(out, string(text))
 	}
 	for i, v := range t.Numbers {
-		if t.Datatype == Bool && v == v {
-			x[i*m.width+f.at] = f.ofTruth(v != 0)
-		} else {
-			x[i*m.width+f.at] = f.ofNumber(nil, v)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		switch t.Datatype {
+		case Bool:
+			out = strconv.AppendBool(out, v != 0)
+		case Int64:
+			out = strconv.AppendInt(out, int64(v), 10)
+		default:
+			out = appendNumber(out, v)
 		}
 	}
+	return out
+}
+
+// TensorSpec describes a tensor that a model takes or answers.
+type TensorSpec struct {
+	Name     string
+	Datatype Datatype
+	Width    int64 // the shape is [rows], for 0, or [rows, width]
+}
+
+// Shape returns the shape for a number of rows; -1 stands for any.
+func (o TensorSpec) Shape(rows int64) []int64 {
+	if o.Width == 0 {
+		return []int64{rows}
+	}
+	return []int64{rows, o.Width}
 }

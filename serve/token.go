@@ -6,93 +6,65 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
-	"os"
 	"strings"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// token is what requests have to show, from a file.
+// maxToken is the maximum number of bytes of a token file.
+const maxToken = 4096
+
+// token is the token that requests need, from a file.
 type token struct {
-	path string
-	info fs.FileInfo
-	sum  atomic.Pointer[[sha256.Size]byte]
+	reread
+	sum atomic.Pointer[[sha256.Size]byte]
 }
 
 // newToken reads the file at path; "" is no token.
 func newToken(path string) (*token, error) {
-	t := &token{path: path}
+	t := &token{}
 	if path == "" {
 		return t, nil
 	}
-	return t, t.read()
+	t.reread = reread{what: "token", paths: []string{path}, read: func() error { return t.load(path) }}
+	_, err := t.now()
+	return t, err
 }
 
-func (t *token) read() error {
-	const most = 4096 // bytes
-	file, info, err := files.OpenNow(t.path)
+func (t *token) load(path string) error {
+	file, _, err := files.OpenNow(path)
 	if err != nil {
-		return fmt.Errorf("serve: the token: %w", err)
+		return err
 	}
 	defer file.Close()
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("serve: the token: %s is no regular file", t.path)
+	text, err := io.ReadAll(io.LimitReader(file, maxToken+1))
+	token := bytes.TrimSpace(text)
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxToken:
+		return fmt.Errorf("%s has more than %d bytes", path, maxToken)
+	case len(token) == 0:
+		return fmt.Errorf("%s is empty", path)
+	case bytes.ContainsAny(token, " \t\r\n"):
+		return fmt.Errorf("%s has blanks within, wanted one word", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return fmt.Errorf("serve: the token: %w", err)
-	}
-	if len(text) > most {
-		return fmt.Errorf("serve: the token: %s has more than %d bytes", t.path, most)
-	}
-	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return fmt.Errorf("serve: the token: %s is empty", t.path)
-	}
-	if bytes.ContainsAny(text, " \t\r\n") {
-		return fmt.Errorf("serve: the token: %s has blanks within, wanted one word", t.path)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(token)
 	t.sum.Store(&sum)
-	t.info = info
 	return nil
 }
 
-// refresh reads the file again if it has changed. The token before stays where it is not to be read.
-func (t *token) refresh(log *slog.Logger) {
-	if t.path == "" {
-		return
-	}
-	info, err := os.Stat(t.path)
-	if err == nil && sameFile(t.info, info) {
-		return
-	}
-	if err == nil {
-		err = t.read()
-	}
-	if err != nil {
-		log.Error("token not read again; the one before is asked for", "error", err)
-		return
-	}
-	log.Info("token read again")
-}
-
-// errToken is a request without the token.
-var errToken = &Error{Code: Unauthenticated, Message: `the token is missing or wrong, wanted the header "Authorization: Bearer TOKEN"`}
-
-// Authorized returns nil where the value of a request's Authorization header has the token, or none is wanted, else an
-// [Error]. How long it takes says nothing of the token.
-func (s *Server) Authorized(header string) error {
-	want := s.token.sum.Load()
+// check returns an [Error] unless the value of an Authorization header has the token. Its time does not depend on the token.
+func (t *token) check(header string) error {
+	want := t.sum.Load()
 	if want == nil {
 		return nil
 	}
 	scheme, given, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return errToken
+		return refuse(Unauthenticated, `the token is missing or wrong, wanted the header "Authorization: Bearer TOKEN"`)
 	}
 	return nil
 }

@@ -147,23 +147,20 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	o := serve.Listening{Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection}
 	other := make(chan error, 1)
 	go func() {
 		if l.grpc == nil {
 			other <- nil
 			return
 		}
-		err := grpc.Serve(ctx, models, l.grpc, grpc.Options{
-			Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection,
-		})
+		err := grpc.Serve(ctx, models, l.grpc, o)
 		if err != nil {
 			stop()
 		}
 		other <- err
 	}()
-	err := models.Serve(ctx, l.http, serve.Listening{
-		Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey,
-	})
+	err := models.Serve(ctx, l.http, o)
 	stop()
 	return errors.Join(err, <-other)
 }

@@ -174,8 +174,10 @@ var Allowed = map[string][]string{
 	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"datasets/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
-	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan"}, // how the rows of a model file are read
-	"serve/grpc":                    {"serve", "serve/grpc/internal/inference"},
+	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan", "serve/internal/..."}, // how the rows of a model file are read
+	"serve/grpc":                    {"serve", "serve/internal/...", "serve/grpc/internal/inference"},
+	"serve/internal/faults":         {"internal/scan"},
+	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
 	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},

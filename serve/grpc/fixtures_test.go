@@ -91,7 +91,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 }
 
 // listening answers for s until end is called, which returns what Serve does.
-func listening(t testing.TB, s *serve.Server, o served.Options) (addr string, end func() error) {
+func listening(t testing.TB, s *serve.Server, o serve.Listening) (addr string, end func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,7 +122,7 @@ func client(t testing.TB, addr string, o ...grpc.DialOption) *grpc.ClientConn {
 // asked is a client of a server of both models.
 func asked(t testing.TB, o serve.Options) *grpc.ClientConn {
 	t.Helper()
-	addr, _ := listening(t, started(t, o), served.Options{})
+	addr, _ := listening(t, started(t, o), serve.Listening{})
 	return client(t, addr)
 }
 

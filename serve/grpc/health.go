@@ -7,16 +7,16 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
-// state returns how a service is: the server, by no name or by that of its service, or a model by its name.
-func (c *call) state(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
+// status returns the status of the server, by no name or by that of a service, or of a model by its name.
+func (c *call) status(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
 	err := c.models.Ready()
 	if service != "" && service != inferenceService && service != healthService {
-		if wrong := c.models.ModelReady(service, ""); wrong != nil {
-			if serve.ErrorOf(wrong).Code == serve.NotFound {
-				return grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN
-			}
+		if _, wrong := c.find(service, ""); wrong != nil && c.model == "" {
+			return grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN
+		} else if wrong != nil {
 			err = wrong
 		}
 	}
@@ -27,33 +27,33 @@ func (c *call) state(service string) grpc_health_v1.HealthCheckResponse_ServingS
 }
 
 // health answers whether a service is ready.
-func (c *call) health() error {
+func health(c *call) error {
 	var asked grpc_health_v1.HealthCheckRequest
 	if err := c.read(&asked); err != nil {
 		return err
 	}
-	state := c.state(asked.Service)
+	state := c.status(asked.Service)
 	if state == grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
 		return &serve.Error{Code: serve.NotFound, Message: "there is no service and no model of that name"}
 	}
 	return c.send(&grpc_health_v1.HealthCheckResponse{Status: state})
 }
 
-// look is after which time a service that is watched is looked at again.
+// look is the time between two checks of a service that is watched.
 const look = 200 * time.Millisecond
 
-// watchHealth tells how a service is, again and again when that has changed, until the server ends.
-func (c *call) watchHealth() error {
+// watchHealth sends the status of a service whenever it has changed, until the server ends.
+func watchHealth(c *call) error {
 	var asked grpc_health_v1.HealthCheckRequest
 	if err := c.read(&asked); err != nil {
 		return err
 	}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	said := grpc_health_v1.HealthCheckResponse_UNKNOWN
+	sent := grpc_health_v1.HealthCheckResponse_UNKNOWN
 	for {
-		if state := c.state(asked.Service); state != said {
-			said = state
+		if state := c.status(asked.Service); state != sent {
+			sent = state
 			if err := c.send(&grpc_health_v1.HealthCheckResponse{Status: state}); err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func (c *call) watchHealth() error {
 		select {
 		case <-tick.C:
 		case <-c.ending:
-			return errEnds
+			return queue.ErrClosed
 		case <-c.Context().Done():
 			return cause.Err(c.Context())
 		}

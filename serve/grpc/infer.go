@@ -2,31 +2,31 @@ package grpc
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
-// infer predicts. Nothing is received of a request that is turned away.
-func (c *call) infer() error {
+// infer answers a request for predictions. It receives nothing of a request that is turned away.
+func infer(c *call) error {
 	request, err := c.models.Admit()
 	if err != nil {
 		return err
 	}
 	defer request.Done()
-	b, err := c.receive(c.turns)
+	b, err := c.receive(c.large)
 	if err != nil {
 		return err
 	}
-	if err := request.Take(int64(len(b)) + reckon(b)); err != nil {
+	if err := request.Take(int64(len(b)) + decodedBytes(b)); err != nil {
 		return err
 	}
 	var asked inference.ModelInferRequest
 	if err := decode(b, &asked); err != nil {
 		return err
 	}
-	if err := c.find(asked.ModelName, asked.ModelVersion); err != nil {
+	if _, err := c.find(asked.ModelName, asked.ModelVersion); err != nil {
 		return err
 	}
 	r, err := requestOf(&asked)
@@ -41,42 +41,11 @@ func (c *call) infer() error {
 	return c.send(responseOf(answer, len(asked.RawInputContents) > 0))
 }
 
-// faults are what is wrong with a request.
-type faults struct {
-	list []string
-	more int
-}
-
-// mostFaults is how many faults of a request are told.
-const mostFaults = 20
-
-func (f *faults) add(format string, args ...any) {
-	if len(f.list) == mostFaults {
-		f.more++
-		return
-	}
-	f.list = append(f.list, fmt.Sprintf(format, args...))
-}
-
-// err returns them as one error.
-func (f *faults) err() error {
-	if len(f.list) == 0 {
-		return nil
-	}
-	if f.more > 0 {
-		f.list = append(f.list, fmt.Sprintf("and %d more faults", f.more))
-	}
-	return &serve.Error{Code: serve.Invalid, Message: strings.Join(f.list, "; ")}
-}
-
-// clip shortens a name for a message.
-func clip(name string) string { return name[:min(len(name), 40)] }
-
-// parameters looks for those that cannot be had.
-func (f *faults) parameters(of string, given map[string]*inference.InferParameter) {
+// checkParameters adds the parameters of a part of a request that are errors.
+func checkParameters(f *faults.List, part string, given map[string]*inference.InferParameter) {
 	for name := range given {
 		if why := serve.Refused(name); why != "" {
-			f.add("%s: %s", of, why)
+			f.Add("%s: %s", part, why)
 		}
 	}
 }
@@ -84,22 +53,22 @@ func (f *faults) parameters(of string, given map[string]*inference.InferParamete
 // requestOf returns the request that a message is.
 func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 	r := &serve.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]serve.Tensor, len(m.Inputs))}
-	var f faults
-	f.parameters("the request", m.Parameters)
+	var f faults.List
+	checkParameters(&f, "the request", m.Parameters)
 	raw := m.RawInputContents
 	if len(raw) > 0 && len(raw) != len(m.Inputs) {
-		f.add("raw_input_contents has %d elements, wanted one for each of the %d inputs", len(raw), len(m.Inputs))
+		f.Add("raw_input_contents has %d elements, wanted one for each of the %d inputs", len(raw), len(m.Inputs))
 		raw = nil
 	}
 	for i, input := range m.Inputs {
 		t := &r.Inputs[i]
 		*t = serve.Tensor{Name: input.Name, Datatype: serve.Datatype(input.Datatype), Shape: input.Shape}
-		f.parameters(fmt.Sprintf("input %q", clip(t.Name)), input.Parameters)
+		checkParameters(&f, fmt.Sprintf("input %q", faults.Clip(t.Name)), input.Parameters)
 		switch {
 		case t.Name == "":
-			f.add("an input has no name")
+			f.Add("an input has no name")
 		case len(m.RawInputContents) > 0 && len(fieldsOf(input.Contents)) > 0:
-			f.add("input %q has contents, and the request has raw_input_contents, wanted one of them", clip(t.Name))
+			f.Add("input %q has contents, and the request has raw_input_contents, wanted one of them", faults.Clip(t.Name))
 		case raw != nil:
 			t.Raw = raw[i]
 		case input.Contents != nil:
@@ -107,10 +76,10 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 		}
 	}
 	for _, o := range m.Outputs {
-		f.parameters(fmt.Sprintf("output %q", clip(o.Name)), o.Parameters)
+		checkParameters(&f, fmt.Sprintf("output %q", faults.Clip(o.Name)), o.Parameters)
 		r.Outputs = append(r.Outputs, o.Name)
 	}
-	return r, f.err()
+	return r, f.Err()
 }
 
 // fieldOf is the field of InferTensorContents for each datatype.
@@ -120,7 +89,7 @@ var fieldOf = map[serve.Datatype]string{
 	serve.FP32: "fp32_contents", serve.FP64: "fp64_contents", serve.Bytes: "bytes_contents",
 }
 
-// fieldsOf lists the fields that have elements.
+// fieldsOf returns the names of the fields that have elements.
 func fieldsOf(c *inference.InferTensorContents) (names []string) {
 	for _, field := range []struct {
 		name string
@@ -137,12 +106,12 @@ func fieldsOf(c *inference.InferTensorContents) (names []string) {
 	return names
 }
 
-// fill gives a tensor its elements.
-func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults) {
+// fill copies the elements to a tensor.
+func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults.List) {
 	wanted, known := fieldOf[t.Datatype]
 	for _, name := range fieldsOf(c) {
 		if known && name != wanted {
-			f.add("input %q: got %s, wanted %s for %s", clip(t.Name), name, wanted, t.Datatype)
+			f.Add("input %q: got %s, wanted %s for %s", faults.Clip(t.Name), name, wanted, t.Datatype)
 		}
 	}
 	switch wanted {
@@ -180,7 +149,7 @@ func numbers[T int32 | int64 | uint32 | uint64 | float32](elements []T) []float6
 	return out
 }
 
-// responseOf returns the message for an answer, with raw contents for who has sent such.
+// responseOf returns the message for an answer, with raw contents if the request has them.
 func responseOf(a *serve.InferResponse, raw bool) *inference.ModelInferResponse {
 	m := &inference.ModelInferResponse{ModelName: a.Model, ModelVersion: a.Version, Id: a.ID}
 	for i := range a.Outputs {

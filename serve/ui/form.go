@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -40,63 +38,18 @@ type entry struct {
 	Note            string // what there is to know of the value
 	Described       string // ids of hint, fault and note
 
-	field   serve.Field
+	field   *serve.Field
 	far     bool // whether the value is far outside the training rows
 	typical string
 }
+
+// link leads to another page.
+type link struct{ Name, Href string }
 
 // choice is one of a list.
 type choice struct {
 	Value, Text string
 	Chosen      bool
-}
-
-// lead says what a model predicts.
-func lead(s serve.Snapshot) []string {
-	m := s.Model()
-	text := upper(string(m.Task))
-	if m.Task == datasets.Anomaly {
-		text = "Detection of anomalies"
-	}
-	var names []string
-	for _, t := range m.Schema.Targets {
-		names = append(names, t.Name)
-	}
-	if len(names) > 0 && !m.Task.Targetless() {
-		text += " of " + strings.Join(names, ", ")
-	}
-	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", s.Version(), s.Loaded().UTC().Format("2006-01-02 15:04:05 UTC"))}
-}
-
-// fill makes the form, and the result if something has been sent. The error is one of the request as a whole.
-func (p *shown) fill(ctx context.Context, s serve.Snapshot, given url.Values) error {
-	fields := s.Fields()
-	if len(fields) > mostFields {
-		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), mostFields)
-		return nil
-	}
-	p.Form = newForm(s, fields)
-	if len(given) == 0 {
-		p.Form.finish()
-		return nil
-	}
-	row, typical := p.Form.read(s, given)
-	if len(p.Form.Faults)+len(p.Form.Other) > 0 {
-		p.Form.finish()
-		return invalid(p.Form)
-	}
-	var err error
-	p.Result, err = predict(ctx, s, p.Form, row, typical)
-	var at *datasets.RowError
-	switch {
-	case errors.As(err, &at) && at.Column != "":
-		p.Form.blame(at.Column, at.Err.Error())
-		err = invalid(p.Form)
-	case at != nil:
-		err = &serve.Error{Code: serve.Invalid, Message: "The model does not take these values: " + at.Err.Error()}
-	}
-	p.Form.finish()
-	return err
 }
 
 // invalid is the error of a form with faults, which stand beside its fields.
@@ -110,9 +63,9 @@ func invalid(f *form) error {
 }
 
 // newForm makes a form of the typical row.
-func newForm(s serve.Snapshot, fields []serve.Field) *form {
+func newForm(m *serve.Model, fields []*serve.Field) *form {
 	f := &form{Method: "get"}
-	known := s.Model().Profile
+	known := m.File.Profile
 	address := 0
 	for k, field := range fields {
 		e := entry{ID: fmt.Sprintf("f%d", k), Name: field.Name, field: field, Decimal: field.Date == nil && field.Kind == datasets.Numeric}
@@ -142,7 +95,7 @@ func (e *entry) describe(columns []profile.Column) {
 	switch {
 	case e.field.Date != nil:
 		e.typical = typicalDate(*e.field.Date, columns)
-		e.Hint = e.field.Wanted
+		e.Hint = e.field.Wanted()
 	case e.field.Kind == datasets.Categorical:
 		e.levels(columns)
 	case len(columns) == 1 && len(columns[0].Quantiles) == 11:
@@ -215,12 +168,12 @@ func typicalDate(d datasets.Date, columns []profile.Column) string {
 }
 
 // read reads what has been sent into the row that it means, beside that of the typical values.
-func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64) {
-	row, typical = make([]float64, s.Width()), make([]float64, s.Width())
+func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
+	row, typical = make([]float64, m.Width()), make([]float64, m.Width())
 	for k := range f.Fields {
 		e := &f.Fields[k]
-		if wanted := s.Code(typical, e.field, e.typical); wanted != "" {
-			s.Code(typical, e.field, "")
+		if wanted := m.Code(typical, e.field, []byte(e.typical)); wanted != "" {
+			m.Code(typical, e.field, []byte(""))
 		}
 		texts, there := given[e.Name]
 		delete(given, e.Name)
@@ -233,7 +186,7 @@ func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64)
 			continue
 		}
 		e.Value = texts[0]
-		if wanted := s.Code(row, e.field, e.Value); wanted != "" {
+		if wanted := m.Code(row, e.field, []byte(e.Value)); wanted != "" {
 			e.Fault = "wanted " + wanted
 			if e.Decimal {
 				e.Fault += " such as 12.5, or nothing where it is not known"
@@ -242,7 +195,7 @@ func (f *form) read(s serve.Snapshot, given url.Values) (row, typical []float64)
 		if e.field.Kind == datasets.Categorical && row[e.field.Columns[0]] == datasets.Unknown {
 			e.Note = "The training rows had no such level: the model takes it as one that it does not know."
 		}
-		if known := s.Model().Profile; known != nil && e.Fault == "" {
+		if known := m.File.Profile; known != nil && e.Fault == "" {
 			e.outside(known.Columns, row)
 		}
 	}

@@ -49,8 +49,8 @@ type measure struct {
 }
 
 // measures are the numbers of a prediction that matter.
-func measures(s serve.Snapshot, said estimator.Prediction) (out []measure) {
-	classes, targets := s.Classes(), s.Model().Schema.Targets
+func measures(m *serve.Model, said estimator.Prediction) (out []measure) {
+	classes, targets := m.Classes, m.File.Schema.Targets
 	switch {
 	case said.Probabilities != nil:
 		code := int(said.Values[0])
@@ -65,7 +65,7 @@ func measures(s serve.Snapshot, said estimator.Prediction) (out []measure) {
 			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
 	case said.Anomaly != nil:
 		out = append(out, measure{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 { return p.Anomaly[i] }, signed})
-	case s.Model().Task == datasets.Clustering:
+	case m.File.Task == datasets.Clustering:
 		out = append(out, measure{of: "the cluster", head: "then", value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
 	case said.Targets != nil && len(targets) > 1:
 		for k, t := range targets[:min(len(targets), mostMoved)] {
@@ -78,7 +78,7 @@ func measures(s serve.Snapshot, said estimator.Prediction) (out []measure) {
 }
 
 // effects says for each input how far the prediction moves when it alone is put back to its typical value.
-func effects(ctx context.Context, s serve.Snapshot, f *form, row, typical []float64, said estimator.Prediction) []moved {
+func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64, said estimator.Prediction) []moved {
 	none := func(text string) []moved { return []moved{{Title: "Which inputs moved it", Words: []string{text}}} }
 	if len(f.Fields) > mostMoving {
 		return none(fmt.Sprintf("The model has more than %d inputs; it is not worked out for each of them.", mostMoving))
@@ -100,13 +100,13 @@ func effects(ctx context.Context, s serve.Snapshot, f *form, row, typical []floa
 	if len(changed) == 0 {
 		return none("None: every input has its typical value.")
 	}
-	all, err := s.Predict(ctx, rows)
+	all, err := s.Predict(ctx, m, rows)
 	if err != nil {
 		return none("That cannot be said: of a row with a typical value in it the model says: " + short(err.Error(), 300) + ".")
 	}
 	var out []moved
-	for _, m := range measures(s, said) {
-		out = append(out, m.moved(all, changed, usual))
+	for _, one := range measures(m, said) {
+		out = append(out, one.moved(all, changed, usual))
 	}
 	return out
 }
@@ -174,4 +174,9 @@ func said(text string) string {
 		return "not known"
 	}
 	return quoted(short(text, 60))
+}
+
+// isSame reports whether two rows mean the same in some columns.
+func isSame(a, b []float64, columns []int) bool {
+	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] && !(math.IsNaN(a[j]) && math.IsNaN(b[j])) })
 }

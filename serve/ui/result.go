@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -49,28 +48,28 @@ type between struct {
 type target struct{ Name, Value, Std, Interval string }
 
 // predict asks the model about the row and about those that tell which inputs moved it.
-func predict(ctx context.Context, s serve.Snapshot, f *form, row, typical []float64) (*result, error) {
-	said, err := s.Predict(ctx, slices.Clone(row))
+func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64) (*result, error) {
+	said, err := s.Predict(ctx, m, slices.Clone(row))
 	if err != nil {
 		return nil, err
 	}
 	out := &result{}
-	switch classes := s.Classes(); {
+	switch classes := m.Classes; {
 	case classes != nil:
-		out.classes(s, said, classes)
+		out.classes(m, said, classes)
 	case said.Anomaly != nil:
 		out.Says = "like the training rows"
 		if said.Values[0] != 0 {
 			out.Says = "an anomaly"
 		}
 		out.Under = append(out.Under, fmt.Sprintf("Its anomaly score is %s; above 0 it is an anomaly, the more the greater.", number(said.Anomaly[0])))
-	case s.Model().Task == datasets.Clustering:
+	case m.File.Task == datasets.Clustering:
 		out.Says = fmt.Sprintf("cluster %d", int(said.Values[0]))
 		out.Under = append(out.Under, "Clusters count from 0, in no order.")
-	case said.Targets != nil && len(s.Model().Schema.Targets) > 1:
-		out.targets(s, said)
+	case said.Targets != nil && len(m.File.Schema.Targets) > 1:
+		out.targets(m, said)
 	default:
-		out.value(s, said)
+		out.value(m, said)
 	}
 	var far []string
 	for _, e := range f.Fields {
@@ -81,12 +80,12 @@ func predict(ctx context.Context, s serve.Snapshot, f *form, row, typical []floa
 	if len(far) > 0 {
 		out.Under = append(out.Under, "Far outside the training rows in "+strings.Join(far, ", ")+": do not rely on the prediction or its probability.")
 	}
-	out.Moved = effects(ctx, s, f, row, typical, said)
+	out.Moved = effects(ctx, s, m, f, row, typical, said)
 	return out, nil
 }
 
 // classes says what class it is.
-func (r *result) classes(s serve.Snapshot, said estimator.Prediction, classes []string) {
+func (r *result) classes(m *serve.Model, said estimator.Prediction, classes []string) {
 	code := int(said.Values[0])
 	r.Says = quoted(classes[code])
 	switch {
@@ -124,7 +123,7 @@ func (r *result) classes(s serve.Snapshot, said estimator.Prediction, classes []
 		case 1:
 			text = in[0] + " alone"
 		}
-		r.Under = append(r.Under, fmt.Sprintf("The set of classes that has the right one for %s of rows: %s.", level(s), text))
+		r.Under = append(r.Under, fmt.Sprintf("The set of classes that has the right one for %s of rows: %s.", level(m), text))
 	}
 }
 
@@ -139,28 +138,28 @@ func descending(v []float64) []int {
 }
 
 // level is the probability of the intervals and sets.
-func level(s serve.Snapshot) string {
+func level(m *serve.Model) string {
 	p := estimator.DefaultLevel
 	var own interface {
 		Sureness() (method string, level float64)
 	}
-	if estimator.AsWithin(s.Model().Predictor, &own) {
+	if estimator.AsWithin(m.File.Predictor, &own) {
 		_, p = own.Sureness()
 	}
 	return sure(p)
 }
 
 // value says what number it is.
-func (r *result) value(s serve.Snapshot, said estimator.Prediction) {
+func (r *result) value(m *serve.Model, said estimator.Prediction) {
 	v := said.Values[0]
 	r.Says = number(v)
 	if said.Lower != nil {
-		r.Under = append(r.Under, fmt.Sprintf("between %s and %s in %s of cases", number(said.Lower[0]), number(said.Upper[0]), level(s)))
+		r.Under = append(r.Under, fmt.Sprintf("between %s and %s in %s of cases", number(said.Lower[0]), number(said.Upper[0]), level(m)))
 	}
 	if said.Std != nil {
 		r.Under = append(r.Under, "standard deviation "+number(said.Std[0]))
 	}
-	known := s.Model().Profile
+	known := m.File.Profile
 	if known == nil || len(known.Targets) != 1 || !(known.Targets[0].Min < known.Targets[0].Max) {
 		return
 	}
@@ -180,17 +179,17 @@ func (r *result) value(s serve.Snapshot, said estimator.Prediction) {
 }
 
 // targets says what numbers the targets are.
-func (r *result) targets(s serve.Snapshot, said estimator.Prediction) {
-	r.Says = fmt.Sprintf("%d numbers", len(s.Model().Schema.Targets))
-	at := func(m *mat.Dense, k int) string {
-		if m == nil {
+func (r *result) targets(m *serve.Model, said estimator.Prediction) {
+	r.Says = fmt.Sprintf("%d numbers", len(m.File.Schema.Targets))
+	at := func(part *mat.Dense, k int) string {
+		if part == nil {
 			return ""
 		}
-		return number(m.At(0, k))
+		return number(part.At(0, k))
 	}
-	for k, t := range s.Model().Schema.Targets {
+	for k, t := range m.File.Schema.Targets {
 		if k == mostBars {
-			r.More = len(s.Model().Schema.Targets) - k
+			r.More = len(m.File.Schema.Targets) - k
 			break
 		}
 		one := target{Name: t.Name, Value: at(said.Targets, k), Std: at(said.StdTargets, k)}
@@ -200,11 +199,6 @@ func (r *result) targets(s serve.Snapshot, said estimator.Prediction) {
 		r.Targets = append(r.Targets, one)
 	}
 	if said.LowerTargets != nil {
-		r.Under = append(r.Under, fmt.Sprintf("Each is in its interval in %s of cases.", level(s)))
+		r.Under = append(r.Under, fmt.Sprintf("Each is in its interval in %s of cases.", level(m)))
 	}
-}
-
-// isSame reports whether two rows mean the same in some columns.
-func isSame(a, b []float64, columns []int) bool {
-	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] && !(math.IsNaN(a[j]) && math.IsNaN(b[j])) })
 }

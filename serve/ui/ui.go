@@ -12,38 +12,16 @@
 package ui
 
 import (
-	"bytes"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/bochner-ml/bochner/serve"
 )
-
-//go:embed page.html
-var pageText string
-
-//go:embed style.css
-var style string
-
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
-
-// policy forbids a browser everything that pages do not need: scripts, and whatever comes from elsewhere.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-}()
 
 // pages answers for a server of models.
 type pages struct{ server *serve.Server }
@@ -51,34 +29,6 @@ type pages struct{ server *serve.Server }
 // New returns the pages of a server, for [serve.Server.Mount]. Where the server wants a token, a browser asks for it as a
 // password, of whatever name.
 func New(s *serve.Server) http.Handler { return pages{s} }
-
-// page is what the template is filled with.
-type page struct {
-	Title  string
-	Style  template.CSS
-	Home   string // the way to the list of models; "" on it
-	Fault  string // what is wrong with the request as a whole
-	Listed []listed
-	List   bool
-	Model  *shown
-}
-
-// listed is a model in the list.
-type listed struct {
-	Name, Href, Task, Version, Loaded, Status string
-}
-
-// shown is a model on its page.
-type shown struct {
-	Lead     []string
-	Versions []link
-	Note     string // why there is no form
-	Form     *form
-	Result   *result
-}
-
-// link leads to another page.
-type link struct{ Name, Href string }
 
 // ServeHTTP answers a request for a page.
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,26 +50,10 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.Home, out.Fault = "", "the token is missing or wrong: give it as the password, and any name"
 		}
 		if e.Retry > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int((e.Retry+time.Second-1)/time.Second)))
+			w.Header().Set("Retry-After", e.RetrySeconds())
 		}
 	}
 	out.send(w, code)
-}
-
-// send writes the page.
-func (p page) send(w http.ResponseWriter, code int) {
-	p.Style = template.CSS(style)
-	var b bytes.Buffer
-	if err := pageTemplate().Execute(&b, p); err != nil {
-		panic(fmt.Sprintf("ui: %v", err)) // a fault of the template, which the server logs
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer") // an address may have a row in it
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(code)
-	w.Write(b.Bytes()) // nobody is there to be told an error
 }
 
 // answer fills the page that a path asks for, below /ui/: "", NAME or NAME/VERSION.
@@ -148,12 +82,12 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	if err != nil {
 		return err
 	}
-	s, err := p.server.Snapshot(name, version)
+	m, err := p.server.Model(name, version)
 	if err != nil {
 		return err
 	}
-	out.Title, out.Model = s.Name(), &shown{Lead: lead(s), Versions: p.others(s, version)}
-	return out.Model.fill(r.Context(), s, given)
+	out.Title, out.Model = m.Name, &shown{Lead: lead(m), Versions: others(p.server.Versions(name), m, version)}
+	return out.Model.fill(r.Context(), p.server, m, given)
 }
 
 // values are what a form has sent, by the names of its fields; none where it has sent nothing.
@@ -178,61 +112,4 @@ func values(r *http.Request) (url.Values, error) {
 		return nil, &serve.Error{Code: serve.Invalid, Message: "what the form has sent cannot be read: wanted NAME=VALUE&NAME=VALUE"}
 	}
 	return out, nil
-}
-
-// list fills in the list of models.
-func (p *page) list(status []serve.ModelStatus) {
-	p.Home, p.List = "", true
-	for _, m := range status {
-		one := listed{Name: m.Name, Task: m.Task, Version: m.Version, Status: "ready"}
-		for _, v := range m.Versions {
-			if v.Version == m.Version {
-				one.Loaded = readable(v.Loaded)
-			}
-			if v.Error != "" {
-				one.Status = "version " + v.Version + ": " + v.Error
-				if v.Ready {
-					one.Status += "; the one before is served"
-				}
-			}
-		}
-		if m.Ready {
-			one.Href = "./" + url.PathEscape(m.Name)
-		} else if one.Status == "ready" {
-			one.Status = "not loaded yet"
-		}
-		p.Listed = append(p.Listed, one)
-	}
-}
-
-// readable writes a time of the JSON answers for people.
-func readable(text string) string {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
-}
-
-// others are the ways to the versions of a model, where there are several.
-func (p pages) others(s serve.Snapshot, asked string) (out []link) {
-	for _, m := range p.server.Status() {
-		if m.Name != s.Name() || len(m.Versions) < 2 {
-			continue
-		}
-		for _, v := range m.Versions {
-			if !v.Ready {
-				continue
-			}
-			href := "./" + url.PathEscape(v.Version)
-			if asked == "" {
-				href = "./" + url.PathEscape(s.Name()) + "/" + url.PathEscape(v.Version)
-			}
-			if v.Version == s.Version() {
-				href = "" // this one
-			}
-			out = append(out, link{v.Version, href})
-		}
-	}
-	return out
 }

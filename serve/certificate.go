@@ -1,0 +1,27 @@
+package serve
+
+import (
+	"crypto/tls"
+	"sync/atomic"
+)
+
+// certificate is a TLS certificate with its key, from files.
+type certificate struct {
+	reread
+	pair atomic.Pointer[tls.Certificate]
+}
+
+func newCertificate(cert, key string) (*certificate, error) {
+	c := &certificate{}
+	c.reread = reread{what: "certificate", paths: []string{cert, key}, read: func() error {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err == nil {
+			c.pair.Store(&pair)
+		}
+		return err
+	}}
+	_, err := c.now()
+	return c, err
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.pair.Load(), nil }

@@ -1,0 +1,381 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/serve/internal/faults"
+)
+
+// lengthHeader is the header with the number of bytes of JSON, where binary data follow.
+const lengthHeader = "Inference-Header-Content-Length"
+
+// inferReader reads a request of tensors.
+type inferReader struct {
+	*scan.JSON
+	binary    []byte // what follows the JSON and belongs to no tensor yet
+	hasBinary bool
+	memory    *reservation
+
+	request       InferRequest
+	binaryOutput  bool            // whether all outputs are to be binary
+	binaryOutputs map[string]bool // whether one is, where the request has it
+	faults        faults.List
+}
+
+// maxTensors is the maximum number of inputs, and of outputs, of a request.
+const maxTensors = 1 << 16
+
+// read reads the request.
+func (r *inferReader) read() error {
+	var keys seen
+	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
+			return err
+		}
+		switch string(key) {
+		case "id":
+			return r.readText("id", &r.request.ID)
+		case "model_name": // which KServe's client sends along
+			return r.readText("model_name", &r.request.Model)
+		case "model_version":
+			return r.readText("model_version", &r.request.Version)
+		case "parameters":
+			return r.parameters("the request", func(name string, kind scan.Kind, v []byte) {
+				if name == "binary_data_output" {
+					r.binaryOutput = r.flag(name, kind, v)
+				}
+			})
+		case "inputs":
+			return r.Array("an array of inputs", func(int) error { return r.input() })
+		case "outputs":
+			return r.Array("an array of outputs", func(int) error { return r.output() })
+		}
+		r.faults.Add("got the key %s, wanted id, parameters, inputs or outputs", faults.Quote(key))
+		return r.Skip()
+	})
+	if err == nil {
+		err = r.End()
+	}
+	if err == nil && len(r.binary) > 0 {
+		r.faults.Add("%d bytes are behind the data of all inputs", len(r.binary))
+	}
+	return r.faults.Join(err)
+}
+
+// seen are the keys of an object so far.
+type seen []string
+
+// once returns an error for a key that is there twice.
+func (s *seen) once(at *scan.JSON, key []byte) error {
+	for _, k := range *s {
+		if k == string(key) {
+			return at.Wrong("the key " + faults.Quote(key) + " is there twice")
+		}
+	}
+	if len(*s) == 64 {
+		return at.Wrong("more than 64 keys")
+	}
+	*s = append(*s, string(key))
+	return nil
+}
+
+// readText reads a string.
+func (r *inferReader) readText(what string, to *string) error {
+	kind, v, err := r.Value()
+	if err != nil {
+		return err
+	}
+	if kind != scan.Text {
+		r.faults.Add("%s: got %s, wanted a text", what, kind)
+		return nil
+	}
+	*to = string(v)
+	return nil
+}
+
+// parameters reads an object of parameters. Unknown ones are ignored.
+func (r *inferReader) parameters(of string, see func(name string, kind scan.Kind, v []byte)) error {
+	var keys seen
+	return r.Object("an object of parameters", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
+			return err
+		}
+		kind, v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		name := string(key)
+		if why := Refused(name); why != "" {
+			r.faults.Add("%s: %s", of, why)
+		} else {
+			see(name, kind, v)
+		}
+		return nil
+	})
+}
+
+// flag returns a Boolean parameter.
+func (r *inferReader) flag(name string, kind scan.Kind, v []byte) bool {
+	if kind != scan.Truth {
+		r.faults.Add("parameter %s: got %s, wanted true or false", name, kind)
+	}
+	return kind == scan.Truth && v[0] == 't'
+}
+
+// output reads a wanted output.
+func (r *inferReader) output() error {
+	if len(r.request.Outputs) == maxTensors {
+		return refuse(TooLarge, "more than %d outputs", maxTensors)
+	}
+	var keys seen
+	var name string
+	binary, said := false, false
+	err := r.Object("an output: an object with a name", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
+			return err
+		}
+		switch string(key) {
+		case "name":
+			return r.readText("name of an output", &name)
+		case "parameters":
+			return r.parameters("an output", func(name string, kind scan.Kind, v []byte) {
+				if name == "binary_data" {
+					binary, said = r.flag(name, kind, v), true
+				}
+			})
+		}
+		r.faults.Add("an output has the key %s, wanted name or parameters", faults.Quote(key))
+		return r.Skip()
+	})
+	if err != nil {
+		return err
+	}
+	r.request.Outputs = append(r.request.Outputs, name)
+	if said {
+		if r.binaryOutputs == nil {
+			r.binaryOutputs = map[string]bool{}
+		}
+		r.binaryOutputs[name] = binary
+	}
+	return nil
+}
+
+// input reads a tensor.
+func (r *inferReader) input() error {
+	if len(r.request.Inputs) == maxTensors {
+		return refuse(TooLarge, "more than %d inputs", maxTensors)
+	}
+	var keys seen
+	var t Tensor
+	size, data := int64(-1), -1 // where the data begin
+	var datatype string
+	err := r.Object("an input: an object with name, shape, datatype and data", func(key []byte) error {
+		if err := keys.once(r.JSON, key); err != nil {
+			return err
+		}
+		switch string(key) {
+		case "name":
+			return r.readText("name of an input", &t.Name)
+		case "datatype":
+			return r.readText("datatype of an input", &datatype)
+		case "shape":
+			return r.shape(&t)
+		case "data":
+			r.Next()
+			data = r.At()
+			return r.Skip() // the shape and the datatype may come behind
+		case "parameters":
+			return r.parameters("an input", func(name string, kind scan.Kind, v []byte) {
+				if name == "binary_data_size" {
+					size = r.count(name, kind, v)
+				}
+			})
+		}
+		r.faults.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", faults.Clip(t.Name), faults.Quote(key))
+		return r.Skip()
+	})
+	if err != nil {
+		return err
+	}
+	t.Datatype = Datatype(datatype)
+	if err := r.take(&t, data, size); err != nil {
+		return err
+	}
+	r.request.Inputs = append(r.request.Inputs, t)
+	return nil
+}
+
+// count returns a parameter that is a number of bytes, -1 for an error.
+func (r *inferReader) count(name string, kind scan.Kind, v []byte) int64 {
+	n, err := strconv.ParseUint(string(v), 10, 31)
+	if kind != scan.Number || err != nil {
+		r.faults.Add("parameter %s: got %s, wanted a whole number ≥ 0", name, faults.Clip(v))
+		return -1
+	}
+	return int64(n)
+}
+
+// shape reads the shape of a tensor.
+func (r *inferReader) shape(t *Tensor) error {
+	t.Shape = []int64{}
+	return r.Array("an array of numbers", func(i int) error {
+		kind, v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		if i == maxDimensions {
+			return r.Wrong(fmt.Sprintf("a shape has more than %d numbers", maxDimensions))
+		}
+		n, wrong := strconv.ParseInt(string(v), 10, 64)
+		if kind != scan.Number || wrong != nil || n < 0 {
+			r.faults.Add("input %q: the shape has %s, wanted whole numbers ≥ 0", faults.Clip(t.Name), faults.Clip(v))
+			n = 0
+		}
+		t.Shape = append(t.Shape, n)
+		return nil
+	})
+}
+
+// maxDimensions is how many numbers a shape may have; two are used.
+const maxDimensions = 8
+
+// take reads the elements of a tensor: from the JSON at data, or size bytes of what follows it.
+func (r *inferReader) take(t *Tensor, data int, size int64) error {
+	n, err := t.Len()
+	_, known := layouts[t.Datatype]
+	switch {
+	case t.Name == "":
+		r.faults.Add("an input has no name")
+	case t.Shape == nil:
+		r.faults.Add("input %q has no shape", faults.Clip(t.Name))
+	case !known:
+		r.faults.Add("input %q: got the datatype %q, wanted %s", faults.Clip(t.Name), faults.Clip(string(t.Datatype)), knownDatatypes)
+	case err != nil:
+		r.faults.Add("%v", err)
+	case data >= 0 && size >= 0:
+		r.faults.Add("input %q has data and binary_data_size, wanted one of them", faults.Clip(t.Name))
+	case data < 0 && size < 0:
+		r.faults.Add("input %q has no data", faults.Clip(t.Name))
+	case size > int64(len(r.binary)) || size >= 0 && !r.hasBinary:
+		r.faults.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", faults.Clip(t.Name), size, len(r.binary), lengthHeader)
+	case size >= 0:
+		t.Raw, r.binary = r.binary[:size:size], r.binary[size:]
+		return r.memory.take(8 * int64(min(n, int(size))))
+	default:
+		return r.data(t, n, data)
+	}
+	return nil
+}
+
+// data reads the elements of a tensor from the JSON, nested or not.
+func (r *inferReader) data(t *Tensor, n, at int) error {
+	end := r.At()
+	r.Go(at)
+	defer r.Go(end)
+	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
+		r.faults.Add("input %q: the shape %v has %d elements, the data have fewer", faults.Clip(t.Name), clipShape(t.Shape), n)
+		return nil
+	}
+	if err := r.memory.take(24 * int64(n)); err != nil {
+		return err
+	}
+	if t.Datatype == Bytes {
+		t.Texts = make([][]byte, 0, n)
+	} else {
+		t.Numbers = make([]float64, 0, n)
+	}
+	return r.elements(t, n)
+}
+
+// elements reads an array of elements or of arrays of elements.
+func (r *inferReader) elements(t *Tensor, n int) error {
+	return r.Array("an array of data", func(int) error {
+		if r.Next() == '[' {
+			return r.elements(t, n)
+		}
+		kind, v, err := r.Value()
+		if err != nil {
+			return err
+		}
+		i := len(t.Numbers) + len(t.Texts)
+		if i == n {
+			r.faults.Add("input %q: the data have more than %d elements, which the shape %v has", faults.Clip(t.Name), n, clipShape(t.Shape))
+			t.Numbers, t.Texts = t.Numbers[:0], t.Texts[:0]
+			return r.Wrong("that is where they should end")
+		}
+		if t.Datatype == Bytes {
+			if kind != scan.Text && kind != scan.Null {
+				r.faults.Add("input %q: element %d is %s, wanted a text", faults.Clip(t.Name), i, kind)
+			}
+			t.Texts = append(t.Texts, v)
+			return nil
+		}
+		t.Numbers = append(t.Numbers, r.element(t, i, kind, v))
+		return nil
+	})
+}
+
+// element returns an element of a tensor of numbers.
+func (r *inferReader) element(t *Tensor, i int, kind scan.Kind, v []byte) float64 {
+	switch {
+	case kind == scan.Null:
+		return math.NaN()
+	case kind == scan.Truth && t.Datatype == Bool:
+		if v[0] == 't' {
+			return 1
+		}
+		return 0
+	case kind == scan.Number:
+		if x, finite := parse(v); finite {
+			return x
+		}
+		r.faults.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", faults.Clip(t.Name), i, faults.Clip(v))
+		return 0
+	}
+	r.faults.Add("input %q: element %d is %s, wanted a number", faults.Clip(t.Name), i, kind)
+	return 0
+}
+
+// appendInfer appends an answer, as JSON and, where the request wants it, as binary data that follow it. The length of the
+// JSON is -1 if there are none.
+func (r *inferReader) appendInfer(out []byte, a *InferResponse) (_ []byte, length int) {
+	out = appendText(append(out, `{"model_name":`...), a.Model)
+	out = appendText(append(out, `,"model_version":`...), a.Version)
+	if a.ID != "" {
+		out = appendText(append(out, `,"id":`...), a.ID)
+	}
+	out = append(out, `,"outputs":[`...)
+	var raw []byte
+	for i := range a.Outputs {
+		t := &a.Outputs[i]
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendText(append(out, `{"name":`...), t.Name)
+		out = appendText(append(out, `,"datatype":`...), string(t.Datatype))
+		out = append(out, `,"shape":[`...)
+		for k, d := range t.Shape {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendInt(out, d, 10)
+		}
+		out = append(out, ']')
+		if binary, asked := r.binaryOutputs[t.Name]; binary || !asked && r.binaryOutput {
+			before := len(raw)
+			raw = t.AppendRaw(raw)
+			out = append(out, `,"parameters":{"binary_data_size":`...)
+			out = append(strconv.AppendInt(out, int64(len(raw)-before), 10), "}}"...)
+			continue
+		}
+		out = append(t.appendData(append(out, `,"data":[`...)), "]}"...)
+	}
+	out = append(out, "]}"...)
+	if raw == nil {
+		return out, -1
+	}
+	return append(out, raw...), len(out)
+}

@@ -1,0 +1,128 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/serve/internal/faults"
+)
+
+// outputs are the tensors that a model answers.
+type outputs struct {
+	specs  []TensorSpec
+	labels [][]byte // names of the classes
+}
+
+// newOutputs returns the outputs of a model for the given task, classes and number of targets, where has is its prediction
+// of no rows.
+func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, targets int) outputs {
+	var o outputs
+	for _, name := range classes {
+		o.labels = append(o.labels, []byte(name))
+	}
+	add := func(is bool, name string, d Datatype, width int) {
+		if is {
+			o.specs = append(o.specs, TensorSpec{name, d, int64(width)})
+		}
+	}
+	if has.Targets == nil || targets < 2 {
+		targets = 0
+	}
+	all := func(m *mat.Dense) int { // a model may have an output of the first target only
+		if m == nil {
+			return 0
+		}
+		return targets
+	}
+	scores := len(classes)
+	if scores == 2 {
+		scores = 1
+	}
+	add(classes != nil, "label", Bytes, 0)
+	add(classes == nil && task.Targetless(), "label", Int64, 0)
+	add(classes == nil && !task.Targetless(), "value", FP64, targets)
+	add(has.Probabilities != nil, "probabilities", FP64, len(classes))
+	add(has.Scores != nil && has.Probabilities == nil, "scores", FP64, scores)
+	add(has.Std != nil || has.StdTargets != nil, "std", FP64, all(has.StdTargets))
+	add(has.Lower != nil || has.LowerTargets != nil, "lower", FP64, all(has.LowerTargets))
+	add(has.Upper != nil || has.UpperTargets != nil, "upper", FP64, all(has.UpperTargets))
+	add(has.Sets != nil, "set", Bool, len(classes))
+	add(has.Anomaly != nil, "anomaly_score", FP64, 0)
+	return o
+}
+
+// bytes returns the approximate number of bytes of the answer for a row.
+func (o outputs) bytes() int64 {
+	cells := int64(2)
+	for _, spec := range o.specs {
+		cells += max(spec.Width, 1)
+	}
+	return cells * (8 + 24)
+}
+
+// names returns the names of the outputs.
+func (o outputs) names() (names []string) {
+	for _, spec := range o.specs {
+		names = append(names, spec.Name)
+	}
+	return names
+}
+
+// selected returns the outputs of the given names, all for none.
+func (o outputs) selected(names []string) ([]TensorSpec, error) {
+	if len(names) == 0 {
+		return o.specs, nil
+	}
+	if len(names) > 2*len(o.specs) {
+		return nil, refuse(Invalid, "%d outputs are asked for; the model has %s", len(names), strings.Join(o.names(), ", "))
+	}
+	var f faults.List
+	var out []TensorSpec
+	for i, name := range names {
+		at := slices.IndexFunc(o.specs, func(spec TensorSpec) bool { return spec.Name == name })
+		switch {
+		case at < 0:
+			f.Add("output %q: the model has none of that name; it has %s", faults.Clip(name), strings.Join(o.names(), ", "))
+		case slices.Contains(names[:i], name):
+			f.Add("output %q is asked for twice", name)
+		default:
+			out = append(out, o.specs[at])
+		}
+	}
+	return out, f.Err()
+}
+
+// tensor returns an output of the prediction of n rows.
+func (o outputs) tensor(spec TensorSpec, p estimator.Prediction, n int) Tensor {
+	t := Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: spec.Shape(int64(n))}
+	if n == 0 {
+		return t
+	}
+	if spec.Datatype == Bytes {
+		t.Texts = make([][]byte, n)
+		for i, v := range p.Values {
+			t.Texts[i] = o.labels[int(v)]
+		}
+		return t
+	}
+	for _, part := range [...]struct {
+		name   string
+		vector []float64
+		matrix *mat.Dense
+	}{
+		{"label", p.Values, nil}, {"value", p.Values, p.Targets}, {"probabilities", nil, p.Probabilities}, {"scores", nil, p.Scores}, {"std", p.Std, p.StdTargets},
+		{"lower", p.Lower, p.LowerTargets}, {"upper", p.Upper, p.UpperTargets}, {"set", nil, p.Sets}, {"anomaly_score", p.Anomaly, nil},
+	} {
+		if part.name != spec.Name {
+			continue
+		}
+		if t.Numbers = part.vector; spec.Width > 0 {
+			t.Numbers = mat.DenseCopyOf(part.matrix).RawMatrix().Data
+		}
+	}
+	return t
+}

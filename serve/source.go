@@ -1,0 +1,176 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+)
+
+// Ending is the extension of model files in a directory. It is no part of a model's name.
+const Ending = ".bochner"
+
+// onlyVersion is the version of a model of one file.
+const onlyVersion = "1"
+
+// source is where a model comes from: a file, or a directory with a file for each version.
+type source struct {
+	name      string
+	path      string // "" for a model of a program
+	directory bool
+	versions  map[string]*versionFile
+}
+
+// versionFile is a version of a model and the state of its file.
+type versionFile struct {
+	name, version string
+	path          string
+	info          fs.FileInfo // at the last attempt to load it
+	model         *Model      // nil while none could be loaded
+	err           error       // of the last attempt
+	failed        time.Time   // when err happened
+	bytes         int64       // of the file that was loaded
+	initial       bool        // whether it existed at the start
+	took          time.Duration
+}
+
+// newSource reads NAME=PATH or PATH and finds the files.
+func newSource(arg string) (*source, error) {
+	name, path, named := strings.Cut(arg, "=")
+	if !named {
+		path = arg
+		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), Ending)
+	}
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("serve: model %q: %w", arg, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("serve: model %q: %w", name, err)
+	}
+	s := &source{name: name, path: path, directory: info.IsDir(), versions: map[string]*versionFile{}}
+	if err = s.list(true); err == nil && len(s.versions) == 0 {
+		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, Ending)
+	}
+	return s, err
+}
+
+// checkName returns an error for a name that requests cannot have in their path.
+func checkName(name string) error {
+	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/:=?#%\\", r) }
+	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
+		return fmt.Errorf("it would be called %q, wanted a name without blanks and / : = ? # %% \\; write NAME=PATH", name)
+	}
+	return nil
+}
+
+// list finds the files of the versions.
+func (s *source) list(initial bool) error {
+	if !s.directory {
+		if s.path != "" && len(s.versions) == 0 {
+			s.versions[onlyVersion] = &versionFile{name: s.name, version: onlyVersion, path: s.path, initial: initial}
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return err
+	}
+	found := map[string]bool{}
+	for _, e := range entries {
+		version, is := strings.CutSuffix(e.Name(), Ending)
+		if !is || strings.HasPrefix(e.Name(), ".") || checkName(version) != nil {
+			continue
+		}
+		found[version] = true
+		if s.versions[version] == nil {
+			s.versions[version] = &versionFile{name: s.name, version: version, path: filepath.Join(s.path, e.Name()), initial: initial}
+		}
+	}
+	if len(found) > 0 { // an empty directory is one that is not mounted
+		maps.DeleteFunc(s.versions, func(version string, _ *versionFile) bool { return !found[version] })
+	}
+	return nil
+}
+
+// files returns the versions, the latest last. Numbers are ordered by value, after other names.
+func (s *source) files() []*versionFile {
+	value := func(version string) float64 {
+		n, err := strconv.ParseUint(version, 10, 52)
+		if err != nil {
+			return math.Inf(-1)
+		}
+		return float64(n)
+	}
+	return slices.SortedFunc(maps.Values(s.versions), func(a, b *versionFile) int {
+		return cmp.Or(cmp.Compare(value(a.version), value(b.version)), cmp.Compare(a.version, b.version))
+	})
+}
+
+// errWritten is the error of a file that changed while it was read.
+var errWritten = errors.New("it is being written")
+
+// load reads the file, which had the given state before.
+func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
+	m, err := modelfile.Load(f.path)
+	if after, wrong := os.Stat(f.path); wrong == nil && !sameFile(before, after) {
+		return nil, errWritten
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newModel(f.name, f.version, m)
+}
+
+// reason returns why the file is not loaded, without its path; "" if it is.
+func (f *versionFile) reason() string {
+	switch {
+	case f.err == nil && f.model != nil:
+		return ""
+	case f.err == nil:
+		return "not loaded yet"
+	case errors.Is(f.err, fs.ErrNotExist):
+		return "its file is gone"
+	case errors.Is(f.err, model.ErrNewer):
+		return "its file is of a later version of the program"
+	case errors.Is(f.err, model.ErrDamaged):
+		return "its file is damaged"
+	}
+	return "its file cannot be read"
+}
+
+// VersionStatus is the state of a version of a model.
+type VersionStatus struct {
+	Version string  `json:"version"`
+	Ready   bool    `json:"ready"`
+	Loaded  string  `json:"loaded,omitempty"` // when
+	Bytes   int64   `json:"bytes,omitempty"`
+	Seconds float64 `json:"load_seconds,omitempty"`
+	Error   string  `json:"error,omitempty"` // why the file is not loaded as it is; the model before is served if ready
+	ErrorAt string  `json:"error_at,omitempty"`
+}
+
+func (f *versionFile) status() VersionStatus {
+	v := VersionStatus{Version: f.version, Ready: f.model != nil, Seconds: f.took.Seconds(), Error: f.reason()}
+	if f.model != nil {
+		v.Loaded, v.Bytes = timestamp(f.model.Loaded), f.bytes
+	}
+	if f.err != nil {
+		v.ErrorAt = timestamp(f.failed)
+	}
+	return v
+}
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// predictRows answers rows of values by the name of their column.
+func predictRows(c *call) error {
+	return c.post(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
+		// A column of a row takes at least four bytes of the body, and eight of the matrix.
+		if err := c.Take(2*int64(len(c.body)) + 8*int64(m.width)); err != nil {
+			return nil, err
+		}
+		if err := c.scan.Begin(c.body); err != nil {
+			return nil, err
+		}
+		r := &c.reader
+		*r = rowReader{JSON: &c.scan, coding: m.coding, maxRows: c.server.options.Limits.Rows, given: r.given, x: r.x[:0]}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		c.rows = r.n
+		p, err := c.predict(ctx, m, r.x, r.n, leave)
+		if err != nil {
+			return nil, err
+		}
+		c.out = m.answers.append(c.out[:0], p, r.n)
+		return headerJSON, nil
+	}, "application/json")
+}
+
+// listModels answers with the state of all models.
+func listModels(c *call) error {
+	return c.sendValue(http.StatusOK, map[string][]ModelStatus{"models": c.server.Status()})
+}
+
+// modelDescription is the answer to GET /v1/models/NAME.
+type modelDescription struct {
+	ModelStatus
+	Columns []columnDescription `json:"columns"`
+	Dates   []string            `json:"dates,omitempty"`   // that rows may have instead of their parts
+	Targets []string            `json:"targets,omitempty"` // that are predicted
+	Classes []string            `json:"classes,omitempty"`
+	Missing []string            `json:"missing"` // strings that stand for a missing value, as null does
+	Outputs []string            `json:"outputs"` // of the Open Inference Protocol
+	Metrics map[string]float64  `json:"metrics,omitempty"`
+}
+
+type columnDescription struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Levels []string `json:"levels,omitempty"`
+}
+
+// describe answers with the schema of a model.
+func describe(c *call) error {
+	m, err := c.find()
+	if err != nil {
+		return err
+	}
+	out := modelDescription{
+		ModelStatus: c.server.models.status(m.Name)[0], Targets: m.targetNames(), Classes: m.Classes,
+		Missing: slices.Sorted(maps.Keys(m.missing)), Outputs: m.outputs.names(), Metrics: m.File.Metrics,
+	}
+	out.Version, out.Task = m.Version, string(m.File.Task)
+	for k, f := range m.fields {
+		switch {
+		case k < m.width:
+			out.Columns = append(out.Columns, columnDescription{f.Name, f.Kind.String(), f.Levels})
+		case f.Date != nil:
+			out.Dates = append(out.Dates, f.Name)
+		}
+	}
+	return c.sendValue(http.StatusOK, out)
+}

@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/serve/internal/faults"
+)
+
+// live answers that the program runs.
+func live(c *call) error { return c.sendValue(http.StatusOK, map[string]bool{"live": true}) }
+
+// ready answers whether all models are loaded.
+func ready(c *call) error {
+	if err := c.server.Ready(); err != nil {
+		return c.sendValue(http.StatusServiceUnavailable, map[string]any{"ready": false, "error": err.Error()})
+	}
+	return c.sendValue(http.StatusOK, map[string]bool{"ready": true})
+}
+
+// serverMetadata answers with the metadata of the server.
+func serverMetadata(c *call) error {
+	return c.sendValue(http.StatusOK, map[string]any{"name": Platform, "version": c.server.options.Version, "extensions": []string{"binary_tensor_data"}})
+}
+
+// modelReady answers whether a version of a model answers requests.
+func modelReady(c *call) error {
+	_, err := c.find()
+	if err != nil && c.model == "" {
+		return err
+	}
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusServiceUnavailable
+	}
+	return c.sendValue(status, map[string]any{"name": c.model, "ready": err == nil})
+}
+
+// modelMetadata answers with the metadata of a model.
+func modelMetadata(c *call) error {
+	m, err := c.find()
+	if err != nil {
+		return err
+	}
+	type tensor struct {
+		Name     string   `json:"name"`
+		Datatype Datatype `json:"datatype"`
+		Shape    []int64  `json:"shape"`
+	}
+	list := func(specs []TensorSpec) []tensor {
+		out := []tensor{}
+		for _, s := range specs {
+			out = append(out, tensor{s.Name, s.Datatype, s.Shape(-1)})
+		}
+		return out
+	}
+	return c.sendValue(http.StatusOK, struct {
+		Name     string   `json:"name"`
+		Versions []string `json:"versions"`
+		Platform string   `json:"platform"`
+		Inputs   []tensor `json:"inputs"`
+		Outputs  []tensor `json:"outputs"`
+	}{m.Name, c.server.Versions(m.Name), Platform, list(m.Inputs), list(m.Outputs)})
+}
+
+// inferTensors answers a request of tensors.
+func inferTensors(c *call) error {
+	return c.post(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
+		head := len(c.body)
+		given := c.r.Header.Values(lengthHeader)
+		if len(given) > 0 {
+			n, err := strconv.ParseUint(given[0], 10, 31)
+			if err != nil || len(given) > 1 || int(n) > len(c.body) {
+				return nil, refuse(Invalid, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, faults.Clip(given[0]), len(c.body))
+			}
+			head = int(n)
+		}
+		r := inferReader{JSON: &c.scan, binary: c.body[head:], hasBinary: len(given) > 0, memory: &c.memory}
+		if err := c.scan.Begin(c.body[:head]); err != nil {
+			return nil, err
+		}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		if q := &r.request; q.Model != "" && q.Model != m.Name || q.Version != "" && q.Version != m.Version {
+			return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", faults.Clip(q.Model), faults.Clip(q.Version), m.Name, m.Version)
+		}
+		answer, err := c.infer(ctx, m, &r.request, leave)
+		if err != nil {
+			return nil, err
+		}
+		c.rows = int(answer.Outputs[0].Shape[0])
+		var length int
+		if c.out, length = r.appendInfer(c.out[:0], answer); length < 0 {
+			return headerJSON, nil
+		}
+		c.w.Header()[lengthHeader] = []string{strconv.Itoa(length)}
+		return headerBinary, nil
+	}, "application/json", "application/octet-stream")
+}
