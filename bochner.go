@@ -61,7 +61,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, or of Parquet, Arrow or numpy's arrays, with the column to be
+// Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, or of numpy's arrays, with the column to be
 // predicted, for which "" takes the last one. How the file is written is told by its name and its first
 // lines, and the kinds of the columns by their values: a column of texts is categorical. A target of texts,
 // or of at most 10 different whole numbers, is a class, any other a quantity.
@@ -69,6 +69,10 @@ import (
 // Each file has its own codes of categories, by the values that it has: predict the rows of a second
 // file by [modelfile.Model.Predict], which aligns them with those of the fit. Predict of a fitted pipeline
 // takes the codes of a matrix as they are, and is right for the set that it was fitted to.
+//
+// Parquet and Arrow are read by programs that import datasets/parquet or datasets/arrow, if only for that:
+//
+//	import _ "github.com/bochner-ml/bochner/datasets/parquet"
 //
 // Files that need to be explained, and those larger than memory, are for csv.Open and its like.
 func Load(ctx context.Context, path, target string) (datasets.Set, error) {

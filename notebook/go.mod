@@ -7,17 +7,27 @@ require (
 	github.com/go-zeromq/zmq4 v0.14.1
 	github.com/gofrs/uuid v4.2.0+incompatible
 	github.com/gopherdata/gophernotes v0.7.5
-	golang.org/x/tools v0.38.0
+	golang.org/x/tools v0.45.0
 )
 
 require (
+	github.com/andybalholm/brotli v1.2.3 // indirect
+	github.com/apache/arrow-go/v18 v18.7.0 // indirect
+	github.com/apache/thrift v0.24.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/goccy/go-json v0.10.6 // indirect
+	github.com/google/flatbuffers v25.12.19+incompatible // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/guptarohit/asciigraph v0.5.1 // indirect
 	github.com/klauspost/compress v1.19.2 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/olekukonko/tablewriter v0.0.4 // indirect
 	github.com/pierrec/lz4/v4 v4.1.29 // indirect
 	github.com/rocketlaunchr/dataframe-go v0.0.0-20201007021539-67b046771f0b // indirect
-	golang.org/x/exp v0.0.0-20200331195152-e8c3332aa8e5 // indirect
+	github.com/zeebo/xxh3 v1.1.0 // indirect
+	golang.org/x/exp v0.0.0-20260112195511-716be5621a96 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
@@ -25,11 +35,10 @@ require (
 require (
 	github.com/bochner-ml/bochner v0.0.0
 	github.com/go-zeromq/goczmq/v4 v4.2.2 // indirect
-	github.com/mattn/go-runewidth v0.0.16 // indirect
+	github.com/mattn/go-runewidth v0.0.20 // indirect
 	github.com/peterh/liner v1.2.1 // indirect
-	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/sjwhitworth/golearn v0.0.0-20221228163002-74ae077eafb2
-	golang.org/x/mod v0.29.0 // indirect
+	golang.org/x/mod v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	gonum.org/v1/gonum v0.17.0
 )

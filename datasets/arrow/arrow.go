@@ -29,9 +29,16 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
 )
+
+func init() {
+	formats.Register("arrow", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
+	})
+}
 
 // Options say what the columns are for. The zero value makes all of them inputs.
 type Options struct {

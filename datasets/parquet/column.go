@@ -3,148 +3,107 @@ package parquet
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"unsafe"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	pq "github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/bochner-ml/bochner/datasets/internal/arrays"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// column reads the values of a column, from group to group and from page to page.
+// column reads the values of a column, from group to group and within one from page to page.
 type column struct {
-	at     io.ReaderAt
-	groups []group
-	leaf   leaf
-	as     table.Type
+	leaf
+	decoder arrays.Decoder
+	name    string
+	mem     memory.Allocator
+	group   int // at hand; -1 before the first
 
-	group   int // the next one
-	left    int // values of the chunk at hand
-	pages   pages
-	values  int   // left of the page at hand
-	present *runs // which values are there; nil for all
-	stored  *stored
-	codes   *runs // of the dictionary; nil for values as they are
+	chunk   pq.ColumnChunkReader
+	levels  []int16 // whether the values are there
+	floats  []float64
+	singles []float32
+	longs   []int64
+	ints    []int32
+	truths  []bool
+	times   []parquet.Int96
+	texts   []parquet.ByteArray
+	fixed   []parquet.FixedLenByteArray
 
-	entries  int       // of the dictionary of the chunk
-	numbers  []float64 // what the dictionary stands for, by representation
-	seconds  []int64
-	texts    []string
-	words    *table.Dictionary
-	ownWords bool // whether the codes of words are those of the dictionary
-
-	mask  []uint32
-	index []uint32
-	room  []byte
+	words *table.Dictionary
+	seen  [1 << 11]seen
 }
 
-// next makes sure that a value is at hand.
-func (c *column) next() error {
-	for c.values == 0 {
-		if c.left == 0 {
-			if err := c.nextChunk(); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := c.nextPage(); err != nil {
+// seen is the code of a text by where it was: the values of a page are mostly those of a dictionary.
+type seen struct {
+	at   uintptr
+	text string
+	code int32
+}
+
+// decode reads the next values of a group, as many as there are rows.
+func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err error) {
+	if group != c.group {
+		c.close()
+		c.group = group
+		if err := c.open(r); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// nextChunk goes to the next group that has rows.
-func (c *column) nextChunk() error {
-	g := &c.groups[c.group]
-	h := &g.chunks[c.leaf.index]
-	c.group++
-	switch {
-	case g.rows == 0:
-		return nil
-	case h.elsewhere:
-		return errors.New("its values are in another file")
-	case h.encrypted:
-		return errors.New("it is encrypted")
-	case h.physical != c.leaf.physical:
-		return errors.New("damaged: it is of another type than in the schema")
-	case h.values != int64(g.rows):
-		return fmt.Errorf("damaged: it has %d values, the group has %d rows", h.values, g.rows)
+	c.levels = grown(c.levels, rows)
+	if doubles, ok := c.chunk.(*pq.Float64ColumnChunkReader); ok && c.decoder.As == table.Numbers {
+		there, err := values(c, doubles, &v.Numbers, rows)
+		spread(v.Numbers, len(there), c.levels, math.NaN())
+		return err
 	}
-	c.left, c.entries, c.words = g.rows, -1, nil
-	return c.pages.open(c.at, h)
-}
-
-// nextPage goes to the next page of values. A page without any is passed over.
-func (c *column) nextPage() error {
-	h, data, err := c.pages.next()
+	if texts, ok := c.chunk.(*pq.ByteArrayColumnChunkReader); ok && c.as.ID() == arrow.BINARY {
+		return c.decodeTexts(texts, rows, v)
+	}
+	a, err := c.read(rows)
 	if err != nil {
 		return err
 	}
-	switch h.kind {
-	case 2:
-		return c.readDictionary(h, data)
-	case 0, 3:
-	default: // an index
-		return nil
+	defer a.Release()
+	n := a.Len()
+	if n == rows {
+		return c.decoder.Decode(a, v)
 	}
-	if h.values > c.left {
-		return fmt.Errorf("damaged: a page of %d values, where %d are left", h.values, c.left)
+	there := table.Values{}
+	switch c.decoder.As {
+	case table.Numbers:
+		there.Numbers = v.Numbers[:n]
+		err = c.decoder.Decode(a, &there)
+		spread(v.Numbers, n, c.levels, math.NaN())
+	case table.Times:
+		there.Seconds = v.Seconds[:n]
+		err = c.decoder.Decode(a, &there)
+		spread(v.Seconds, n, c.levels, table.NoTime)
+	default:
+		there.Codes = v.Codes[:n]
+		err = c.decoder.Decode(a, &there)
+		v.Texts = there.Texts
+		spread(v.Codes, n, c.levels, -1)
 	}
-	if c.present, data, err = h.split(data, c.leaf.optional); err != nil {
-		return err
-	}
-	c.values = h.values
-	c.codes, c.stored = nil, nil
-	if h.encoding == plainDictionary || h.encoding == dictionaryCodes {
-		switch {
-		case c.entries < 0:
-			return errors.New("damaged: it has codes without a dictionary")
-		case len(data) == 0:
-			c.codes = &runs{} // of nothing
-			return nil
-		case data[0] > 31:
-			return errors.New("damaged: codes of more than 31 bits")
-		}
-		c.codes = &runs{data: data[1:], width: int(data[0])}
-		return nil
-	}
-	c.stored, err = newStored(&c.leaf, h.encoding, data)
 	return err
 }
 
-// readDictionary reads the values that codes stand for.
-func (c *column) readDictionary(h head, data []byte) error {
-	if h.encoding != plain && h.encoding != plainDictionary {
-		return fmt.Errorf("a dictionary in encoding %d, which is not known", h.encoding)
-	}
-	if c.entries >= 0 {
-		return errors.New("damaged: it has two dictionaries")
-	}
-	s, err := newStored(&c.leaf, plain, data)
-	if err != nil {
-		return err
-	}
-	if h.values > 8*len(data) { // a value has a bit at least
-		return fmt.Errorf("damaged: %d bytes are no dictionary of %d values", len(data), h.values)
-	}
-	c.entries = h.values
-	switch c.as {
-	case table.Numbers:
-		c.numbers = grown(c.numbers, h.values)
-		return s.numbers(c.numbers)
-	case table.Times:
-		c.seconds = grown(c.seconds, h.values)
-		return c.readSeconds(s, c.seconds)
-	}
-	c.texts = make([]string, 0, min(h.values, len(data)))
-	for range h.values {
-		b, err := s.next()
-		if err != nil {
-			return err
+// spread moves the values that are there to their places.
+func spread[T any](out []T, there int, levels []int16, missing T) {
+	for i := len(out) - 1; there <= i; i-- { // those before are in their places
+		if levels[i] == 0 {
+			out[i] = missing
+			continue
 		}
-		c.room = c.leaf.text(c.room[:0], b)
-		c.texts = append(c.texts, string(c.room))
+		there--
+		out[i] = out[there]
 	}
-	return nil
 }
 
 func grown[T any](a []T, n int) []T {
@@ -154,183 +113,181 @@ func grown[T any](a []T, n int) []T {
 	return a[:n]
 }
 
-func (c *column) readSeconds(s *stored, out []int64) error {
-	for i := range out {
-		b, err := s.next()
-		if err != nil {
-			return err
-		}
-		out[i], _ = c.leaf.seconds(b)
-	}
-	return nil
-}
-
-// decode writes as many values as there is room for. They are of one group.
-func (c *column) decode(rows int, v *table.Values) error {
-	if c.as == table.Texts {
-		if err := c.next(); err != nil {
-			return err
-		}
-		c.openWords()
-		v.Texts = c.words
-	}
-	for done := 0; done < rows; {
-		if err := c.next(); err != nil {
-			return err
-		}
-		n, there, err := c.find(min(rows-done, c.values))
-		if err != nil {
-			return err
-		}
-		switch c.as {
-		case table.Numbers:
-			out := v.Numbers[done : done+n]
-			if err := c.takeNumbers(out[:there]); err != nil {
-				return err
-			}
-			spread(out, there, c.mask, math.NaN())
-		case table.Times:
-			out := v.Seconds[done : done+n]
-			if err := c.takeSeconds(out[:there]); err != nil {
-				return err
-			}
-			spread(out, there, c.mask, table.NoTime)
-		default:
-			out := v.Codes[done : done+n]
-			if err := c.takeTexts(out[:there]); err != nil {
-				return err
-			}
-			spread(out, there, c.mask, -1)
-		}
-		done += n
-		c.values -= n
-		c.left -= n
-	}
-	return nil
-}
-
-// find finds out which of the next values are there, at most so many: the mask says it, unless all or none
-// are. It returns how many it has looked at, and how many of them are there.
-func (c *column) find(most int) (n, there int, err error) {
-	if c.present == nil {
-		return most, most, nil
-	}
-	n, same, err := c.present.take(most)
+// open begins with the values of a group.
+func (c *column) open(r *pq.Reader) error {
+	chunk, err := r.MetaData().RowGroup(c.group).ColumnChunk(c.index)
 	if err != nil {
-		return 0, 0, err
-	}
-	if same {
-		c.present.left -= n
-		if c.present.value == 1 {
-			return n, n, nil
-		}
-		return n, 0, nil
-	}
-	c.mask = grown(c.mask, n)
-	if err := c.present.next(c.mask); err != nil {
-		return 0, 0, err
-	}
-	for _, is := range c.mask {
-		there += int(is)
-	}
-	return n, there, nil
-}
-
-// spread moves the values that are there to their places.
-func spread[T any](out []T, there int, mask []uint32, missing T) {
-	if there == len(out) {
-		return
-	}
-	if there == 0 {
-		for i := range out {
-			out[i] = missing
-		}
-		return
-	}
-	for i := len(out) - 1; i >= 0; i-- {
-		if mask[i] == 0 {
-			out[i] = missing
-			continue
-		}
-		there--
-		out[i] = out[there]
-	}
-}
-
-// look reads the next codes.
-func (c *column) look(n int) error {
-	c.index = grown(c.index, n)
-	if err := c.codes.next(c.index); err != nil {
 		return err
 	}
-	for _, k := range c.index {
-		if int(k) >= c.entries {
-			return fmt.Errorf("damaged: code %d of a dictionary of %d values", k, c.entries)
-		}
+	if c.chunk, err = r.RowGroup(c.group).Column(c.index); err != nil {
+		return fmt.Errorf("it is packed by %s, wanted snappy, zstd, gzip, brotli, lz4 (raw) or nothing: %w", chunk.Compression(), err)
 	}
 	return nil
 }
 
-func (c *column) takeNumbers(out []float64) error {
-	if c.codes == nil {
-		return c.stored.numbers(out)
+func (c *column) close() {
+	if c.chunk != nil {
+		c.chunk.Close()
+		c.chunk = nil
 	}
-	if err := c.look(len(out)); err != nil {
-		return err
+}
+
+var errEnd = errors.New("damaged: its pages end before its values")
+
+// decodeTexts finds the codes of texts, page after page, as long as their bytes are there.
+func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
+	before := c.words
+	if c.words = c.words.Gathered(); c.words != before {
+		clear(c.seen[:])
 	}
-	for i, k := range c.index {
-		out[i] = c.numbers[k]
+	v.Texts = c.words
+	c.texts = grown(c.texts, rows)
+	there := 0
+	for done := 0; done < rows; {
+		total, n, err := r.ReadBatchInPage(int64(rows-done), c.texts, c.levels[done:], nil)
+		if err != nil {
+			return fmt.Errorf("damaged: %w", err)
+		}
+		if total == 0 {
+			return errEnd
+		}
+		for _, t := range c.texts[:n] {
+			v.Codes[there] = c.code(t)
+			there++
+		}
+		done += int(total)
 	}
+	spread(v.Codes, there, c.levels, -1)
 	return nil
 }
 
-func (c *column) takeSeconds(out []int64) error {
-	if c.codes == nil {
-		return c.readSeconds(c.stored, out)
+// code returns the code of a text.
+func (c *column) code(text []byte) int32 {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(text)))
+	s := &c.seen[at*0x9e3779b97f4a7c15>>53]
+	if s.at != at || s.text != string(text) {
+		code := c.words.Code(text)
+		*s = seen{at, c.words.Texts[code], code}
 	}
-	if err := c.look(len(out)); err != nil {
-		return err
-	}
-	for i, k := range c.index {
-		out[i] = c.seconds[k]
-	}
-	return nil
+	return s.code
 }
 
-// openWords makes sure that there is a dictionary to write codes of: that of the chunk as long as it does not
-// grow long by texts beside it.
-func (c *column) openWords() {
-	switch {
-	case c.words == nil && c.entries >= 0:
-		c.words, c.ownWords = table.NewDictionary(c.texts), true
-	case c.words == nil || len(c.words.Texts) > max(c.entries, 0):
-		before := c.words
-		c.words = c.words.Gathered()
-		c.ownWords = c.ownWords && c.words == before
-	}
+// batches reads values of a Parquet type.
+type batches[T any] interface {
+	ReadBatch(rows int64, values []T, levels, repetitions []int16) (total int64, there int, err error)
 }
 
-func (c *column) takeTexts(out []int32) error {
-	if c.codes == nil {
-		for i := range out {
-			b, err := c.stored.next()
-			if err != nil {
-				return err
+// values reads those of some rows that are there.
+func values[T any](c *column, r batches[T], room *[]T, rows int) ([]T, error) {
+	*room = grown(*room, rows)
+	total, n, err := r.ReadBatch(int64(rows), *room, c.levels, nil)
+	if err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	if total != int64(rows) || n > rows {
+		return nil, errEnd
+	}
+	return (*room)[:n], nil
+}
+
+// read reads the values of some rows that are there.
+func (c *column) read(rows int) (arrow.Array, error) {
+	switch r := c.chunk.(type) {
+	case *pq.Float64ColumnChunkReader:
+		v, err := values(c, r, &c.floats, rows)
+		return c.array(len(v), arrow.Float64Traits.CastToBytes(v), err)
+	case *pq.Float32ColumnChunkReader:
+		v, err := values(c, r, &c.singles, rows)
+		return c.array(len(v), arrow.Float32Traits.CastToBytes(v), err)
+	case *pq.Int64ColumnChunkReader:
+		v, err := values(c, r, &c.longs, rows)
+		return c.array(len(v), arrow.Int64Traits.CastToBytes(v), err)
+	case *pq.Int32ColumnChunkReader:
+		v, err := values(c, r, &c.ints, rows)
+		return c.array(len(v), arrow.Int32Traits.CastToBytes(v), err)
+	case *pq.Int96ColumnChunkReader:
+		v, err := values(c, r, &c.times, rows)
+		return c.array(len(v), micros(v), err)
+	case *pq.BooleanColumnChunkReader:
+		v, err := values(c, r, &c.truths, rows)
+		b := array.NewBooleanBuilder(c.mem)
+		b.AppendValues(v, nil)
+		return b.NewArray(), err
+	case *pq.FixedLenByteArrayColumnChunkReader:
+		v, err := values(c, r, &c.fixed, rows)
+		if err != nil {
+			return nil, err
+		}
+		return convert(c, v)
+	case *pq.ByteArrayColumnChunkReader:
+		v, err := values(c, r, &c.texts, rows)
+		if err != nil {
+			return nil, err
+		}
+		return convert(c, v)
+	}
+	return nil, fmt.Errorf("damaged: values of type %s", c.chunk.Type())
+}
+
+// array makes an array of bytes that have the values of one of width.
+func (c *column) array(n int, values []byte, err error) (arrow.Array, error) {
+	if err != nil || c.as.ID() == arrow.NULL {
+		return array.NewNull(n), err
+	}
+	data := array.NewData(c.as, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0)
+	defer data.Release()
+	return array.MakeFromData(data), nil
+}
+
+// micros returns times of 96 bits in microseconds since 1970; nanoseconds have no room for all of them.
+func micros(times []parquet.Int96) []byte {
+	out := make([]int64, len(times))
+	for i, t := range times {
+		out[i] = t.ToTime().UnixMicro()
+	}
+	return arrow.Int64Traits.CastToBytes(out)
+}
+
+// convert makes an array of what bytes stand for.
+func convert[T ~[]byte](c *column, values []T) (arrow.Array, error) {
+	switch t := c.as.(type) {
+	case *arrow.Decimal256Type:
+		b := array.NewDecimal256Builder(c.mem, t)
+		for _, v := range values {
+			if len(v) == 0 || len(v) > 32 {
+				return nil, fmt.Errorf("a decimal of %d bytes, wanted 1 to 32", len(v))
 			}
-			c.room = c.leaf.text(c.room[:0], b)
-			out[i] = c.words.Code(c.room)
+			b.Append(bigEndian(v))
 		}
-		return nil
-	}
-	if err := c.look(len(out)); err != nil {
-		return err
-	}
-	for i, k := range c.index {
-		if c.ownWords {
-			out[i] = int32(k)
-		} else {
-			out[i] = c.words.Code([]byte(c.texts[k]))
+		return b.NewArray(), nil
+	case *arrow.Float16Type:
+		b := array.NewFloat16Builder(c.mem)
+		for _, v := range values {
+			b.Append(float16.FromLEBytes(v))
 		}
+		return b.NewArray(), nil
 	}
-	return nil
+	b := array.NewBinaryBuilder(c.mem, arrow.BinaryTypes.Binary)
+	for _, v := range values {
+		if c.uuid {
+			v = fmt.Appendf(nil, "%x-%x-%x-%x-%x", []byte(v[:4]), []byte(v[4:6]), []byte(v[6:8]), []byte(v[8:10]), []byte(v[10:]))
+		}
+		b.Append(v)
+	}
+	return b.NewArray(), nil
+}
+
+// bigEndian returns a number of up to 32 bytes, with a sign.
+func bigEndian(b []byte) decimal256.Num {
+	var words [4]uint64
+	if b[0] >= 0x80 {
+		words = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+	}
+	for _, next := range b {
+		for k := 3; k > 0; k-- {
+			words[k] = words[k]<<8 | words[k-1]>>56
+		}
+		words[0] = words[0]<<8 | uint64(next)
+	}
+	return decimal256.New(words[3], words[2], words[1], words[0])
 }

@@ -7,8 +7,8 @@
 // nearest float64 as in a file of text, but not in their names where they are categories; truths; texts,
 // with a dictionary or without; dates and times, which Roles.Dates takes apart, those with a zone by their
 // time in UTC. Lists, maps, structures and times of day are no columns; Roles.Drop leaves them out. A null, NaN,
-// an empty text and "NaN" are missing values. Pages may be packed by snappy, zstd, gzip or lz4 (raw), and
-// have any encoding but the one of bits that is no more in use.
+// an empty text and "NaN" are missing values. Pages may be packed by snappy, zstd, gzip, brotli or lz4
+// (raw). Check sums of pages are not compared.
 //
 // Only the columns in use are read, page by page and several at once, so that memory does not grow with the
 // rows or the row groups of a file. The number of rows is known without reading any.
@@ -23,12 +23,23 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	pq "github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
+
+func init() {
+	formats.Register("parquet", func(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+		return OpenFiles(ctx, paths, Options{Roles: roles, FS: fsys})
+	})
+}
 
 // Options say what the columns are for. The zero value makes all of them inputs.
 type Options struct {
@@ -92,7 +103,7 @@ type file struct {
 	bytes  *steady.File
 	path   string
 	form   table.ColumnForm
-	groups []group
+	meta   *metadata.FileMetaData
 	leaves []leaf
 }
 
@@ -103,15 +114,11 @@ func open(of *steady.File) (*file, error) {
 		return nil, err
 	}
 	defer b.Close()
-	foot, err := readFooter(b)
-	if err != nil {
+	if f.meta, err = readFooter(b); err != nil {
 		return nil, f.fault(err)
 	}
-	f.groups = foot.groups
-	f.form = table.ColumnForm{Name: f.path, Rows: int(foot.rows)}
-	if f.form.Columns, f.leaves, err = foot.columns(); err != nil {
-		return nil, f.fault(err)
-	}
+	f.form = table.ColumnForm{Name: f.path, Rows: int(f.meta.NumRows)}
+	f.form.Columns, f.leaves = columns(f.meta.Schema)
 	return f, nil
 }
 
@@ -133,6 +140,7 @@ func (f *file) fault(err error) error {
 type cursor struct {
 	file    *file
 	bytes   *steady.Bytes
+	reader  *pq.Reader
 	columns []*column
 	group   int // the one at hand
 	before  int // rows of it that are passed
@@ -144,33 +152,49 @@ func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, er
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{file: f, bytes: b}
-	held := new(atomic.Int64)
+	props := parquet.NewReaderProperties(&arrays.Guard{})
+	props.BufferedStreamEnabled = true // page by page
+	r, err := pq.NewParquetReader(io.NewSectionReader(b.At, 0, b.Size), pq.WithMetadata(f.meta), pq.WithReadProps(props))
+	if err != nil {
+		b.Close()
+		return nil, f.fault(err)
+	}
+	c := &cursor{file: f, bytes: b, reader: r}
 	for _, w := range wanted {
-		c.columns = append(c.columns, &column{at: b.At, groups: f.groups, leaf: f.leaves[w.Column], as: w.As, entries: -1, pages: pages{held: held}})
+		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], name: f.form.Columns[w.Column].Name, decoder: arrays.Decoder{As: w.As}, group: -1, mem: props.Allocator()})
 	}
 	return c, nil
 }
 
 func (c *cursor) Next(most int) (int, error) {
 	c.before += c.rows
-	for c.group < len(c.file.groups) && c.before == c.file.groups[c.group].rows {
+	groups := c.file.meta.RowGroups
+	for c.group < len(groups) && c.before == int(groups[c.group].NumRows) {
 		c.group, c.before = c.group+1, 0
 	}
-	if c.group == len(c.file.groups) {
+	if c.group == len(groups) {
 		return 0, cmp.Or(c.bytes.Same(), io.EOF)
 	}
-	c.rows = min(most, c.file.groups[c.group].rows-c.before)
+	c.rows = min(most, int(groups[c.group].NumRows)-c.before)
 	return c.rows, nil
 }
 
-func (c *cursor) Decode(k int, v *table.Values) error {
+func (c *cursor) Decode(k int, v *table.Values) (err error) {
 	col := c.columns[k]
-	err := col.decode(c.rows, v)
-	if err == nil {
-		return nil
-	}
-	return c.file.fault(fmt.Errorf("row group %d: column %s: %w", c.group, col.leaf.name, err))
+	defer func() {
+		if err != nil {
+			err = c.file.fault(fmt.Errorf("row group %d: column %s: %w", c.group, col.name, err))
+		}
+	}()
+	defer arrays.Recover(&err)
+	return col.decode(c.reader, c.group, c.rows, v)
 }
 
-func (c *cursor) Close() error { return c.bytes.Close() }
+func (c *cursor) Close() (err error) {
+	defer c.bytes.Close()
+	defer arrays.Recover(&err)
+	for _, col := range c.columns {
+		col.close()
+	}
+	return nil
+}

@@ -108,13 +108,8 @@ func TestErrors(t *testing.T) {
 	copy(damaged[4:], "damaged beyond what anybody can read")
 	long := slices.Clone(whole)
 	copy(long[len(long)-8:], "\xff\xff\xff\x7f")
-	sum, err := os.ReadFile("testdata/zstd.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum[100] ^= 1
 	files := fstest.MapFS{
-		"cut.parquet": {Data: whole[:len(whole)/2]}, "damaged.parquet": {Data: damaged}, "footer.parquet": {Data: long}, "sum.parquet": {Data: sum},
+		"cut.parquet": {Data: whole[:len(whole)/2]}, "damaged.parquet": {Data: damaged}, "footer.parquet": {Data: long},
 		"other.parquet": {Data: []byte("a,b\n1,2\n3,4\n5,6")}, "none.parquet": {Data: nil},
 	}
 	nested := []string{"list", "structure", "clock", "raw"}
@@ -128,13 +123,12 @@ func TestErrors(t *testing.T) {
 		{"none.parquet", datasets.Roles{}, "none.parquet: not a file of Parquet: it does not end with PAR1"},
 		{"footer.parquet", datasets.Roles{}, fmt.Sprintf("footer.parquet: damaged: a footer of 2147483647 bytes in a file of %d", len(whole))},
 		{"damaged.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "damaged.parquet: row group 0: column double: damaged: "},
-		{"sum.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "sum.parquet: row group 0: column double: damaged: the check sum of a page is another one"},
 		{"testdata/empty.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}}, "testdata/empty.parquet: no rows"},
-		{"testdata/brotli.parquet", datasets.Roles{}, "testdata/brotli.parquet: row group 0: column double: it is packed by brotli, wanted snappy, zstd, gzip, lz4 (raw) or nothing"},
 		{"testdata/nested.parquet", datasets.Roles{}, "testdata/nested.parquet: column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
 			"testdata/nested.parquet: column structure is of type structure, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
 			"testdata/nested.parquet: column clock is of type time of day, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
-			"testdata/nested.parquet: column raw is of type fixed binary, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+			"testdata/nested.parquet: column raw is of type fixed-size binary, wanted numbers, truths, texts or times; data.drop leaves the column out"},
+		{"testdata/brotli.parquet", datasets.Roles{}, ""},
 		{"testdata/nested.parquet", datasets.Roles{Drop: nested, Target: []string{"y"}}, ""},
 		{"testdata/snappy.parquet", datasets.Roles{}, "testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
 			"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +

@@ -11,11 +11,10 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
-	"github.com/bochner-ml/bochner/datasets/arrow"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	registered "github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/jsonl"
 	"github.com/bochner-ml/bochner/datasets/npy"
-	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/internal/files"
 )
@@ -121,10 +120,12 @@ func (f Files) open(ctx context.Context, paths []string, roles datasets.Roles) (
 		return jsonl.OpenFiles(ctx, list, jsonl.Options{Roles: roles, FS: f.FS, Missing: f.CSVOptions(format, roles).Missing})
 	case "npy", "npz":
 		return npy.OpenFiles(ctx, list, npy.Options{Roles: roles, FS: f.FS})
-	case "parquet":
-		return parquet.OpenFiles(ctx, list, parquet.Options{Roles: roles, FS: f.FS})
-	case "arrow":
-		return arrow.OpenFiles(ctx, list, arrow.Options{Roles: roles, FS: f.FS})
+	case "parquet", "arrow":
+		open, err := registered.Find(format)
+		if err != nil {
+			return nil, err
+		}
+		return open(ctx, f.FS, list, roles)
 	}
 	o := f.CSVOptions(format, roles)
 	o.Hold = f.KeepBytes

@@ -64,9 +64,9 @@ var Allowed = map[string][]string{
 	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/scan"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
-	"datasets/parquet":   {"datasets", "datasets/internal/...", "internal/memory"},
+	"datasets/parquet":   {"datasets", "datasets/internal/..."},
 	"datasets/arrow":     {"datasets", "datasets/internal/..."},
-	"datasets/reader":    {"datasets", "datasets/arff", "datasets/arrow", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/parquet", "datasets/svmlight", "internal/files", "param"},
+	"datasets/reader":    {"datasets", "datasets/internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
@@ -77,10 +77,12 @@ var Allowed = map[string][]string{
 	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers share.
-	"datasets/internal/text":   {"datasets"},
-	"datasets/internal/steady": {"datasets"},
-	"datasets/internal/packed": {}, // what unpacks pages and buffers, by modules that only typed files need
-	"datasets/internal/table":  {"datasets", "datasets/internal/text", "sparse", "model"},
+	"datasets/internal/text":    {"datasets"},
+	"datasets/internal/steady":  {"datasets"},
+	"datasets/internal/formats": {"datasets"}, // those that programs import for themselves
+	"datasets/internal/arrays":  {"datasets/internal/table", "internal/memory"},
+	"datasets/internal/packed":  {}, // what unpacks pages and buffers, by modules that only typed files need
+	"datasets/internal/table":   {"datasets", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},

@@ -12,6 +12,7 @@ var heavy = []string{
 	Module + "/experiment", Module + "/report", Module + "/mlflow", Module + "/serve", Module + "/distributed", Module + "/graph/golang",
 	"net/http", "database/sql", "text/template", "html/template", "testing",
 	"github.com/aws", "github.com/jackc", "github.com/prometheus", "modernc.org", "cloud.google.com", "gocloud.dev", "go.opentelemetry.io", "google.golang.org",
+	"github.com/apache", Module + "/datasets/parquet", Module + "/datasets/arrow", // which a program imports that reads them
 }
 
 // A program that uses the library does not build the application.

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/datasets"
+	_ "github.com/bochner-ml/bochner/datasets/arrow"   // experiments read every format
+	_ "github.com/bochner-ml/bochner/datasets/parquet" // experiments read every format
 	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 )

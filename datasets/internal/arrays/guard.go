@@ -1,0 +1,65 @@
+package arrays
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	arrow "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// Guard allocates memory for what a file says of its sizes, and panics with memory.ErrTooLarge, which [Recover] makes
+// an error, before there is too much of it: a few bytes can stand for a page of gigabytes.
+type Guard struct {
+	arrow.GoAllocator
+	held atomic.Int64 // bytes of large pieces
+}
+
+// A piece of largePiece bytes counts as memory that is held, and again as the texts that it has.
+const (
+	largePiece = 4 << 20
+	perByte    = 3
+)
+
+// Allocate returns size bytes.
+func (g *Guard) Allocate(size int) []byte {
+	g.hold(size)
+	return g.GoAllocator.Allocate(size)
+}
+
+// Reallocate returns size bytes that begin as b does.
+func (g *Guard) Reallocate(size int, b []byte) []byte {
+	if size > cap(b) {
+		g.hold(size)
+		g.Free(b)
+	}
+	return g.GoAllocator.Reallocate(size, b)
+}
+
+// Free takes note that b is no longer held.
+func (g *Guard) Free(b []byte) {
+	if cap(b) >= largePiece {
+		g.held.Add(-int64(cap(b)))
+	}
+}
+
+func (g *Guard) hold(size int) {
+	if size < largePiece {
+		return
+	}
+	if err := memory.Check(perByte * g.held.Add(int64(size))); err != nil {
+		panic(fmt.Errorf("%s unpacked: %w", memory.Size(int64(size)), err))
+	}
+}
+
+// Recover makes a panic of a decoder an error. It is to be deferred.
+func Recover(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case error:
+		*err = fmt.Errorf("damaged: %w", r)
+	default:
+		*err = fmt.Errorf("damaged: %v", r)
+	}
+}

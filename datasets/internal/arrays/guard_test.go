@@ -1,0 +1,39 @@
+package arrays
+
+import (
+	"errors"
+	"math"
+	"runtime/debug"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/memory"
+)
+
+// Large pieces are held to the memory that there is, together and before they are allocated.
+func TestGuard(t *testing.T) {
+	debug.SetMemoryLimit(512 << 20)
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	g := &Guard{}
+	allocate := func(size int) (b []byte, err error) {
+		defer Recover(&err)
+		return g.Allocate(size), nil
+	}
+	for range 1000 { // small ones do not count
+		if _, err := allocate(1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, err := allocate(100 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocate(100 << 20); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("twice 100 MB: %v", err)
+	}
+	g = &Guard{}
+	g.held.Store(int64(cap(one)))
+	g.Free(one)
+	if _, err := allocate(100 << 20); err != nil {
+		t.Errorf("100 MB after as much was freed: %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+// Package arrays converts arrays of Apache Arrow to the values of columns. Parquet, Arrow's files and streams, and
+// records in memory are read through it.
+package arrays
+
+import (
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/bochner-ml/bochner/datasets/internal/table"
+)
+
+// TypeOf returns the type of a column whose arrays are of type t, Unreadable for what cannot be one.
+func TypeOf(t arrow.DataType) table.Type {
+	switch t := storage(t).(type) {
+	case *arrow.DictionaryType:
+		return TypeOf(t.ValueType)
+	case *arrow.BooleanType:
+		return table.Truths
+	case arrow.BinaryDataType, arrow.BinaryViewDataType:
+		return table.Texts
+	case *arrow.Date32Type, *arrow.Date64Type, *arrow.TimestampType:
+		return table.Times
+	case *arrow.NullType, arrow.DecimalType:
+		return table.Numbers
+	default:
+		if arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) {
+			return table.Numbers
+		}
+	}
+	return table.Unreadable
+}
+
+// storage is what the values of an extension type are stored as.
+func storage(t arrow.DataType) arrow.DataType {
+	if e, ok := t.(arrow.ExtensionType); ok {
+		return storage(e.StorageType())
+	}
+	return t
+}
+
+// names are the types as errors name them, where they are not called as in Arrow.
+var names = map[arrow.Type]string{
+	arrow.STRING: "text", arrow.LARGE_STRING: "text", arrow.STRING_VIEW: "text", arrow.LARGE_BINARY: "binary", arrow.BINARY_VIEW: "binary",
+	arrow.DECIMAL32: "decimal", arrow.DECIMAL64: "decimal", arrow.DECIMAL256: "decimal", arrow.DATE32: "date", arrow.DATE64: "date",
+	arrow.TIME32: "time of day", arrow.TIME64: "time of day", arrow.FIXED_SIZE_BINARY: "fixed-size binary", arrow.STRUCT: "structure",
+	arrow.SPARSE_UNION: "union", arrow.DENSE_UNION: "union", arrow.LARGE_LIST: "list", arrow.LIST_VIEW: "list", arrow.LARGE_LIST_VIEW: "list",
+	arrow.FIXED_SIZE_LIST: "fixed-size list", arrow.RUN_END_ENCODED: "run-end encoded",
+}
+
+// NameOf names a type in errors.
+func NameOf(t arrow.DataType) string {
+	t = storage(t)
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	if name := names[t.ID()]; name != "" {
+		return name
+	}
+	return t.Name()
+}
+
+// Place is where the values of a column of rows are: in a column of the schema, or at one place of its lists of one
+// size.
+type Place struct {
+	Column  int
+	Element int
+	Size    int // of the lists; 0 for none
+}
+
+// mostElements bounds the columns that a list of one size becomes.
+const mostElements = 1 << 16
+
+// Columns lists the columns of rows in a schema. A list of one size, say v, of numbers is the columns v_0, v_1, …
+func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []Place) {
+	for k, f := range s.Fields() {
+		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= mostElements {
+			of := storage(l.Elem())
+			if t := TypeOf(of); (t == table.Numbers || t == table.Truths) && of.ID() != arrow.DICTIONARY && of.ID() != arrow.NULL {
+				for i := range int(l.Len()) {
+					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, As: NameOf(l)})
+					places = append(places, Place{k, i, int(l.Len())})
+				}
+				continue
+			}
+		}
+		typed = append(typed, table.TypedColumn{Name: f.Name, Type: TypeOf(f.Type), As: NameOf(f.Type)})
+		places = append(places, Place{Column: k})
+	}
+	return typed, places
+}
