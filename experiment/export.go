@@ -139,10 +139,7 @@ func writeData(e Exported, model, out string) error {
 	if _, err := os.Lstat(e.DataFile); err == nil && source != nil {
 		return fmt.Errorf("experiment: cannot write %s: it exists, and no %s that it would belong to; take another name", e.DataFile, out)
 	}
-	return files.Replace(e.DataFile, func(w *bufio.Writer) error {
-		_, err := w.Write(e.Data)
-		return err
-	})
+	return files.ReplaceText(e.DataFile, e.Data)
 }
 
 // ExportTo is Export into w, constants included; the name of a file only says what to write.

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -169,7 +168,7 @@ func Report(folder string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("experiment: cannot write a report of %s: %w; result.json is damaged", folder, err)
 	}
-	err = files.Replace(path, func(w *bufio.Writer) error { _, err := w.Write(page); return err })
+	err = files.ReplaceText(path, page)
 	return filepath.ToSlash(path), err
 }
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,8 +13,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -201,66 +200,7 @@ func (s *sealer) seal() error {
 
 // WriteFile writes a model file at path, all or nothing: an error leaves what was there before.
 func WriteFile(path string, h Header, a *Archive) error {
-	return Replace(path, func(w io.Writer) error { return Write(w, h, a) })
-}
-
-// Replace writes a file under a temporary name beside path and renames it when all of it is on the
-// disk. An error leaves what was there before and no temporary file.
-func Replace(path string, write func(w io.Writer) error) (err error) {
-	f, err := temporary(path)
-	if err != nil {
-		return about(path, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = about(path, err)
-		}
-	}()
-	if err = write(f); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
-		dir.Sync()
-		dir.Close()
-	}
-	return nil
-}
-
-// about says that a file could not be written, by the name its user knows and not the temporary one.
-func about(path string, err error) error {
-	var file *os.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &file):
-		err = file.Err
-	case errors.As(err, &link):
-		err = link.Err
-	default:
-		return err
-	}
-	return fmt.Errorf("model: write %s: %w", path, err)
-}
-
-// temporary makes a new file in the folder of path.
-func temporary(path string) (*os.File, error) {
-	for i := 0; ; i++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%d.tmp", filepath.Base(path), os.Getpid(), i))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil || !errors.Is(err, os.ErrExist) || i > 100 {
-			return f, err
-		}
-	}
+	return files.Replace(path, func(w *bufio.Writer) error { return Write(w, h, a) })
 }
 
 // ReadFile reads the model file at path.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // specFlags are what every command on an experiment file takes.
@@ -76,21 +76,7 @@ func (c initCommand) write(out string, text []byte) error {
 	if _, err := os.Lstat(out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; --force writes over it", out)
 	}
-	return replace(out, text)
-}
-
-// replace writes a whole file, or leaves what was there.
-func replace(out string, text []byte) error {
-	unfinished := filepath.Join(filepath.Dir(out), ".unfinished-"+filepath.Base(out))
-	err := os.WriteFile(unfinished, text, 0o644)
-	if err == nil {
-		err = os.Rename(unfinished, out)
-	}
-	if err != nil {
-		os.Remove(unfinished)
-		return fmt.Errorf("writing %s: %w", out, errors.Unwrap(err))
-	}
-	return nil
+	return files.ReplaceText(out, text)
 }
 
 type validateCommand struct{ specFlags }

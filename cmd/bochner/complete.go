@@ -65,8 +65,8 @@ func (c completeCommand) Run(s *session, k *kong.Kong) error {
 	return nil
 }
 
-// files stands for the files that there are.
-const files = ":files"
+// anyFiles stands for the files that there are.
+const anyFiles = ":files"
 
 // completions returns what word may become behind the words before it.
 func completions(root *kong.Node, before []string, word string) []string {
@@ -186,7 +186,7 @@ func values(v *kong.Value, prefix, word string) []string {
 			out = offer(out, prefix+name, prefix+word, "")
 		}
 	case v.Tag.Has("files"):
-		out = append(out, files)
+		out = append(out, anyFiles)
 	}
 	return out
 }

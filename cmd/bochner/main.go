@@ -269,4 +269,4 @@ func plainly(err error) string {
 }
 
 // rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"serve", "job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "graph", "onnx", "golang", "python"}
+var rooms = []string{"serve", "job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "files", "graph", "onnx", "golang", "python"}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // manCommand writes the manual pages.
@@ -31,7 +33,7 @@ func (c manCommand) Run(s *session, k *kong.Kong) error {
 	pages := manual(k.Model.Node, versionOf(info))
 	names := slices.Sorted(maps.Keys(pages))
 	for _, name := range names {
-		if err := replace(filepath.Join(c.Folder, name), []byte(pages[name])); err != nil {
+		if err := files.ReplaceText(filepath.Join(c.Folder, name), []byte(pages[name])); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func TestAllIsCompleted(t *testing.T) {
 				if !slices.Contains(offered("--"), "--"+f.Name) {
 					t.Errorf("%s: no --%s", node.FullPath(), f.Name)
 				}
-				if slices.Contains([]string{"FILE", "FOLDER", "MODEL", "STATE"}, f.PlaceHolder) && !slices.Contains(offered("--"+f.Name+"="), files) {
+				if slices.Contains([]string{"FILE", "FOLDER", "MODEL", "STATE"}, f.PlaceHolder) && !slices.Contains(offered("--"+f.Name+"="), anyFiles) {
 					t.Errorf("%s --%s: no files", node.FullPath(), f.Name)
 				}
 			}

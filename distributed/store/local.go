@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/internal/files"
 )
 
 // Local is the store of paths and of file:// URLs. A file is written under a temporary name beside its own, which
@@ -117,41 +118,21 @@ func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) er
 	if err := cause.Err(ctx); err != nil {
 		return err
 	}
-	fillAll := func(w io.Writer) error {
+	fillAll := func(w *bufio.Writer) error {
 		if err := fill(writer{ctx, w}); err != nil {
 			return err
 		}
 		return cause.Err(ctx)
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir() || os.IsPathSeparator(path[len(path)-1]):
+	if os.IsPathSeparator(path[len(path)-1]) {
 		return fmt.Errorf("%s: it is a folder", name)
-	case err == nil && !info.Mode().IsRegular(), filepath.Dir(path) == "/dev", filepath.Dir(path) == "/dev/fd":
-		return through(path, name, fillAll)
 	}
-	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole // the file is replaced, not the link to it
-	} else if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return reason(name, err)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return reason(name, err)
+		}
 	}
-	return model.Replace(path, fillAll)
-}
-
-// through writes to what is no file.
-func through(path, name string, fill func(w io.Writer) error) error {
-	device, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return reason(name, err)
-	}
-	if err := fill(device); err != nil {
-		device.Close()
-		return reason(name, err)
-	}
-	if err := device.Close(); err != nil {
-		return reason(name, err)
-	}
-	return nil
+	return files.Replace(path, fillAll)
 }
 
 // List returns the files of one folder whose names begin with prefix.

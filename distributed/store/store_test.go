@@ -75,9 +75,9 @@ func TestFaults(t *testing.T) {
 	files := store.Schemes{"s3": store.Local{}}
 	for _, c := range []struct{ name, read, write string }{
 		{"", "a file without a name", "a file without a name"},
-		{"folder", "folder: it is a folder", "folder: it is a folder"},
+		{"folder", "folder: it is a folder", "files: writing folder: it is a folder"},
 		{"gone/", "gone/: no such file or directory", "gone/: it is a folder"},
-		{"file/1.state", "file/1.state: not a directory", "file/1.state: not a directory"},
+		{"file/1.state", "file/1.state: not a directory", "files: writing file/1.state: not a directory"},
 		{"gs://me:secret@bucket/1.state?key=secret", "gs://bucket/1.state: no gs:// here, only paths, file:// and s3://", "gs://bucket/1.state: no gs:// here, only paths, file:// and s3://"},
 		{"file://other/1.state", "file://other/1.state: files are those of this machine: file:///other/1.state", "file://other/1.state: files are those of this machine: file:///other/1.state"},
 		{"file:///a%zz", "file:///a%zz: no URL; write % as %25", "file:///a%zz: no URL; write % as %25"},

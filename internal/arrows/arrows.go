@@ -43,7 +43,7 @@ var Allowed = map[string][]string{
 	"datasets/pass":        {"datasets", "model", "param"},
 
 	"distributed":                 {"datasets", "model"}, // one fit of many workers: sums in a fixed order
-	"distributed/store":           {"model"},             // files by path or URL
+	"distributed/store":           {"internal/files"},    // files by path or URL
 	"distributed/store/storetest": {"distributed/store"},
 
 	// Buckets of clouds, with modules that nothing but the command names.
@@ -184,7 +184,7 @@ var Allowed = map[string][]string{
 
 	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
 
-	"cmd/bochner": {"datasets/reader", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
+	"cmd/bochner": {"datasets/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
 	".": {"datasets/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},

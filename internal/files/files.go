@@ -20,17 +20,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 )
 
-// write makes the file that will be called name with what fill writes, under another path. A file
-// that cannot be written in full is removed.
-func write(path, name string, fill func(w *bufio.Writer) error) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
-	}
+// write fills a new file that will be called name, and closes it. A file that cannot be written in full is removed.
+func write(file *os.File, name string, fill func(w *bufio.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			file.Close()
-			os.Remove(path)
+			os.Remove(file.Name())
 		}
 	}()
 	w := bufio.NewWriterSize(&named{file, name}, 1<<16)
@@ -41,10 +36,10 @@ func write(path, name string, fill func(w *bufio.Writer) error) (err error) {
 		return err
 	}
 	if err := file.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) {
-		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
+		return fmt.Errorf("files: writing %s: %w", name, Reason(err))
 	}
 	if err := file.Close(); err != nil {
-		return fmt.Errorf("experiment: writing %s: %w", name, Reason(err))
+		return fmt.Errorf("files: writing %s: %w", name, Reason(err))
 	}
 	return nil
 }
@@ -64,10 +59,10 @@ func Same(a, b string) bool {
 func CheckOutput(out string, inputs ...string) error {
 	for _, in := range inputs {
 		if in == out && Same(in, out) {
-			return fmt.Errorf("experiment: cannot write %s: it is an input; take another name", out)
+			return fmt.Errorf("files: cannot write %s: it is an input; take another name", out)
 		}
 		if Same(in, out) {
-			return fmt.Errorf("experiment: cannot write %s: it would replace the input %s; take another name", out, in)
+			return fmt.Errorf("files: cannot write %s: it would replace the input %s; take another name", out, in)
 		}
 	}
 	return nil
@@ -79,38 +74,61 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
-		return errors.New("experiment: the file to write has no name")
+		return errors.New("files: the file to write has no name")
 	case err == nil && info.IsDir():
-		return fmt.Errorf("experiment: writing %s: it is a folder", path)
+		return fmt.Errorf("files: writing %s: it is a folder", path)
 	case strings.HasPrefix(path, "/dev/") || err == nil && !info.Mode().IsRegular():
 		return through(path, fill)
 	}
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
 		path = whole // the file is replaced, not the link to it
 	}
-	temporary := filepath.Join(filepath.Dir(path), ".unfinished-"+filepath.Base(path))
-	if err := write(temporary, path, fill); err != nil {
+	file, err := temporary(path)
+	if err != nil {
+		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
+	}
+	if err := write(file, path, fill); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, path); err != nil {
-		os.Remove(temporary)
-		return fmt.Errorf("experiment: writing %s: %w", path, Reason(err))
+	if err := os.Rename(file.Name(), path); err != nil {
+		os.Remove(file.Name())
+		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil { // the rename too should survive a crash
+		dir.Sync()
+		dir.Close()
 	}
 	return nil
+}
+
+// ReplaceText is Replace by a text.
+func ReplaceText(path string, text []byte) error {
+	return Replace(path, func(w *bufio.Writer) error { _, err := w.Write(text); return err })
+}
+
+// temporary makes a new file in the folder of path. Unlike those of os.CreateTemp it has the permissions of any file.
+func temporary(path string) (*os.File, error) {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf(".unfinished-%s.%d.%d", filepath.Base(path), os.Getpid(), i)
+		file, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || i > 100 {
+			return file, err
+		}
+	}
 }
 
 // through writes to what is no file.
 func through(path string, fill func(w *bufio.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("experiment: writing %s: %w", path, Reason(err))
+		return fmt.Errorf("files: writing %s: %w", path, Reason(err))
 	}
 	w := bufio.NewWriterSize(&named{device, path}, 1<<16)
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
 	if wrong := device.Close(); err == nil && wrong != nil {
-		err = fmt.Errorf("experiment: writing %s: %w", path, Reason(wrong))
+		err = fmt.Errorf("files: writing %s: %w", path, Reason(wrong))
 	}
 	return err
 }
@@ -124,7 +142,7 @@ type named struct {
 func (n *named) Write(p []byte) (int, error) {
 	done, err := n.w.Write(p)
 	if err != nil {
-		err = fmt.Errorf("experiment: writing %s: %w", n.name, Reason(err))
+		err = fmt.Errorf("files: writing %s: %w", n.name, Reason(err))
 	}
 	return done, err
 }
@@ -195,11 +213,11 @@ func Digest(ctx context.Context, from Opener, paths ...string) (string, error) {
 // digest is that of one file.
 func digest(ctx context.Context, from Opener, path string) (string, error) {
 	if _, err := from.Stat(path); err != nil {
-		return "", fmt.Errorf("experiment: %w", Tell(err))
+		return "", fmt.Errorf("files: %w", Tell(err))
 	}
 	file, err := from.OpenBytes(path)
 	if err != nil {
-		return "", fmt.Errorf("experiment: %w", Tell(err))
+		return "", fmt.Errorf("files: %w", Tell(err))
 	}
 	defer file.Close()
 	h := sha256.New()
@@ -212,7 +230,7 @@ func digest(ctx context.Context, from Opener, path string) (string, error) {
 			return hex.EncodeToString(h.Sum(nil)), nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("experiment: %w", Tell(err))
+			return "", fmt.Errorf("files: %w", Tell(err))
 		}
 	}
 }

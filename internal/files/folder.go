@@ -36,7 +36,7 @@ func NewFolder(dir string, outputs ...string) (*Folder, error) {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		f.Discard()
-		return nil, fmt.Errorf("experiment: output.dir: %w", Tell(err))
+		return nil, fmt.Errorf("files: output.dir: %w", Tell(err))
 	}
 	f.left, _ = filepath.Glob(filepath.Join(dir, Unfinished))
 	if err := f.open(); err != nil { // better now than after hours
@@ -51,7 +51,7 @@ func NewFolder(dir string, outputs ...string) (*Folder, error) {
 // would remove it if the search is killed.
 func (f *Folder) open() (err error) {
 	if f.waiting, err = os.MkdirTemp(f.dir, Unfinished); err != nil {
-		return fmt.Errorf("experiment: output.dir: %s: %w", f.dir, Reason(err))
+		return fmt.Errorf("files: output.dir: %s: %w", f.dir, Reason(err))
 	}
 	return nil
 }
@@ -70,7 +70,12 @@ func (f *Folder) Write(name string, fill func(w *bufio.Writer) error) error {
 			return err
 		}
 	}
-	if err := write(filepath.Join(f.waiting, name), filepath.Join(f.dir, name), fill); err != nil {
+	shown := filepath.Join(f.dir, name)
+	file, err := os.Create(filepath.Join(f.waiting, name))
+	if err != nil {
+		return fmt.Errorf("files: writing %s: %w", shown, Reason(err))
+	}
+	if err := write(file, shown, fill); err != nil {
 		return err
 	}
 	if !slices.Contains(f.names, name) {
@@ -98,13 +103,13 @@ func (f *Folder) Publish() ([]string, error) {
 		}
 		old := filepath.Join(f.dir, name)
 		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("experiment: removing %s of an earlier run: %w", old, Reason(err))
+			return nil, fmt.Errorf("files: removing %s of an earlier run: %w", old, Reason(err))
 		}
 	}
 	for _, name := range f.names {
 		to := filepath.Join(f.dir, name)
 		if err := os.Rename(filepath.Join(f.waiting, name), to); err != nil {
-			return nil, fmt.Errorf("experiment: writing %s: %w", to, Reason(err))
+			return nil, fmt.Errorf("files: writing %s: %w", to, Reason(err))
 		}
 		files = append(files, filepath.ToSlash(to))
 	}

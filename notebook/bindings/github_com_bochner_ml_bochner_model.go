@@ -23,7 +23,6 @@ func init() {
 			"ReadFile":     reflect.ValueOf(model.ReadFile),
 			"Record":       reflect.ValueOf(model.Record),
 			"RegisterKind": reflect.ValueOf(model.RegisterKind),
-			"Replace":      reflect.ValueOf(model.Replace),
 			"Restore":      reflect.ValueOf(model.Restore),
 			"Write":        reflect.ValueOf(model.Write),
 			"WriteFile":    reflect.ValueOf(model.WriteFile),

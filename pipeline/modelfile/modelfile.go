@@ -10,6 +10,7 @@
 package modelfile
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (m *Model) Spec() pipeline.Pipeline {
 
 // Save writes the model to a file at path, all or nothing. The same model gives the same bytes.
 func (m *Model) Save(path string) error {
-	return model.Replace(path, m.Write)
+	return files.Replace(path, func(w *bufio.Writer) error { return m.Write(w) })
 }
 
 // Write writes the model.
