@@ -172,7 +172,11 @@ func CompareHTML(path string, c Comparison) error {
 			}
 		}
 	}
-	return files.Replace(path, func(w *bufio.Writer) error { return report.WriteComparison(w, c) })
+	page, err := report.NewComparison(c)
+	if err != nil {
+		return err
+	}
+	return files.Replace(path, func(w *bufio.Writer) error { _, err := page.WriteTo(w); return err })
 }
 
 // settings lists what is not the same in all experiments.

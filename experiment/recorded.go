@@ -180,7 +180,6 @@ func reportPage(found Result) (page []byte, err error) {
 			err = fmt.Errorf("report: %v", p)
 		}
 	}()
-	var out bytes.Buffer
-	err = report.Write(&out, found)
-	return out.Bytes(), err
+	shown, err := report.New(found)
+	return []byte(shown.String()), err
 }

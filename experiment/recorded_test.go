@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -21,8 +20,7 @@ func TestReportOfAFolder(t *testing.T) {
 	put(t, "rows.csv", measured(300))
 	r := execute(t, spec(t, reported))
 	written := text(t, "out/report.html")
-	var page bytes.Buffer
-	if err := report.Write(&page, r); err != nil || page.String() != written {
+	if page, err := report.New(r); err != nil || page.String() != written {
 		t.Errorf("report.html is not the page of the result: %v", err)
 	}
 	read, err := ReadRun("out")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,23 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
-// WriteComparison writes the page of runs side by side. The same comparison gives the same bytes.
-func WriteComparison(w io.Writer, c result.Comparison) error {
-	text, err := render(comparisonPage(c))
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
-}
-
-// NewComparison returns the page of runs side by side.
-func NewComparison(c result.Comparison) (Page, error) {
-	text, err := render(comparisonPage(c))
-	return Page{string(text)}, err
-}
+// NewComparison returns the page of runs side by side. The same comparison gives the same bytes.
+func NewComparison(c result.Comparison) (Page, error) { return render(comparisonPage(c)) }
 
 // comparisonPage says what stands on the page.
 func comparisonPage(c result.Comparison) page {

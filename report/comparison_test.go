@@ -36,11 +36,11 @@ func beside() result.Comparison {
 
 // The page of a comparison stands alone as that of a run does, and says what came out.
 func TestComparisonPage(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteComparison(&b, beside()); err != nil {
+	made, err := NewComparison(beside())
+	if err != nil {
 		t.Fatal(err)
 	}
-	page := b.String()
+	page := made.String()
 	pictures, tables := 0, 0
 	for _, e := range parsed(t, page) {
 		switch e.Name.Local {
@@ -72,12 +72,12 @@ func TestComparisonPage(t *testing.T) {
 			t.Errorf("nowhere: %s", words)
 		}
 	}
-	var again bytes.Buffer
-	if err := WriteComparison(&again, beside()); err != nil || again.String() != page {
+	if again, err := NewComparison(beside()); err != nil || again.String() != page {
 		t.Error("the same comparison makes another page", err)
 	}
-	if shown, err := NewComparison(beside()); err != nil || shown.String() != page {
-		t.Error("a notebook is shown another page", err)
+	var written bytes.Buffer
+	if n, err := made.WriteTo(&written); err != nil || written.String() != page || n != int64(len(page)) {
+		t.Error("another page is written", err)
 	}
 }
 

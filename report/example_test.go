@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -30,12 +29,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	var page bytes.Buffer
-	if err := report.Write(&page, found); err != nil {
+	page, err := report.New(found)
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"), page.Len() < 1.5e6)
+	fmt.Println(strings.HasPrefix(page.String(), "<!DOCTYPE html>"), len(page.String()) < 1.5e6)
 	for _, p := range report.Pictures(found)[:4] {
 		fmt.Printf("%s: %s\n", p.Section, p.Title)
 	}

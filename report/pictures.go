@@ -159,13 +159,13 @@ func effectsByInput(r result.Result) (out []importance.Effects) {
 	return out
 }
 
-func learning(l result.LearningCurve) template.HTML {
+func learning(l result.LearningCurve, says string) template.HTML {
 	rows := make([]float64, len(l.Rows))
 	for k, n := range l.Rows {
 		rows[k] = float64(n)
 	}
 	return trusted(svg.Plot{
-		Title: "Learning curve", Says: moreRows(l), X: svg.Axis{Name: "rows learned from", Log: true}, Y: svg.Axis{Name: called(l.Score)},
+		Title: "Learning curve", Says: says, X: svg.Axis{Name: "rows learned from", Log: true}, Y: svg.Axis{Name: called(l.Score)},
 		Series: []svg.Series{{Name: "test rows", X: rows, Y: l.Scores, Line: true, Dots: true}, {Name: "rows learned from", Color: svg.Reference, X: rows, Y: l.Train, Line: true, Dots: true, Dashed: true}},
 	}.SVG())
 }

@@ -2,7 +2,8 @@
 // phone and on paper, and speaks to those who listen to it.
 //
 //	found, err := experiment.Run(ctx, spec, experiment.Options{}) // writes report.html into the run's folder
-//	err = report.Write(w, found)                                   // the same page anywhere
+//	page, err := report.New(found)                                 // the same page as a value
+//	_, err = page.WriteTo(w)
 //
 // The page says in this order what was asked and what came out, the scores beside those of simple models, what was taken
 // for what or how far off predictions are, whether probabilities hold, which inputs matter and how, what the search
@@ -11,103 +12,14 @@
 package report
 
 import (
-	"bytes"
-	_ "embed"
 	"fmt"
-	"html"
-	"html/template"
-	"io"
 	"strings"
-	"sync"
 
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-//go:embed page.html
-var pageText string
-
-//go:embed style.css
-var style string
-
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
-
-// page is what the template is filled with.
-type page struct {
-	Title    string
-	Style    template.CSS
-	Lead     []string
-	Warnings []string
-	Sections []section
-	Foot     string
-}
-
-// section is a part of the page under one heading.
-type section struct {
-	ID, Title string
-	Text      []string
-	Figures   []figure
-	Tables    []table
-	Folded    []folded
-	Source    []link // where its numbers are
-}
-
-// figure is a picture. A wide one has the whole width, and is scrolled where that is not enough.
-type figure struct {
-	Title string
-	Drawn template.HTML
-	Wide  bool
-}
-
-// table is rows of cells, of which the first names the row.
-type table struct {
-	Caption string
-	Head    []string
-	Rows    [][]string
-}
-
-// folded is a long text that is opened by who wants it.
-type folded struct{ Title, Text string }
-
-// link leads to a file beside the page.
-type link struct{ Name, Href string }
-
-// Write writes the page of a run. The same result gives the same bytes.
-func Write(w io.Writer, r result.Result) error {
-	text, err := render(pageOf(r))
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
-}
-
-func render(p page) ([]byte, error) {
-	p.Style = template.CSS(style)
-	var b bytes.Buffer
-	if err := pageTemplate().Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// Page is a report as a value that a notebook shows by itself.
-type Page struct{ text string }
-
-// New returns the page of a run.
-func New(r result.Result) (Page, error) {
-	text, err := render(pageOf(r))
-	return Page{string(text)}, err
-}
-
-// String is the whole document.
-func (p Page) String() string { return p.text }
-
-// HTML is the page in a frame of its own, whose style and that of the notebook leave each other alone.
-func (p Page) HTML() string {
-	return `<iframe title="report" style="width:100%;height:48rem;border:1px solid #ccc" srcdoc="` + html.EscapeString(p.text) + `"></iframe>`
-}
+// New returns the page of a run. The same result gives the same bytes.
+func New(r result.Result) (Page, error) { return render(pageOf(r)) }
 
 // Picture is one of the pictures of a report.
 type Picture struct {
@@ -149,14 +61,6 @@ func sections(r result.Result) (out []section) {
 			s.ID = strings.ReplaceAll(strings.ToLower(s.Title), " ", "-")
 			out = append(out, s)
 		}
-	}
-	return out
-}
-
-// in is where numbers are in result.json.
-func in(paths ...string) (out []link) {
-	for _, p := range paths {
-		out = append(out, link{"result.json: " + p, "result.json#/" + p})
 	}
 	return out
 }

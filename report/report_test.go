@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/xml"
 	"io"
 	"math"
@@ -79,11 +78,11 @@ func parsed(t *testing.T, page string) (elements []xml.StartElement) {
 
 // The page asks nothing of the network, has no script, and says everything, however names are written.
 func TestPageStandsAlone(t *testing.T) {
-	var b bytes.Buffer
-	if err := Write(&b, full()); err != nil {
+	made, err := New(full())
+	if err != nil {
 		t.Fatal(err)
 	}
-	page := b.String()
+	page := made.String()
 	ids := map[string]bool{}
 	pictures := 0
 	for _, e := range parsed(t, page) {
@@ -126,8 +125,7 @@ func TestPageStandsAlone(t *testing.T) {
 			t.Errorf("nowhere: %s", words)
 		}
 	}
-	var again bytes.Buffer
-	if err := Write(&again, full()); err != nil || again.String() != page {
+	if again, err := New(full()); err != nil || again.String() != page {
 		t.Error("the same result makes another page", err)
 	}
 }

@@ -330,7 +330,7 @@ func axesOf(all []result.Tried) (out []string) {
 func curves(r result.Result) (s section) {
 	s.Title = "Would more help"
 	if l := r.LearningCurve; l != nil {
-		s.Figures = append(s.Figures, figure{Title: "Learning curve", Drawn: learning(*l)})
+		s.Figures = append(s.Figures, figure{Title: "Learning curve", Drawn: learning(*l, moreRows(*l))})
 		s.Text = append(s.Text, moreRows(*l))
 		s.Source = in("learning_curve")
 	}

@@ -3,6 +3,15 @@ package arrows
 // Files lists the files of packages from the public types down to the details: a file uses only what it and the files
 // after it declare.
 var Files = map[string][]string{
+	"experiment": {
+		"auto", "run", "try", "examine", "evaluate", "fit", "plan", "write", "load", "outputs", // runs and their phases
+		"compare", "compare_folds", "compare_rows", "compare_runs", "earlier", "export", "spec", // what a run has written
+		"plan_time", "final", "search", "identity", "recorded", "track", "model", "experiment", "searching",
+		"datasets", "memory", "profile", "traits", "version",
+	},
+	"experiment/job": {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
+	"report":         {"comparison", "report", "sections", "pictures", "page", "words"},
+	"internal/svg":   {"bars", "lines", "plot", "svg", "fixed", "facts", "text", "ticks"},
 	"serve": {
 		"listen", "accept", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
