@@ -67,11 +67,8 @@ type Options struct {
 	Stop     <-chan struct{} // closed, ends the search with the best model so far; nil for never
 }
 
-// DefaultBudget is the time of a search whose options name none.
-const DefaultBudget = time.Minute
-
-// NewOptions returns the options of a search of [DefaultBudget].
-func NewOptions() Options { return Options{Budget: DefaultBudget} }
+// NewOptions returns the options of a search of one minute.
+func NewOptions() Options { return Options{Budget: time.Minute} }
 
 // Progress says how far a search is.
 type Progress struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // streamed are searches over rows in a file: of candidates with the same sums, behind steps that learn, by several
-// passes, in float32, of what does not learn by passes, and of classes.
+// passes, in float32, of what does not learn by passes, of classes, and in rounds.
 var streamed = map[string]struct {
 	text      string
 	tolerance float64
@@ -38,6 +38,16 @@ precision: float32
 pipeline: [standardize, {rff: {features: 30}}, ridge_classifier]
 search: {grid: {ridge_classifier.alpha: [0.1, 10]}, folds: 3, cv: {kind: hash}, score: roc_auc}
 `, 1e-4},
+	"coordinate": {`
+data: {train: rows.csv, target: y, drop: [c]}
+pipeline: [{rff: {features: 40}}, ridge]
+search: {grid: {rff.gamma: [0.1, 1], ridge.alpha: [0.01, 1, 100]}, folds: 3, cv: {kind: hash}, strategy: coordinate}
+`, 1e-9},
+	"halving": {`
+data: {train: rows.csv, target: y, drop: [c]}
+pipeline: [{rff: {features: 40}}, ridge]
+search: {grid: {rff.gamma: [0.1, 1], ridge.alpha: [0.01, 1, 100]}, folds: 3, cv: {kind: hash}, halving: {resource: rff.features, least: 10}}
+`, 1e-9},
 	"alone": {`
 data: {train: rows.csv, target: y, drop: [c]}
 pipeline: [standardize, {nystroem: {landmarks: 20, gamma: 0.3}}, ridge]

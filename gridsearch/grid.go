@@ -15,30 +15,19 @@ import (
 
 // Axis is one parameter of the estimator and the plain values to try, in that order.
 //
-// Simpler says which values make a simpler model, for RefitOneStdError. Candidates are compared
-// parameter by parameter and the first that differs decides:
+// For RefitOneStdError candidates are compared parameter by parameter and the first that differs decides which is
+// simpler, as the parameters declare by [param.List.Complexity]:
 //
 //  1. the size of the model: fewer features, landmarks, grids, components or clusters;
 //  2. the penalty: a larger alpha, a smaller C;
-//  3. the kernel: a smaller gamma, which makes smoother functions;
-//  4. every other axis that has Simpler set, in the order of the grid.
+//  3. the kernel: a smaller gamma, which makes smoother functions.
 //
-// Parameters declare to which of these they belong, by [param.List.Complexity]. A value that is no number,
-// such as "scale" for gamma, counts as less simple than any number. Axes of parameters that declare
-// nothing count only where Simpler is set.
+// A value that is no number, such as "scale" for gamma, counts as less simple than any number. Other axes do not
+// count.
 type Axis struct {
-	Path    string // of a parameter of the estimator: "rff.gamma"
-	Values  []any
-	Simpler string // Declared, Smaller, Larger or Neither
+	Path   string // of a parameter of the estimator: "rff.gamma"
+	Values []any
 }
-
-// Which values of an axis make a simpler model.
-const (
-	Declared = ""        // as the parameter declares
-	Smaller  = "smaller" // smaller numbers
-	Larger   = "larger"  // larger numbers
-	Neither  = "neither" // the axis does not count
-)
 
 // MaxCandidates is the most that a search tries: a grid with more points wants Random.
 const MaxCandidates = 1 << 20
@@ -146,9 +135,6 @@ func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
 	var faults param.Faults
 	if len(a.Values) == 0 {
 		faults = append(faults, param.Fault{Path: a.Path, Problem: "no values to try"})
-	}
-	if !slices.Contains([]string{Declared, Smaller, Larger, Neither}, a.Simpler) {
-		faults = append(faults, param.Fault{Path: a.Path, Problem: fmt.Sprintf("which is simpler: got %q, wanted smaller, larger or neither", a.Simpler)})
 	}
 	out := make([]param.Setting, 0, len(a.Values))
 	seen := map[string]bool{}

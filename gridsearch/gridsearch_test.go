@@ -506,7 +506,7 @@ func TestFaultsAreReportedAtOnce(t *testing.T) {
 	s.Grid = []Axis{
 		{Path: "shrunk", Values: []any{1}},
 		{Path: "shrink", Values: []any{-1, 1, 1.0, "wide"}},
-		{Path: "shift", Values: []any{}, Simpler: "bigger"},
+		{Path: "shift", Values: []any{}},
 		{Path: "mode", Values: []any{"fti"}},
 		{Path: "mode", Values: []any{"fit"}},
 	}
@@ -520,7 +520,6 @@ shrink: got -1, wanted a number ≥ 0
 shrink: 1 is there twice
 shrink: got "wide", wanted a number ≥ 0
 shift: no values to try
-shift: which is simpler: got "bigger", wanted smaller, larger or neither
 mode: got "fti", wanted fit, fail, nan or stuck (did you mean fit?)
 mode: given twice in the grid
 score: `
@@ -528,7 +527,7 @@ score: `
 		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, want)
 	}
 	var faults param.Faults
-	if !errors.As(err, &faults) || len(faults) != 12 {
+	if !errors.As(err, &faults) || len(faults) != 11 {
 		t.Errorf("%d faults", len(faults))
 	}
 	if s.Check() == nil {
@@ -644,18 +643,15 @@ func TestOneStandardError(t *testing.T) {
 		lossy      bool // less is better
 		want       int
 	}{
-		"a larger alpha within it":  {[]Axis{{Path: "alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)}, false, 1},
-		"a smaller C":               {[]Axis{{Path: "C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false, 0},
-		"of a loss":                 {[]Axis{{Path: "C"}}, []Candidate{scored(5.6, 0.1), scored(5.5, 1), scored(5, 10)}, true, 1},
-		"size before alpha":         {[]Axis{{Path: "alpha"}, {Path: "features"}}, []Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
-		"alpha before gamma":        {[]Axis{{Path: "gamma"}, {Path: "alpha"}}, []Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
-		"a number before a name":    {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
-		"the other way on demand":   {[]Axis{{Path: "alpha", Simpler: Smaller}}, []Candidate{scored(4.9, 0.1), scored(5, 1.0)}, false, 0},
-		"an unknown axis, set":      {[]Axis{{Path: "depth", Simpler: Smaller}}, []Candidate{scored(5, 9), scored(4.9, 3)}, false, 1},
-		"an unknown axis, not set":  {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
-		"a known axis, not counted": {[]Axis{{Path: "alpha", Simpler: Neither}}, []Candidate{scored(5, 1), scored(4.9, 10)}, false, 0},
-		"a larger min_count":        {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
-		"equally simple":            {[]Axis{{Path: "alpha"}, {Path: "seed"}}, []Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
+		"a larger alpha within it": {[]Axis{{Path: "alpha"}}, []Candidate{scored(5, 0.1), scored(4.5, 1), scored(4.4, 10)}, false, 1},
+		"a smaller C":              {[]Axis{{Path: "C"}}, []Candidate{scored(4.5, 0.1), scored(4.6, 1), scored(5, 10)}, false, 0},
+		"of a loss":                {[]Axis{{Path: "C"}}, []Candidate{scored(5.6, 0.1), scored(5.5, 1), scored(5, 10)}, true, 1},
+		"size before alpha":        {[]Axis{{Path: "alpha"}, {Path: "features"}}, []Candidate{scored(5, 1.0, 300), scored(5, 10.0, 300), scored(5, 0.1, 200)}, false, 2},
+		"alpha before gamma":       {[]Axis{{Path: "gamma"}, {Path: "alpha"}}, []Candidate{scored(5, 0.1, 1), scored(4.9, 0.2, 2)}, false, 1},
+		"a number before a name":   {[]Axis{{Path: "gamma"}}, []Candidate{scored(5, "scale"), scored(4.9, 100.0)}, false, 1},
+		"an unknown axis":          {[]Axis{{Path: "depth"}}, []Candidate{scored(4.9, 9), scored(5, 3), scored(4.9, 1)}, false, 1},
+		"a larger min_count":       {[]Axis{{Path: "min_count"}}, []Candidate{scored(5, 1), scored(4.9, 3)}, false, 1},
+		"equally simple":           {[]Axis{{Path: "alpha"}, {Path: "seed"}}, []Candidate{scored(5, 1, 0), scored(4.8, 2, 1), scored(4.9, 2, 2), scored(4.9, 2, 3)}, false, 2},
 	} {
 		m := metrics.Metric{GreaterIsBetter: !c.lossy}
 		rank(c.candidates, m)
@@ -688,7 +684,7 @@ func (k *knobs) Params(l *param.List) {
 // With the rule, the refit is of the simpler candidate and the edge that of the best.
 func TestRefitOneStandardError(t *testing.T) {
 	s := lineSearch(nil)
-	s.Grid = []Axis{{Path: "shrink", Values: []any{0.97, 1, 1.01, 1.02}, Simpler: Larger}}
+	s.Grid = []Axis{{Path: "shrink", Values: []any{0.97, 1, 1.01, 1.02}}}
 	s.Refit = RefitOneStdError
 	r := mustRun(t, s, quantities(60))
 	top := slices.IndexFunc(r.Candidates, func(c Candidate) bool { return c.Rank == 1 })

@@ -11,7 +11,7 @@ import (
 
 // trait is what the value of a parameter says about how simple a model is.
 type trait struct {
-	class  int  // units, penalty, roughness or other: the order in which they decide
+	class  int  // units, penalty or roughness: the order in which they decide
 	larger bool // whether larger is simpler
 }
 
@@ -22,26 +22,6 @@ var traits = map[param.Complexity]trait{
 	param.MorePenalty: {1, true},
 	param.LessPenalty: {1, false},
 	param.Rougher:     {2, false},
-}
-
-// byOther is the class of axes whose parameters declare nothing.
-const byOther = 3
-
-// trait returns that of an axis, if it counts. params are those of the estimator.
-func (a Axis) trait(params []param.Param) (t trait, ok bool) {
-	if at := slices.IndexFunc(params, func(p param.Param) bool { return p.Path == a.Path }); at >= 0 {
-		t, ok = traits[params[at].Complexity]
-	}
-	switch {
-	case a.Simpler == Neither:
-		return t, false
-	case a.Simpler == Declared:
-		return t, ok
-	case !ok:
-		t.class = byOther
-	}
-	t.larger = a.Simpler == Larger
-	return t, true
 }
 
 // simplest returns the simplest candidate whose mean is within one standard error of the best
@@ -80,13 +60,13 @@ func (s Search) complexity() func(a, b Candidate) int {
 		trait
 	}
 	var keys []key
-	params := param.All(s.Estimator)
-	for i, a := range s.Grid {
-		if t, ok := a.trait(params); ok {
-			keys = append(keys, key{i, t})
+	for _, p := range param.All(s.Estimator) {
+		axis := slices.IndexFunc(s.Grid, func(a Axis) bool { return a.Path == p.Path })
+		if t, ok := traits[p.Complexity]; ok && axis >= 0 {
+			keys = append(keys, key{axis, t})
 		}
 	}
-	slices.SortStableFunc(keys, func(a, b key) int { return cmp.Compare(a.class, b.class) })
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.class-b.class, a.axis-b.axis) })
 	return func(a, b Candidate) int {
 		for _, k := range keys {
 			x, y := k.weigh(a.Settings[k.axis].Value), k.weigh(b.Settings[k.axis].Value)

@@ -44,7 +44,8 @@ type stream struct {
 //
 // Others have to be an [estimator.BlockEstimator], and are fitted one by one, each on readings of its own.
 //
-// Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets.
+// Scores are those of Run with the same folds, up to the order of additions. There is none for tasks without targets. A
+// [Halving] cannot have rows for its resource.
 func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, error) {
 	r, err := s.prepareStream(ctx, src)
 	if err != nil {

@@ -86,11 +86,8 @@ func (s Spec) CheckStreamed(task datasets.Task) (faults param.Faults) {
 	if s.Data.Group != "" {
 		add("data.group", "folds of groups need rows in memory")
 	}
-	if s.Search.Coordinate() {
-		add("search.strategy", "coordinate needs rows in memory")
-	}
-	if s.Search.Halving.Least > 0 {
-		add("search.halving", "rounds need rows in memory")
+	if h := s.Search.Halving; h.Least > 0 && h.Resource == "rows" {
+		add("search.halving", "rounds with some of the rows need rows in memory")
 	}
 	if task.Targetless() {
 		add("search", "candidates for "+string(task)+" are scored by looks at rows in memory")

@@ -15,7 +15,6 @@ func init() {
 		Name: "auto",
 		Binds: map[string]reflect.Value{
 			"Clean":          reflect.ValueOf(auto.Clean),
-			"DefaultBudget":  reflect.ValueOf(auto.DefaultBudget),
 			"EndedBudget":    reflect.ValueOf(auto.EndedBudget),
 			"EndedConverged": reflect.ValueOf(auto.EndedConverged),
 			"EndedStopped":   reflect.ValueOf(auto.EndedStopped),

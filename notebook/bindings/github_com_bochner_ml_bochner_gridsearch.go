@@ -14,22 +14,18 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/gridsearch"] = imports.Package{
 		Name: "gridsearch",
 		Binds: map[string]reflect.Value{
-			"Declared":         reflect.ValueOf(gridsearch.Declared),
 			"DefaultFolds":     reflect.ValueOf(gridsearch.DefaultFolds),
 			"ErrBudget":        reflect.ValueOf(&gridsearch.ErrBudget).Elem(),
-			"Larger":           reflect.ValueOf(gridsearch.Larger),
 			"Lin":              reflect.ValueOf(gridsearch.Lin),
 			"Log":              reflect.ValueOf(gridsearch.Log),
 			"MaxCandidates":    reflect.ValueOf(gridsearch.MaxCandidates),
 			"MergeJournals":    reflect.ValueOf(gridsearch.MergeJournals),
-			"Neither":          reflect.ValueOf(gridsearch.Neither),
 			"NewCoordinate":    reflect.ValueOf(gridsearch.NewCoordinate),
 			"NewHalving":       reflect.ValueOf(gridsearch.NewHalving),
 			"NewSearch":        reflect.ValueOf(gridsearch.NewSearch),
 			"RefitBest":        reflect.ValueOf(gridsearch.RefitBest),
 			"RefitNone":        reflect.ValueOf(gridsearch.RefitNone),
 			"RefitOneStdError": reflect.ValueOf(gridsearch.RefitOneStdError),
-			"Smaller":          reflect.ValueOf(gridsearch.Smaller),
 		},
 		Types: map[string]reflect.Type{
 			"Axis":        reflect.TypeOf((*gridsearch.Axis)(nil)).Elem(),
@@ -48,15 +44,11 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"Declared":         "string:",
 			"DefaultFolds":     "int:5",
-			"Larger":           "string:larger",
 			"MaxCandidates":    "int:1048576",
-			"Neither":          "string:neither",
 			"RefitBest":        "string:best",
 			"RefitNone":        "string:none",
 			"RefitOneStdError": "string:one_std_error",
-			"Smaller":          "string:smaller",
 		},
 	}
 }
