@@ -15,14 +15,14 @@ import (
 )
 
 // crossCheck looks at keys that must fit together.
-func (d *decoder) crossCheck() {
+func crossCheck(d *decoder) {
 	data := &d.spec.Data
 	clash := func(a, b, why string) {
 		if d.has(a) && d.has(b) {
 			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
 		}
 	}
-	d.checkSQL(clash)
+	checkSQL(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
 		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
@@ -54,9 +54,9 @@ func (d *decoder) crossCheck() {
 	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
 		d.faults = append(d.faults, d.spec.Fault("pipeline", param.Fault{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
 	}
-	d.checkRoles()
-	d.checkSearch()
-	d.checkTask()
+	checkRoles(d)
+	checkSearch(d)
+	checkTask(d)
 }
 
 // mostNested bounds how deep models hold models: what each costs is the product over the levels.
@@ -84,7 +84,7 @@ func nested(spec any) int {
 }
 
 // checkSQL looks whether there is all that a database is asked, and nothing else.
-func (d *decoder) checkSQL(clash func(a, b, why string)) {
+func checkSQL(d *decoder, clash func(a, b, why string)) {
 	for _, key := range []string{"url", "train", "test"} {
 		if given := d.at["data.sql."+key]; given != nil && !d.has("data.sql") {
 			d.at["data.sql"] = given // of an override
@@ -124,7 +124,7 @@ func (d *decoder) checkSQL(clash func(a, b, why string)) {
 }
 
 // checkTask looks whether estimator and score are for the task, where the file says what it is.
-func (d *decoder) checkTask() {
+func checkTask(d *decoder) {
 	task := datasets.Task(d.spec.Data.Task)
 	if task != "auto" {
 		d.faults = append(d.faults, d.spec.CheckTask(task, 0)...)
@@ -132,7 +132,7 @@ func (d *decoder) checkTask() {
 }
 
 // checkRoles finds columns that are given two roles.
-func (d *decoder) checkRoles() {
+func checkRoles(d *decoder) {
 	data := d.spec.Data
 	roles := map[string]string{}
 	give := func(column, path string) {
@@ -155,7 +155,7 @@ func (d *decoder) checkRoles() {
 	}
 }
 
-func (d *decoder) checkSearch() {
+func checkSearch(d *decoder) {
 	s := d.spec.Search
 	if s == nil {
 		return
@@ -163,7 +163,7 @@ func (d *decoder) checkSearch() {
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
 		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
 	}
-	d.checkStrategy()
+	checkStrategy(d)
 	if s.Random > gridsearch.MaxCandidates {
 		d.fault(d.at["search.random"], "search.random", param.Fault{Value: s.Random, Wanted: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
 	}
@@ -177,10 +177,10 @@ func (d *decoder) checkSearch() {
 }
 
 // checkStrategy looks at how the grid is searched.
-func (d *decoder) checkStrategy() {
+func checkStrategy(d *decoder) {
 	s := d.spec.Search
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
-	d.checkCoordinate()
+	checkCoordinate(d)
 	if d.has("search.halving") && s.Halving.Least == 0 && !d.has("search.halving.least") {
 		d.fault(d.at["search.halving"], "search.halving.least", param.Fault{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
 		return
@@ -201,11 +201,11 @@ func (d *decoder) checkStrategy() {
 	if s.Halving.Most > 0 && s.Halving.Most < s.Halving.Least {
 		fault("search.halving.most", param.Fault{Value: s.Halving.Most, Wanted: fmt.Sprintf("a whole number ≥ least, which is %d", s.Halving.Least)})
 	}
-	d.checkResource(fault)
+	checkResource(d, fault)
 }
 
 // checkCoordinate looks whether anything else that is given does not go with how the axes are gone along.
-func (d *decoder) checkCoordinate() {
+func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
 	case !s.Coordinate() && d.has("search.rounds"):
@@ -218,7 +218,7 @@ func (d *decoder) checkCoordinate() {
 }
 
 // checkResource looks whether the pipeline has what is halved.
-func (d *decoder) checkResource(fault func(key string, f param.Fault)) {
+func checkResource(d *decoder, fault func(key string, f param.Fault)) {
 	const key = "search.halving.resource"
 	s := d.spec.Search
 	if s.Halving.Resource == "rows" || !d.steps {

@@ -30,7 +30,7 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 	if root := d.parse(text); root != nil {
 		d.decode(root, overrides)
 		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
-		d.crossCheck()
+		crossCheck(d)
 	}
 	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.faults, file: file}
 }

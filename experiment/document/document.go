@@ -11,6 +11,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -46,6 +47,29 @@ func (s *Spec) Params(l *param.List) {
 	l.Child("intervals", &s.Intervals)
 	l.Child("report", &s.Report)
 	l.Child("output", &s.Output)
+}
+
+// FromFile says whether the spec was read from a file.
+func (s Spec) FromFile() bool { return s.places != nil }
+
+// File returns the name of the file that the spec was read from, "" for none.
+func (s Spec) File() string {
+	if s.places == nil {
+		return ""
+	}
+	return s.places.file
+}
+
+// Given says whether the file, or an override, gives a value for a path.
+func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
+
+// Fault puts a fault at a path, and at its place in the file that the spec was read from.
+func (s Spec) Fault(path string, f param.Fault) param.Fault { return s.places.fault(path, f) }
+
+// Unplaced returns the spec as one that stands in no file, so that faults name no line.
+func (s Spec) Unplaced() Spec {
+	s.places = nil
+	return s
 }
 
 // Data says which rows to learn from and what they are.
@@ -91,6 +115,17 @@ func (s *Data) Params(l *param.List) {
 	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
 	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
 }
+
+// Where returns the files, or the queries, that the rows come from.
+func (s Data) Where() (train, test reader.Paths) {
+	if s.SQL.Given() {
+		return reader.Paths(s.SQL.Train), reader.Paths(s.SQL.Test)
+	}
+	return s.Train, s.Test
+}
+
+// TrainAndTest returns the paths of both sets of rows.
+func (s Data) TrainAndTest() []string { return slices.Concat(s.Train, s.Test) }
 
 // Split takes test rows from the training file.
 type Split struct {

@@ -8,23 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FromFile says whether the spec was read from a file.
-func (s Spec) FromFile() bool { return s.places != nil }
-
-// File returns the name of the file that the spec was read from, "" for none.
-func (s Spec) File() string {
-	if s.places == nil {
-		return ""
-	}
-	return s.places.file
-}
-
-// Given says whether the file, or an override, gives a value for a path.
-func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
-
-// Fault puts a fault at a path, and at its place in the file that the spec was read from.
-func (s Spec) Fault(path string, f param.Fault) param.Fault { return s.places.fault(path, f) }
-
 // places are where the values of a spec stand in its file.
 type places struct {
 	file  string
@@ -80,9 +63,3 @@ func (p *places) step(path string) *yaml.Node {
 
 // source is what an override is called in faults.
 const source = "--set"
-
-// Unplaced returns the spec as one that stands in no file, so that faults name no line.
-func (s Spec) Unplaced() Spec {
-	s.places = nil
-	return s
-}

@@ -156,14 +156,3 @@ func below(folder, path string) string {
 	}
 	return filepath.ToSlash(filepath.Join(folder, path))
 }
-
-// Where returns the files, or the queries, that the rows come from.
-func (s Data) Where() (train, test reader.Paths) {
-	if s.SQL.Given() {
-		return reader.Paths(s.SQL.Train), reader.Paths(s.SQL.Test)
-	}
-	return s.Train, s.Test
-}
-
-// TrainAndTest returns the paths of both sets of rows.
-func (s Data) TrainAndTest() []string { return slices.Concat(s.Train, s.Test) }

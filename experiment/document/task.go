@@ -33,7 +33,7 @@ func (s Spec) Task() datasets.Task {
 func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	var faults param.Faults
 	add := func(path string, f param.Fault) { faults = append(faults, s.Fault(path, f)) }
-	if f, wrong := s.otherTask(task); wrong {
+	if f, wrong := otherTask(s, task); wrong {
 		add("pipeline", f)
 	}
 	var untaught param.Faults
@@ -47,20 +47,20 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.Faults {
 	if task == datasets.Regression && s.Data.Split.Stratify {
 		add("data.split.stratify", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
-	s.checkIntervals(task, add)
-	s.checkUnscored(task, add)
+	checkIntervals(s, task, add)
+	checkUnscored(s, task, add)
 	if s.Search == nil {
 		return faults
 	}
 	if task == datasets.Regression && s.Search.CV.Kind == "stratified" {
 		add("search.cv.kind", param.Fault{Problem: "only classes can be stratified, and the task is regression"})
 	}
-	s.checkScore(task, classes, func(f param.Fault) { add("search.score", f) })
+	checkScore(s, task, classes, func(f param.Fault) { add("search.score", f) })
 	return faults
 }
 
 // checkUnscored looks, of a task without a target, whether something is wanted that only a target tells.
-func (s Spec) checkUnscored(task datasets.Task, add func(path string, f param.Fault)) {
+func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fault)) {
 	if !task.Targetless() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labelled() {
 		return
 	}
@@ -97,7 +97,7 @@ func (s Data) labelled() bool {
 
 // checkScore looks whether the metric is one of the task and of so many classes, and whether the model
 // gives what it reads.
-func (s Spec) checkScore(task datasets.Task, classes int, add func(param.Fault)) {
+func checkScore(s Spec, task datasets.Task, classes int, add func(param.Fault)) {
 	m, err := metrics.ByName(string(s.Search.Score))
 	if s.Search.Score == "" || err != nil {
 		return // there is one for every task, or the name is reported already
@@ -149,7 +149,7 @@ func input(does pipeline.Foretold) metrics.Input {
 }
 
 // otherTask says that the estimator is for another task, if it is.
-func (s Spec) otherTask(task datasets.Task) (f param.Fault, wrong bool) {
+func otherTask(s Spec, task datasets.Task) (f param.Fault, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	does := pipeline.Foretell(s.Pipeline.Estimator)
 	if !known || does.Task() == task {

@@ -112,3 +112,15 @@ type LearningCurve struct {
 	Train  []float64 `json:"train"` // on the rows that it has learned from
 	Scores []float64 `json:"scores"`
 }
+
+// Relevance is how much each input of a step matters for the targets.
+type Relevance struct {
+	Step   string  `json:"step"`
+	Inputs []Input `json:"inputs"` // those that matter most first
+}
+
+// Input is a column as it comes to a step, and how much it matters, from 0 to 1.
+type Input struct {
+	Name      string  `json:"name"`
+	Relevance float64 `json:"relevance"`
+}

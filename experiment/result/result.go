@@ -189,15 +189,3 @@ type Sureness struct {
 	Width    *float64 `json:"width,omitempty"`    // mean width of the intervals
 	Size     *float64 `json:"size,omitempty"`     // mean number of classes in a set
 }
-
-// Relevance is how much each input of a step matters for the targets.
-type Relevance struct {
-	Step   string  `json:"step"`
-	Inputs []Input `json:"inputs"` // those that matter most first
-}
-
-// Input is a column as it comes to a step, and how much it matters, from 0 to 1.
-type Input struct {
-	Name      string  `json:"name"`
-	Relevance float64 `json:"relevance"`
-}

@@ -91,11 +91,3 @@ func (r reported) Blocks(ctx context.Context, yield func(datasets.Set) error) er
 		return yield(block)
 	})
 }
-
-// Prefetch reads the blocks ahead of whoever asks for them.
-func (p *Parts) Prefetch() {
-	p.Train = datasets.Prefetch(p.Train)
-	if p.Test != nil {
-		p.Test = datasets.Prefetch(p.Test)
-	}
-}

@@ -116,3 +116,11 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *document.K
 	}
 	return err
 }
+
+// Prefetch reads the blocks ahead of whoever asks for them.
+func (p *Parts) Prefetch() {
+	p.Train = datasets.Prefetch(p.Train)
+	if p.Test != nil {
+		p.Test = datasets.Prefetch(p.Test)
+	}
+}
