@@ -130,7 +130,15 @@ func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return r.Model.Predict(ctx, X)
 }
 
-// Unwrap returns the fitted model, of which [estimator.As] finds what else it can do.
+// Outputs returns those of the model.
+func (r *Result) Outputs() estimator.Outputs { return estimator.OutputsOf(r.Model) }
+
+// PredictFull returns the requested outputs of the model for the rows of X.
+func (r *Result) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	return estimator.Predict(ctx, r.Model, X, want)
+}
+
+// Unwrap returns the fitted model.
 func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
 // Check reports everything that is wrong with the options, as [param.Faults].

@@ -458,14 +458,14 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 func tooCoarse(model estimator.Predictor) bool {
 	const most = 0.03 // residual, of the spread of the targets
 	var reporter estimator.Reporter
-	return estimator.AsWithin(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
+	return estimator.As(model, &reporter) && reporter.Report().Solver == "cg" && reporter.Report().Gradient > most
 }
 
 // withSteps notes in the spec of a point how many steps its exact kernel's iterations made, where there was no time for all.
 func (r *run) withSteps(spec pipeline.Pipeline, p point, model estimator.Predictor) (pipeline.Pipeline, error) {
 	var reporter estimator.Reporter
 	kind := r.table[p.recipe]
-	if !kind.mapping.exact || !estimator.AsWithin(model, &reporter) || reporter.Report().Converged {
+	if !kind.mapping.exact || !estimator.As(model, &reporter) || reporter.Report().Converged {
 		return spec, nil
 	}
 	return param.Replace(spec, param.Setting{Path: kind.modelPath() + ".solver", Value: "cg"},

@@ -174,7 +174,7 @@ func TestLastFitEndsInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report estimator.Reporter
-	if !estimator.AsWithin(r.incumbent.model, &report) || report.Report().Iterations != 1 || report.Report().Converged {
+	if !estimator.As(r.incumbent.model, &report) || report.Report().Iterations != 1 || report.Report().Converged {
 		t.Fatalf("not ended: %+v", report)
 	}
 	again, err := r.incumbent.spec.Fit(context.Background(), data)

@@ -51,7 +51,7 @@ func BenchmarkLogisticSearch(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test)); err != nil {
+			if _, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test), estimator.Request{}); err != nil {
 				b.Fatal(err)
 			}
 			fits++

@@ -63,7 +63,7 @@ func equalsNaive(t *testing.T, data datasets.Set, folds []datasets.Fold, specs [
 				t.Errorf("candidate %d, fold %d: %v", i, f, one.Err)
 				continue
 			}
-			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := Outcome{}
-		one.Prediction, one.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test))
+		one.Prediction, one.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test), Request{})
 		return one
 	}
 	f.Lone = func(_ context.Context, k, fold int) Outcome { return own(k, fold) }

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// What a model can do besides predicting is found by As, behind steps, searches and other wrappers too.
+// As finds the type of a model, behind steps, searches and other wrappers too; OutputsOf lists its outputs.
 func ExampleAs() {
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{-2, -1, 1, 2}), Y: []float64{0, 0, 1, 1}}
 	model, err := estimator.NewLogistic().Fit(context.Background(), data)
@@ -18,13 +18,13 @@ func ExampleAs() {
 		fmt.Println(err)
 		return
 	}
-	var classifier estimator.Classifier
+	var logistic *estimator.FittedLogistic
 	var report estimator.Reporter
-	fmt.Println(estimator.As(model, &classifier), classifier.Classes())
-	fmt.Println(estimator.AsWithin(model, &report), report.Report().Converged)
-	fmt.Println(estimator.As(model, new(estimator.StdPredictor)))
+	fmt.Println(estimator.As(model, &logistic), logistic.Coef().At(0, 0) > 0)
+	fmt.Println(estimator.As(model, &report), report.Report().Converged)
+	fmt.Println(estimator.OutputsOf(model).Has.Has(estimator.Std))
 	// Output:
-	// true [0 1]
+	// true true
 	// true true
 	// false
 }

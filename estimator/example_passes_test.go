@@ -112,10 +112,10 @@ func ExampleLogistic_StartFrom() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := fitted.(*estimator.FittedLogistic).Probabilities(ctx, mat.NewDense(1, 2, []float64{5.6, 2.2}))
+	p, err := estimator.Predict(ctx, fitted, mat.NewDense(1, 2, []float64{5.6, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("virginica %.2f\n", p.At(0, 1))
+	fmt.Printf("virginica %.2f\n", p.Probabilities.At(0, 1))
 	// Output: virginica 0.69
 }

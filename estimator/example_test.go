@@ -75,11 +75,11 @@ func ExampleRidge_FitPosterior() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mean, std, err := p.PredictStd(context.Background(), mat.NewDense(2, 1, []float64{0, 10}))
+	out, err := estimator.Predict(context.Background(), p, mat.NewDense(2, 1, []float64{0, 10}), estimator.Request{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("at 0: %.2f ± %.2f\nat 10: %.2f ± %.2f\n", mean[0], std[0], mean[1], std[1])
+	fmt.Printf("at 0: %.2f ± %.2f\nat 10: %.2f ± %.2f\n", out.Values[0], out.Std[0], out.Values[1], out.Std[1])
 	// Output:
 	// at 0: 1.00 ± 0.35
 	// at 10: 20.80 ± 1.05
@@ -91,12 +91,12 @@ func ExampleLogistic() {
 		log.Fatal(err)
 	}
 	model := fitted.(*estimator.FittedLogistic)
-	p, err := model.Probabilities(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}))
+	out, err := model.PredictFull(context.Background(), mat.NewDense(1, 2, []float64{5.6, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for c, name := range model.Classes() {
-		fmt.Printf("%s %.2f\n", name, p.At(0, c))
+	for c, name := range model.Outputs().Classes {
+		fmt.Printf("%s %.2f\n", name, out.Probabilities.At(0, c))
 	}
 	fmt.Println("converged:", model.Report().Converged)
 	// Output:
@@ -237,7 +237,7 @@ func ExampleGaussianProcess() {
 		log.Fatal(err)
 	}
 	probe := mat.NewDense(3, 1, []float64{0.3, 0.8, 4})
-	p, err := estimator.Predict(ctx, model, probe)
+	p, err := estimator.Predict(ctx, model, probe, estimator.Request{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func holds(p Predictor) (within Predictor, ok bool) {
 	return within, same && within != nil
 }
 
-// NormalEnds returns an exported prediction with intervals like those of [Prediction.WithNormalEnds].
+// NormalEnds returns an exported prediction with intervals like those of [Prediction.WithNormalIntervals].
 func NormalEnds(g *graph.Graph, p graph.Prediction, level float64) graph.Prediction {
 	reach := g.Mul(p.Std, g.Number(conformal.Deviations(level)))
 	p.Lower, p.Upper = g.Sub(p.Centres(), reach), g.Add(p.Centres(), reach)

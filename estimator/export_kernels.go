@@ -70,8 +70,8 @@ func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) graph.Value {
 
 // ExportModel adds to g the targets, or class, scores and probabilities.
 func (f *FittedRFFNetwork) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	outputs := f.within.network().Export(g, rows)
-	if _, ok := f.within.(networkClassifier); !ok {
+	outputs := f.m.Export(g, rows)
+	if len(f.classes) == 0 {
 		return g.Numbers(outputs), nil
 	}
 	out := g.Decided(outputs)

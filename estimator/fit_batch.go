@@ -103,7 +103,7 @@ func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.
 // predict is what a model says of the test rows of a fold.
 func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out Outcome) {
 	var err error
-	out.Prediction, err = Predict(o.ctx, fitted, test)
+	out.Prediction, err = Predict(o.ctx, fitted, test, Request{})
 	out.Err = o.Data.AtRows(err, o.Folds[fold].Test)
 	if r, ok := fitted.(Reporter); ok {
 		out.Report = r.Report()

@@ -30,14 +30,11 @@ type FittedGaussianProcess struct {
 }
 
 var (
-	_ MultiPredictor     = (*FittedGaussianProcess)(nil)
-	_ StdPredictor       = (*FittedGaussianProcess)(nil)
-	_ MultiStdPredictor  = (*FittedGaussianProcess)(nil)
-	_ WholePredictor     = (*FittedGaussianProcess)(nil)
+	_ FullPredictor      = (*FittedGaussianProcess)(nil)
 	_ RelevancePredictor = (*FittedGaussianProcess)(nil)
 	_ Reporter           = (*FittedGaussianProcess)(nil)
 	_ model.Stateful     = (*FittedGaussianProcess)(nil)
-	_ MultiPredictor     = (*SampledFunctions)(nil)
+	_ FullPredictor      = (*SampledFunctions)(nil)
 )
 
 // Noise returns the variance of the noise of each target.
@@ -58,24 +55,18 @@ func (f *FittedGaussianProcess) Relevance() []float64 { return slices.Clone(f.re
 // prior is flat.
 func (f *FittedGaussianProcess) LogMarginalLikelihood() float64 { return f.evidence }
 
-// PredictStd returns the mean of a new observation of weight 1 of the first target at each row of X and its
-// standard deviation, which includes the noise. Cost d·D + D² flops a row.
-func (f *FittedGaussianProcess) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	all, err := f.PredictAll(ctx, X)
-	return all.Values, all.Std, err
-}
+// Outputs returns values, targets and standard deviations.
+func (f *FittedGaussianProcess) Outputs() Outputs { return Outputs{Has: Values | Targets | Std} }
 
-// PredictTargetsStd is PredictStd of every target, rows × targets.
-func (f *FittedGaussianProcess) PredictTargetsStd(ctx context.Context, X mat.Matrix) (mean, std *mat.Dense, err error) {
-	all, err := f.PredictAll(ctx, X)
-	return all.Targets, all.StdTargets, err
-}
-
-// PredictAll returns means and deviations of all targets in one look at the rows.
-func (f *FittedGaussianProcess) PredictAll(ctx context.Context, X mat.Matrix) (Prediction, error) {
+// PredictFull returns the mean of a new observation of weight 1 of each target at each row of X, and its standard
+// deviation, which includes the noise. Cost d·D + D² flops a row, d·D without standard deviations.
+func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return Prediction{Values: []float64{}, Std: []float64{}, Targets: &mat.Dense{}, StdTargets: &mat.Dense{}}, cause.Err(ctx)
+		return emptyPrediction(f.Outputs().Has), cause.Err(ctx)
+	}
+	if !want.Wants(Std) {
+		return f.processFunction.PredictFull(ctx, X, want)
 	}
 	t := f.outputs()
 	mean, std := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
@@ -108,7 +99,8 @@ func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int,
 	if err != nil {
 		return nil, err
 	}
-	return functions.PredictTargets(ctx, X)
+	all, err := functions.PredictFull(ctx, X, Request{})
+	return all.Targets, err
 }
 
 // SampleFunctions returns n functions drawn from the posterior of a target, which can then be evaluated anywhere: their
@@ -182,25 +174,25 @@ type processFunction struct {
 
 // Predict returns the first target, or function, at each row of X.
 func (f *processFunction) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictTargets(ctx, X)
-	if err != nil {
-		return nil, err
-	}
-	return firstColumn(all), nil
+	all, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	return all.Values, err
 }
 
-// PredictTargets returns every target, or function, at each row of X, rows × targets.
-func (f *processFunction) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+// Outputs returns values and targets.
+func (f *processFunction) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+
+// PredictFull returns every target, or function, at each row of X.
+func (f *processFunction) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return &mat.Dense{}, cause.Err(ctx)
+		return emptyPrediction(Values | Targets), cause.Err(ctx)
 	}
 	t := f.outputs()
 	out := mat.NewDense(n, t, nil)
-	return out, f.each(ctx, X, func(lo int, Z mat.Matrix) error {
+	return predictTargets(out, f.each(ctx, X, func(lo int, Z mat.Matrix) error {
 		m, _ := Z.Dims()
 		return f.score(ctx, out.RawMatrix().Data[lo*t:(lo+m)*t], Z)
-	})
+	}))
 }
 
 // each hands the features of the rows of X, which has some, to yield, some rows at a time.

@@ -135,7 +135,7 @@ func TestGaussianProcessNearsTheExactOne(t *testing.T) {
 		for seed := range uint64(draws) {
 			spec := process(1.5, features, 0.05, 1)
 			spec.Seed = seed
-			got, gotStd, err := fitProcess(t, spec, data).PredictStd(context.Background(), probe)
+			got, gotStd, err := predictStd(context.Background(), fitProcess(t, spec, data), probe)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	if r := f.Relevance(); r[0] != 1 || r[2] > 0.1 {
 		t.Errorf("relevance %v", r)
 	}
-	p, err := estimator.Predict(context.Background(), f, test.X)
+	p, err := estimator.Predict(context.Background(), f, test.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestGaussianProcessSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, std, err := f.PredictStd(ctx, probe)
+	mean, std, err := predictStd(ctx, f, probe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,13 +256,13 @@ func TestGaussianProcessSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := functions.PredictTargets(ctx, probe.Slice(2, 3, 0, 2))
+	again, err := functions.PredictFull(ctx, probe.Slice(2, 3, 0, 2), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k := range 3 {
-		if again.At(0, k) != drawn.At(2, k) {
-			t.Errorf("function %d is another: %v, %v", k, again.At(0, k), drawn.At(2, k))
+		if again.Targets.At(0, k) != drawn.At(2, k) {
+			t.Errorf("function %d is another: %v, %v", k, again.Targets.At(0, k), drawn.At(2, k))
 		}
 	}
 	for _, wrong := range []struct{ target, n int }{{1, 1}, {-1, 1}, {0, 0}} {
@@ -288,7 +288,7 @@ func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 		t.Errorf("noise %v, amplitude %v", noise, amplitude)
 	}
 	probe := a.X.(*mat.Dense).Slice(0, 20, 0, 2)
-	all, err := estimator.Predict(ctx, f, probe)
+	all, err := estimator.Predict(ctx, f, probe, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 		one.Optimise, one.Gamma = nil, kernel.FixedGamma(f.Gamma()...)
 		one.Noise, one.Amplitude = estimator.FixedVariance(noise[k]), estimator.FixedVariance(amplitude[k])
 		alone := datasets.Set{X: a.X, Y: mat.Col(nil, k, both.Targets)}
-		mean, std, err := fitProcess(t, one, alone).PredictStd(ctx, probe)
+		mean, std, err := predictStd(ctx, fitProcess(t, one, alone), probe)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,7 +408,7 @@ func TestGaussianProcessOfOddRows(t *testing.T) {
 	if w := strings.Join(f.Report().Warnings, "; "); !strings.Contains(w, "or rows are repeated") {
 		t.Errorf("warnings %q", w)
 	}
-	mean, std, err := f.PredictStd(ctx, data.X)
+	mean, std, err := predictStd(ctx, f, data.X)
 	if err != nil || slices.ContainsFunc(append(mean, std...), math.IsNaN) {
 		t.Errorf("mean %v, deviation %v (%v)", mean[0], std[0], err)
 	}

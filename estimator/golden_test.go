@@ -93,11 +93,11 @@ func ridgeCase(t *testing.T, name, solver string) {
 	f := fit(t, s, datasets.Set{X: matrix(in.X), Targets: matrix(in.Y), Weights: in.SampleWeight}).(*estimator.FittedLinear)
 	near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-8)
 	near(t, "intercept", f.Intercept(), want.Intercept, 1e-8)
-	got, err := f.PredictTargets(context.Background(), matrix(in.XTest))
+	got, err := f.PredictFull(context.Background(), matrix(in.XTest), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "predict", got.RawMatrix().Data, flat(want.Predict), 1e-8)
+	near(t, "predict", got.Targets.RawMatrix().Data, flat(want.Predict), 1e-8)
 }
 
 func TestRidgeWideEqualsReference(t *testing.T) {
@@ -140,7 +140,7 @@ func TestRidgeClassifierEqualsReference(t *testing.T) {
 	f := fit(t, s, datasets.Set{X: matrix(in.X), Y: in.Y}).(*estimator.FittedLinearClassifier)
 	near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-8)
 	near(t, "intercept", f.Intercept(), want.Intercept, 1e-8)
-	got, err := estimator.Predict(context.Background(), f, matrix(in.XTest))
+	got, err := estimator.Predict(context.Background(), f, matrix(in.XTest), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +181,11 @@ func logisticCase(t *testing.T, name string) {
 		near(t, "coef", f.Coef().RawMatrix().Data, flat(want.Coef), 1e-6)
 		near(t, "intercept", f.Intercept(), want.Intercept, 1e-6)
 		near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, 1e-9)
-		p, err := f.Probabilities(context.Background(), matrix(in.XTest))
+		p, err := f.PredictFull(context.Background(), matrix(in.XTest), estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "probabilities", p.RawMatrix().Data, flat(want.PredictProba), 1e-4)
+		near(t, "probabilities", p.Probabilities.RawMatrix().Data, flat(want.PredictProba), 1e-4)
 	}
 }
 
@@ -222,11 +222,11 @@ func svmCase(t *testing.T, name string) {
 		f := fit(t, s, datasets.Set{X: X, Y: in.Y}).(*estimator.FittedLinearClassifier)
 		near(t, "coef", f.Coef().RawMatrix().Data, want.Coef, coef)
 		near(t, "objective", []float64{f.Report().Objective}, []float64{want.Objective}, objective)
-		got, err := f.Decision(context.Background(), matrix(in.XTest))
+		got, err := f.PredictFull(context.Background(), matrix(in.XTest), estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "decision", got.RawMatrix().Data, want.Decision, coef)
+		near(t, "decision", got.Scores.RawMatrix().Data, want.Decision, coef)
 	}
 }
 
@@ -409,7 +409,7 @@ func TestGaussianProcessEqualsReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := estimator.Predict(context.Background(), p, matrix(in.ZTest))
+	all, err := estimator.Predict(context.Background(), p, matrix(in.ZTest), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,11 +436,17 @@ func TestPosteriorEqualsReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, std, err := p.PredictStd(context.Background(), matrix(in.ZTest))
+	mean, std, err := predictStd(context.Background(), p, matrix(in.ZTest))
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "mean", mean, want.Mean, 1e-6)
 	near(t, "std", std, want.Std, 1e-6)
 	near(t, "log marginal likelihood", []float64{p.LogMarginalLikelihood()}, []float64{want.Evidence}, 1e-8)
+}
+
+// predictStd returns the values and the standard deviations that a model predicts.
+func predictStd(ctx context.Context, p estimator.Predictor, X mat.Matrix) (mean, std []float64, err error) {
+	out, err := estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.Values | estimator.Std})
+	return out.Values, out.Std, err
 }

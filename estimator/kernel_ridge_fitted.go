@@ -21,7 +21,7 @@ import (
 type FittedKernelRidge struct{ kernelModel }
 
 var (
-	_ MultiPredictor = (*FittedKernelRidge)(nil)
+	_ FullPredictor  = (*FittedKernelRidge)(nil)
 	_ Reporter       = (*FittedKernelRidge)(nil)
 	_ RowKeeper      = (*FittedKernelRidge)(nil)
 	_ model.Stateful = (*FittedKernelRidge)(nil)
@@ -36,9 +36,12 @@ func (f *FittedKernelRidge) Predict(ctx context.Context, X mat.Matrix) ([]float6
 	return firstColumn(all), nil
 }
 
-// PredictTargets returns every target of each row of X, rows × targets.
-func (f *FittedKernelRidge) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
+// Outputs returns values and targets.
+func (f *FittedKernelRidge) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+
+// PredictFull returns every target of each row of X.
+func (f *FittedKernelRidge) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
+	return predictTargets(f.scores(ctx, X))
 }
 
 // State is the model's state for a model file.
@@ -52,18 +55,20 @@ type FittedKernelRidgeClassifier struct {
 }
 
 var (
-	_ Classifier     = (*FittedKernelRidgeClassifier)(nil)
+	_ FullPredictor  = (*FittedKernelRidgeClassifier)(nil)
 	_ Reporter       = (*FittedKernelRidgeClassifier)(nil)
 	_ model.Stateful = (*FittedKernelRidgeClassifier)(nil)
 )
 
-// Classes returns the names of the classes in the order of their codes.
-func (f *FittedKernelRidgeClassifier) Classes() []string { return slices.Clone(f.classes) }
+// Outputs returns values and scores.
+func (f *FittedKernelRidgeClassifier) Outputs() Outputs {
+	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+}
 
-// Decision returns rows × classes scores, the largest being the prediction; one column, positive
-// for the second class, where there are two classes.
-func (f *FittedKernelRidgeClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
+// PredictFull returns class and scores of each row of X.
+func (f *FittedKernelRidgeClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+	scores, err := f.scores(ctx, X)
+	return predictClasses(scores, err, want, nil)
 }
 
 // Predict returns the code of the class with the largest score for each row of X.

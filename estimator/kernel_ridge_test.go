@@ -96,11 +96,11 @@ func predictTargets(t *testing.T, spec estimator.Estimator, data datasets.Set, q
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := fitted.(estimator.MultiPredictor).PredictTargets(context.Background(), query)
+	out, err := estimator.Predict(context.Background(), fitted, query, estimator.Request{Outputs: estimator.Targets})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out, fitted.(estimator.Reporter).Report()
+	return out.Targets, fitted.(estimator.Reporter).Report()
 }
 
 func TestKernelRidgeIsTheDenseSolution(t *testing.T) {

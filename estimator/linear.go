@@ -24,7 +24,7 @@ import (
 type FittedLinear struct{ linear }
 
 var (
-	_ MultiPredictor = (*FittedLinear)(nil)
+	_ FullPredictor  = (*FittedLinear)(nil)
 	_ Reporter       = (*FittedLinear)(nil)
 	_ model.Stateful = (*FittedLinear)(nil)
 )
@@ -49,9 +49,12 @@ func (f *FittedLinear) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return mat.Col(out, 0, all), nil
 }
 
-// PredictTargets returns every target of each row of X, rows × targets.
-func (f *FittedLinear) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
+// Outputs returns values and targets.
+func (f *FittedLinear) Outputs() Outputs { return Outputs{Has: Values | Targets} }
+
+// PredictFull returns every target of each row of X.
+func (f *FittedLinear) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
+	return predictTargets(f.scores(ctx, X))
 }
 
 // State is the model's state for a model file.
@@ -66,18 +69,20 @@ type FittedLinearClassifier struct {
 }
 
 var (
-	_ Classifier     = (*FittedLinearClassifier)(nil)
+	_ FullPredictor  = (*FittedLinearClassifier)(nil)
 	_ Reporter       = (*FittedLinearClassifier)(nil)
 	_ model.Stateful = (*FittedLinearClassifier)(nil)
 )
 
-// Classes returns the names of the classes in the order of their codes.
-func (f *FittedLinearClassifier) Classes() []string { return slices.Clone(f.classes) }
+// Outputs returns values and scores.
+func (f *FittedLinearClassifier) Outputs() Outputs {
+	return Outputs{Has: Values | Scores, Classes: slices.Clone(f.classes)}
+}
 
-// Decision returns rows × classes scores, the largest being the prediction; one column, positive
-// for the second class, where there are two classes.
-func (f *FittedLinearClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
+// PredictFull returns class and scores of each row of X.
+func (f *FittedLinearClassifier) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+	scores, err := f.scores(ctx, X)
+	return predictClasses(scores, err, want, nil)
 }
 
 // Predict returns the code of the class with the largest score for each row of X.

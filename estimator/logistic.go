@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -119,23 +120,24 @@ func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
 type FittedLogistic struct{ FittedLinearClassifier }
 
 var (
-	_ Classifier     = (*FittedLogistic)(nil)
-	_ Probabilistic  = (*FittedLogistic)(nil)
+	_ FullPredictor  = (*FittedLogistic)(nil)
 	_ Reporter       = (*FittedLogistic)(nil)
 	_ model.Stateful = (*FittedLogistic)(nil)
 )
 
-// Probabilities returns the probability of each class, rows × classes.
-func (f *FittedLogistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	scores, err := f.scores(ctx, X)
-	if err != nil {
-		return scores, err
-	}
-	return probabilitiesOf(scores), nil
+// Outputs returns values, scores and probabilities.
+func (f *FittedLogistic) Outputs() Outputs {
+	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
 }
 
-// probabilitiesOf returns the probabilities of classes, rows × classes, of scores that it may overwrite: of one score,
-// the logarithm of the odds of the second class, or of one for each class, logarithms up to a shift.
+// PredictFull returns class, scores and probabilities of each row of X.
+func (f *FittedLogistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+	scores, err := f.scores(ctx, X)
+	return predictClasses(scores, err, want, probabilitiesOf)
+}
+
+// probabilitiesOf returns the class probabilities, rows × classes, for scores: the log odds of the second class, or
+// unnormalized log probabilities of each class.
 func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 	if scores.IsEmpty() {
 		return scores
@@ -153,15 +155,16 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 		}
 		return out
 	}
+	out := mat.NewDense(n, k, nil)
 	for i := range n {
-		row := scores.RawRowView(i)
-		top := row[kern.Largest(row)]
-		for j := range row {
-			row[j] = math.Exp(row[j] - top)
+		from, row := scores.RawRowView(i), out.RawRowView(i)
+		top := from[kern.Largest(from)]
+		for j, z := range from {
+			row[j] = math.Exp(z - top)
 		}
 		kern.Scale(1/kern.Sum(row), row)
 	}
-	return scores
+	return out
 }
 
 // byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and

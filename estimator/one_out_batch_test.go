@@ -60,7 +60,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want, err := estimator.Predict(ctx, p, datasets.SelectRows(job.data.X, []int{i}))
+					want, err := estimator.Predict(ctx, p, datasets.SelectRows(job.data.X, []int{i}), estimator.Request{})
 					if err != nil {
 						t.Fatal(err)
 					}

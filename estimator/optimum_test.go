@@ -224,11 +224,11 @@ func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 			b := fit(t, s, datasets.Set{X: wide, Y: target, Weights: w})
 			want := b.(interface{ Coef() *mat.Dense }).Coef().RawMatrix().Data
 			near(t, fmt.Sprintf("%T: coef", s), a.(interface{ Coef() *mat.Dense }).Coef().RawMatrix().Data, want, 1e-4)
-			p, err := estimator.Predict(ctx, b, narrow)
+			p, err := estimator.Predict(ctx, b, narrow, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			q, err := estimator.Predict(ctx, b, wide)
+			q, err := estimator.Predict(ctx, b, wide, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,7 @@ type Posterior struct {
 }
 
 var (
-	_ Predictor      = (*Posterior)(nil)
+	_ FullPredictor  = (*Posterior)(nil)
 	_ Reporter       = (*Posterior)(nil)
 	_ model.Stateful = (*Posterior)(nil)
 )
@@ -109,26 +109,28 @@ func (p *Posterior) Predict(ctx context.Context, X mat.Matrix) ([]float64, error
 	return out, nil
 }
 
-// PredictStd returns the mean of a new observation of weight 1 at each row of X, and its standard
+// Outputs returns values and standard deviations.
+func (p *Posterior) Outputs() Outputs { return Outputs{Has: Values | Std} }
+
+// PredictFull returns the mean of a new observation of weight 1 at each row of X, and its standard
 // deviation sqrt(noise·(1 + 1/Σs + x̃'(X̃'SX̃ + Alpha·I)⁻¹x̃)), the 1/Σs being the intercept's. Cost d²
 // flops for each row.
-func (p *Posterior) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	mean, err = p.Predict(ctx, X)
-	if err != nil {
-		return nil, nil, err
+func (p *Posterior) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+	mean, err := p.Predict(ctx, X)
+	if err != nil || !want.Wants(Std) {
+		return Prediction{Values: mean}, err
 	}
-	n, _ := X.Dims()
-	std = make([]float64, n)
+	std := make([]float64, len(mean))
 	if err := unexplained(ctx, std, X, p.mean, p.weight, p.lower); err != nil {
-		return nil, nil, err
+		return Prediction{}, err
 	}
 	for i, v := range std {
 		std[i] = math.Sqrt(p.noise * v)
 	}
 	if !kern.Finite(std) {
-		return nil, nil, errTooLarge
+		return Prediction{}, errTooLarge
 	}
-	return mean, std, nil
+	return Prediction{Values: mean, Std: std}, nil
 }
 
 // unexplained writes 1 + 1/weight + x̃'(LL')⁻¹x̃ of each row x of X to dst: the variance of a new observation in parts of

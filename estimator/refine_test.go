@@ -135,7 +135,7 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 		test := datasets.SelectRows(data.X, folds[fold].Test).(*mat.Dense)
 		n, _ := test.Dims()
 		one := Outcome{}
-		one.Prediction, one.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width))
+		one.Prediction, one.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})
 		return one
 	}
 	f.Lone = func(_ context.Context, k, fold int) Outcome { alone++; return own(k, fold) }
@@ -203,7 +203,7 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			want, err := Predict(context.Background(), fitted, short.Select(folds[fold].Test))
+			want, err := Predict(context.Background(), fitted, short.Select(folds[fold].Test), Request{})
 			if err != nil {
 				return err
 			}

@@ -168,7 +168,7 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	if err != nil {
 		return nil, err
 	}
-	return newFittedRFFNetwork(t.unscaled(m), t.names), nil
+	return &FittedRFFNetwork{t.unscaled(m), t.names}, nil
 }
 
 // lesson is what a network learns.

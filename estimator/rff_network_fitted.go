@@ -14,71 +14,82 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedRFFNetwork is trained random Fourier features and a linear model of them: what [RFFNetwork] returns. [As]
-// finds that it is a [Classifier] and [Probabilistic], or a [MultiPredictor], whichever its target made it.
-type FittedRFFNetwork struct{ within networkPredictor }
-
-// networkPredictor is a network as a regression or as a classifier.
-type networkPredictor interface {
-	Predictor
-	network() *network.Model
+// FittedRFFNetwork is trained random Fourier features and a linear model of them, a regression or, if the target has
+// classes, a classifier with probabilities: what [RFFNetwork] returns.
+type FittedRFFNetwork struct {
+	m       *network.Model
+	classes []string // nil of a regression
 }
 
 var (
-	_ Wrapper            = (*FittedRFFNetwork)(nil)
+	_ FullPredictor      = (*FittedRFFNetwork)(nil)
 	_ Reporter           = (*FittedRFFNetwork)(nil)
 	_ RelevancePredictor = (*FittedRFFNetwork)(nil)
 	_ model.Stateful     = (*FittedRFFNetwork)(nil)
 )
 
-// newFittedRFFNetwork returns a classifier where there are classes, else a regression.
-func newFittedRFFNetwork(m *network.Model, classes []string) *FittedRFFNetwork {
-	if len(classes) > 0 {
-		return &FittedRFFNetwork{networkClassifier{networkModel{m}, classes}}
-	}
-	return &FittedRFFNetwork{networkRegression{networkModel{m}}}
-}
-
-// Unwrap returns the regression or the classifier, which takes the same rows.
-func (f *FittedRFFNetwork) Unwrap() (within Predictor, sameRows bool) { return f.within, true }
-
 // Predict returns the first target, or the code of the class, of each row of X.
 func (f *FittedRFFNetwork) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	return f.within.Predict(ctx, X)
+	out, err := f.PredictFull(ctx, X, Request{Outputs: Values})
+	return out.Values, err
+}
+
+// Outputs returns values and targets of a regression, values, scores and probabilities of a classifier, and all of
+// these of a zero value.
+func (f *FittedRFFNetwork) Outputs() Outputs {
+	regression, classifier := Values|Targets, Values|Scores|Probabilities
+	switch {
+	case f.m == nil:
+		return Outputs{Has: regression | classifier}
+	case len(f.classes) == 0:
+		return Outputs{Has: regression}
+	}
+	return Outputs{Has: classifier, Classes: slices.Clone(f.classes)}
+}
+
+// PredictFull returns every target, or class, scores and probabilities, of each row of X.
+func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
+	scores, err := scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept), func(ctx context.Context, dst []float64, X mat.Matrix) error {
+		return f.m.Scores(ctx, dst, design.Widened(X))
+	})
+	if len(f.classes) == 0 {
+		return predictTargets(scores, err)
+	}
+	return predictClasses(scores, err, want, probabilitiesOf)
 }
 
 // InputWidth returns the number of columns that go in.
-func (f *FittedRFFNetwork) InputWidth() int { return networkModel{f.within.network()}.width() }
+func (f *FittedRFFNetwork) InputWidth() int { d, _ := f.m.Layers[0].W.Dims(); return d }
 
 // Layers returns the number of layers.
-func (f *FittedRFFNetwork) Layers() int { return len(f.within.network().Layers) }
+func (f *FittedRFFNetwork) Layers() int { return len(f.m.Layers) }
 
 // Frequencies returns a copy of the frequencies W of a layer, inputs × features, the first being layer 0.
 func (f *FittedRFFNetwork) Frequencies(layer int) *mat.Dense {
-	return mat.DenseCopyOf(f.within.network().Layers[layer].W)
+	return mat.DenseCopyOf(f.m.Layers[layer].W)
 }
 
 // Phases returns a copy of the phases b of a layer.
 func (f *FittedRFFNetwork) Phases(layer int) []float64 {
-	return slices.Clone(f.within.network().Layers[layer].B)
+	return slices.Clone(f.m.Layers[layer].B)
 }
 
 // Coef returns a copy of the weights of the features of the last layer, outputs × features.
-func (f *FittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.within.network().Head) }
+func (f *FittedRFFNetwork) Coef() *mat.Dense { return mat.DenseCopyOf(f.m.Head) }
 
 // Intercept returns a copy of the intercepts, one for each output.
-func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.within.network().Intercept) }
+func (f *FittedRFFNetwork) Intercept() []float64 { return slices.Clone(f.m.Intercept) }
 
 // Relevance returns how much each input matters: by how much the outputs change where it changes by its standard
 // deviation, the root of the mean square of the gradient over up to 512 training rows, as a part of the greatest.
 // Several targets count as having variance 1 each, classes by their scores. It is nil where every row gets the same
 // prediction, and of a model whose file is from before there was a relevance.
-func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.within.network().Relevance) }
+func (f *FittedRFFNetwork) Relevance() []float64 { return slices.Clone(f.m.Relevance) }
 
 // Report says how training went. Its Iterations are epochs, and its Objective is a mean over the rows that it learned
 // from, with targets of variance 1.
 func (f *FittedRFFNetwork) Report() Report {
-	r := f.within.network().Report
+	r := f.m.Report
 	out := Report{Solver: "adam", Iterations: r.Epochs, Converged: r.Plateau, Objective: r.Objective}
 	if !r.Plateau {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("rff_network: training ended after %d epochs before the loss did not fall any more; raise epochs", r.Epochs))
@@ -91,84 +102,17 @@ func (f *FittedRFFNetwork) Report() Report {
 
 // String describes the model in a line.
 func (f *FittedRFFNetwork) String() string {
-	m := f.within.network()
+	m := f.m
 	_, D := m.Head.Dims()
 	return fmt.Sprintf("%d layer(s) of %d trained features of %d inputs, %d outputs, best after %d of %d epochs", len(m.Layers), D, f.InputWidth(),
 		len(m.Intercept), m.Report.Best, m.Report.Epochs)
 }
 
-// networkRegression is a network of numbers.
-type networkRegression struct{ networkModel }
-
-var _ MultiPredictor = networkRegression{}
-
-func (f networkRegression) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.scores(ctx, X)
-	if err != nil {
-		return nil, err
-	}
-	return firstColumn(all), nil
-}
-
-func (f networkRegression) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
-}
-
-// networkClassifier is a network of the scores of classes.
-type networkClassifier struct {
-	networkModel
-	classes []string
-}
-
-var (
-	_ Classifier    = networkClassifier{}
-	_ Probabilistic = networkClassifier{}
-)
-
-func (f networkClassifier) Classes() []string { return slices.Clone(f.classes) }
-
-func (f networkClassifier) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return f.scores(ctx, X)
-}
-
-func (f networkClassifier) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	scores, err := f.scores(ctx, X)
-	if err != nil {
-		return nil, err
-	}
-	return codesOf(scores), nil
-}
-
-func (f networkClassifier) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	scores, err := f.scores(ctx, X)
-	if err != nil {
-		return nil, err
-	}
-	return probabilitiesOf(scores), nil
-}
-
-// networkModel is what both share.
-type networkModel struct{ m *network.Model }
-
-func (f networkModel) network() *network.Model { return f.m }
-
-func (f networkModel) width() int { d, _ := f.m.Layers[0].W.Dims(); return d }
-
-// scores returns the outputs of each row of X.
-func (f networkModel) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return scoresOf(ctx, X, f.width(), len(f.m.Intercept), func(ctx context.Context, dst []float64, X mat.Matrix) error {
-		return f.m.Scores(ctx, dst, design.Widened(X))
-	})
-}
-
 // State keeps layers, head, and the names of classes where there are some.
 func (f *FittedRFFNetwork) State(s *model.State) {
-	m, classes := &network.Model{}, []string(nil)
-	if f.within != nil {
-		m = f.within.network()
-		if c, ok := f.within.(networkClassifier); ok {
-			classes = c.classes
-		}
+	m, classes := &network.Model{}, f.classes
+	if f.m != nil {
+		m = f.m
 	}
 	layers := len(m.Layers)
 	s.Int("layers", &layers)
@@ -206,7 +150,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 		s.Fail("%v", err)
 		return
 	}
-	f.within = newFittedRFFNetwork(m, classes).within
+	f.m, f.classes = m, classes
 }
 
 // checkNetwork says what is wrong with a network that was read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -44,17 +45,12 @@ func TestNetworkIsWhatItsTargetIs(t *testing.T) {
 		classes []string
 	}{"numbers": {numbers, nil}, "classes": {classes, []string{"no", "yes"}}} {
 		f := fittedNetwork(t, smallNetwork(), c.data)
-		var (
-			classifier Classifier
-			probable   Probabilistic
-			multi      MultiPredictor
-		)
-		isClassifier, isProbable, isMulti := As(f, &classifier), As(f, &probable), As(f, &multi)
-		if isClassifier != (c.classes != nil) || isProbable != isClassifier || isMulti == isClassifier {
-			t.Fatalf("%s: a classifier: %v, with probabilities: %v, of several targets: %v", what, isClassifier, isProbable, isMulti)
+		want := Outputs{Has: Values | Targets}
+		if c.classes != nil {
+			want = Outputs{Has: Values | Scores | Probabilities, Classes: c.classes}
 		}
-		if isClassifier && !slices.Equal(classifier.Classes(), c.classes) {
-			t.Errorf("classes %q", classifier.Classes())
+		if got := f.Outputs(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: outputs %+v, must be %+v", what, got, want)
 		}
 	}
 }
@@ -70,10 +66,11 @@ func TestNetworkPredictsByItsFormula(t *testing.T) {
 	s := smallNetwork()
 	s.Layers, s.Epochs = 2, 30
 	f := fittedNetwork(t, s, data)
-	got, err := f.within.(MultiPredictor).PredictTargets(context.Background(), data.X)
+	out, err := f.PredictFull(context.Background(), data.X, Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := out.Targets
 	sum, square := make([]float64, 2), make([]float64, 2)
 	for i := range 80 {
 		z := mat.Row(nil, i, data.X)
@@ -290,7 +287,7 @@ func TestNetworkOfManyClasses(t *testing.T) {
 	s.Epochs = 100
 	mean := func(s RFFNetwork) (right float64, mass []float64) {
 		f := fittedNetwork(t, s, data)
-		p, err := f.within.(Probabilistic).Probabilities(context.Background(), data.X)
+		out, err := f.PredictFull(context.Background(), data.X, Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +298,7 @@ func TestNetworkOfManyClasses(t *testing.T) {
 		mass = make([]float64, 4)
 		for i, v := range values {
 			for c := range mass {
-				mass[c] += p.At(i, c) / 300
+				mass[c] += out.Probabilities.At(i, c) / 300
 			}
 			if v == data.Y[i] {
 				right += 1. / 300

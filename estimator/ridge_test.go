@@ -60,18 +60,18 @@ func leaveOneOut(t *testing.T, s estimator.Ridge, data datasets.Set) {
 				}
 			}
 			p := fit(t, s, data.Select(others)).(*estimator.FittedLinear)
-			want, err := p.PredictTargets(ctx, datasets.SliceRows(data.X, i, i+1))
+			want, err := p.PredictFull(ctx, datasets.SliceRows(data.X, i, i+1), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, fmt.Sprintf("alpha %v, row %d", alpha, i), got.Predictions[k].RawRowView(i), want.RawRowView(0), 1e-7)
+			near(t, fmt.Sprintf("alpha %v, row %d", alpha, i), got.Predictions[k].RawRowView(i), want.Targets.RawRowView(0), 1e-7)
 			w := 1.0
 			if data.Weights != nil {
 				w = data.Weights[i]
 			}
 			total += w
 			for j := range 2 {
-				e := data.Targets.At(i, j) - want.At(0, j)
+				e := data.Targets.At(i, j) - want.Targets.At(0, j)
 				sum += w * e * e / 2
 			}
 		}
@@ -194,7 +194,7 @@ func TestPosteriorAgainstTheCovarianceOfTheTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "evidence with an intercept", []float64{p.LogMarginalLikelihood()}, []float64{logDensity(covariance(v)) + math.Log(2*math.Pi*v)/2}, 1e-6)
-	mean, std, err := p.PredictStd(context.Background(), x)
+	mean, std, err := predictStd(context.Background(), p, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,11 +408,11 @@ func TestPosteriorState(t *testing.T) {
 	if err := model.Restore(archive(), &q); err != nil {
 		t.Fatal(err)
 	}
-	_, want, err := p.PredictStd(ctx, x)
+	_, want, err := predictStd(ctx, p, x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, got, err := q.PredictStd(ctx, x)
+	_, got, err := predictStd(ctx, &q, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +428,7 @@ func TestPosteriorState(t *testing.T) {
 				refused++
 				continue
 			}
-			_, _, _ = q.PredictStd(ctx, x)
+			_, _, _ = predictStd(ctx, &q, x)
 		}
 	}
 	if refused < 15 {

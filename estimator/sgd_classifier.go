@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -153,10 +154,9 @@ type FittedSGDProbabilistic struct {
 }
 
 var (
-	_ Classifier     = (*FittedSGDClassifier)(nil)
 	_ LearnedOn      = (*FittedSGDClassifier)(nil)
 	_ model.Stateful = (*FittedSGDClassifier)(nil)
-	_ Probabilistic  = (*FittedSGDProbabilistic)(nil)
+	_ FullPredictor  = (*FittedSGDProbabilistic)(nil)
 	_ model.Stateful = (*FittedSGDProbabilistic)(nil)
 )
 
@@ -176,11 +176,21 @@ func (f *FittedSGDProbabilistic) State(s *model.State) {
 	s.Require(f.loss == "log_loss" || f.loss == "modified_huber", "the loss knows no probabilities")
 }
 
-// Probabilities returns the probability of each class, rows × classes.
-func (f *FittedSGDProbabilistic) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+// Outputs returns values, scores and probabilities.
+func (f *FittedSGDProbabilistic) Outputs() Outputs {
+	return Outputs{Has: Values | Scores | Probabilities, Classes: slices.Clone(f.classes)}
+}
+
+// PredictFull returns class, scores and probabilities of each row of X.
+func (f *FittedSGDProbabilistic) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := f.scores(ctx, X)
-	if err != nil || scores.IsEmpty() {
-		return scores, err
+	return predictClasses(scores, err, want, f.probabilities)
+}
+
+// probabilities returns the class probabilities, rows × classes.
+func (f *FittedSGDProbabilistic) probabilities(scores *mat.Dense) *mat.Dense {
+	if scores.IsEmpty() {
+		return scores
 	}
 	n, k := scores.Dims()
 	if k == 1 {
@@ -189,11 +199,12 @@ func (f *FittedSGDProbabilistic) Probabilities(ctx context.Context, X mat.Matrix
 			z := scores.At(i, 0)
 			out.SetRow(i, []float64{f.probability(-z), f.probability(z)})
 		}
-		return out, nil
+		return out
 	}
+	out := mat.NewDense(n, k, nil)
 	for i := range n {
-		row := scores.RawRowView(i)
-		for j, z := range row {
+		row := out.RawRowView(i)
+		for j, z := range scores.RawRowView(i) {
 			row[j] = f.probability(z)
 		}
 		if sum := kern.Sum(row); sum > 0 {
@@ -204,7 +215,7 @@ func (f *FittedSGDProbabilistic) Probabilities(ctx context.Context, X mat.Matrix
 			row[j] = 1 / float64(k)
 		}
 	}
-	return scores, nil
+	return out
 }
 
 // probability is that of a class with that score.

@@ -63,9 +63,9 @@ func TestLongWorkStops(t *testing.T) {
 			p, err := NewRidge().FitPosterior(ctx, long, 1)
 			return p != nil, err
 		},
-		"PredictStd": func(ctx context.Context) (bool, error) {
-			mean, std, err := posterior.PredictStd(ctx, long.X)
-			return mean != nil || std != nil, err
+		"PredictFull": func(ctx context.Context) (bool, error) {
+			out, err := posterior.PredictFull(ctx, long.X, Request{})
+			return out.Values != nil || out.Std != nil, err
 		},
 	} {
 		if err := polls.Check(run); err != nil {

@@ -152,7 +152,7 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				continue
 			}
 			near(t, fmt.Sprint(name, at, " objective"), []float64{one.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
-			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test))
+			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

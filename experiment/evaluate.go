@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/param"
@@ -77,7 +76,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 		e.Verdict, err = predict(ctx, data, f, train, o, out) // what was found is in the rows themselves
 	} else {
 		n, _ := train.Dims()
-		e.Verdict, err = predictions.Judge(ctx, meta.WithoutIntervals(f.model), data.Task, train, nil, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
+		e.Verdict, err = predictions.Judge(ctx, f.model, data.Task, train, nil, func(done int) { o.Progress.report("evaluate", done, max(n, 0)) })
 	}
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
@@ -44,7 +43,7 @@ type examination struct {
 func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
 	began := time.Now()
 	o.Progress.report("report", 0, 0)
-	e := examination{data: data, fitted: f, evaluated: v, model: meta.WithoutIntervals(f.model), until: until, found: &out.result}
+	e := examination{data: data, fitted: f, evaluated: v, model: f.model, until: until, found: &out.result}
 	e.found.On = "train"
 	if data.Test != nil {
 		e.found.On = "test"
@@ -279,7 +278,7 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 	}
 	features = at.Entries()
 	var keeper estimator.RowKeeper
-	if estimator.AsWithin(e.model, &keeper) {
+	if estimator.As(e.model, &keeper) {
 		products += features * float64(keeper.Rows())
 		features = float64(keeper.Rows())
 	}
@@ -344,8 +343,7 @@ func (e examination) score() (metrics.Metric, error) {
 	if e.fitted.score != "" {
 		return metrics.ByName(e.fitted.score)
 	}
-	var decides estimator.Classifier
-	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 && estimator.As(e.model, &decides) {
+	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 && estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
 		return metrics.ByName("roc_auc")
 	}
 	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil

@@ -54,7 +54,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 			return nil, err
 		}
 		var learned estimator.LearnedOn
-		if estimator.AsWithin(model, &learned) {
+		if estimator.As(model, &learned) {
 			out.result.Before.Rows = learned.RowsLearned()
 		}
 	case data.Streamed:

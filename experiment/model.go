@@ -294,7 +294,7 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	p := predictions.NewWriter(w, m.Task, m.Schema, false)
 	p.Keep = o.Keep
 	err = source.Blocks(ctx, func(block datasets.Set) error {
-		said, err := estimator.Predict(ctx, m.Predictor, block.X)
+		said, err := estimator.Predict(ctx, m.Predictor, block.X, estimator.Request{})
 		if err != nil {
 			return datasets.FromRow(err, p.Row)
 		}
@@ -346,7 +346,7 @@ func Inspect(path string) (Model, error) {
 	}
 	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
 	var keeper estimator.RowKeeper
-	if estimator.AsWithin(m.Predictor, &keeper) {
+	if estimator.As(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()
 		if at, err := os.Stat(m.path); err == nil {
 			out.Bytes = at.Size()

@@ -492,7 +492,7 @@ func readSealed(t testing.TB, file []byte, dir string) (loaded bool) {
 
 func predictsFinite(t testing.TB, p estimator.Predictor, X mat.Matrix) {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X)
+	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		return
 	}

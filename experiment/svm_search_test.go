@@ -123,7 +123,7 @@ func loneScores(t *testing.T, model estimator.Estimator, score string, data data
 			t.Fatal(err)
 		}
 		test := data.Select(fold.Test)
-		prediction, err := estimator.Predict(ctx, fitted, test.X)
+		prediction, err := estimator.Predict(ctx, fitted, test.X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // membersOf returns the members of the ensemble that a model is or holds, none where there is none.
 func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 	var c meta.Combination
-	if estimator.AsWithin(m, &c) {
+	if estimator.As(m, &c) {
 		for _, one := range c.Combined() {
 			out = append(out, result.MemberWeight{Name: one.Name, Weight: one.Weight})
 		}
@@ -27,12 +27,11 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 // surenessOf returns what a model says of itself, nil where that is nothing.
 func surenessOf(m estimator.Predictor) *result.Sureness {
 	var sure meta.Sure
-	if estimator.AsWithin(m, &sure) {
+	if estimator.As(m, &sure) {
 		method, level := sure.Sureness()
 		return &result.Sureness{Method: method, Level: level}
 	}
-	var deviates estimator.StdPredictor
-	if estimator.As(m, &deviates) {
+	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
 		return &result.Sureness{Method: "normal", Level: estimator.DefaultLevel}
 	}
 	return nil
@@ -69,7 +68,7 @@ func judgeSureness(s *result.Sureness, v predictions.Verdict) error {
 // thresholdOf returns the threshold that a model decides by, nil where it has none of its own.
 func thresholdOf(m estimator.Predictor) *result.Threshold {
 	var decides meta.Decisive
-	if !estimator.AsWithin(m, &decides) {
+	if !estimator.As(m, &decides) {
 		return nil
 	}
 	c, ok := decides.Cutoff()

@@ -110,7 +110,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	if data, err = c.model.Align(data); err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
-	said, err := estimator.Predict(context.Background(), c.model.Predictor, data.X)
+	said, err := estimator.Predict(context.Background(), c.model.Predictor, data.X, estimator.Request{})
 	if err != nil {
 		return nil, fmt.Errorf("golearn: %w", err)
 	}

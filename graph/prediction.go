@@ -4,7 +4,7 @@ package graph
 type Prediction struct {
 	Values        Value // width 1: the number, or the code of the class, cluster or anomaly
 	Targets       Value // one column for each of several targets
-	Scores        Value // of classes, as estimator.Classifier's Decision
+	Scores        Value // of classes, as in estimator.Prediction
 	Probabilities Value // one column for each class
 	Std           Value // width 1, or one column for each target
 	Lower, Upper  Value // ends of intervals, width 1, or one column for each target

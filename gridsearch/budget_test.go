@@ -201,7 +201,7 @@ func (s stubborn) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 			}
 			out := estimator.Outcome{Err: ctx.Err()}
 			if out.Err == nil {
-				out.Prediction, out.Err = estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X)
+				out.Prediction, out.Err = estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X, estimator.Request{})
 			}
 			if err := b.Yield(i, k, out); err != nil {
 				return nil, err

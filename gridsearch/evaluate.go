@@ -253,15 +253,13 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 	out.Seconds = time.Since(start).Seconds()
 	if err == nil && model == nil {
 		err = fmt.Errorf("%T.Fit returned no model", r.candidates[f.candidate].spec)
-	} else if err == nil {
-		err = estimator.CheckPredictor(model)
 	}
 	if err != nil {
 		out.Err = train.Locate(err, 0)
 		return out
 	}
 	var m estimator.Reporter
-	if estimator.AsWithin(model, &m) {
+	if estimator.As(model, &m) {
 		out.Report = m.Report()
 	}
 	out.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))

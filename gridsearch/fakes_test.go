@@ -187,7 +187,7 @@ func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 				return nil, ctx.Err()
 			}
 			if out.Err = err; err == nil {
-				out.Prediction, out.Err = estimator.Predict(ctx, p, test.X)
+				out.Prediction, out.Err = estimator.Predict(ctx, p, test.X, estimator.Request{})
 			}
 			candidate := i
 			switch {
@@ -231,37 +231,27 @@ type fittedLogit struct {
 	classes       []string
 }
 
-func (p *fittedLogit) Classes() []string { return p.classes }
+func (p *fittedLogit) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: p.classes}
+}
 
-func (p *fittedLogit) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (p *fittedLogit) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
-	out := mat.NewDense(n, 1, nil)
+	out := estimator.Prediction{Values: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Probabilities: mat.NewDense(n, 2, nil)}
 	for i := range n {
-		out.Set(i, 0, p.slope*(X.At(i, 0)-p.center))
+		score := p.slope * (X.At(i, 0) - p.center)
+		if out.Scores.Set(i, 0, score); score > 0 {
+			out.Values[i] = 1
+		}
+		q := 1 / (1 + math.Exp(-score))
+		out.Probabilities.SetRow(i, []float64{1 - q, q})
 	}
 	return out, nil
 }
 
 func (p *fittedLogit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	d, _ := p.Decision(ctx, X)
-	out := make([]float64, d.RawMatrix().Rows)
-	for i := range out {
-		if d.At(i, 0) > 0 {
-			out[i] = 1
-		}
-	}
-	return out, nil
-}
-
-func (p *fittedLogit) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	d, _ := p.Decision(ctx, X)
-	n, _ := X.Dims()
-	out := mat.NewDense(n, 2, nil)
-	for i := range n {
-		q := 1 / (1 + math.Exp(-d.At(i, 0)))
-		out.SetRow(i, []float64{1 - q, q})
-	}
-	return out, nil
+	out, err := p.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
 }
 
 // several predicts the mean of each of several targets, times Scale.
@@ -280,18 +270,22 @@ func (s several) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 
 type fittedSeveral struct{ means []float64 }
 
-func (p *fittedSeveral) PredictTargets(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (*fittedSeveral) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
+}
+
+func (p *fittedSeveral) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
 	out := mat.NewDense(n, len(p.means), nil)
 	for i := range n {
 		out.SetRow(i, p.means)
 	}
-	return out, nil
+	return estimator.Prediction{Values: mat.Col(nil, 0, out), Targets: out}, nil
 }
 
 func (p *fittedSeveral) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, _ := p.PredictTargets(ctx, X)
-	return mat.Col(nil, 0, all), nil
+	out, err := p.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
 }
 
 // quantities are rows of two columns whose target is nearly a line in the first.

@@ -146,7 +146,7 @@ func TestScoresOfClasses(t *testing.T) {
 		for k, f := range folds {
 			p, _ := logit{slope}.Fit(context.Background(), data.Select(f.Train))
 			test := data.Select(f.Test)
-			all, _ := estimator.Predict(context.Background(), p, test.X)
+			all, _ := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
 			in := metrics.Input{Truth: test.Y, Weights: test.Weights, Predicted: all.Values, Scores: all.Scores, Probabilities: all.Probabilities}
 			c := r.Candidates[i]
 			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.Others[0].Folds[k], "roc_auc": c.Others[1].Folds[k]} {
@@ -187,15 +187,11 @@ func TestPredictsWhatIsRead(t *testing.T) {
 	}
 }
 
-// onlyProbabilities is a model that has no Decision.
-type onlyProbabilities struct{ model *fittedLogit }
+// onlyProbabilities is a model without scores.
+type onlyProbabilities struct{ *fittedLogit }
 
-func (p onlyProbabilities) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	return p.model.Predict(ctx, X)
-}
-
-func (p onlyProbabilities) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return p.model.Probabilities(ctx, X)
+func (p onlyProbabilities) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Probabilities, Classes: p.classes}
 }
 
 // Class codes without a schema are classes, and every fold knows all of them.
@@ -205,7 +201,7 @@ func TestClassesWithoutNames(t *testing.T) {
 	s := NewSearch(logit{1})
 	s.Score = "accuracy"
 	r := mustRun(t, s, data)
-	if got := r.Model.(estimator.Classifier).Classes(); !slices.Equal(got, []string{"0", "1"}) {
+	if got := estimator.OutputsOf(r.Model).Classes; !slices.Equal(got, []string{"0", "1"}) {
 		t.Errorf("the model's classes are %q", got)
 	}
 	data.Y[5] = 3
@@ -232,11 +228,9 @@ func TestSeveralTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var multi estimator.MultiPredictor
-	estimator.As(p, &multi)
-	out, err := multi.PredictTargets(context.Background(), data.X)
-	if err != nil || math.Abs(out.At(0, 1)-out.At(0, 0)-10) > 1e-12 {
-		t.Errorf("targets are predicted as %v, %v", out, err)
+	out, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{Outputs: estimator.Targets})
+	if err != nil || math.Abs(out.Targets.At(0, 1)-out.Targets.At(0, 0)-10) > 1e-12 {
+		t.Errorf("targets are predicted as %v, %v", out.Targets, err)
 	}
 }
 
@@ -249,24 +243,23 @@ func TestFitForwardsWhatTheModelHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _ := logit{1}.Fit(ctx, data)
-	got, err := estimator.Predict(ctx, p, data.X)
+	got, err := estimator.Predict(ctx, p, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if expect, _ := estimator.Predict(ctx, want, data.X); !reflect.DeepEqual(got, expect) {
+	if expect, _ := estimator.Predict(ctx, want, data.X, estimator.Request{}); !reflect.DeepEqual(got, expect) {
 		t.Error("the search predicts otherwise than its best candidate fitted to all rows")
 	}
-	var c estimator.Classifier
-	if !estimator.As(p, &c) || !slices.Equal(c.Classes(), []string{"left", "right"}) {
-		t.Errorf("%T is no Classifier of the data's classes", p)
+	if got := estimator.OutputsOf(p).Classes; !slices.Equal(got, []string{"left", "right"}) {
+		t.Errorf("%T has the classes %q", p, got)
 	}
 
 	p, err = lineSearch(nil).Fit(ctx, quantities(40))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if estimator.As(p, new(estimator.Classifier)) {
-		t.Error("a search of a regression is a Classifier")
+	if has := estimator.OutputsOf(p); has.Classes != nil || has.Has != estimator.Values {
+		t.Errorf("a search of a regression has the outputs %+v", has)
 	}
 	report := p.(estimator.Reporter).Report()
 	if report.Solver != "closed form" || !report.Converged || len(report.Warnings) != 1 {

@@ -274,11 +274,11 @@ func TestHalvingIsAnEstimator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := estimator.Predict(context.Background(), p, data.X)
+	got, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := estimator.Predict(context.Background(), mustRun(t, search, data).Model, data.X)
+	want, err := estimator.Predict(context.Background(), mustRun(t, search, data).Model, data.X, estimator.Request{})
 	if err != nil || want.Probabilities == nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("it predicts %v, the model of the last round %v, %v", got.Values, want.Values, err)
 	}

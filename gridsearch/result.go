@@ -403,18 +403,21 @@ func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return r.Model.Predict(ctx, X)
 }
 
-// PredictAll returns everything that the refitted model says about the rows of X.
-func (r *Result) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+// Outputs returns those of the refitted model.
+func (r *Result) Outputs() estimator.Outputs { return estimator.OutputsOf(r.Model) }
+
+// PredictFull returns the requested outputs of the refitted model for the rows of X.
+func (r *Result) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	if r.Model == nil {
 		return estimator.Prediction{}, errNoModel
 	}
-	return estimator.Predict(ctx, r.Model, X)
+	return estimator.Predict(ctx, r.Model, X, want)
 }
 
 // errNoModel is the error of a prediction after a search that refitted nothing.
 var errNoModel = errors.New("gridsearch: the search refitted no model to predict with")
 
-// Unwrap returns the refitted model, of which [estimator.As] finds what else it can do.
+// Unwrap returns the refitted model.
 func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
 // Report says how the refit went, and what the search warns of. A model that makes no report counts
@@ -422,7 +425,7 @@ func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r
 func (r *Result) Report() estimator.Report {
 	out := estimator.Report{Converged: true}
 	var m estimator.Reporter
-	if estimator.AsWithin(r.Model, &m) {
+	if estimator.As(r.Model, &m) {
 		out = m.Report()
 	}
 	out.Warnings = append(slices.Clone(out.Warnings), r.Warnings...)

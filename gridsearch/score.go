@@ -192,45 +192,9 @@ func (s *scorer) squares() bool {
 	return plain(s.truth[0]) && !slices.ContainsFunc(s.metrics, func(m metrics.Metric) bool { return m.OfSquares == nil })
 }
 
-// predict returns of p's predictions for X what the metrics read.
-func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (out estimator.Prediction, err error) {
-	if slices.ContainsFunc(s.metrics, func(m metrics.Metric) bool {
-		return m.Needs == metrics.Deviations || m.Needs == metrics.Intervals || m.Needs == metrics.Sets
-	}) {
-		return estimator.Predict(ctx, p, X)
-	}
-	var (
-		classifier    estimator.Classifier
-		probabilistic estimator.Probabilistic
-		multi         estimator.MultiPredictor
-		unlike        estimator.AnomalyScorer
-	)
-	hasAnomaly := estimator.As(p, &unlike)
-	hasScores, hasProbabilities, hasTargets := estimator.As(p, &classifier), estimator.As(p, &probabilistic), estimator.As(p, &multi)
-	for _, m := range s.metrics {
-		switch {
-		case err != nil:
-		case m.Needs == metrics.Predictions && s.truth[0].TruthTargets != nil:
-			if hasTargets && out.Targets == nil {
-				out.Targets, err = multi.PredictTargets(ctx, X)
-			}
-		case m.Needs == metrics.Predictions || m.Needs == metrics.PredictionsAndRows:
-			if out.Values == nil {
-				out.Values, err = p.Predict(ctx, X)
-			}
-		case hasAnomaly:
-			if out.Anomaly == nil {
-				out.Anomaly, err = unlike.AnomalyScores(ctx, X)
-			}
-		case hasProbabilities && (m.Needs != metrics.ScoresOrProbabilities || !hasScores):
-			if out.Probabilities == nil {
-				out.Probabilities, err = probabilistic.Probabilities(ctx, X)
-			}
-		case hasScores && out.Scores == nil:
-			out.Scores, err = classifier.Decision(ctx, X)
-		}
-	}
-	return out, err
+// predict returns the outputs of p that the metrics read.
+func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
+	return estimator.Predict(ctx, p, X, judged.Wants(s.metrics, s.truth[0].TruthTargets != nil, estimator.OutputsOf(p).Has))
 }
 
 // withClasses names the classes of class codes "0" to "k-1" where the schema has none, so that every

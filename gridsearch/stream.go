@@ -543,7 +543,7 @@ func (r *run) scoreOnce(ctx context.Context, all []*fitted) error {
 		}
 		out := estimator.Outcome{Prediction: f.said, Err: f.err, Seconds: f.seconds}
 		var m estimator.Reporter
-		if f.err == nil && estimator.AsWithin(f.model, &m) {
+		if f.err == nil && estimator.As(f.model, &m) {
 			out.Report = m.Report()
 		}
 		if r.broken = r.record(f.candidate, f.fold, out); r.broken != nil {

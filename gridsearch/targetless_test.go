@@ -55,14 +55,19 @@ func (p fittedCut) Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
 // fittedRightmost also says how far to the right a row is, from a border that the number of clusters moves.
 type fittedRightmost struct{ fittedCut }
 
-func (p fittedRightmost) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out := mat.Col(nil, 0, X)
-	for i := range out {
-		if out[i] -= p.high / 2; p.Clusters%2 == 1 {
-			out[i] = -out[i]
+func (fittedRightmost) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.AnomalyScores}
+}
+
+func (p fittedRightmost) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	out.Values, err = p.Predict(ctx, X)
+	out.Anomaly = mat.Col(nil, 0, X)
+	for i := range out.Anomaly {
+		if out.Anomaly[i] -= p.high / 2; p.Clusters%2 == 1 {
+			out.Anomaly[i] = -out.Anomaly[i]
 		}
 	}
-	return out, ctx.Err()
+	return out, err
 }
 
 // rightmost is a cut that tells anomalies.

@@ -62,7 +62,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	several := false
 	for k, value := range grid {
 		v.fill(column, value)
-		said, err := estimator.Predict(ctx, model, v.rows())
+		said, err := estimator.Predict(ctx, model, v.rows(), averaged)
 		if err != nil {
 			return nil, wrapped(ctx, err)
 		}
@@ -142,6 +142,9 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 	return distinct
 }
 
+// averaged are the outputs that averages reads.
+var averaged = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
+
 // averages returns the means of what a model said over the rows, and what that is.
 func averages(p estimator.Prediction, weights []float64) ([]float64, string) {
 	switch {
@@ -186,9 +189,8 @@ func namesOf(model estimator.Predictor, data datasets.Set, outputs int, of strin
 		return names
 	}
 	classes := data.Schema.Classes()
-	var classifier estimator.Classifier
-	if len(classes) == 0 && estimator.As(model, &classifier) {
-		classes = classifier.Classes()
+	if len(classes) == 0 {
+		classes = estimator.OutputsOf(model).Classes
 	}
 	for q := range names {
 		switch {

@@ -107,8 +107,9 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	v := newVaried(data.X)
 	truth := judged.Truth(data, task)
 	weights := weightsWithout(data)
+	wanted := judged.Wants([]metrics.Metric{metric}, truth.TruthTargets != nil, estimator.OutputsOf(model).Has)
 	score := func() (m measured, err error) {
-		said, err := estimator.Predict(ctx, model, v.rows())
+		said, err := estimator.Predict(ctx, model, v.rows(), wanted)
 		if err != nil {
 			return m, err
 		}
@@ -224,11 +225,10 @@ func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 // metricOf returns the metric of that name, or the first of the task.
 func metricOf(name string, data datasets.Set, model estimator.Predictor) (metrics.Metric, datasets.Task, error) {
 	task, classes := datasets.Regression, data.Schema.Classes()
-	var classifier estimator.Classifier
-	if estimator.As(model, &classifier) || len(classes) > 0 {
+	if known := estimator.OutputsOf(model).Classes; len(known) > 0 || len(classes) > 0 {
 		task = datasets.Classification
 		if len(classes) == 0 {
-			classes = classifier.Classes()
+			classes = known
 		}
 	}
 	if name == "" {

@@ -85,7 +85,7 @@ func TestPeer(t *testing.T) {
 		v := newVaried(X)
 		for k, value := range want.Values {
 			v.fill(j, value)
-			said, _ := estimator.Predict(context.Background(), f, v.rows())
+			said, _ := estimator.Predict(context.Background(), f, v.rows(), estimator.Request{})
 			if got, _ := averages(said, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
 				t.Errorf("input %d at %v: %v, scikit-learn %v", j, value, got[0], want.Mean[k])
 			}
@@ -205,29 +205,30 @@ func TestOddColumns(t *testing.T) {
 type chance struct{ classes int }
 
 func (c chance) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	p, err := c.Probabilities(ctx, X)
+	out, err := c.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
+}
+
+func (c chance) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: []string{"a", "b", "c", "d", "e"}[:c.classes]}
+}
+
+func (c chance) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+	p, err := c.probabilities(ctx, X)
 	n, _ := X.Dims()
-	out := make([]float64, n)
-	for i := range out {
+	out := estimator.Prediction{Values: make([]float64, n), Scores: p, Probabilities: p}
+	for i := range n {
 		row := p.RawRowView(i)
-		out[i] = float64(slices.Index(row, slices.Max(row)))
+		out.Values[i] = float64(slices.Index(row, slices.Max(row)))
+	}
+	if c.classes == 2 {
+		out.Scores = mat.NewDense(n, 1, mat.Col(nil, 1, p))
+		out.Scores.Apply(func(_, _ int, v float64) float64 { return v - 0.5 }, out.Scores)
 	}
 	return out, err
 }
 
-func (c chance) Classes() []string { return []string{"a", "b", "c", "d", "e"}[:c.classes] }
-
-func (c chance) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	p, err := c.Probabilities(ctx, X)
-	if c.classes > 2 {
-		return p, err
-	}
-	out := mat.NewDense(len(mat.Col(nil, 1, p)), 1, mat.Col(nil, 1, p))
-	out.Apply(func(_, _ int, v float64) float64 { return v - 0.5 }, out)
-	return out, err
-}
-
-func (c chance) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (c chance) probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	n, _ := X.Dims()
 	out := mat.NewDense(n, c.classes, nil)
 	for i := range n {

@@ -28,12 +28,16 @@ type hedged struct{ estimator.Predictor }
 
 func (h hedged) Unwrap() (estimator.Predictor, bool) { return h.Predictor, true }
 
-func (h hedged) Probabilities(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (h hedged) Outputs() estimator.Outputs { return estimator.OutputsOf(h.Predictor) }
+
+func (h hedged) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	out, err := estimator.Predict(ctx, h.Predictor, X, want)
 	n, _ := X.Dims()
-	return mat.NewDense(n, 2, slices.Repeat([]float64{0.5}, 2*n)), nil
+	out.Probabilities = mat.NewDense(n, 2, slices.Repeat([]float64{0.5}, 2*n))
+	return out, err
 }
 
-// shifted is a wrapper that changes rows and says nothing else, against the rule.
+// shifted is a wrapper that changes the rows.
 type shifted struct{ estimator.Predictor }
 
 func (s shifted) Unwrap() (estimator.Predictor, bool) { return s.Predictor, false }
@@ -52,20 +56,16 @@ func TestAsLooksThroughWrappers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, std, err := as[estimator.StdPredictor](found).PredictStd(ctx, data.X)
-	wantMean, wantStd, err2 := alone.(*estimator.Posterior).PredictStd(ctx, transform(t, inside.Chain(), data.X))
-	if err != nil || err2 != nil || !slices.Equal(mean, wantMean) || !slices.Equal(std, wantStd) {
-		t.Errorf("%v, %v: the deviations are others", err, err2)
-	}
-	all, err := estimator.Predict(ctx, found, data.X)
-	if err != nil || !slices.Equal(all.Std, wantStd) || !slices.Equal(all.Values, wantMean) {
-		t.Errorf("%v: all at once are others", err)
+	all, err := estimator.Predict(ctx, found, data.X, estimator.Request{})
+	want, err2 := alone.(*estimator.Posterior).PredictFull(ctx, transform(t, inside.Chain(), data.X), estimator.Request{})
+	if err != nil || err2 != nil || !slices.Equal(all.Std, want.Std) || !slices.Equal(all.Values, want.Values) {
+		t.Errorf("%v, %v: the outputs are not those of the model within", err, err2)
 	}
 	if reportOf(found).Solver != "cholesky" || as[*estimator.Posterior](found) == nil || as[*pipeline.FittedPipeline](found) != inside {
 		t.Error("the report, the posterior or the pipeline is not found")
 	}
-	if estimator.As(found, new(estimator.Classifier)) || estimator.As(nil, new(estimator.Classifier)) {
-		t.Error("a regression, or nothing, is a classifier")
+	if estimator.OutputsOf(found).Classes != nil || estimator.OutputsOf(nil).Has != estimator.Values || estimator.As(nil, new(*estimator.Posterior)) {
+		t.Error("a regression, or nothing, has other outputs than it has")
 	}
 }
 
@@ -76,18 +76,10 @@ func TestAsOfTheWrappersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hedged{fitted}
-	p, err := as[estimator.Probabilistic](h).Probabilities(ctx, data.X)
-	if err != nil || p.At(3, 1) != 0.5 {
-		t.Errorf("%v: the wrapper's own probabilities are not found", err)
-	}
-	scores, err := as[estimator.Classifier](h).Decision(ctx, data.X)
-	want, err2 := as[estimator.Classifier](fitted).Decision(ctx, data.X)
-	if err != nil || err2 != nil || !mat.Equal(scores, want) {
-		t.Errorf("%v, %v: the scores are others", err, err2)
-	}
-	all, err := estimator.Predict(ctx, h, data.X)
-	if err != nil || all.Probabilities.At(3, 1) != 0.5 || !mat.Equal(all.Scores, want) {
-		t.Errorf("%v: all at once are others", err)
+	want, err2 := estimator.Predict(ctx, fitted, data.X, estimator.Request{})
+	all, err := estimator.Predict(ctx, h, data.X, estimator.Request{})
+	if err != nil || err2 != nil || all.Probabilities.At(3, 1) != 0.5 || !mat.Equal(all.Scores, want.Scores) {
+		t.Errorf("%v, %v: the probabilities are not the wrapper's, or the scores not those of the model within", err, err2)
 	}
 	// What a model file would lose is not taken for the pipeline.
 	if _, err := modelfile.New(stateful{h}); err == nil {
@@ -100,26 +92,18 @@ type stateful struct{ hedged }
 
 func (stateful) State(*model.State) {}
 
-// An interface of others is found behind steps where it is asked for by AsWithin.
+// An interface of others is found behind steps.
 func TestAsOfInterfacesOfOthers(t *testing.T) {
 	type named interface{ Coef() *mat.Dense }
-	type scoring interface {
-		Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
-	}
-	data := people(80, 5)
-	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, data)
+	fitted, err := pipeline.Steps(encoder()).Then(estimator.NewLogistic()).Fit(ctx, people(80, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !estimator.AsWithin(hedged{fitted}, new(named)) || estimator.As(hedged{fitted}, new(named)) {
-		t.Error("coefficients are not found by AsWithin, or by As")
+	if !estimator.As(hedged{fitted}, new(named)) {
+		t.Error("coefficients are not found")
 	}
-	if estimator.As(fitted, new(scoring)) || estimator.As(shifted{fitted}, new(estimator.Classifier)) {
-		t.Error("what is found takes other rows than it is given")
-	}
-	_, within := pipeline.Find(fitted).Model()
-	if !estimator.As(hedged{within}, new(scoring)) {
-		t.Error("scores on the same rows are not found")
+	if estimator.OutputsOf(shifted{fitted}).Has != estimator.Values {
+		t.Error("a wrapper that says nothing has the outputs of the model within, which takes other rows")
 	}
 	defer func() {
 		if recover() == nil {

@@ -137,16 +137,13 @@ func inside(step transformer.Fitter) (sweep.Inside, bool) {
 	return in, true
 }
 
-// predictAll returns all that a predictor says, block by block where it is no pipeline itself.
+// predictAll returns all outputs of a predictor, block by block where it is no pipeline itself.
 func predictAll(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	if _, ok := fitted.(estimator.WholePredictor); !ok {
-		if err := estimator.CheckPredictor(fitted); err != nil {
-			return estimator.Prediction{}, err
-		}
+	if _, ok := fitted.(*FittedPipeline); !ok {
 		_, cols := X.Dims()
 		fitted = &FittedPipeline{chain: &FittedChain{cols: cols}, name: "estimator", model: fitted}
 	}
-	return estimator.Predict(ctx, fitted, X)
+	return estimator.Predict(ctx, fitted, X, estimator.Request{})
 }
 
 // leavesOneOut says why none of the pipelines can predict each row by the model of all the

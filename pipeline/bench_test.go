@@ -76,7 +76,7 @@ func BenchmarkSweep(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if _, err := estimator.Predict(ctx, f, test.X); err != nil {
+					if _, err := estimator.Predict(ctx, f, test.X, estimator.Request{}); err != nil {
 						b.Fatal(err)
 					}
 				}

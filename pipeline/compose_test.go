@@ -283,7 +283,6 @@ func TestPipelineParameters(t *testing.T) {
 // The fitted pipeline has exactly the further methods of its model.
 func TestPipelineForwards(t *testing.T) {
 	data := people(200, 7)
-	type has struct{ classifies, probable, multi, reports bool }
 	for _, c := range []struct {
 		e    estimator.Estimator
 		want has
@@ -302,28 +301,22 @@ func TestPipelineForwards(t *testing.T) {
 			t.Fatal(err)
 		}
 		inner, _ := c.e.Fit(ctx, datasets.Set{X: transform(t, pipeline.Find(f).Chain(), data.X), Y: data.Y, Schema: data.Schema.WithColumns(nil)})
-		var got has
-		var (
-			k estimator.Classifier
-			q estimator.Probabilistic
-			m estimator.MultiPredictor
-			r estimator.Reporter
-		)
-		got.classifies, got.probable = estimator.As(f, &k), estimator.As(f, &q)
-		got.multi, got.reports = estimator.As(f, &m), estimator.AsWithin(f, &r)
+		var r estimator.Reporter
+		got := hasOf(f)
+		estimator.As(f, &r)
 		if got != c.want {
 			t.Errorf("%T: %+v, wanted %+v", c.e, got, c.want)
 		}
 		if got.reports && r.Report().Solver != reportOf(inner).Solver {
 			t.Errorf("%T: report %+v", c.e, r.Report())
 		}
-		all, err := pipeline.Find(f).PredictAll(ctx, data.X)
-		one, err2 := estimator.Predict(ctx, f, data.X)
+		all, err := pipeline.Find(f).PredictFull(ctx, data.X, estimator.Request{})
+		one, err2 := estimator.Predict(ctx, f, data.X, estimator.Request{})
 		if err != nil || err2 != nil || !slices.Equal(all.Values, one.Values) || (all.Scores == nil) != (one.Scores == nil) || (all.Probabilities == nil) != (one.Probabilities == nil) || (all.Targets == nil) != (one.Targets == nil) {
 			t.Errorf("%T: all at once is not one by one (%v, %v)", c.e, err, err2)
 		}
-		if got.classifies && !slices.Equal(k.Classes(), []string{"no", "yes"}) {
-			t.Errorf("%T: classes %v", c.e, k.Classes())
+		if classes := estimator.OutputsOf(f).Classes; got.classifies && !slices.Equal(classes, []string{"no", "yes"}) {
+			t.Errorf("%T: classes %v", c.e, classes)
 		}
 	}
 	for _, m := range []estimator.Predictor{constant(0), multi{}, classifier{}, probabilistic{}, reporter{}, multiReporter{}, decisive{}, decisiveProbable{}} {
@@ -331,25 +324,17 @@ func TestPipelineForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want, got has
-		for _, side := range []struct {
-			p   estimator.Predictor
-			has *has
-		}{{m, &want}, {f, &got}} {
-			side.has.classifies, side.has.probable = estimator.As(side.p, new(estimator.Classifier)), estimator.As(side.p, new(estimator.Probabilistic))
-			side.has.multi, side.has.reports = estimator.As(side.p, new(estimator.MultiPredictor)), estimator.AsWithin(side.p, new(estimator.Reporter))
-		}
-		if got != want {
+		if want, got := hasOf(m), hasOf(f); got != want {
 			t.Errorf("%T: %+v, wanted %+v", m, got, want)
 		}
 		var r estimator.Reporter
-		if estimator.AsWithin(f, &r) && r.Report().Solver != "none" {
+		if estimator.As(f, &r) && r.Report().Solver != "none" {
 			t.Errorf("%T: report %+v", m, r.Report())
 		}
 		X := data.X.(*mat.Dense).Slice(0, 200, 0, 4)
-		ours, err := estimator.Predict(ctx, f, X)
-		theirs, err2 := estimator.Predict(ctx, m, X)
-		all, err3 := pipeline.Find(f).PredictAll(ctx, X)
+		ours, err := estimator.Predict(ctx, f, X, estimator.Request{})
+		theirs, err2 := estimator.Predict(ctx, m, X, estimator.Request{})
+		all, err3 := pipeline.Find(f).PredictFull(ctx, X, estimator.Request{})
 		if err != nil || err2 != nil || err3 != nil || !reflect.DeepEqual(ours, theirs) || !reflect.DeepEqual(all, theirs) {
 			t.Errorf("%T: %+v, wanted %+v (%v, %v, %v)", m, ours, theirs, err, err2, err3)
 		}

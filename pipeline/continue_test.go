@@ -25,7 +25,7 @@ func stepping(loss string) estimator.SGDClassifier {
 // said is all that a model says about rows.
 func said(t *testing.T, p estimator.Predictor, data datasets.Set) []float64 {
 	t.Helper()
-	all, err := estimator.Predict(context.Background(), p, data.X)
+	all, err := estimator.Predict(context.Background(), p, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 				t.Error("the model before has changed")
 			}
 			var read estimator.LearnedOn
-			if !estimator.AsWithin(got, &read) || read.RowsLearned() != c.data.Rows() {
+			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
 				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}
 			again, err := c.spec.Continue(ctx, loaded(t, part), rest)

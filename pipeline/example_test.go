@@ -50,9 +50,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	var classifier estimator.Classifier
-	estimator.As(fitted, &classifier)
-	classes := classifier.Classes()
+	classes := estimator.OutputsOf(fitted).Classes
 	fmt.Println(classes[int(codes[0])], classes[int(codes[1])])
 	// Output:
 	// standardize → rff → logistic

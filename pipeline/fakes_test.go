@@ -117,15 +117,44 @@ func fullOf(X mat.Matrix, cols int, v float64) *mat.Dense {
 	return out
 }
 
-func (m multi) PredictTargets(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return fullOf(X, 2, float64(m.constant)), nil
+// has is what a model can do.
+type has struct{ classifies, probable, multi, reports bool }
+
+// hasOf tells what a model can do.
+func hasOf(p estimator.Predictor) has {
+	outputs := estimator.OutputsOf(p).Has
+	return has{classifies: outputs.Has(estimator.Scores), probable: outputs.Has(estimator.Probabilities),
+		multi: outputs.Has(estimator.Targets), reports: estimator.As(p, new(estimator.Reporter))}
 }
-func (classifier) Classes() []string { return []string{"a", "b"} }
-func (classifier) Decision(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return fullOf(X, 1, -1), nil
+
+func (multi) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
 }
-func (probabilistic) Probabilities(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return fullOf(X, 2, 0.5), nil
+
+func (m multi) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+	all := fullOf(X, 2, float64(m.constant))
+	return estimator.Prediction{Values: mat.Col(nil, 0, all), Targets: all}, nil
+}
+
+func (classifier) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores, Classes: []string{"a", "b"}}
+}
+
+func (c classifier) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+	values, err := c.Predict(ctx, X)
+	return estimator.Prediction{Values: values, Scores: fullOf(X, 1, -1)}, err
+}
+
+func (p probabilistic) Outputs() estimator.Outputs {
+	out := p.classifier.Outputs()
+	out.Has |= estimator.Probabilities
+	return out
+}
+
+func (p probabilistic) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	out, err := p.classifier.PredictFull(ctx, X, want)
+	out.Probabilities = fullOf(X, 2, 0.5)
+	return out, err
 }
 
 func (reporter) Report() estimator.Report         { return estimator.Report{Solver: "none", Converged: true} }

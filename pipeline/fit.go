@@ -87,9 +87,6 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, by estimator.Estimator, 
 		return nil, err
 	}
 	fitted, err := out.FitEstimator(ctx, by)
-	if err == nil {
-		err = estimator.CheckPredictor(fitted)
-	}
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}

@@ -18,9 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
-// FittedPipeline is fitted steps and a fitted model: what [Pipeline.Fit] returns. What the model can do
-// besides, [estimator.As] finds: it is a [estimator.Classifier] where the model is one, on rows as the
-// pipeline takes them.
+// FittedPipeline is fitted steps and a fitted model: what [Pipeline.Fit] returns. It has the outputs of the model.
 type FittedPipeline struct {
 	spec      Pipeline // what was fitted
 	chain     *FittedChain
@@ -31,9 +29,9 @@ type FittedPipeline struct {
 }
 
 var (
-	_ estimator.WholePredictor = (*FittedPipeline)(nil)
-	_ estimator.Rewrapper      = (*FittedPipeline)(nil)
-	_ model.Stateful           = (*FittedPipeline)(nil)
+	_ estimator.FullPredictor = (*FittedPipeline)(nil)
+	_ estimator.Wrapper       = (*FittedPipeline)(nil)
+	_ model.Stateful          = (*FittedPipeline)(nil)
 )
 
 // Spec returns the pipeline that was fitted: after a search the one with the parameters it chose, after
@@ -57,13 +55,6 @@ func (p *FittedPipeline) InputWidth() int { return p.chain.cols }
 
 // Unwrap returns the model behind the steps, which takes what they make of the rows.
 func (p *FittedPipeline) Unwrap() (within estimator.Predictor, sameRows bool) { return p.model, false }
-
-// Rewrap returns the pipeline with another model behind its steps.
-func (p *FittedPipeline) Rewrap(within estimator.Predictor) estimator.Predictor {
-	out := *p
-	out.model = within
-	return &out
-}
 
 // Find returns the FittedPipeline that a predictor is, or wraps as the choice of a search does, nil where
 // there is none.
@@ -112,20 +103,19 @@ func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]f
 	return p.Predict(ctx, data.X)
 }
 
-// PredictAll returns everything the model says about the rows of X, and maps them once for all of
-// it.
-func (p *FittedPipeline) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+// Outputs returns those of the model.
+func (p *FittedPipeline) Outputs() estimator.Outputs { return estimator.OutputsOf(p.model) }
+
+// PredictFull returns the requested outputs of the model for the rows of X. It maps each row once.
+func (p *FittedPipeline) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	var out results
 	err := p.each(ctx, X, &out, func(Z mat.Matrix) (estimator.Prediction, error) {
-		return estimator.Predict(ctx, p.model, Z)
+		return estimator.Predict(ctx, p.model, Z, want)
 	})
-	if err != nil {
-		return estimator.Prediction{}, err
+	if err == nil && out.rows == 0 {
+		return estimator.Predict(ctx, p.model, &mat.Dense{}, want)
 	}
-	if out.rows == 0 {
-		return p.nothing(), nil
-	}
-	return out.Prediction, nil
+	return out.Prediction, err
 }
 
 // results is a prediction that blocks of rows are copied into.
@@ -152,46 +142,6 @@ func (p *FittedPipeline) each(ctx context.Context, X mat.Matrix, out *results, p
 			return err
 		})
 	})
-}
-
-// nothing is the prediction for no rows: what the model has, empty.
-func (p *FittedPipeline) nothing() estimator.Prediction {
-	out := estimator.Prediction{Values: []float64{}}
-	var (
-		multi    estimator.MultiPredictor
-		deviates estimator.StdPredictor
-		classes  estimator.Classifier
-		probable estimator.Probabilistic
-		unlike   estimator.AnomalyScorer
-	)
-	if estimator.As(p.model, &unlike) {
-		out.Anomaly = []float64{}
-	}
-	if estimator.As(p.model, &multi) {
-		out.Targets = &mat.Dense{}
-	}
-	if estimator.As(p.model, &deviates) {
-		out.Std = []float64{}
-	}
-	var intervals estimator.IntervalPredictor
-	if out.Std != nil || estimator.As(p.model, &intervals) {
-		out.Lower, out.Upper = []float64{}, []float64{}
-	}
-	var allDeviate estimator.MultiStdPredictor
-	if estimator.As(p.model, &allDeviate) {
-		out.StdTargets, out.LowerTargets, out.UpperTargets = &mat.Dense{}, &mat.Dense{}, &mat.Dense{}
-	}
-	if estimator.As(p.model, &classes) {
-		out.Scores = &mat.Dense{}
-	}
-	if estimator.As(p.model, &probable) {
-		out.Probabilities = &mat.Dense{}
-	}
-	var sets estimator.SetPredictor
-	if estimator.As(p.model, &sets) {
-		out.Sets = &mat.Dense{}
-	}
-	return out
 }
 
 // mapBlock hands rows lo to hi of X, mapped into tiles, to use.
@@ -230,31 +180,24 @@ func (p *FittedPipeline) diagnose(ctx context.Context, err error, X mat.Matrix, 
 
 // put copies what the model says about the rows from lo on. The first block to come makes the room.
 func (r *results) put(lo int, block estimator.Prediction) {
+	from, fromMatrices := block.Parts()
 	r.mu.Lock()
-	r.Values = roomOf(r.Values, block.Values, r.rows)
-	r.Std = roomOf(r.Std, block.Std, r.rows)
-	r.Lower, r.Upper = roomOf(r.Lower, block.Lower, r.rows), roomOf(r.Upper, block.Upper, r.rows)
-	r.StdTargets = rowsOfBlock(r.StdTargets, block.StdTargets, r.rows)
-	r.LowerTargets, r.UpperTargets = rowsOfBlock(r.LowerTargets, block.LowerTargets, r.rows), rowsOfBlock(r.UpperTargets, block.UpperTargets, r.rows)
-	r.Sets = rowsOfBlock(r.Sets, block.Sets, r.rows)
-	r.Anomaly = roomOf(r.Anomaly, block.Anomaly, r.rows)
-	r.Targets = rowsOfBlock(r.Targets, block.Targets, r.rows)
-	r.Scores = rowsOfBlock(r.Scores, block.Scores, r.rows)
-	r.Probabilities = rowsOfBlock(r.Probabilities, block.Probabilities, r.rows)
-	to := r.Prediction
+	to, toMatrices := r.Parts()
+	for k, v := range from {
+		*to[k] = roomOf(*to[k], *v, r.rows)
+	}
+	for k, m := range fromMatrices {
+		*toMatrices[k] = rowsOfBlock(*toMatrices[k], *m, r.rows)
+	}
+	whole := r.Prediction
 	r.mu.Unlock()
-	copy(to.Values[min(lo, len(to.Values)):], block.Values)
-	copy(to.Std[min(lo, len(to.Std)):], block.Std)
-	copy(to.Lower[min(lo, len(to.Lower)):], block.Lower)
-	copy(to.Upper[min(lo, len(to.Upper)):], block.Upper)
-	copy(to.Anomaly[min(lo, len(to.Anomaly)):], block.Anomaly)
-	copyRows(to.Targets, lo, block.Targets)
-	copyRows(to.StdTargets, lo, block.StdTargets)
-	copyRows(to.LowerTargets, lo, block.LowerTargets)
-	copyRows(to.UpperTargets, lo, block.UpperTargets)
-	copyRows(to.Scores, lo, block.Scores)
-	copyRows(to.Probabilities, lo, block.Probabilities)
-	copyRows(to.Sets, lo, block.Sets)
+	to, toMatrices = whole.Parts()
+	for k, v := range from {
+		copy((*to[k])[min(lo, len(*to[k])):], *v)
+	}
+	for k, m := range fromMatrices {
+		copyRows(*toMatrices[k], lo, *m)
+	}
 }
 
 // roomOf returns whole, or room for so many rows where it has none and the block has numbers.

@@ -414,9 +414,6 @@ func (c *chainSums) complete(ctx context.Context, fits []transformer.Transformer
 	done := &finishedChain{chain: chain}
 	if p := c.pipeline; p != nil {
 		fitted, err := p.Estimator.(estimator.PassEstimator).Finish(ctx, c.pass)
-		if err == nil {
-			err = estimator.CheckPredictor(fitted)
-		}
 		if err != nil {
 			return place.At("step", p.path(), err)
 		}

@@ -47,11 +47,11 @@ func TestPassesGiveTheBitsOfFitSource(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := estimator.Predict(ctx, got, c.data.X)
+			a, err := estimator.Predict(ctx, got, c.data.X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := estimator.Predict(ctx, want, c.data.X)
+			b, err := estimator.Predict(ctx, want, c.data.X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

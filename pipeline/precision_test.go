@@ -166,11 +166,11 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 
 func scores(t *testing.T, f estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	all, err := as[estimator.Classifier](f).Decision(ctx, X)
+	all, err := estimator.Predict(ctx, f, X, estimator.Request{Outputs: estimator.Scores})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mat.Col(nil, 0, all)
+	return mat.Col(nil, 0, all.Scores)
 }
 
 func TestOneSingleRowMakesNoGarbage(t *testing.T) {
@@ -251,7 +251,7 @@ func score(t *testing.T, p pipeline.Pipeline, train, test datasets.Set) float64 
 	if err != nil {
 		t.Fatal(err)
 	}
-	classifies := estimator.As(f, new(estimator.Classifier))
+	classifies := estimator.OutputsOf(f).Classes != nil
 	mean, wrong, spread := 0.0, 0.0, 0.0
 	for _, y := range test.Y {
 		mean += y / float64(len(test.Y))
@@ -294,7 +294,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		want, err := estimator.Predict(ctx, f, datasets.SelectRows(data.X, folds[fold].Test))
+		want, err := estimator.Predict(ctx, f, datasets.SelectRows(data.X, folds[fold].Test), estimator.Request{})
 		if err != nil {
 			return err
 		}

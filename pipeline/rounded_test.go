@@ -167,7 +167,7 @@ func TestSearchesRoundOnTheWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := estimator.Predict(ctx, alone, datasets.SelectRows(data.X, folds[0].Test))
+			want, err := estimator.Predict(ctx, alone, datasets.SelectRows(data.X, folds[0].Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

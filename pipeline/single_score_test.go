@@ -61,7 +61,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(c.data.X, folds[0].Test))
+			want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(c.data.X, folds[0].Test), estimator.Request{})
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test))
+				want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}

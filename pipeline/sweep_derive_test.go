@@ -397,7 +397,7 @@ func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+	want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			if outcome.Err != nil {
 				t.Fatalf("setting %d on fold %d: %v", i, f, outcome.Err)
 			}
-			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

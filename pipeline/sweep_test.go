@@ -69,7 +69,7 @@ func as[T any](p estimator.Predictor) (out T) {
 
 func reportOf(p estimator.Predictor) estimator.Report {
 	var r estimator.Reporter
-	if !estimator.AsWithin(p, &r) {
+	if !estimator.As(p, &r) {
 		panic(fmt.Sprintf("%T makes no report", p))
 	}
 	return r.Report()
@@ -155,7 +155,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if want[key{i, f}], err = estimator.Predict(ctx, p, datasets.SelectRows(c.data.X, fold.Test)); err != nil {
+					if want[key{i, f}], err = estimator.Predict(ctx, p, datasets.SelectRows(c.data.X, fold.Test), estimator.Request{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -350,7 +350,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test))
+				want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}

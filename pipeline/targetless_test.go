@@ -31,22 +31,24 @@ func (s lonely) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, 
 	return s, nil
 }
 
-func (s lonely) AnomalyScores(_ context.Context, X mat.Matrix) ([]float64, error) {
-	out := mat.Col(nil, 0, X)
-	for i := range out {
-		out[i] -= s.Limit
+func (lonely) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+}
+
+func (s lonely) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	out.Anomaly = mat.Col(nil, 0, X)
+	out.Values = make([]float64, len(out.Anomaly))
+	for i := range out.Anomaly {
+		if out.Anomaly[i] -= s.Limit; out.Anomaly[i] > 0 {
+			out.Values[i] = 1
+		}
 	}
 	return out, nil
 }
 
 func (s lonely) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := s.AnomalyScores(ctx, X)
-	for i, v := range out {
-		if out[i] = 0; v > 0 {
-			out[i] = 1
-		}
-	}
-	return out, err
+	out, err := s.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
 }
 
 // untargeting is a step that fails where it sees a target.
@@ -97,15 +99,12 @@ func TestTargetlessFits(t *testing.T) {
 		t.Error(err)
 	}
 
-	var unlike estimator.AnomalyScorer
-	if !estimator.As(fitted, &unlike) {
-		t.Fatal("a fitted pipeline of an AnomalyScorer is none")
+	one, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{Outputs: estimator.AnomalyScores})
+	if err != nil || one.Anomaly == nil {
+		t.Fatal("a fitted pipeline has not the anomaly scores of its model", err)
 	}
-	scores, err := unlike.AnomalyScores(ctx, data.X)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := estimator.Predict(ctx, fitted, data.X)
+	scores := one.Anomaly
+	all, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func TestTargetlessFits(t *testing.T) {
 			t.Fatalf("row %d: %v and %v with %v, wanted %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
 		}
 	}
-	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
+	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}, estimator.Request{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
 		t.Errorf("of no rows: %v %v", none.Anomaly, err)
 	}
 }

@@ -71,8 +71,8 @@ func (f Foretold) Task() datasets.Task {
 	return datasets.Regression
 }
 
-// Foretell says what a model will predict: what the type of its fitted value can do, or, where that is a
-// wrapper, what the models within can. A spec that is an [estimator.Tasked] says itself what it is for.
+// Foretell says what a model will predict: the outputs of the type of its fitted value, or, if it holds other models,
+// those of these. A spec that is an [estimator.Tasked] says itself what it is for.
 func Foretell(spec estimator.Estimator) Foretold {
 	if p, ok := spec.(Pipeline); ok {
 		return Foretell(p.Estimator)
@@ -91,21 +91,21 @@ func Foretell(spec estimator.Estimator) Foretold {
 	if !ok {
 		return Foretold{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
 	}
-	fitted := any(e.Fitted())
-	_, classes := fitted.(estimator.Classifier)
-	_, probable := fitted.(estimator.Probabilistic)
-	_, deviates := fitted.(estimator.StdPredictor)
-	_, intervals := fitted.(estimator.IntervalPredictor)
-	if _, wraps := fitted.(estimator.Wrapper); wraps && classes && !probable { // those of the model within
-		probable = len(models) > 0 && !slices.ContainsFunc(models, func(m meta.Member) bool { return !Foretell(m.Estimator).Probabilities })
-		return Foretold{Classes: true, Probabilities: probable, Std: deviates, Intervals: intervals}
-	} else if !wraps || classes {
-		return Foretold{Classes: classes, Probabilities: probable, Std: deviates, Intervals: intervals}
+	var has estimator.Output
+	if full, ok := any(e.Fitted()).(estimator.FullPredictor); ok {
+		has = full.Outputs().Has
 	}
-	if task != datasets.AnyTask {
+	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities), has.Has(estimator.Intervals)
+	switch {
+	case len(models) == 0 || classes && probable:
+		return Foretold{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable, Std: has.Has(estimator.Std), Intervals: intervals}
+	case classes: // probabilities are those of the models within
+		probable = !slices.ContainsFunc(models, func(m meta.Member) bool { return !Foretell(m.Estimator).Probabilities })
+		return Foretold{Classes: true, Probabilities: probable, Intervals: intervals}
+	case task != datasets.AnyTask:
 		return Foretold{Classes: task == datasets.Classification}
 	}
-	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals, Unknown: len(models) == 0}
+	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
 	for _, m := range models {
 		one := Foretell(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown

@@ -91,7 +91,7 @@ func BenchmarkPredict(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := estimator.Predict(ctx, m.Predictor, X); err != nil {
+				if _, err := estimator.Predict(ctx, m.Predictor, X, estimator.Request{}); err != nil {
 					b.Fatal(err)
 				}
 			}

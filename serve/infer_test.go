@@ -42,7 +42,7 @@ func tensorsOf(data datasets.Set, column bool) []serve.Tensor {
 // outputsOf returns what a model says of rows as the outputs that the server should answer.
 func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][]any {
 	t.Helper()
-	said, err := estimator.Predict(ctx, m.Predictor, data.X)
+	said, err := estimator.Predict(ctx, m.Predictor, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

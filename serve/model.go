@@ -40,11 +40,8 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		return nil, fmt.Errorf("serve: how its rows are read: %w", err)
 	}
 	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, coding: newCoding(file.Schema, p.InputWidth(), data)}
-	var c estimator.Classifier
-	if estimator.As(file.Predictor, &c) {
-		m.Classes = c.Classes()
-	}
-	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}); err != nil {
+	m.Classes = estimator.OutputsOf(file.Predictor).Classes
+	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}, estimator.Request{}); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	m.outputs = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
@@ -72,7 +69,7 @@ func (m *Model) targetNames() (names []string) {
 
 // score returns the prediction of n rows.
 func (m *Model) score(ctx context.Context, rows []float64, n int) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.width, rows))
+	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.width, rows), estimator.Request{})
 }
 
 // predict returns the prediction of n rows, whose numbers it checks. It calls wait before it waits for the work of another

@@ -148,7 +148,7 @@ func (s set) fit(ctx context.Context, m model, train, test datasets.Set) (fitted
 		return fitted{}, err
 	}
 	out := fitted{What: m.name, Seconds: time.Since(began).Seconds(), ours: true}
-	said, err := estimator.Predict(ctx, p, test.X)
+	said, err := estimator.Predict(ctx, p, test.X, estimator.Request{})
 	if err != nil {
 		return out, err
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
@@ -33,11 +34,11 @@ func TestGolden(t *testing.T) {
 	}
 	f := p.(*FittedOneClass)
 	scale := input.Nu * float64(n)
-	scores, err := f.AnomalyScores(context.Background(), mat.NewDense(len(input.Test), d, slices.Concat(input.Test...)))
+	out, err := f.PredictFull(context.Background(), mat.NewDense(len(input.Test), d, slices.Concat(input.Test...)), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range scores {
+	for i, v := range out.Anomaly {
 		if math.Abs(-v*scale-expect.Decision[i]) > 1e-5 {
 			t.Errorf("row %d: decision %v, want %v", i, -v*scale, expect.Decision[i])
 		}
@@ -45,9 +46,9 @@ func TestGolden(t *testing.T) {
 	if math.Abs(f.Rho()*scale-expect.Offset) > 1e-5 {
 		t.Errorf("offset %v, want %v", f.Rho()*scale, expect.Offset)
 	}
-	train, _ := f.AnomalyScores(context.Background(), Z)
+	train, _ := f.PredictFull(context.Background(), Z, estimator.Request{})
 	outside, border := 0, 0 // of rows on the border, rounding tells on which side they are
-	for _, v := range train {
+	for _, v := range train.Anomaly {
 		if v*scale > 1e-4 {
 			outside++
 		} else if v*scale > -1e-4 {

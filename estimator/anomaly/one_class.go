@@ -151,7 +151,7 @@ type FittedOneClass struct {
 }
 
 var (
-	_ estimator.AnomalyScorer = (*FittedOneClass)(nil)
+	_ estimator.FullPredictor = (*FittedOneClass)(nil)
 	_ estimator.Reporter      = (*FittedOneClass)(nil)
 	_ graph.ModelExporter     = (*FittedOneClass)(nil)
 	_ model.Stateful          = (*FittedOneClass)(nil)
@@ -159,21 +159,30 @@ var (
 
 // Predict returns 1 for each row of X that is unlike the others, else 0.
 func (f *FittedOneClass) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.AnomalyScores(ctx, X)
-	if err != nil {
-		return nil, err
+	out, err := f.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
+}
+
+// Outputs returns values and anomaly scores.
+func (f *FittedOneClass) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
+}
+
+// PredictFull returns the anomaly score ρ − w'z of each row of X, and 1 where it is positive, else 0.
+func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	if out.Anomaly, err = f.scores(ctx, X); err != nil {
+		return out, err
 	}
-	for i, v := range out {
-		out[i] = 0
+	out.Values = make([]float64, len(out.Anomaly))
+	for i, v := range out.Anomaly {
 		if v > 0 {
-			out[i] = 1
+			out.Values[i] = 1
 		}
 	}
 	return out, nil
 }
 
-// AnomalyScores returns ρ − w'z of each row of X.
-func (f *FittedOneClass) AnomalyScores(ctx context.Context, X mat.Matrix) ([]float64, error) {
+func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}

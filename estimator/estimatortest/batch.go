@@ -135,7 +135,7 @@ func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance flo
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
-			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test))
+			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test), estimator.Request{})
 		}
 		return out
 	}
@@ -178,7 +178,7 @@ func unlikeKnown(fitter estimator.BatchFitter, b estimator.Batch, mapped func(es
 			return fmt.Errorf("candidate %d, of which much is known: %w", at[0], err)
 		}
 		var said estimator.Outcome
-		if said.Prediction, err = estimator.Predict(context.Background(), fitted, data.X); err == nil {
+		if said.Prediction, err = estimator.Predict(context.Background(), fitted, data.X, estimator.Request{}); err == nil {
 			err = unlikeFit(fitter, data, datasets.Fold{Train: all, Test: all}, said, tolerance)
 		}
 		if err != nil {
@@ -287,7 +287,7 @@ func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, 
 		}
 		return fmt.Errorf("the error is %v, that of a fit %v", out.Err, failed)
 	}
-	want, err := estimator.Predict(context.Background(), lone, datasets.SelectRows(data.X, fold.Test))
+	want, err := estimator.Predict(context.Background(), lone, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
 	if err != nil {
 		return err
 	}

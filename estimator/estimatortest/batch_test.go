@@ -56,7 +56,7 @@ func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 				return nil, err
 			}
 			var out estimator.Outcome
-			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test))
+			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test), estimator.Request{})
 			for range map[bool]int{false: 1, true: 2}[s.fault == "twice"] {
 				if err := b.Yield(i, f, out); err != nil && s.fault != "deaf" {
 					return nil, err

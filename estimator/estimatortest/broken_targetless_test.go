@@ -60,19 +60,19 @@ func (h halvesFit) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 // halvesScored says by how much.
 type halvesScored struct{ halvesFit }
 
-func (h halvesScored) AnomalyScores(_ context.Context, X mat.Matrix) ([]float64, error) {
-	n, _ := X.Dims()
-	out := make([]float64, n)
-	for i := range out {
-		if out[i] = X.At(i, 0) - h.at; h.breaks == "scores" {
-			out[i] = -out[i]
-		}
-	}
-	return out, nil
+func (h halvesScored) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.AnomalyScores}
 }
 
-func (h halvesScored) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	return h.halvesFit.Predict(ctx, X)
+func (h halvesScored) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	out.Values, err = h.Predict(ctx, X)
+	out.Anomaly = make([]float64, len(out.Values))
+	for i := range out.Anomaly {
+		if out.Anomaly[i] = X.At(i, 0) - h.at; h.breaks == "scores" {
+			out.Anomaly[i] = -out.Anomaly[i]
+		}
+	}
+	return out, err
 }
 
 // The laws of models without targets pass what keeps them and fail what breaks them.

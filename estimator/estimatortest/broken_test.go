@@ -205,7 +205,7 @@ type bentFit struct {
 	calls  atomic.Int64
 }
 
-func (p *bentFit) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (p *bentFit) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	n, cols := X.Dims()
 	if n == 0 && p.breaks == "no rows give no predictions" {
 		return nil, datasets.ErrEmpty
@@ -213,10 +213,11 @@ func (p *bentFit) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 	if cols == 5 && p.breaks == "bad inputs of a prediction are refused by name" {
 		X = filled(X)
 	}
-	scores, err := p.FittedLinearClassifier.Decision(ctx, X)
+	out, err := p.FittedLinearClassifier.PredictFull(ctx, X, estimator.Request{})
 	if err != nil {
 		return nil, err
 	}
+	scores := out.Scores
 	for i := range n {
 		scores.Set(i, 0, scores.At(i, 0)+p.Shift)
 		if n == 1 && p.breaks == "one row is the same row in a batch" {
@@ -227,7 +228,7 @@ func (p *bentFit) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 }
 
 func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	scores, err := p.Decision(ctx, X)
+	scores, err := p.scores(ctx, X)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) 
 	case p.breaks == "a class without rows is never predicted":
 		out[0] = 0
 	case p.breaks == "predictions agree with scores and probabilities":
-		out[0] = float64(int(out[0]+1) % len(p.Classes()))
+		out[0] = float64(int(out[0]+1) % len(p.Outputs().Classes))
 	case p.breaks == "concurrent use" && call%3 == 0:
 		out[0] = math.Pi
 	}
@@ -338,6 +339,18 @@ func (s clipped) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 	return s.Ridge.Fit(ctx, data)
 }
 
+func (p *bentFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction, err error) {
+	if out.Scores, err = p.scores(ctx, X); err == nil {
+		out.Values, err = p.Predict(ctx, X)
+	}
+	if p.breaks == "each output is the same alone and with others" && want.Outputs != 0 {
+		for i := range out.Values {
+			out.Scores.Set(i, 0, out.Scores.At(i, 0)+1e-9)
+		}
+	}
+	return out, err
+}
+
 // hasty is a ridge classifier that makes do with the blocks before an error of the source.
 type hasty struct{ estimator.RidgeClassifier }
 
@@ -366,15 +379,20 @@ func (s sure) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, 
 	return sureFit{p, s.turned}, err
 }
 
-func (p sureFit) PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error) {
-	values, err := p.Predict(ctx, X)
+func (p sureFit) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Intervals}
+}
+
+func (p sureFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (out estimator.Prediction, err error) {
+	out.Values, err = p.Predict(ctx, X)
+	level := want.Level
 	if p.turned {
 		level = 1 - level
 	}
-	for _, v := range values {
-		lower, upper = append(lower, v-level), append(upper, v+level)
+	for _, v := range out.Values {
+		out.Lower, out.Upper = append(out.Lower, v-level), append(out.Upper, v+level)
 	}
-	return lower, upper, err
+	return out, err
 }
 
 // crowded is a classifier with sets that hold all classes, or nearly none where much is asked of them.
@@ -384,7 +402,7 @@ type crowded struct {
 }
 
 type crowdedFit struct {
-	estimator.Classifier
+	estimator.FullPredictor
 	turned bool
 }
 
@@ -393,20 +411,28 @@ func (s crowded) Fit(ctx context.Context, data datasets.Set) (estimator.Predicto
 	if err != nil {
 		return nil, err
 	}
-	return crowdedFit{p.(estimator.Classifier), s.turned}, nil
+	return crowdedFit{p.(estimator.FullPredictor), s.turned}, nil
 }
 
-func (p crowdedFit) PredictSet(_ context.Context, X mat.Matrix, level float64) (*mat.Dense, error) {
+func (p crowdedFit) Outputs() estimator.Outputs {
+	out := p.FullPredictor.Outputs()
+	out.Has |= estimator.Sets
+	return out
+}
+
+func (p crowdedFit) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	out, err := p.FullPredictor.PredictFull(ctx, X, want)
 	n, _ := X.Dims()
-	out := mat.NewDense(n, len(p.Classes()), nil)
+	classes := len(p.Outputs().Classes)
+	out.Sets = mat.NewDense(n, classes, nil)
 	for i := range n {
-		for k := range p.Classes() {
-			if !p.turned || level < 0.6 {
-				out.Set(i, k, 1)
+		for k := range classes {
+			if !p.turned || want.Level < 0.6 {
+				out.Sets.Set(i, k, 1)
 			}
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // vague is a ridge regression that exports what it does not compute.

@@ -72,6 +72,7 @@ var laws = []law{
 	{"one row is the same row in a batch", (*suite).oneRow},
 	{"no rows give no predictions", (*suite).noRows},
 	{"predictions agree with scores and probabilities", (*suite).consistent},
+	{"each output is the same alone and with others", (*suite).outputs},
 	{"a higher level holds more", (*suite).nested},
 	{"a model that exports computes what it exports", (*suite).exports},
 	{"concurrent use", (*suite).concurrent},
@@ -214,7 +215,7 @@ func (s *suite) fit(t testing.TB, data datasets.Set) estimator.Predictor {
 // them, the probabilities, else the values.
 func answers(t testing.TB, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	all, err := estimator.Predict(context.Background(), p, X)
+	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatalf("Predict: %v", err)
 	}

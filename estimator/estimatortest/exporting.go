@@ -38,7 +38,7 @@ func (s *suite) exports(t testing.TB) {
 	if s.Unexported != "" {
 		t.Fatal("the options say that the model cannot be exported, and it can")
 	}
-	want, err := estimator.Predict(context.Background(), p, rows)
+	want, err := estimator.Predict(context.Background(), p, rows, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,15 +134,11 @@ func (s *suite) classOrder(t testing.TB) {
 
 func (s *suite) decision(t testing.TB, data datasets.Set) *mat.Dense {
 	t.Helper()
-	var c estimator.Classifier
-	if !estimator.As(s.fit(t, data), &c) {
-		t.Fatal("the fit of a classification is not a Classifier")
+	out, err := estimator.Predict(context.Background(), s.fit(t, data), s.probe, estimator.Request{Outputs: estimator.Scores})
+	if err != nil || out.Scores == nil {
+		t.Fatalf("scores of a classification: %v, %v", out.Scores, err)
 	}
-	scores, err := c.Decision(context.Background(), s.probe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scores
+	return out.Scores
 }
 
 // absentClass: the schema may list a class that a fold of the data does not have.

@@ -34,7 +34,7 @@ func (s *suite) learns(spec estimator.PassEstimator) passlaws.Learner[estimator.
 	}
 	return passlaws.Learner[estimator.Predictor]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
 		Says: func(p estimator.Predictor) ([]float64, error) {
-			all, err := estimator.Predict(context.Background(), p, s.probe)
+			all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
 			return numbersOf(all), err
 		}}
 }

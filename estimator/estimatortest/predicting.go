@@ -28,12 +28,12 @@ import (
 func (s *suite) oneRow(t testing.TB) {
 	p := s.fit(t, s.data)
 	for _, X := range []mat.Matrix{s.probe, sparse.FromDense(s.probe)} {
-		batch, err := estimator.Predict(context.Background(), p, X)
+		batch, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range batch.Values {
-			one, err := estimator.Predict(context.Background(), p, datasets.SliceRows(X, i, i+1))
+			one, err := estimator.Predict(context.Background(), p, datasets.SliceRows(X, i, i+1), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,18 +51,65 @@ func (s *suite) oneRow(t testing.TB) {
 
 // noRows: an empty batch is a batch.
 func (s *suite) noRows(t testing.TB) {
-	out, err := estimator.Predict(context.Background(), s.fit(t, s.data), &mat.Dense{})
-	if err != nil || len(out.Values) != 0 {
-		t.Fatalf("%v, %v", out, err)
+	p := s.fit(t, s.data)
+	values, err := p.Predict(context.Background(), &mat.Dense{})
+	if err != nil || len(values) != 0 {
+		t.Fatalf("%v, %v", values, err)
+	}
+	if full, ok := p.(estimator.FullPredictor); ok {
+		if out, err := full.PredictFull(context.Background(), &mat.Dense{}, estimator.Request{}); err != nil || len(out.Values) != 0 {
+			t.Fatalf("%v, %v", out, err)
+		}
+	}
+}
+
+// outputs: a model has the outputs that it lists, no others, and each is the same whether it is requested alone or with
+// the others.
+func (s *suite) outputs(t testing.TB) {
+	p := s.fit(t, s.data)
+	has := estimator.OutputsOf(p)
+	if has.Has.Has(estimator.Scores) != (len(has.Classes) >= 2) {
+		t.Errorf("%d classes, and scores: %v", len(has.Classes), has.Has.Has(estimator.Scores))
+	}
+	all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := estimator.Output(0)
+	for output := estimator.Values; output <= estimator.AnomalyScores && output != 0; output <<= 1 {
+		one, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{Outputs: output})
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors, matrices := one.Parts()
+		allVectors, allMatrices := all.Parts()
+		for k, v := range vectors {
+			if *v == nil {
+				continue
+			}
+			if found |= output; !slices.Equal(*v, *allVectors[k]) {
+				t.Errorf("output %b alone is %v, and %v with the others", output, *v, *allVectors[k])
+			}
+		}
+		for k, m := range matrices {
+			if *m == nil {
+				continue
+			}
+			if found |= output; *allMatrices[k] == nil || !mat.Equal(*m, *allMatrices[k]) {
+				t.Errorf("output %b alone differs from that with the others", output)
+			}
+		}
+	}
+	if found != has.Has {
+		t.Errorf("the model predicts the outputs %b, and lists %b", found, has.Has)
 	}
 }
 
 // nested: the interval, or the set, of a level holds that of a lower one, and there is no other between the ends.
 func (s *suite) nested(t testing.TB) {
 	p := s.fit(t, s.data)
-	var intervals estimator.IntervalPredictor
-	var sets estimator.SetPredictor
-	hasIntervals, hasSets := estimator.As(p, &intervals), estimator.As(p, &sets)
+	has := estimator.OutputsOf(p).Has
+	hasIntervals, hasSets := has.Has(estimator.Intervals), has.Has(estimator.Sets)
 	if !hasIntervals && !hasSets {
 		t.Skip("it says not how sure it is")
 	}
@@ -70,8 +117,9 @@ func (s *suite) nested(t testing.TB) {
 	var before [][2]float64
 	var within *mat.Dense
 	for _, level := range []float64{0.3, 0.5, 0.8} {
+		all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
 		if hasIntervals {
-			lower, upper, err := intervals.PredictInterval(context.Background(), s.probe, level)
+			lower, upper := all.Lower, all.Upper
 			if err != nil || len(lower) != n || len(upper) != n {
 				t.Fatalf("level %v: %d and %d ends of %d rows, %v", level, len(lower), len(upper), n, err)
 			}
@@ -86,7 +134,7 @@ func (s *suite) nested(t testing.TB) {
 			}
 		}
 		if hasSets {
-			set, err := sets.PredictSet(context.Background(), s.probe, level)
+			set := all.Sets
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +157,7 @@ func (s *suite) nested(t testing.TB) {
 // probability, and probabilities are a distribution.
 func (s *suite) consistent(t testing.TB) {
 	p := s.fit(t, s.data)
-	out, err := estimator.Predict(context.Background(), p, s.probe)
+	out, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +171,10 @@ func (s *suite) consistent(t testing.TB) {
 	if s.Classes == 0 {
 		return
 	}
-	var classifier estimator.Classifier
-	if !estimator.As(p, &classifier) {
-		t.Fatal("the fit of a classification is not a Classifier")
+	if out.Scores == nil {
+		t.Fatal("the fit of a classification has no scores")
 	}
-	if names := classifier.Classes(); !slices.Equal(names, s.data.Schema.Classes()) {
+	if names := estimator.OutputsOf(p).Classes; !slices.Equal(names, s.data.Schema.Classes()) {
 		t.Fatalf("classes %q, want %q", names, s.data.Schema.Classes())
 	}
 	for i, v := range out.Values {
@@ -236,7 +283,7 @@ func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) 
 		return values != nil, err
 	})
 	check("estimator.Predict", func(ctx context.Context) (bool, error) {
-		all, err := estimator.Predict(ctx, p, probe)
+		all, err := estimator.Predict(ctx, p, probe, estimator.Request{})
 		return all.Values != nil || all.Scores != nil || all.Targets != nil || all.Probabilities != nil || all.Anomaly != nil, err
 	})
 	return out
@@ -297,7 +344,7 @@ func (s *suite) unchanged(t testing.TB) {
 	before := snapshot.Of(p)
 	record(t, p)
 	var r estimator.Reporter
-	if estimator.AsWithin(p, &r) {
+	if estimator.As(p, &r) {
 		r.Report()
 	}
 	if snapshot.Of(p) != before {
@@ -314,7 +361,7 @@ func (s *suite) saved(t testing.TB) {
 	}
 	agree(t, "restored", answers(t, q, s.probe), answers(t, p, s.probe), 0)
 	var r, back estimator.Reporter
-	if estimator.AsWithin(p, &r) && estimator.AsWithin(q, &back) {
+	if estimator.As(p, &r) && estimator.As(q, &back) {
 		got, want := back.Report(), r.Report()
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("report %+v, want %+v", got, want)
@@ -339,7 +386,7 @@ func (s *suite) damaged(t testing.TB) {
 				t.Errorf("%s was accepted, then prediction panicked: %v", what, r)
 			}
 		}()
-		_, _ = estimator.Predict(context.Background(), q, s.probe)
+		_, _ = estimator.Predict(context.Background(), q, s.probe, estimator.Request{})
 	}
 	for name := range whole.Scalars {
 		try(name+" missing", func(a *model.Archive) { delete(a.Scalars, name) })

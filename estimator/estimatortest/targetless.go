@@ -44,7 +44,7 @@ func (s *suite) targetless(t testing.TB) {
 func (s *suite) numbered(t testing.TB) {
 	s.withoutTargets(t)
 	p := s.fit(t, s.data)
-	all, err := estimator.Predict(context.Background(), p, s.data.X)
+	all, err := estimator.Predict(context.Background(), p, s.data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

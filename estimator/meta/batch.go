@@ -165,10 +165,10 @@ func alone(ctx context.Context, b estimator.Batch, candidate, fold int) (out est
 	if err != nil {
 		return estimator.Outcome{Err: err}
 	}
-	out.Prediction, err = estimator.Predict(ctx, fitted, datasets.SelectRows(b.Data.X, rows.Test))
+	out.Prediction, err = estimator.Predict(ctx, fitted, datasets.SelectRows(b.Data.X, rows.Test), estimator.Request{})
 	out.Err = b.Data.AtRows(err, rows.Test)
 	var r estimator.Reporter
-	if estimator.AsWithin(fitted, &r) {
+	if estimator.As(fitted, &r) {
 		out.Report = r.Report()
 	}
 	out.Seconds = time.Since(start).Seconds()

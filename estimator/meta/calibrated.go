@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -132,15 +133,10 @@ type FittedCalibrated struct {
 }
 
 var (
-	_ estimator.Classifier     = (*FittedCalibrated)(nil)
-	_ estimator.Probabilistic  = (*FittedCalibrated)(nil)
-	_ estimator.WholePredictor = (*FittedCalibrated)(nil)
-	_ estimator.Wrapper        = (*FittedCalibrated)(nil)
-	_ model.Stateful           = (*FittedCalibrated)(nil)
+	_ estimator.FullPredictor = (*FittedCalibrated)(nil)
+	_ estimator.Wrapper       = (*FittedCalibrated)(nil)
+	_ model.Stateful          = (*FittedCalibrated)(nil)
 )
-
-// Classes returns the names of the classes.
-func (f *FittedCalibrated) Classes() []string { return f.classes }
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedCalibrated) InputWidth() int { return f.cols }
@@ -150,36 +146,26 @@ func (f *FittedCalibrated) Unwrap() (within estimator.Predictor, sameRows bool) 
 	return f.within, true
 }
 
-// PredictAll returns class, scores and probabilities of each row of X.
-func (f *FittedCalibrated) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
-	var c estimator.Classifier
-	if !estimator.As(f.within, &c) {
-		return estimator.Prediction{}, Calibrated{}.named(errNoScores)
-	}
-	scores, err := c.Decision(ctx, X)
+// Outputs returns values, scores and probabilities.
+func (f *FittedCalibrated) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: slices.Clone(f.classes)}
+}
+
+// PredictFull returns class, scores and probabilities of each row of X. The score is the log odds of the second of two
+// classes, or the probabilities of more.
+func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
+	scores, err := estimator.Predict(ctx, f.within, X, estimator.Request{Outputs: estimator.Scores})
 	if err != nil {
-		return estimator.Prediction{}, Calibrated{}.named(err)
+		return scores, Calibrated{}.named(err)
 	}
-	out, err := calibratedScores{f.learned, len(f.classes)}.read(estimator.Prediction{Scores: scores})
+	out, err := calibratedScores{f.learned, len(f.classes)}.read(scores)
 	return out, Calibrated{}.named(err)
 }
 
 // Predict returns the code of the most probable class of each row of X.
 func (f *FittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictAll(ctx, X)
+	all, err := f.PredictFull(ctx, X, estimator.Request{})
 	return all.Values, err
-}
-
-// Decision returns the log odds of the second of two classes, or the probabilities of more.
-func (f *FittedCalibrated) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	all, err := f.PredictAll(ctx, X)
-	return all.Scores, err
-}
-
-// Probabilities returns rows × classes.
-func (f *FittedCalibrated) Probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	all, err := f.PredictAll(ctx, X)
-	return all.Probabilities, err
 }
 
 // State keeps the map and the model.
@@ -190,7 +176,6 @@ func (f *FittedCalibrated) State(s *model.State) {
 	f.learned.State(s, len(f.classes))
 	keepModel(s, "of", &f.within, f.cols)
 	if s.Reading() && s.Err() == nil {
-		var c estimator.Classifier
-		s.Require(estimator.As(f.within, &c) && len(c.Classes()) == len(f.classes), "the model within is of other classes")
+		s.Require(len(classesOf(f.within)) == len(f.classes), "the model within is of other classes")
 	}
 }

@@ -282,13 +282,7 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 }
 
 // classesOf returns the classes of a classifier, none of another model.
-func classesOf(fitted estimator.Predictor) []string {
-	var c estimator.Classifier
-	if estimator.As(fitted, &c) {
-		return c.Classes()
-	}
-	return nil
-}
+func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf(fitted).Classes }
 
 func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
 	if classes == nil {

@@ -2,7 +2,6 @@ package meta
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,22 +13,19 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FittedEnsemble is what [Ensemble] is fitted to. It is an [estimator.Classifier], [estimator.Probabilistic] or
-// [estimator.MultiPredictor], as [estimator.As] finds, where its members are.
+// FittedEnsemble is what [Ensemble] is fitted to. It has the outputs that all of its members have.
 type FittedEnsemble struct {
 	cols    int
 	members []FittedMember
 	sizes   []float64 // by which scores are brought to one size; nil where they are of one size
-	classes []string
-	face    estimator.Predictor
+	outputs estimator.Outputs
 }
 
 var (
-	_ estimator.WholePredictor = (*FittedEnsemble)(nil)
-	_ estimator.Wrapper        = (*FittedEnsemble)(nil)
-	_ estimator.Reporter       = (*FittedEnsemble)(nil)
-	_ Combination              = (*FittedEnsemble)(nil)
-	_ model.Stateful           = (*FittedEnsemble)(nil)
+	_ estimator.FullPredictor = (*FittedEnsemble)(nil)
+	_ estimator.Reporter      = (*FittedEnsemble)(nil)
+	_ Combination             = (*FittedEnsemble)(nil)
+	_ model.Stateful          = (*FittedEnsemble)(nil)
 )
 
 // newFittedEnsemble combines members, which agree on their classes.
@@ -40,58 +36,24 @@ func newFittedEnsemble(cols int, members []FittedMember, sizes []float64) (*Fitt
 
 // look finds what the members have in common.
 func (f *FittedEnsemble) look() error {
-	f.classes = classesOf(f.members[0].Predictor)
-	probable, several := f.sizes == nil, true
+	first, has := f.members[0], estimator.Values|estimator.Targets|estimator.Scores
+	if f.sizes == nil {
+		has |= estimator.Probabilities
+	}
+	classes := classesOf(first.Predictor)
 	for _, m := range f.members {
-		if classes := classesOf(m.Predictor); !slices.Equal(classes, f.classes) {
-			return fmt.Errorf("%s tells apart the classes %q, and %s %q", f.members[0].Name, f.classes, m.Name, classes)
+		one := estimator.OutputsOf(m.Predictor)
+		if !slices.Equal(one.Classes, classes) {
+			return fmt.Errorf("%s tells apart the classes %q, and %s %q", first.Name, classes, m.Name, one.Classes)
 		}
-		var p estimator.Probabilistic
-		probable = probable && estimator.As(m.Predictor, &p)
-		var t estimator.MultiPredictor
-		several = several && estimator.As(m.Predictor, &t)
+		has &= one.Has
 	}
-	switch {
-	case f.classes != nil && probable:
-		f.face = probableFace{classFace{face{}, f.classes}}
-	case f.classes != nil:
-		f.face = classFace{face{}, f.classes}
-	case several:
-		f.face = targetsFace{}
-	default:
-		f.face = face{}
-	}
+	f.outputs = estimator.Outputs{Has: has, Classes: classes}
 	return nil
 }
 
-// face stands for the model within, of which there is not one but several: by it As sees what the ensemble
-// can do, and asks the ensemble for it.
-type face struct{}
-
-var errFace = errors.New("estimator: the members of an ensemble predict only together")
-
-func (face) Predict(context.Context, mat.Matrix) ([]float64, error) { return nil, errFace }
-
-type classFace struct {
-	face
-	classes []string
-}
-
-func (f classFace) Classes() []string { return f.classes }
-
-func (classFace) Decision(context.Context, mat.Matrix) (*mat.Dense, error) { return nil, errFace }
-
-type probableFace struct{ classFace }
-
-func (probableFace) Probabilities(context.Context, mat.Matrix) (*mat.Dense, error) {
-	return nil, errFace
-}
-
-type targetsFace struct{ face }
-
-func (targetsFace) PredictTargets(context.Context, mat.Matrix) (*mat.Dense, error) {
-	return nil, errFace
-}
+// combinedOutputs are what an ensemble asks its members for.
+var combinedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
 
 // Combined returns the members with their weights.
 func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.members) }
@@ -99,28 +61,28 @@ func (f *FittedEnsemble) Combined() []FittedMember { return slices.Clone(f.membe
 // InputWidth returns the number of columns that go in.
 func (f *FittedEnsemble) InputWidth() int { return f.cols }
 
-// Unwrap returns no member: that the members predict together is what [estimator.As] is to see.
-func (f *FittedEnsemble) Unwrap() (within estimator.Predictor, sameRows bool) { return f.face, false }
-
 // Predict returns the value, or the code of the class, of each row of X.
 func (f *FittedEnsemble) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictAll(ctx, X)
+	all, err := f.PredictFull(ctx, X, estimator.Request{})
 	return all.Values, err
 }
 
-// PredictAll returns the weighted sum of what the members say of each row of X. Those of weight 0 are not asked.
-func (f *FittedEnsemble) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
+// Outputs returns those that all members have, but no standard deviations, intervals and sets.
+func (f *FittedEnsemble) Outputs() estimator.Outputs { return f.outputs }
+
+// PredictFull returns the weighted sum of what the members say of each row of X. Those of weight 0 are not asked.
+func (f *FittedEnsemble) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	all, weights := make([]estimator.Prediction, len(f.members)), make([]float64, len(f.members))
 	for k, m := range f.members {
 		if weights[k] = m.Weight; m.Weight == 0 {
 			continue
 		}
 		var err error
-		if all[k], err = estimator.Predict(ctx, m.Predictor, X); err != nil {
+		if all[k], err = estimator.Predict(ctx, m.Predictor, X, combinedOutputs); err != nil {
 			return estimator.Prediction{}, Ensemble{}.named(fmt.Errorf("%s: %w", m.Name, err))
 		}
 	}
-	out, err := combined(all, weights, f.sizes, len(f.classes))
+	out, err := combined(all, weights, f.sizes, len(f.outputs.Classes))
 	return out, Ensemble{}.named(err)
 }
 
@@ -129,7 +91,7 @@ func (f *FittedEnsemble) Report() estimator.Report {
 	out := estimator.Report{Solver: "ensemble", Converged: true}
 	for _, m := range f.members {
 		var r estimator.Reporter
-		if !estimator.AsWithin(m.Predictor, &r) {
+		if !estimator.As(m.Predictor, &r) {
 			continue
 		}
 		one := r.Report()
@@ -166,7 +128,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 		if err := f.look(); err != nil {
 			s.Fail("%v", err)
 		}
-		s.Require(len(f.sizes) == 0 || f.classes != nil, "scores of no classes")
+		s.Require(len(f.sizes) == 0 || f.outputs.Classes != nil, "scores of no classes")
 	}
 }
 

@@ -127,15 +127,12 @@ func TestStackingLeavesOutWhatIsOfNoUse(t *testing.T) {
 	if w[0] < 0.9 {
 		t.Errorf("weights %v", w)
 	}
-	all, err := estimator.Predict(context.Background(), f, data.X)
+	all, err := estimator.Predict(context.Background(), f, data.X, estimator.Request{})
 	if err != nil || all.Targets.RawMatrix().Cols != 2 {
 		t.Errorf("%v targets, %v", all.Targets, err)
 	}
-	var several estimator.MultiPredictor
-	var std estimator.StdPredictor
-	var classes estimator.Classifier
-	if !estimator.As(f, &several) || estimator.As(f, &std) || estimator.As(f, &classes) {
-		t.Error("an ensemble of regressions of two targets can do other things than that")
+	if has := estimator.OutputsOf(f).Has; has != estimator.Values|estimator.Targets {
+		t.Errorf("an ensemble of regressions of two targets has the outputs %b", has)
 	}
 }
 
@@ -298,17 +295,21 @@ type of struct{ good int }
 func (o of) Fit(_ context.Context, data datasets.Set) (estimator.Predictor, error) { return o, nil }
 
 func (o of) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := o.PredictTargets(ctx, X)
-	return mat.Col(nil, 0, all), err
+	all, err := o.PredictFull(ctx, X, estimator.Request{})
+	return all.Values, err
 }
 
-func (o of) PredictTargets(_ context.Context, X mat.Matrix) (*mat.Dense, error) {
+func (of) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Targets}
+}
+
+func (o of) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
 	out := mat.NewDense(n, 2, nil)
 	for i := range n {
 		out.Set(i, o.good, X.At(i, o.good))
 	}
-	return out, nil
+	return estimator.Prediction{Values: mat.Col(nil, 0, out), Targets: out}, nil
 }
 
 // An error counts in units of its target's deviation: that of the small target as much as that of the large one.
@@ -327,11 +328,13 @@ func TestStackingTakesTargetsAlike(t *testing.T) {
 // What an ensemble can do follows from what all its members can.
 func TestEnsembleIsWhatItsMembersAre(t *testing.T) {
 	data := overlapping(1, 60)
-	var p estimator.Probabilistic
-	if !estimator.As(fittedEnsemble(t, ensemble(estimator.NewLogistic(), calibrated("sigmoid", 3, estimator.NewSVM())), data), &p) {
+	probable := func(members ...estimator.Estimator) bool {
+		return estimator.OutputsOf(fittedEnsemble(t, ensemble(members...), data)).Has.Has(estimator.Probabilities)
+	}
+	if !probable(estimator.NewLogistic(), calibrated("sigmoid", 3, estimator.NewSVM())) {
 		t.Error("probabilistic members have none together")
 	}
-	if estimator.As(fittedEnsemble(t, ensemble(estimator.NewLogistic(), estimator.NewSVM()), data), &p) {
+	if probable(estimator.NewLogistic(), estimator.NewSVM()) {
 		t.Error("one member has no probabilities, and all have together")
 	}
 }

@@ -46,15 +46,11 @@ func ExampleCalibrated() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var p estimator.Probabilistic
-	if !estimator.As(model, &p) {
-		log.Fatal("no probabilities")
-	}
-	all, err := p.Probabilities(context.Background(), mat.NewDense(1, 2, []float64{5.5, 2.2}))
+	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 2, []float64{5.5, 2.2}), estimator.Request{Outputs: estimator.Probabilities})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("versicolor %.2f, virginica %.2f\n", all.At(0, 0), all.At(0, 1))
+	fmt.Printf("versicolor %.2f, virginica %.2f\n", all.Probabilities.At(0, 0), all.Probabilities.At(0, 1))
 	// Output: versicolor 0.35, virginica 0.65
 }
 
@@ -88,16 +84,16 @@ func ExampleIntervals() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}))
+	all, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}), estimator.Request{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("week 10: %.1f, between %.1f and %.1f\n", all.Values[0], all.Lower[0], all.Upper[0])
-	lower, upper, err := model.(estimator.IntervalPredictor).PredictInterval(context.Background(), mat.NewDense(1, 1, []float64{10}), 0.9)
+	wider, err := estimator.Predict(context.Background(), model, mat.NewDense(1, 1, []float64{10}), estimator.Request{Outputs: estimator.Intervals, Level: 0.9})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("nine of ten between %.1f and %.1f\n", lower[0], upper[0])
+	fmt.Printf("nine of ten between %.1f and %.1f\n", wider.Lower[0], wider.Upper[0])
 	// Output:
 	// week 10: 29.7, between 29.4 and 30.0
 	// nine of ten between 29.0 and 30.1
@@ -120,7 +116,7 @@ func ExampleThreshold() {
 		log.Fatal(err)
 	}
 	var d meta.Decisive
-	if !estimator.AsWithin(model, &d) {
+	if !estimator.As(model, &d) {
 		log.Fatal("no threshold")
 	}
 	c, _ := d.Cutoff()

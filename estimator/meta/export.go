@@ -246,7 +246,7 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 	var said []graph.Prediction
 	var weights []float64
 	var faults []error
-	total, probable := 0.0, len(f.classes) > 0 && f.sizes == nil
+	total, probable := 0.0, len(f.outputs.Classes) > 0 && f.sizes == nil
 	for k, m := range f.members {
 		if m.Weight == 0 {
 			continue
@@ -269,7 +269,7 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 		switch {
 		case probable:
 			part = p.Probabilities
-		case len(f.classes) > 0:
+		case len(f.outputs.Classes) > 0:
 			part = p.Scores
 		}
 		part = g.Mul(part, g.Number(weights[k]))
@@ -280,7 +280,7 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 		}
 	}
 	switch {
-	case len(f.classes) == 0:
+	case len(f.outputs.Classes) == 0:
 		return g.Numbers(sum), nil
 	case !probable:
 		return g.Decided(sum), nil

@@ -201,8 +201,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 
 // normal is the model with the intervals of its own standard deviations.
 func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predictor, error) {
-	var deviates estimator.StdPredictor
-	if !estimator.As(fitted, &deviates) {
+	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
 	}
 	return &FittedIntervals{cols: cols, method: "normal", level: s.Level, within: fitted}, nil

@@ -22,23 +22,6 @@ type Sure interface {
 	Sureness() (method string, level float64)
 }
 
-// WithoutIntervals returns a fitted model, or a pipeline with one, without the intervals or sets of [Intervals] around
-// it: for those who only want its predictions, at their price.
-func WithoutIntervals(p estimator.Predictor) estimator.Predictor {
-	switch f := p.(type) {
-	case *FittedIntervals:
-		return f.within
-	case *FittedSets:
-		return f.within
-	case estimator.Rewrapper:
-		within, _ := f.Unwrap()
-		if plain := WithoutIntervals(within); plain != within {
-			return f.Rewrap(plain)
-		}
-	}
-	return p
-}
-
 // FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
 // [estimator.As] finds.
 type FittedIntervals struct {
@@ -52,11 +35,10 @@ type FittedIntervals struct {
 }
 
 var (
-	_ estimator.IntervalPredictor = (*FittedIntervals)(nil)
-	_ estimator.WholePredictor    = (*FittedIntervals)(nil)
-	_ estimator.Wrapper           = (*FittedIntervals)(nil)
-	_ Sure                        = (*FittedIntervals)(nil)
-	_ model.Stateful              = (*FittedIntervals)(nil)
+	_ estimator.FullPredictor = (*FittedIntervals)(nil)
+	_ estimator.Wrapper       = (*FittedIntervals)(nil)
+	_ Sure                    = (*FittedIntervals)(nil)
+	_ model.Stateful          = (*FittedIntervals)(nil)
 )
 
 // Sureness returns the way to the intervals and their level.
@@ -74,26 +56,39 @@ func (f *FittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 	return out, Intervals{}.named(err)
 }
 
-// PredictAll returns what the model within says of each row of X, with intervals of the level of the fit.
-func (f *FittedIntervals) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
-	out, err := f.at(ctx, X, f.level)
+// Outputs returns those of the model within, and intervals.
+func (f *FittedIntervals) Outputs() estimator.Outputs {
+	out := estimator.OutputsOf(f.within)
+	out.Has |= estimator.Intervals
+	return out
+}
+
+// PredictFull returns what the model within says of each row of X, with intervals of the requested level, by default
+// that of the fit. A level that there are too few residuals for is an error.
+func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
 
-// PredictInterval returns the ends of the interval of any level at each row of X, of the first target where there are
-// several. A level that there are too few residuals for is an error.
-func (f *FittedIntervals) PredictInterval(ctx context.Context, X mat.Matrix, level float64) (lower, upper []float64, err error) {
-	out, err := f.at(ctx, X, level)
-	return out.Lower, out.Upper, Intervals{}.named(err)
-}
-
-// at predicts with intervals of a level.
-func (f *FittedIntervals) at(ctx context.Context, X mat.Matrix, level float64) (estimator.Prediction, error) {
+func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
+	if !want.Wants(estimator.Intervals) {
+		return estimator.Predict(ctx, f.within, X, want)
+	}
+	level := f.level
+	if want.Level != 0 {
+		level = want.Level
+	}
 	if err := conformal.Check(level); err != nil {
 		return none, err
 	}
-	said, err := estimator.Predict(ctx, f.within, X)
+	if want.Outputs != 0 {
+		want.Outputs |= estimator.Values | estimator.Targets
+		if want.Outputs &^= estimator.Intervals; f.normalized || f.method == "normal" {
+			want.Outputs |= estimator.Std
+		}
+	}
+	said, err := estimator.Predict(ctx, f.within, X, want)
 	if err != nil {
 		return none, err
 	}
@@ -101,8 +96,9 @@ func (f *FittedIntervals) at(ctx context.Context, X mat.Matrix, level float64) (
 		if said.Std == nil {
 			return none, errNoStd
 		}
-		return said.WithNormalEnds(level), nil
+		return said.WithNormalIntervals(level), nil
 	}
+	said.LowerTargets, said.UpperTargets = nil, nil
 	centres := said.Targets
 	if n := len(said.Values); said.Targets == nil && n > 0 {
 		centres = mat.NewDense(n, 1, said.Values)
@@ -248,7 +244,7 @@ func (f *FittedIntervals) State(s *model.State) {
 // ofZeros returns what a model predicts for a row of zeros, unless it refuses that row: which outputs
 // there are, and of which width.
 func ofZeros(p estimator.Predictor, cols int) (said estimator.Prediction, known bool) {
-	said, err := estimator.Predict(context.Background(), p, mat.NewDense(1, cols, nil))
+	said, err := estimator.Predict(context.Background(), p, mat.NewDense(1, cols, nil), estimator.Request{})
 	return said, err == nil
 }
 
@@ -264,11 +260,10 @@ type FittedSets struct {
 }
 
 var (
-	_ estimator.SetPredictor   = (*FittedSets)(nil)
-	_ estimator.WholePredictor = (*FittedSets)(nil)
-	_ estimator.Wrapper        = (*FittedSets)(nil)
-	_ Sure                     = (*FittedSets)(nil)
-	_ model.Stateful           = (*FittedSets)(nil)
+	_ estimator.FullPredictor = (*FittedSets)(nil)
+	_ estimator.Wrapper       = (*FittedSets)(nil)
+	_ Sure                    = (*FittedSets)(nil)
+	_ model.Stateful          = (*FittedSets)(nil)
 )
 
 // Sureness returns split, and the level of the sets.
@@ -286,26 +281,39 @@ func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, erro
 	return out, Intervals{}.named(err)
 }
 
-// PredictAll returns what the classifier within says of each row of X, with sets of the level of the fit.
-func (f *FittedSets) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
-	out, err := f.at(ctx, X, f.level)
+// Outputs returns those of the classifier within, and sets.
+func (f *FittedSets) Outputs() estimator.Outputs {
+	out := estimator.OutputsOf(f.within)
+	out.Has |= estimator.Sets
+	return out
+}
+
+// PredictFull returns what the classifier within says of each row of X, with sets of the requested level, by default
+// that of the fit. A level that there are too few rows for is an error.
+func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
 }
 
-// PredictSet returns the sets of any level at each row of X, rows × classes, 1 for each class in the set. A level
-// that there are too few rows for is an error.
-func (f *FittedSets) PredictSet(ctx context.Context, X mat.Matrix, level float64) (*mat.Dense, error) {
-	out, err := f.at(ctx, X, level)
-	return out.Sets, Intervals{}.named(err)
-}
-
-func (f *FittedSets) at(ctx context.Context, X mat.Matrix, level float64) (estimator.Prediction, error) {
+func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
+	if !want.Wants(estimator.Sets) {
+		return estimator.Predict(ctx, f.within, X, want)
+	}
+	level := f.level
+	if want.Level != 0 {
+		level = want.Level
+	}
 	k, err := conformal.Rank(len(f.strange), level)
 	if err != nil {
 		return none, err
 	}
-	said, err := estimator.Predict(ctx, f.within, X)
+	if want.Outputs != 0 {
+		if want.Outputs |= estimator.Values | estimator.Scores; f.probable {
+			want.Outputs |= estimator.Probabilities
+		}
+	}
+	said, err := estimator.Predict(ctx, f.within, X, want)
 	if err != nil {
 		return none, err
 	}
@@ -354,8 +362,7 @@ func (f *FittedSets) State(s *model.State) {
 	_, err := conformal.Rank(len(f.strange), f.level)
 	s.Require(err == nil && slices.IsSorted(f.strange), "there are too few rows for the level, or they are out of order")
 	s.Require(!slices.ContainsFunc(f.strange, math.IsNaN), "a score is not a number")
-	var c estimator.Classifier
-	s.Require(estimator.As(f.within, &c) && len(c.Classes()) == f.classes, "the model within is of other classes")
+	s.Require(len(classesOf(f.within)) == f.classes, "the model within is of other classes")
 	if s.Err() != nil {
 		return
 	}

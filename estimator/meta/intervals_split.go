@@ -34,9 +34,8 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 	if err != nil {
 		return nil, err
 	}
-	var c estimator.Classifier
-	if estimator.As(fitted, &c) {
-		return s.sets(ctx, data, fitted, c)
+	if len(classesOf(fitted)) > 0 {
+		return s.sets(ctx, data, fitted)
 	}
 	seen := data.Select(others)
 	off, targets, err := s.residuals(ctx, fitted, seen)
@@ -83,9 +82,9 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	if err != nil {
 		return nil, err
 	}
-	var c estimator.Classifier
-	decides := estimator.As(fitted, &c)
-	if decides && len(c.Classes()) != classes {
+	known := len(classesOf(fitted))
+	decides := known > 0
+	if decides && known != classes {
 		return nil, errGather // each part has the classes that its rows have
 	}
 	var off []float64
@@ -170,7 +169,11 @@ func (s Intervals) around(fitted estimator.Predictor, cols int, off []float64, t
 
 // residuals returns how far off the fitted model is on each target of other rows.
 func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64, targets int, err error) {
-	said, err := estimator.Predict(ctx, fitted, others.X)
+	wanted := estimator.Values | estimator.Targets
+	if s.Normalize {
+		wanted |= estimator.Std
+	}
+	said, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: wanted})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -216,7 +219,7 @@ var errNormalizeClasses = errors.New("normalize is for numbers, and the target h
 
 // sets takes how little the true classes of other rows fitted. Where the schema does not name the classes, they are those
 // of all rows.
-func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator.Predictor, c estimator.Classifier) (estimator.Predictor, error) {
+func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator.Predictor) (estimator.Predictor, error) {
 	if s.Normalize {
 		return nil, errNormalizeClasses
 	}
@@ -229,15 +232,12 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Classes()) != len(labels.Classes) {
+	if len(classesOf(fitted)) != len(labels.Classes) {
 		if fitted, err = s.Of.Fit(ctx, data.Select(train)); err != nil {
 			return nil, err
 		}
-		if !estimator.As(fitted, &c) {
-			return nil, errNoScores
-		}
 	}
-	out := &FittedSets{cols: data.Cols(), level: s.Level, classes: len(c.Classes()), within: fitted}
+	out := &FittedSets{cols: data.Cols(), level: s.Level, classes: len(classesOf(fitted)), within: fitted}
 	if err := out.look(ctx, data.Select(others)); err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 
 // look adds how little the true classes of rows fit.
 func (f *FittedSets) look(ctx context.Context, others datasets.Set) error {
-	said, err := estimator.Predict(ctx, f.within, others.X)
+	said, err := estimator.Predict(ctx, f.within, others.X, estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func TestGoldenJackknife(t *testing.T) {
 	for method, ends := range map[string][2][]float64{"jackknife": want.Jackknife, "jackknife_plus": want.Plus} {
 		s := intervals(method, ridge)
 		s.Level = 1 - in.Level
-		all, err := estimator.Predict(context.Background(), fitted(t, s, data), matrixOf(in.Test))
+		all, err := estimator.Predict(context.Background(), fitted(t, s, data), matrixOf(in.Test), estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestJackknifePlusIsThatOfRefits(t *testing.T) {
 					data.Weights[i] = float64(i%4) / 2
 				}
 			}
-			all, err := estimator.Predict(context.Background(), fitted(t, intervals("jackknife_plus", c.of), data), test.X)
+			all, err := estimator.Predict(context.Background(), fitted(t, intervals("jackknife_plus", c.of), data), test.X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestJackknifePlusIsThatOfRefits(t *testing.T) {
 			alike(t, "lower ends", all.Lower, mat.Col(nil, 0, lower), 1e-8)
 			alike(t, "upper ends", all.Upper, mat.Col(nil, 0, upper), 1e-8)
 			plain := fitted(t, c.of, data)
-			want, err := estimator.Predict(context.Background(), plain, test.X)
+			want, err := estimator.Predict(context.Background(), plain, test.X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func byRefits(t *testing.T, of estimator.Estimator, data datasets.Set, X mat.Mat
 		}
 		p := fitted(t, of, data.Select(rest))
 		at := func(X mat.Matrix) *mat.Dense {
-			all, err := estimator.Predict(context.Background(), p, X)
+			all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func coverage(t *testing.T, s func(seed uint64) estimator.Estimator, rows func(s
 	for draw := range uint64(drawn) {
 		p := fitted(t, s(draw), rows(2*draw, n))
 		test := rows(2*draw+1, asked)
-		all, err := estimator.Predict(context.Background(), p, test.X)
+		all, err := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,20 +331,20 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 	}
 	target := meta.NewTarget(intervals("jackknife_plus", estimator.NewRidge()))
 	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), data)
-	var asks estimator.IntervalPredictor
-	if !estimator.As(p, &asks) {
-		t.Fatal("no intervals behind steps and a transform")
+	at := func(p estimator.Predictor, X mat.Matrix, level float64) (estimator.Prediction, error) {
+		return estimator.Predict(ctx, p, X, estimator.Request{Outputs: estimator.Intervals | estimator.Sets, Level: level})
 	}
-	all, err := estimator.Predict(ctx, p, data.X)
+	all, err := estimator.Predict(ctx, p, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := 0.0
 	for _, level := range []float64{0.5, 0.8, 0.9, 0.95} {
-		lower, upper, err := asks.PredictInterval(ctx, data.X, level)
+		one, err := at(p, data.X, level)
 		if err != nil {
 			t.Fatal(err)
 		}
+		lower, upper := one.Lower, one.Upper
 		width, inside := 0.0, 0
 		for i := range lower {
 			width += upper[i] - lower[i]
@@ -361,26 +361,22 @@ func TestIntervalsOfAnyLevel(t *testing.T) {
 			alike(t, "upper", all.Upper, upper, 1e-12)
 		}
 	}
-	for _, level := range []float64{0.99, 0, 1, math.NaN()} {
-		if _, _, err := asks.PredictInterval(ctx, data.X, level); err == nil {
+	for _, level := range []float64{0.99, -1, 1, math.NaN()} {
+		if _, err := at(p, data.X, level); err == nil {
 			t.Errorf("level %v of 60 rows is taken", level)
 		}
 	}
 	sets := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(intervals("auto", estimator.NewLogistic())), overlapping(1, 200))
-	var asksSets estimator.SetPredictor
-	if !estimator.As(sets, &asksSets) {
-		t.Fatal("no sets behind steps")
-	}
-	if estimator.As(sets, &asks) || estimator.As(p, &asksSets) {
+	if has := estimator.OutputsOf(sets).Has; !has.Has(estimator.Sets) || has.Has(estimator.Intervals) || estimator.OutputsOf(p).Has.Has(estimator.Sets) {
 		t.Error("a model has both intervals and sets")
 	}
 	size := 0.0
 	for _, level := range []float64{0.6, 0.9, 0.97} {
-		got, err := asksSets.PredictSet(ctx, overlapping(2, 100).X, level)
+		got, err := at(sets, overlapping(2, 100).X, level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now := mat.Sum(got); now < size || now < 100 {
+		if now := mat.Sum(got.Sets); now < size || now < 100 {
 			t.Errorf("level %v: sets of %v classes after %v", level, now, size)
 		} else {
 			size = now
@@ -401,26 +397,28 @@ func (k known) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 
 type knows struct{ estimator.Predictor }
 
-func (k knows) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	mean, err = k.Predict(ctx, X)
-	for i := range mean {
-		std = append(std, 0.2+0.3*math.Abs(X.At(i, 0)-3))
+func (knows) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
+
+func (k knows) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	out.Values, err = k.Predict(ctx, X)
+	for i := range out.Values {
+		out.Std = append(out.Std, 0.2+0.3*math.Abs(X.At(i, 0)-3))
 	}
-	return mean, std, err
+	return out, err
 }
 
 // normal says what the model knows of itself; normalized residuals make intervals that are as wide, in proportion,
 // and as likely to be right.
 func TestIntervalsOfStandardDeviations(t *testing.T) {
 	data, test := wave(6, 400, 3, 1), wave(7, 50, 3, 1)
-	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X)
+	plain, err := estimator.Predict(context.Background(), fitted(t, known{estimator.NewRidge()}, data), test.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	normalized := intervals("split", known{estimator.NewRidge()})
 	normalized.Normalize = true
 	for _, s := range []meta.Intervals{intervals("normal", known{estimator.NewRidge()}), normalized} {
-		all, err := estimator.Predict(context.Background(), fitted(t, s, data), test.X)
+		all, err := estimator.Predict(context.Background(), fitted(t, s, data), test.X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,12 +447,11 @@ func (both) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return make([]float64, n), nil
 }
 
-func (b both) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	all, err := b.PredictAll(ctx, X)
-	return all.Values, all.Std, err
+func (both) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Targets | estimator.Std}
 }
 
-func (both) PredictAll(_ context.Context, X mat.Matrix) (estimator.Prediction, error) {
+func (both) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
 	n, _ := X.Dims()
 	out := estimator.Prediction{Values: make([]float64, n), Std: slices.Repeat([]float64{1}, n), Targets: mat.NewDense(n, 2, nil), StdTargets: mat.NewDense(n, 2, nil)}
 	for i := range n {
@@ -470,7 +467,7 @@ func TestIntervalsOfDeviationsOfSeveralTargets(t *testing.T) {
 	target.Transform = "standardize"
 	p := fitted(t, pipeline.Steps(transformer.NewStandardize()).Then(target), wave(9, 40, 2, 2))
 	X := wave(10, 5, 2, 2).X
-	all, err := estimator.Predict(context.Background(), p, X)
+	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -558,7 +555,7 @@ func TestIntervalsAreSaved(t *testing.T) {
 // everything is all that a model says.
 func everything(t *testing.T, p estimator.Predictor, X mat.Matrix) []any {
 	t.Helper()
-	all, err := estimator.Predict(context.Background(), p, X)
+	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

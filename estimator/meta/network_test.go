@@ -40,13 +40,12 @@ func TestWrappersHoldNetworks(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		all, err := estimator.Predict(context.Background(), p, X)
+		all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		var classifier estimator.Classifier
-		if known := estimator.As(p, &classifier); known != (c.data.Schema.Targets != nil) || known != (all.Probabilities != nil) {
+		if known := estimator.OutputsOf(p).Classes != nil; known != (c.data.Schema.Targets != nil) || known != (all.Probabilities != nil) {
 			t.Errorf("%s: a classifier: %v, with probabilities: %v", what, known, all.Probabilities != nil)
 		}
 		wrong := 0.0

@@ -110,7 +110,7 @@ func predicted(t *testing.T, spec estimator.Estimator, data datasets.Set, X mat.
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := estimator.Predict(context.Background(), p, X)
+	all, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

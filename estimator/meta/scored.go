@@ -53,8 +53,7 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 	if fitted, err = of.Fit(ctx, data); err != nil {
 		return nil, nil, nil, err
 	}
-	var scores estimator.Classifier
-	if !estimator.As(fitted, &scores) {
+	if !estimator.OutputsOf(fitted).Has.Has(estimator.Scores) {
 		return nil, nil, nil, errNoScores
 	}
 	found := make([]outOfFold, 1)

@@ -259,20 +259,26 @@ type FittedTarget struct {
 }
 
 var (
-	_ estimator.WholePredictor = (*FittedTarget)(nil)
-	_ estimator.Rewrapper      = (*FittedTarget)(nil)
-	_ model.Stateful           = (*FittedTarget)(nil)
+	_ estimator.FullPredictor = (*FittedTarget)(nil)
+	_ estimator.Wrapper       = (*FittedTarget)(nil)
+	_ model.Stateful          = (*FittedTarget)(nil)
 )
 
 // Predict returns the first target of each row of X.
 func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictAll(ctx, X)
+	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
 	return all.Values, err
 }
 
-// PredictAll returns what the model says of each row of X, turned back.
-func (f *FittedTarget) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
-	all, err := estimator.Predict(ctx, f.within, X)
+// Outputs returns those of the model within.
+func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.within) }
+
+// PredictFull returns what the model says of each row of X, turned back.
+func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	if want.Outputs != 0 { // the way back of a deviation depends on its mean
+		want.Outputs |= estimator.Values | estimator.Targets
+	}
+	all, err := estimator.Predict(ctx, f.within, X, want)
 	if err == nil {
 		all, err = f.learned.back(all)
 	}
@@ -289,13 +295,6 @@ func (f *FittedTarget) InputWidth() int { return f.cols }
 
 // Unwrap returns the model, which predicts transformed targets.
 func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, false }
-
-// Rewrap returns the same way back behind another model.
-func (f *FittedTarget) Rewrap(within estimator.Predictor) estimator.Predictor {
-	out := *f
-	out.within = within
-	return &out
-}
 
 // State keeps the transforms and the model.
 func (f *FittedTarget) State(s *model.State) {

@@ -109,12 +109,14 @@ func (n normal) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return mat.Col(nil, 0, X), nil
 }
 
-func (n normal) PredictStd(_ context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	mean = mat.Col(nil, 0, X)
-	for range mean {
-		std = append(std, n.std)
+func (normal) Outputs() estimator.Outputs { return estimator.Outputs{Has: estimator.Std} }
+
+func (n normal) PredictFull(_ context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	out.Values = mat.Col(nil, 0, X)
+	for range out.Values {
+		out.Std = append(out.Std, n.std)
 	}
-	return mean, std, nil
+	return out, nil
 }
 
 // The standard deviation is that of amounts whose transforms are normal, drawn by the hundred thousand.
@@ -137,8 +139,7 @@ func TestTargetTurnsDeviationsBack(t *testing.T) {
 		}
 	}
 	p, err := target("log", normal{0.3}).Fit(context.Background(), data)
-	var std estimator.StdPredictor
-	if err != nil || !estimator.As(p, &std) {
+	if err != nil || !estimator.OutputsOf(p).Has.Has(estimator.Std) {
 		t.Errorf("%v: the deviation of the model within is not found", err)
 	}
 }

@@ -182,7 +182,7 @@ func tooLarge(row int, v float64) error {
 func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mapped datasets.Source) error {
 	residuals, weights := make([][]float64, len(m)), []float64(nil)
 	err := mapped.Blocks(ctx, func(block datasets.Set) error {
-		all, err := estimator.Predict(ctx, fitted, block.X)
+		all, err := estimator.Predict(ctx, fitted, block.X, estimator.Request{})
 		if err != nil {
 			return err
 		}

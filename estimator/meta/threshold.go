@@ -204,8 +204,7 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 		return nil, s.named(err)
 	}
 	rule := learned.(decision)
-	var p estimator.Probabilistic
-	if rule.costs != nil && !estimator.As(fitted, &p) {
+	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.Probabilities) {
 		return nil, s.named(errNoProbabilities)
 	}
 	return &FittedThreshold{cols: data.Cols(), classes: classes, rule: rule, of: fitted}, nil

@@ -172,15 +172,11 @@ type FittedThreshold struct {
 }
 
 var (
-	_ estimator.Classifier     = (*FittedThreshold)(nil)
-	_ estimator.WholePredictor = (*FittedThreshold)(nil)
-	_ estimator.Wrapper        = (*FittedThreshold)(nil)
-	_ Decisive                 = (*FittedThreshold)(nil)
-	_ model.Stateful           = (*FittedThreshold)(nil)
+	_ estimator.FullPredictor = (*FittedThreshold)(nil)
+	_ estimator.Wrapper       = (*FittedThreshold)(nil)
+	_ Decisive                = (*FittedThreshold)(nil)
+	_ model.Stateful          = (*FittedThreshold)(nil)
 )
-
-// Classes returns the names of the classes.
-func (f *FittedThreshold) Classes() []string { return f.classes }
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedThreshold) InputWidth() int { return f.cols }
@@ -195,11 +191,23 @@ func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 	return c, f.rule.costs == nil
 }
 
-// PredictAll returns class and scores of each row of X, and what else the model within says.
-func (f *FittedThreshold) PredictAll(ctx context.Context, X mat.Matrix) (estimator.Prediction, error) {
-	said, err := estimator.Predict(ctx, f.of, X)
+// Outputs returns those of the classifier within.
+func (f *FittedThreshold) Outputs() estimator.Outputs {
+	out := estimator.OutputsOf(f.of)
+	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)
+	return out
+}
+
+// PredictFull returns class and scores of each row of X, and what else the model within says. The score is the
+// probability of the second of two classes, or its score, less the threshold; of more classes minus the expected cost of
+// each.
+func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	if want.Outputs != 0 {
+		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities
+	}
+	said, err := estimator.Predict(ctx, f.of, X, want)
 	if err != nil {
-		return estimator.Prediction{}, Threshold{}.named(err)
+		return said, Threshold{}.named(err)
 	}
 	out, err := f.rule.read(said)
 	return out, Threshold{}.named(err)
@@ -207,15 +215,8 @@ func (f *FittedThreshold) PredictAll(ctx context.Context, X mat.Matrix) (estimat
 
 // Predict returns the code of the class of each row of X.
 func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	all, err := f.PredictAll(ctx, X)
+	all, err := f.PredictFull(ctx, X, estimator.Request{Outputs: estimator.Values})
 	return all.Values, err
-}
-
-// Decision returns the probability of the second of two classes, or its score, less the threshold; of more minus the
-// expected cost of each.
-func (f *FittedThreshold) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	all, err := f.PredictAll(ctx, X)
-	return all.Scores, err
 }
 
 // State keeps the threshold or the costs, and the model.
@@ -227,10 +228,9 @@ func (f *FittedThreshold) State(s *model.State) {
 	f.rule.state(s)
 	keepModel(s, "of", &f.of, f.cols)
 	if s.Reading() && s.Err() == nil {
-		var c estimator.Classifier
-		s.Require(estimator.As(f.of, &c) && len(c.Classes()) == len(f.classes), "the model within is of other classes")
-		var p estimator.Probabilistic
-		s.Require(!f.rule.probable && f.rule.costs == nil || estimator.As(f.of, &p), "the model within knows no probabilities")
+		has := estimator.OutputsOf(f.of)
+		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
+		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities), "the model within knows no probabilities")
 	}
 }
 

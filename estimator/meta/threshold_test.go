@@ -86,7 +86,7 @@ func cutoff(t *testing.T, spec estimator.Estimator, data datasets.Set) meta.Cuto
 		t.Fatal(err)
 	}
 	var d meta.Decisive
-	if !estimator.AsWithin(p, &d) {
+	if !estimator.As(p, &d) {
 		t.Fatal("it has no threshold")
 	}
 	c, ok := d.Cutoff()

@@ -64,7 +64,7 @@ func picture(ctx context.Context) (string, error) {
 	for i := range points {
 		probe.Set(i, 0, -4+8*float64(i)/(points-1))
 	}
-	mean, std, err := process.PredictStd(ctx, probe)
+	known, err := estimator.Predict(ctx, process, probe, estimator.Request{Outputs: estimator.Values | estimator.Std})
 	if err != nil {
 		return "", err
 	}
@@ -78,13 +78,13 @@ func picture(ctx context.Context) (string, error) {
 	band := make([]string, 2*points)
 	for i := range points {
 		x := probe.At(i, 0)
-		band[i], band[2*points-1-i] = at(x, mean[i]+2*std[i]), at(x, mean[i]-2*std[i])
+		band[i], band[2*points-1-i] = at(x, known.Values[i]+2*known.Std[i]), at(x, known.Values[i]-2*known.Std[i])
 	}
 	fmt.Fprintf(&s, `<polygon points="%s" fill="#cfe1f3"/>`+"\n", strings.Join(band, " "))
 	for k := range 4 {
 		line(&s, probe, mat.Col(nil, k, functions), "#7aa6cf", 1)
 	}
-	line(&s, probe, mean, "#114477", 2.5)
+	line(&s, probe, known.Values, "#114477", 2.5)
 	for i, y := range data.Y {
 		fmt.Fprintf(&s, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="#cc5522"/>`+"\n", across(data.X.At(i, 0)), down(y))
 	}

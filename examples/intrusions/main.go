@@ -63,7 +63,7 @@ func run(ctx context.Context, folder, rows string, features int, gamma, nu float
 		return err
 	}
 	took := time.Since(begin)
-	all, err := estimator.Predict(ctx, f, test.X)
+	all, err := estimator.Predict(ctx, f, test.X, estimator.Request{})
 	if err != nil {
 		return err
 	}

@@ -305,16 +305,22 @@ func (f *FittedExpectile) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 	return out, nil
 }
 
-// PredictStd returns predictions, and how far the training rows were from theirs, which is one number.
-func (f *FittedExpectile) PredictStd(ctx context.Context, X mat.Matrix) (mean, std []float64, err error) {
-	if mean, err = f.Predict(ctx, X); err != nil {
-		return nil, nil, err
+// Outputs returns values and standard deviations.
+func (f *FittedExpectile) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Std}
+}
+
+// PredictFull returns the expectile at each row of X, and the root mean square of the training residuals as the
+// standard deviation of each.
+func (f *FittedExpectile) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	if out.Values, err = f.Predict(ctx, X); err != nil {
+		return out, err
 	}
-	std = make([]float64, len(mean))
-	for i := range std {
-		std[i] = f.spread
+	out.Std = make([]float64, len(out.Values))
+	for i := range out.Std {
+		out.Std[i] = f.spread
 	}
-	return mean, std, nil
+	return out, nil
 }
 
 // ExportModel says what the model computes: the expectile, and a deviation that is the same for every row.
@@ -350,7 +356,7 @@ var (
 	_ estimator.BatchFitter    = Expectile{}
 	_ datasets.Coster          = Expectile{}
 	_ datasets.Demander        = Expectile{}
-	_ estimator.StdPredictor   = (*FittedExpectile)(nil)
+	_ estimator.FullPredictor  = (*FittedExpectile)(nil)
 	_ estimator.Reporter       = (*FittedExpectile)(nil)
 	_ graph.ModelExporter      = (*FittedExpectile)(nil)
 	_ model.Stateful           = (*FittedExpectile)(nil)

@@ -110,10 +110,9 @@ func (f *fitting) candidate(ctx context.Context, i int) (out estimator.Outcome) 
 	fitted, err := sums.finish(ctx)
 	if err == nil {
 		out.Report = fitted.Report()
-		out.Values = make([]float64, 0, f.test.Rows())
 		err = f.rows(ctx, f.test, i, f.Candidates[i].Width, f.Candidates[i].Scale, func(first int, block datasets.Set) error {
-			values, std, err := fitted.PredictStd(ctx, block.X)
-			out.Values, out.Std = append(out.Values, values...), append(out.Std, std...)
+			more, err := fitted.PredictFull(ctx, block.X, estimator.Request{})
+			out.Prediction = out.Prediction.Append(more, f.test.Rows())
 			return datasets.FromRow(err, first)
 		})
 	}

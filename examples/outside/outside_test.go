@@ -146,19 +146,14 @@ func TestTrimmed(t *testing.T) {
 	}
 	var (
 		r estimator.Reporter
-		d estimator.StdPredictor
-		c estimator.Classifier
 		p *pipeline.FittedPipeline
 	)
-	if !estimator.AsWithin(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) || estimator.As(fitted, &c) {
+	if !estimator.As(fitted, &r) || r.Report().Solver != "irls" || !estimator.As(fitted, &p) || estimator.OutputsOf(fitted).Classes != nil {
 		t.Error("the report or the pipeline within is not found, or a classifier that there is not")
 	}
-	if !estimator.As(fitted, &d) {
-		t.Fatal("the deviations of the model within are not found")
-	}
-	mean, std, err := d.PredictStd(ctx, data.X)
-	if err != nil || !slices.Equal(mean, predict(t, fitted, data.X)) || !(std[0] > 0 && std[0] < 1) {
-		t.Errorf("deviation %v, %v", std[0], err)
+	out, err := estimator.Predict(ctx, fitted, data.X, estimator.Request{})
+	if err != nil || !slices.Equal(out.Values, predict(t, fitted, data.X)) || !(out.Std[0] > 0 && out.Std[0] < 1) {
+		t.Errorf("standard deviations %v, %v", out.Std, err)
 	}
 	spec.Model = gridsearch.NewSearch(estimator.NewLogistic(), gridsearch.Axis{Path: "C", Values: []any{0.1, 1.0}})
 	classes := data
@@ -173,8 +168,7 @@ func TestTrimmed(t *testing.T) {
 	if fitted, err = spec.Fit(ctx, classes); err != nil {
 		t.Fatal(err)
 	}
-	var q estimator.Probabilistic
-	if !estimator.As(fitted, &c) || !slices.Equal(c.Classes(), []string{"minus", "plus"}) || !estimator.As(fitted, &q) {
+	if has := estimator.OutputsOf(fitted); !slices.Equal(has.Classes, []string{"minus", "plus"}) || !has.Has.Has(estimator.Probabilities) {
 		t.Error("the classes or probabilities of a search within are not found")
 	}
 	state, err := model.Record(fitted.(*FittedTrimmed)) // of which the choice of the search is kept
@@ -182,7 +176,7 @@ func TestTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := new(FittedTrimmed)
-	if err := model.Restore(state, back); err != nil || !estimator.As(back, &c) {
+	if err := model.Restore(state, back); err != nil || estimator.OutputsOf(back).Classes == nil {
 		t.Fatalf("kept, it is no classifier: %v", err)
 	}
 	if wrong := differ(predict(t, back, data.X), predict(t, fitted, data.X), 0); wrong != "" {

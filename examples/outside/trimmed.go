@@ -115,7 +115,7 @@ func (s Trimmed) fit(ctx context.Context, data datasets.Source, fit func(weights
 // look returns the weight of every row, and how wrong the model is about it.
 func look(ctx context.Context, fitted estimator.Predictor, data datasets.Source) (weights, losses []float64, err error) {
 	err = data.Blocks(ctx, func(block datasets.Set) error {
-		all, err := estimator.Predict(ctx, fitted, block.X)
+		all, err := estimator.Predict(ctx, fitted, block.X, estimator.Request{})
 		if err != nil {
 			return err
 		}
@@ -202,13 +202,20 @@ func (r reweighted) Blocks(ctx context.Context, yield func(block datasets.Set) e
 	})
 }
 
-// FittedTrimmed is what [Trimmed] is fitted to: the model of the last round, which estimator.As looks through
-// it to, for what else that can do.
+// FittedTrimmed is what [Trimmed] is fitted to: the model of the last round. It has the outputs of that model.
 type FittedTrimmed struct{ model estimator.Predictor }
 
 // Predict returns what the model predicts.
 func (f *FittedTrimmed) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return f.model.Predict(ctx, X)
+}
+
+// Outputs returns those of the model.
+func (f *FittedTrimmed) Outputs() estimator.Outputs { return estimator.OutputsOf(f.model) }
+
+// PredictFull returns what the model predicts.
+func (f *FittedTrimmed) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
+	return estimator.Predict(ctx, f.model, X, want)
 }
 
 // Unwrap returns the model, which takes the same rows.
@@ -226,6 +233,7 @@ func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pre
 var (
 	_ estimator.BlockEstimator = Trimmed{}
 	_ datasets.Coster          = Trimmed{}
+	_ estimator.FullPredictor  = (*FittedTrimmed)(nil)
 	_ estimator.Wrapper        = (*FittedTrimmed)(nil)
 	_ graph.ModelExporter      = (*FittedTrimmed)(nil)
 	_ model.Stateful           = (*FittedTrimmed)(nil)

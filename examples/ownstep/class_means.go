@@ -104,40 +104,40 @@ func classesOf(data datasets.Set) ([]string, error) {
 	return classes, nil
 }
 
-// FittedClassMeans is what [ClassMeans] is fitted to: an [estimator.Classifier], immutable and safe
-// for concurrent use.
+// FittedClassMeans is what [ClassMeans] is fitted to: a classifier, immutable and safe for concurrent use.
 type FittedClassMeans struct {
 	classes []string
 	means   *mat.Dense // classes × d
 	weight  []float64  // of each class; 0 for one that no row has
 }
 
-// Classes returns the names of the classes in the order of their codes.
-func (f *FittedClassMeans) Classes() []string { return slices.Clone(f.classes) }
+// Outputs returns values and scores.
+func (f *FittedClassMeans) Outputs() estimator.Outputs {
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores, Classes: slices.Clone(f.classes)}
+}
 
 // Predict returns the code of the class with the largest score for each row.
 func (f *FittedClassMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	scores, err := f.scores(ctx, X)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, scores.RawMatrix().Rows)
-	for i := range out {
-		out[i] = float64(floats.MaxIdx(scores.RawRowView(i)))
-	}
-	return out, nil
+	out, err := f.PredictFull(ctx, X, estimator.Request{})
+	return out.Values, err
 }
 
-// Decision returns the scores, rows × classes; one column, positive for the second class, where
-// there are two.
-func (f *FittedClassMeans) Decision(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	scores, err := f.scores(ctx, X)
-	if err != nil || scores.IsEmpty() || len(f.classes) != 2 {
-		return scores, err
+// PredictFull returns the class and the scores of each row: rows × classes, or one column, positive for the second
+// class, if there are two.
+func (f *FittedClassMeans) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (out estimator.Prediction, err error) {
+	if out.Scores, err = f.scores(ctx, X); err != nil {
+		return out, err
 	}
-	n, _ := scores.Dims()
-	out := mat.NewDense(n, 1, nil)
-	out.Sub(scores.Slice(0, n, 1, 2), scores.Slice(0, n, 0, 1))
+	n, _ := out.Scores.Dims()
+	out.Values = make([]float64, n)
+	for i := range out.Values {
+		out.Values[i] = float64(floats.MaxIdx(out.Scores.RawRowView(i)))
+	}
+	if n > 0 && len(f.classes) == 2 {
+		difference := mat.NewDense(n, 1, nil)
+		difference.Sub(out.Scores.Slice(0, n, 1, 2), out.Scores.Slice(0, n, 0, 1))
+		out.Scores = difference
+	}
 	return out, nil
 }
 

@@ -251,7 +251,7 @@ func same(t *testing.T, a, b *modelfile.Model, tolerance float64) {
 // values are the predictions of a model, of classes their probabilities or scores.
 func values(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X)
+	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

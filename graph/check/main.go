@@ -125,7 +125,7 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 	}
 	unusual(rows)
 	out.Inputs, out.Classes = columns(rows), g.Classes()
-	said, err := estimator.Predict(ctx, m.Predictor, rows.X)
+	said, err := estimator.Predict(ctx, m.Predictor, rows.X, estimator.Request{})
 	if err != nil {
 		return out, err
 	}

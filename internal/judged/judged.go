@@ -43,6 +43,28 @@ func With(in metrics.Input, p estimator.Prediction) metrics.Input {
 	return in
 }
 
+// Wants returns the outputs of a model that metrics read, of those that it has. Several is whether the rows have several
+// targets.
+func Wants(list []metrics.Metric, several bool, has estimator.Output) (want estimator.Request) {
+	for _, m := range list {
+		switch {
+		case m.Needs == metrics.Deviations || m.Needs == metrics.Intervals || m.Needs == metrics.Sets:
+			return estimator.Request{}
+		case m.Needs == metrics.Predictions && several:
+			want.Outputs |= estimator.Targets
+		case m.Needs == metrics.Predictions || m.Needs == metrics.PredictionsAndRows:
+			want.Outputs |= estimator.Values
+		case has.Has(estimator.AnomalyScores):
+			want.Outputs |= estimator.AnomalyScores
+		case has.Has(estimator.Probabilities) && (m.Needs != metrics.ScoresOrProbabilities || !has.Has(estimator.Scores)):
+			want.Outputs |= estimator.Probabilities
+		default:
+			want.Outputs |= estimator.Scores
+		}
+	}
+	return want
+}
+
 // Rarity of classes from which accuracy misleads: the share of the largest class, and how many times the
 // size of the smallest one it has.
 const (

@@ -88,10 +88,10 @@ func hold(t *testing.T, seed uint64) {
 		t.Fatal(w)
 	}
 	want := answers(t, base, w.test.X)
-	if r := estimator.Reporter(nil); estimator.AsWithin(base, &r) {
+	if r := estimator.Reporter(nil); estimator.As(base, &r) {
 		w.settled = r.Report().Converged && !w.stochastic
 	}
-	if sets := estimator.SetPredictor(nil); estimator.As(base, &sets) {
+	if estimator.OutputsOf(base).Has.Has(estimator.Sets) {
 		w.decided = len(w.train.Schema.Targets[0].Levels)
 	}
 	if w.task == "anomalies" {
@@ -151,7 +151,7 @@ func (w *world) agree(got, want []float64, rows int, tol float64) (at int, ok bo
 // answers are the scores, targets or values that p predicts.
 func answers(t *testing.T, p estimator.Predictor, X mat.Matrix) []float64 {
 	t.Helper()
-	said, err := estimator.Predict(context.Background(), p, X)
+	said, err := estimator.Predict(context.Background(), p, X, estimator.Request{})
 	if err != nil {
 		t.Errorf("predict: %v", err)
 		return nil
@@ -444,7 +444,7 @@ func searched(t *testing.T, w *world) []float64 {
 		if failed != nil {
 			return nil
 		}
-		if r := estimator.Reporter(nil); estimator.AsWithin(lone, &r) && !r.Report().Converged {
+		if r := estimator.Reporter(nil); estimator.As(lone, &r) && !r.Report().Converged {
 			return nil
 		}
 		if w.task == "clusters" && !w.steady {

@@ -18,10 +18,9 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator"] = imports.Package{
 		Name: "estimator",
 		Binds: map[string]reflect.Value{
+			"AnomalyScores":            reflect.ValueOf(estimator.AnomalyScores),
 			"As":                       reflect.ValueOf(estimator.As),
-			"AsWithin":                 reflect.ValueOf(estimator.AsWithin),
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
-			"CheckPredictor":           reflect.ValueOf(estimator.CheckPredictor),
 			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
 			"ErrNoContinue":            reflect.ValueOf(&estimator.ErrNoContinue).Elem(),
@@ -30,6 +29,7 @@ func init() {
 			"ErrTooLarge":              reflect.ValueOf(&estimator.ErrTooLarge).Elem(),
 			"Export":                   reflect.ValueOf(estimator.Export),
 			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
+			"Intervals":                reflect.ValueOf(estimator.Intervals),
 			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
 			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
@@ -45,17 +45,22 @@ func init() {
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
 			"NormalEnds":               reflect.ValueOf(estimator.NormalEnds),
 			"NormalInterval":           reflect.ValueOf(estimator.NormalInterval),
+			"OutputsOf":                reflect.ValueOf(estimator.OutputsOf),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
+			"Probabilities":            reflect.ValueOf(estimator.Probabilities),
+			"Scores":                   reflect.ValueOf(estimator.Scores),
+			"Sets":                     reflect.ValueOf(estimator.Sets),
+			"Std":                      reflect.ValueOf(estimator.Std),
+			"Targets":                  reflect.ValueOf(estimator.Targets),
 			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
+			"Values":                   reflect.ValueOf(estimator.Values),
 		},
 		Types: map[string]reflect.Type{
-			"AnomalyScorer":               reflect.TypeOf((*estimator.AnomalyScorer)(nil)).Elem(),
 			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
 			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
-			"Classifier":                  reflect.TypeOf((*estimator.Classifier)(nil)).Elem(),
 			"Continuer":                   reflect.TypeOf((*estimator.Continuer)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedGaussianProcess":       reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
@@ -68,27 +73,26 @@ func init() {
 			"FittedSGDClassifier":         reflect.TypeOf((*estimator.FittedSGDClassifier)(nil)).Elem(),
 			"FittedSGDProbabilistic":      reflect.TypeOf((*estimator.FittedSGDProbabilistic)(nil)).Elem(),
 			"FittedSGDRegressor":          reflect.TypeOf((*estimator.FittedSGDRegressor)(nil)).Elem(),
+			"FullPredictor":               reflect.TypeOf((*estimator.FullPredictor)(nil)).Elem(),
 			"GaussianProcess":             reflect.TypeOf((*estimator.GaussianProcess)(nil)).Elem(),
-			"IntervalPredictor":           reflect.TypeOf((*estimator.IntervalPredictor)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"LearnedOn":                   reflect.TypeOf((*estimator.LearnedOn)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
-			"MultiPredictor":              reflect.TypeOf((*estimator.MultiPredictor)(nil)).Elem(),
-			"MultiStdPredictor":           reflect.TypeOf((*estimator.MultiStdPredictor)(nil)).Elem(),
 			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
+			"Output":                      reflect.TypeOf((*estimator.Output)(nil)).Elem(),
+			"Outputs":                     reflect.TypeOf((*estimator.Outputs)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
 			"Posterior":                   reflect.TypeOf((*estimator.Posterior)(nil)).Elem(),
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
-			"Probabilistic":               reflect.TypeOf((*estimator.Probabilistic)(nil)).Elem(),
 			"RFFNetwork":                  reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
 			"RelevancePredictor":          reflect.TypeOf((*estimator.RelevancePredictor)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
-			"Rewrapper":                   reflect.TypeOf((*estimator.Rewrapper)(nil)).Elem(),
+			"Request":                     reflect.TypeOf((*estimator.Request)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
 			"Rounding":                    reflect.TypeOf((*estimator.Rounding)(nil)).Elem(),
@@ -98,63 +102,38 @@ func init() {
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
-			"SetPredictor":                reflect.TypeOf((*estimator.SetPredictor)(nil)).Elem(),
 			"SingleMaps":                  reflect.TypeOf((*estimator.SingleMaps)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
 			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
-			"StdPredictor":                reflect.TypeOf((*estimator.StdPredictor)(nil)).Elem(),
 			"SumSharer":                   reflect.TypeOf((*estimator.SumSharer)(nil)).Elem(),
 			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
 			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
-			"WholePredictor":              reflect.TypeOf((*estimator.WholePredictor)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"AnomalyScorer":      reflect.TypeOf((*proxy_estimator_AnomalyScorer)(nil)).Elem(),
 			"BatchFitter":        reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator":     reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Classifier":         reflect.TypeOf((*proxy_estimator_Classifier)(nil)).Elem(),
 			"Continuer":          reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
 			"Estimator":          reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"IntervalPredictor":  reflect.TypeOf((*proxy_estimator_IntervalPredictor)(nil)).Elem(),
+			"FullPredictor":      reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
 			"LearnedOn":          reflect.TypeOf((*proxy_estimator_LearnedOn)(nil)).Elem(),
 			"Maps":               reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"MultiPredictor":     reflect.TypeOf((*proxy_estimator_MultiPredictor)(nil)).Elem(),
-			"MultiStdPredictor":  reflect.TypeOf((*proxy_estimator_MultiStdPredictor)(nil)).Elem(),
 			"PassEstimator":      reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":          reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"Probabilistic":      reflect.TypeOf((*proxy_estimator_Probabilistic)(nil)).Elem(),
 			"RelevancePredictor": reflect.TypeOf((*proxy_estimator_RelevancePredictor)(nil)).Elem(),
 			"Reporter":           reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Rewrapper":          reflect.TypeOf((*proxy_estimator_Rewrapper)(nil)).Elem(),
 			"Rounding":           reflect.TypeOf((*proxy_estimator_Rounding)(nil)).Elem(),
 			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
-			"SetPredictor":       reflect.TypeOf((*proxy_estimator_SetPredictor)(nil)).Elem(),
 			"SingleMaps":         reflect.TypeOf((*proxy_estimator_SingleMaps)(nil)).Elem(),
 			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
-			"StdPredictor":       reflect.TypeOf((*proxy_estimator_StdPredictor)(nil)).Elem(),
 			"SumSharer":          reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
 			"Tasked":             reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"WholePredictor":     reflect.TypeOf((*proxy_estimator_WholePredictor)(nil)).Elem(),
 			"Wrapper":            reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultLevel": "float:9/10",
 		},
 	}
-}
-
-type proxy_estimator_AnomalyScorer struct {
-	Object         any
-	AnomalyScores_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	Predict_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-}
-
-func (p *proxy_estimator_AnomalyScorer) AnomalyScores(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.AnomalyScores_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_AnomalyScorer) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
 }
 
 type proxy_estimator_BatchFitter struct {
@@ -183,21 +162,6 @@ func (p *proxy_estimator_BlockEstimator) FitSource(a0 context.Context, a1 datase
 	return p.FitSource_(p.Object, a0, a1)
 }
 
-type proxy_estimator_Classifier struct {
-	Object    any
-	Classes_  func(_proxy_obj_ any) []string
-	Decision_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, error)
-	Predict_  func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-}
-
-func (p *proxy_estimator_Classifier) Classes() []string { return p.Classes_(p.Object) }
-func (p *proxy_estimator_Classifier) Decision(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
-	return p.Decision_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Classifier) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
-}
-
 type proxy_estimator_Continuer struct {
 	Object    any
 	Continue_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
@@ -216,13 +180,19 @@ func (p *proxy_estimator_Estimator) Fit(a0 context.Context, a1 datasets.Set) (es
 	return p.Fit_(p.Object, a0, a1)
 }
 
-type proxy_estimator_IntervalPredictor struct {
-	Object           any
-	PredictInterval_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error)
+type proxy_estimator_FullPredictor struct {
+	Object       any
+	Outputs_     func(_proxy_obj_ any) estimator.Outputs
+	Predict_     func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
+	PredictFull_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 estimator.Request) (estimator.Prediction, error)
 }
 
-func (p *proxy_estimator_IntervalPredictor) PredictInterval(a0 context.Context, a1 mat.Matrix, a2 float64) ([]float64, []float64, error) {
-	return p.PredictInterval_(p.Object, a0, a1, a2)
+func (p *proxy_estimator_FullPredictor) Outputs() estimator.Outputs { return p.Outputs_(p.Object) }
+func (p *proxy_estimator_FullPredictor) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
+	return p.Predict_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_FullPredictor) PredictFull(a0 context.Context, a1 mat.Matrix, a2 estimator.Request) (estimator.Prediction, error) {
+	return p.PredictFull_(p.Object, a0, a1, a2)
 }
 
 type proxy_estimator_LearnedOn struct {
@@ -242,28 +212,6 @@ func (p *proxy_estimator_Maps) Each(a0 context.Context, a1 mat.Matrix, a2 []int,
 	return p.Each_(p.Object, a0, a1, a2, a3)
 }
 func (p *proxy_estimator_Maps) Widths() []int { return p.Widths_(p.Object) }
-
-type proxy_estimator_MultiPredictor struct {
-	Object          any
-	Predict_        func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	PredictTargets_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, error)
-}
-
-func (p *proxy_estimator_MultiPredictor) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_MultiPredictor) PredictTargets(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
-	return p.PredictTargets_(p.Object, a0, a1)
-}
-
-type proxy_estimator_MultiStdPredictor struct {
-	Object             any
-	PredictTargetsStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error)
-}
-
-func (p *proxy_estimator_MultiStdPredictor) PredictTargetsStd(a0 context.Context, a1 mat.Matrix) (*mat.Dense, *mat.Dense, error) {
-	return p.PredictTargetsStd_(p.Object, a0, a1)
-}
 
 type proxy_estimator_PassEstimator struct {
 	Object  any
@@ -291,15 +239,6 @@ func (p *proxy_estimator_Predictor) Predict(a0 context.Context, a1 mat.Matrix) (
 	return p.Predict_(p.Object, a0, a1)
 }
 
-type proxy_estimator_Probabilistic struct {
-	Object         any
-	Probabilities_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (*mat.Dense, error)
-}
-
-func (p *proxy_estimator_Probabilistic) Probabilities(a0 context.Context, a1 mat.Matrix) (*mat.Dense, error) {
-	return p.Probabilities_(p.Object, a0, a1)
-}
-
 type proxy_estimator_RelevancePredictor struct {
 	Object     any
 	Relevance_ func(_proxy_obj_ any) []float64
@@ -313,21 +252,6 @@ type proxy_estimator_Reporter struct {
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
-
-type proxy_estimator_Rewrapper struct {
-	Object   any
-	Predict_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, error)
-	Rewrap_  func(_proxy_obj_ any, a0 estimator.Predictor) estimator.Predictor
-	Unwrap_  func(_proxy_obj_ any) (estimator.Predictor, bool)
-}
-
-func (p *proxy_estimator_Rewrapper) Predict(a0 context.Context, a1 mat.Matrix) ([]float64, error) {
-	return p.Predict_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Rewrapper) Rewrap(a0 estimator.Predictor) estimator.Predictor {
-	return p.Rewrap_(p.Object, a0)
-}
-func (p *proxy_estimator_Rewrapper) Unwrap() (estimator.Predictor, bool) { return p.Unwrap_(p.Object) }
 
 type proxy_estimator_Rounding struct {
 	Object         any
@@ -348,15 +272,6 @@ type proxy_estimator_RowKeeper struct {
 }
 
 func (p *proxy_estimator_RowKeeper) Rows() int { return p.Rows_(p.Object) }
-
-type proxy_estimator_SetPredictor struct {
-	Object      any
-	PredictSet_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error)
-}
-
-func (p *proxy_estimator_SetPredictor) PredictSet(a0 context.Context, a1 mat.Matrix, a2 float64) (*mat.Dense, error) {
-	return p.PredictSet_(p.Object, a0, a1, a2)
-}
 
 type proxy_estimator_SingleMaps struct {
 	Object      any
@@ -386,15 +301,6 @@ func (p *proxy_estimator_Smoothing) SmootherCost(a0 datasets.Shape) datasets.Cos
 	return p.SmootherCost_(p.Object, a0)
 }
 
-type proxy_estimator_StdPredictor struct {
-	Object      any
-	PredictStd_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error)
-}
-
-func (p *proxy_estimator_StdPredictor) PredictStd(a0 context.Context, a1 mat.Matrix) ([]float64, []float64, error) {
-	return p.PredictStd_(p.Object, a0, a1)
-}
-
 type proxy_estimator_SumSharer struct {
 	Object  any
 	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
@@ -420,15 +326,6 @@ type proxy_estimator_Tasked struct {
 }
 
 func (p *proxy_estimator_Tasked) Task() datasets.Task { return p.Task_(p.Object) }
-
-type proxy_estimator_WholePredictor struct {
-	Object      any
-	PredictAll_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix) (estimator.Prediction, error)
-}
-
-func (p *proxy_estimator_WholePredictor) PredictAll(a0 context.Context, a1 mat.Matrix) (estimator.Prediction, error) {
-	return p.PredictAll_(p.Object, a0, a1)
-}
 
 type proxy_estimator_Wrapper struct {
 	Object   any

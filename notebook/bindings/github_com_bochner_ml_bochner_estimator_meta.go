@@ -14,14 +14,13 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/estimator/meta"] = imports.Package{
 		Name: "meta",
 		Binds: map[string]reflect.Value{
-			"IntervalMethods":  reflect.ValueOf(&meta.IntervalMethods).Elem(),
-			"NewCalibrated":    reflect.ValueOf(meta.NewCalibrated),
-			"NewEnsemble":      reflect.ValueOf(meta.NewEnsemble),
-			"NewIntervals":     reflect.ValueOf(meta.NewIntervals),
-			"NewSeedEnsemble":  reflect.ValueOf(meta.NewSeedEnsemble),
-			"NewTarget":        reflect.ValueOf(meta.NewTarget),
-			"NewThreshold":     reflect.ValueOf(meta.NewThreshold),
-			"WithoutIntervals": reflect.ValueOf(meta.WithoutIntervals),
+			"IntervalMethods": reflect.ValueOf(&meta.IntervalMethods).Elem(),
+			"NewCalibrated":   reflect.ValueOf(meta.NewCalibrated),
+			"NewEnsemble":     reflect.ValueOf(meta.NewEnsemble),
+			"NewIntervals":    reflect.ValueOf(meta.NewIntervals),
+			"NewSeedEnsemble": reflect.ValueOf(meta.NewSeedEnsemble),
+			"NewTarget":       reflect.ValueOf(meta.NewTarget),
+			"NewThreshold":    reflect.ValueOf(meta.NewThreshold),
 		},
 		Types: map[string]reflect.Type{
 			"Calibrated":       reflect.TypeOf((*meta.Calibrated)(nil)).Elem(),

@@ -44,9 +44,8 @@ func (m *Model) Graph() (*graph.Graph, error) {
 			g.Output(o.Name, o.Value)
 		}
 	}
-	var c estimator.Classifier
-	if estimator.As(m.Predictor, &c) {
-		g.SetClasses(c.Classes())
+	if classes := estimator.OutputsOf(m.Predictor).Classes; classes != nil {
+		g.SetClasses(classes)
 	}
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)

@@ -58,7 +58,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := estimator.Predict(context.Background(), fitted, other.X)
+	said, err := estimator.Predict(context.Background(), fitted, other.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

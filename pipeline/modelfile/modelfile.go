@@ -72,8 +72,7 @@ func taskOf(p *pipeline.FittedPipeline) datasets.Task {
 		return task
 	}
 	_, last := p.Model()
-	var c estimator.Classifier
-	if estimator.As(last, &c) {
+	if estimator.OutputsOf(last).Classes != nil {
 		return datasets.Classification
 	}
 	return datasets.Regression

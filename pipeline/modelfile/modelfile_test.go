@@ -128,11 +128,11 @@ func TestSaveAndLoad(t *testing.T) {
 			if reflect.TypeOf(back.Predictor) != reflect.TypeOf(m.Predictor) {
 				t.Errorf("a %T came back as a %T", m.Predictor, back.Predictor)
 			}
-			want, err := estimator.Predict(ctx, m.Predictor, data.X)
+			want, err := estimator.Predict(ctx, m.Predictor, data.X, estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := estimator.Predict(ctx, back.Predictor, data.X)
+			got, err := estimator.Predict(ctx, back.Predictor, data.X, estimator.Request{})
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("predictions differ after loading (%v)", err)
 			}
@@ -151,7 +151,7 @@ func TestSaveAtOnce(t *testing.T) {
 		m := fitted(t, spec, people(60, 3))
 		var reporter estimator.Reporter
 		var relevance estimator.RelevancePredictor
-		estimator.AsWithin(m.Predictor, &reporter)
+		estimator.As(m.Predictor, &reporter)
 		estimator.As(m.Predictor, &relevance)
 		files := make([]bytes.Buffer, 3)
 		var group sync.WaitGroup
@@ -430,7 +430,7 @@ func TestDamagedStateNeverPanics(t *testing.T) {
 				}
 				continue
 			}
-			estimator.Predict(ctx, back.Predictor, data.X)
+			estimator.Predict(ctx, back.Predictor, data.X, estimator.Request{})
 		}
 	}
 }
@@ -460,7 +460,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		if set, err := m.Align(data); err == nil {
-			estimator.Predict(ctx, m.Predictor, set.X)
+			estimator.Predict(ctx, m.Predictor, set.X, estimator.Request{})
 		}
 	})
 }

@@ -46,15 +46,11 @@ func (m *Model) PredictRows(ctx context.Context, rows []map[string]any) ([]RowPr
 		return nil, err
 	}
 	out := make([]RowPrediction, len(rows))
-	said, err := estimator.Predict(ctx, m.Predictor, set.X)
+	said, err := estimator.Predict(ctx, m.Predictor, set.X, estimator.Request{})
 	if err != nil {
 		return nil, err
 	}
-	var classes []string
-	var c estimator.Classifier
-	if estimator.As(m.Predictor, &c) {
-		classes = c.Classes()
-	}
+	classes := estimator.OutputsOf(m.Predictor).Classes
 	for i := range out {
 		out[i] = rowPrediction(said, i, classes, m.Schema.Targets)
 	}

@@ -39,7 +39,7 @@ func TestPredictRows(t *testing.T) {
 	data := people(60, 30)
 	for name, p := range specs() {
 		m := fitted(t, p, data)
-		want, err := estimator.Predict(ctx, m.Predictor, data.X)
+		want, err := estimator.Predict(ctx, m.Predictor, data.X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}

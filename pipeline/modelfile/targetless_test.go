@@ -46,11 +46,11 @@ func TestTargetlessModels(t *testing.T) {
 		if back.Task != task || !reflect.DeepEqual(back.Schema.Targets, data.Schema.Targets) {
 			t.Errorf("%s: read back %q with targets %v", task, back.Task, back.Schema.Targets)
 		}
-		want, err := estimator.Predict(ctx, p, data.X)
+		want, err := estimator.Predict(ctx, p, data.X, estimator.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := estimator.Predict(ctx, back.Predictor, data.X)
+		got, err := estimator.Predict(ctx, back.Predictor, data.X, estimator.Request{})
 		if err != nil || !slices.Equal(got.Values, want.Values) || !slices.Equal(got.Anomaly, want.Anomaly) || (task == datasets.Anomaly) != (got.Anomaly != nil) {
 			t.Errorf("%s: other predictions after loading (%v)", task, err)
 		}

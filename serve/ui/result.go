@@ -143,7 +143,7 @@ func level(m *serve.Model) string {
 	var own interface {
 		Sureness() (method string, level float64)
 	}
-	if estimator.AsWithin(m.File.Predictor, &own) {
+	if estimator.As(m.File.Predictor, &own) {
 		_, p = own.Sureness()
 	}
 	return sure(p)

@@ -130,12 +130,24 @@ func newConstant(train datasets.Set, task datasets.Task) constant {
 
 // Predict returns the same for each row.
 func (c constant) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	p, err := c.PredictAll(ctx, X)
+	p, err := c.PredictFull(ctx, X, estimator.Request{})
 	return p.Values, err
 }
 
-// PredictAll adds the shares of the classes as probabilities, and the mean of each target.
-func (c constant) PredictAll(ctx context.Context, X mat.Matrix) (p estimator.Prediction, err error) {
+// Outputs returns values, and probabilities of classes or several targets.
+func (c constant) Outputs() estimator.Outputs {
+	out := estimator.Outputs{Has: estimator.Values}
+	if c.targets != nil {
+		out.Has |= estimator.Targets
+	}
+	if c.shares != nil {
+		out.Has |= estimator.Probabilities
+	}
+	return out
+}
+
+// PredictFull adds the shares of the classes as probabilities, and the mean of each target.
+func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (p estimator.Prediction, err error) {
 	n, _ := X.Dims()
 	same := func(values []float64) *mat.Dense {
 		out := mat.NewDense(n, len(values), nil)

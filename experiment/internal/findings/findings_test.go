@@ -179,7 +179,7 @@ func TestBaselines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := estimator.Predict(context.Background(), list[0].Model, X)
+	p, err := estimator.Predict(context.Background(), list[0].Model, X, estimator.Request{})
 	if err != nil || list[0].Name != "most frequent class" || p.Values[0] != 0 || !near(p.Probabilities.At(9, 1), 0.25) {
 		t.Errorf("%v, %v, %v", p.Values[0], p.Probabilities.RawRowView(9), err)
 	}

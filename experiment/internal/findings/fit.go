@@ -9,7 +9,7 @@ import (
 // FitWarnings returns the warnings of the fit of a model, above all that it did not converge.
 func FitWarnings(model estimator.Predictor) []string {
 	var m estimator.Reporter
-	if !estimator.AsWithin(model, &m) {
+	if !estimator.As(model, &m) {
 		return nil
 	}
 	report := m.Report()

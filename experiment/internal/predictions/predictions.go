@@ -19,12 +19,16 @@ import (
 )
 
 // Judge predicts rows block by block with a model for a task, hands each block's predictions to write where that is not
-// nil, and keeps what the metrics need.
+// nil, and keeps what the metrics need. Without write there are no intervals and sets, which may take longer than the rest.
 func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
 	v := newVerdict(task, source.Schema(), n)
+	var want estimator.Request
+	if write == nil {
+		want.Outputs = ^(estimator.Intervals | estimator.Sets)
+	}
 	err := source.Blocks(ctx, func(block datasets.Set) error {
-		p, err := estimator.Predict(ctx, model, block.X)
+		p, err := estimator.Predict(ctx, model, block.X, want)
 		if err != nil {
 			return datasets.FromRow(block.Locate(err, 0), v.Rows)
 		}
@@ -51,7 +55,7 @@ func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Tas
 	}
 	err := source.Blocks(ctx, func(block datasets.Set) error {
 		for k, model := range models {
-			p, err := estimator.Predict(ctx, model, block.X)
+			p, err := estimator.Predict(ctx, model, block.X, estimator.Request{})
 			if err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error
 		out.Prediction, out.Err = s.Predict(ctx, fitted, d.testX())
 		out.Err = d.testSet().Locate(out.Err, 0)
 		var r estimator.Reporter
-		if estimator.AsWithin(fitted, &r) {
+		if estimator.As(fitted, &r) {
 			out.Report = r.Report()
 		}
 	}

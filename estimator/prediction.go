@@ -1,0 +1,239 @@
+package estimator
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/conformal"
+)
+
+// FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
+// deviations. A model that wraps another one implements it by calling [Predict] and [OutputsOf] of the inner model.
+type FullPredictor interface {
+	Predictor
+	// Outputs returns the outputs that the model has. That of a zero value has the outputs of every model of the type.
+	Outputs() Outputs
+	// PredictFull returns the requested outputs for the rows of X. It may return others too, which [Predict] removes;
+	// outputs that the model does not have are nil.
+	PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error)
+}
+
+// Output is a set of outputs of a model; the operator | combines them.
+type Output uint8
+
+// The outputs of models, and the fields of a [Prediction] that they set.
+const (
+	Values        Output = 1 << iota // Values, of every model
+	Targets                          // Targets, of a model that may have several targets
+	Scores                           // Scores, of a classifier
+	Probabilities                    // Probabilities
+	Std                              // Std and StdTargets
+	Intervals                        // Lower, Upper, LowerTargets and UpperTargets
+	Sets                             // Sets
+	AnomalyScores                    // Anomaly
+)
+
+// Has reports whether o contains all of the given outputs.
+func (o Output) Has(outputs Output) bool { return o&outputs == outputs }
+
+// Outputs describes what a model can predict.
+type Outputs struct {
+	Has     Output
+	Classes []string // names of the classes in the order of their codes; nil of a model that is no classifier
+}
+
+// Request selects the outputs of a prediction. The zero value selects all outputs that the model has.
+type Request struct {
+	Outputs Output  // 0: all
+	Level   float64 // probability level of intervals and sets, in (0, 1); 0: the level of the model, or [DefaultLevel]
+}
+
+// Wants reports whether the request contains an output.
+func (r Request) Wants(output Output) bool { return r.Outputs == 0 || r.Outputs.Has(output) }
+
+// DefaultLevel is the level of the intervals of a model that has no level of its own.
+const DefaultLevel = 0.9
+
+// Prediction holds the outputs of a model for rows; outputs that were not requested, or that the model does not have,
+// are nil.
+type Prediction struct {
+	Values        []float64  // rows: targets, the first of several, or class codes
+	Targets       *mat.Dense // rows × targets
+	Scores        *mat.Dense // rows × classes, the largest is the prediction; one column, positive for the second class, for two classes
+	Probabilities *mat.Dense // rows × classes
+	Std           []float64  // rows: standard deviation of a new observation
+	Lower, Upper  []float64  // rows: ends of an interval that contains a new observation with the probability level
+	// The same for several targets, rows × targets.
+	StdTargets, LowerTargets, UpperTargets *mat.Dense
+
+	Sets    *mat.Dense // rows × classes: 1 for each class of a set that contains the class with the probability level, else 0
+	Anomaly []float64  // rows: anomaly score, positive for rows that are predicted to be anomalies
+}
+
+// OutputsOf returns the outputs of p: those of a [FullPredictor], else values only. A model with standard deviations
+// has intervals, those of the normal distribution.
+func OutputsOf(p Predictor) Outputs {
+	full, ok := p.(FullPredictor)
+	if !ok {
+		return Outputs{Has: Values}
+	}
+	out := full.Outputs()
+	if out.Has |= Values; out.Has.Has(Std) {
+		out.Has |= Intervals
+	}
+	return out
+}
+
+// Predict returns the requested outputs of p for the rows of X; those that p does not have are nil. Each row is
+// scored once. Intervals of a model with standard deviations only are those of [Prediction.WithNormalIntervals].
+func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Prediction, error) {
+	full, ok := p.(FullPredictor)
+	if !ok {
+		if !want.Wants(Values) {
+			return Prediction{}, nil
+		}
+		values, err := p.Predict(ctx, X)
+		return Prediction{Values: values}, err
+	}
+	if n, _ := X.Dims(); n == 0 {
+		return emptyPrediction(OutputsOf(p).Has).only(want), cause.Err(ctx)
+	}
+	ask, normal := want, false
+	if has := full.Outputs().Has; want.Wants(Intervals) && has.Has(Std) && !has.Has(Intervals) {
+		if normal = true; ask.Outputs != 0 {
+			ask.Outputs |= Values | Targets | Std
+		}
+	}
+	out, err := full.PredictFull(ctx, X, ask)
+	if err != nil {
+		return Prediction{}, err
+	}
+	if normal && out.Std != nil {
+		out = out.WithNormalIntervals(want.Level)
+	}
+	return out.only(want), nil
+}
+
+// Parts returns pointers to the fields of p, those that hold one number per row and those that hold one row per row.
+func (p *Prediction) Parts() (vectors []*[]float64, matrices []**mat.Dense) {
+	return []*[]float64{&p.Values, &p.Std, &p.Lower, &p.Upper, &p.Anomaly},
+		[]**mat.Dense{&p.Targets, &p.Scores, &p.Probabilities, &p.StdTargets, &p.LowerTargets, &p.UpperTargets, &p.Sets}
+}
+
+// vectorOutputs and matrixOutputs are the outputs that the fields in Parts belong to.
+var vectorOutputs, matrixOutputs = []Output{Values, Std, Intervals, Intervals, AnomalyScores},
+	[]Output{Targets, Scores, Probabilities, Std, Intervals, Intervals, Sets}
+
+// only returns p without the outputs that were not requested.
+func (p Prediction) only(want Request) Prediction {
+	vectors, matrices := p.Parts()
+	for k, v := range vectors {
+		if !want.Wants(vectorOutputs[k]) {
+			*v = nil
+		}
+	}
+	for k, m := range matrices {
+		if !want.Wants(matrixOutputs[k]) {
+			*m = nil
+		}
+	}
+	return p
+}
+
+// emptyPrediction returns a prediction of no rows.
+func emptyPrediction(has Output) (p Prediction) {
+	vectors, matrices := p.Parts()
+	for k, v := range vectors {
+		if has.Has(vectorOutputs[k]) {
+			*v = []float64{}
+		}
+	}
+	for k, m := range matrices {
+		if several := has.Has(Targets) || matrixOutputs[k]&(Std|Intervals) == 0; has.Has(matrixOutputs[k]) && several {
+			*m = &mat.Dense{}
+		}
+	}
+	return p
+}
+
+// Append returns p followed by the prediction for more rows, with capacity for the given number of rows. It may reuse
+// the arrays of p.
+func (p Prediction) Append(more Prediction, rows int) Prediction {
+	to, toMatrices := p.Parts()
+	from, fromMatrices := more.Parts()
+	for k := range to {
+		if *to[k] == nil && *from[k] != nil {
+			*to[k] = make([]float64, 0, rows)
+		}
+		*to[k] = append(*to[k], *from[k]...)
+	}
+	for k, m := range fromMatrices {
+		if *m == nil {
+			continue
+		}
+		n, cols := (*m).Dims()
+		data := make([]float64, 0, max(rows, n)*cols)
+		if *toMatrices[k] != nil {
+			data = (*toMatrices[k]).RawMatrix().Data
+		}
+		for i := range n {
+			data = append(data, (*m).RawRowView(i)...)
+		}
+		if *toMatrices[k] = (&mat.Dense{}); len(data) > 0 {
+			*toMatrices[k] = mat.NewDense(len(data)/cols, cols, data)
+		}
+	}
+	return p
+}
+
+// WithNormalIntervals returns p with the intervals that contain a new observation with the probability level if it
+// has a normal distribution: see [NormalInterval]. Level 0 is [DefaultLevel].
+func (p Prediction) WithNormalIntervals(level float64) Prediction {
+	if level == 0 {
+		level = DefaultLevel
+	}
+	p.Lower, p.Upper = NormalInterval(p.Values, p.Std, level)
+	if p.StdTargets == nil {
+		return p
+	}
+	if p.LowerTargets, p.UpperTargets = (&mat.Dense{}), (&mat.Dense{}); !p.StdTargets.IsEmpty() {
+		n, t := p.StdTargets.Dims()
+		lower, upper := NormalInterval(p.Targets.RawMatrix().Data, p.StdTargets.RawMatrix().Data, level)
+		p.LowerTargets, p.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
+	}
+	return p
+}
+
+// NormalInterval returns the ends of the intervals that contain numbers of normal distributions with the given means
+// and standard deviations with the probability level: mean ± std·√2·erf⁻¹(level).
+func NormalInterval(mean, std []float64, level float64) (lower, upper []float64) {
+	reach := conformal.Deviations(level)
+	lower, upper = make([]float64, len(mean)), make([]float64, len(mean))
+	for i, m := range mean {
+		lower[i], upper[i] = m-reach*std[i], m+reach*std[i]
+	}
+	return lower, upper
+}
+
+// predictTargets returns the prediction of a regression from its targets, rows × targets.
+func predictTargets(targets *mat.Dense, err error) (Prediction, error) {
+	if err != nil {
+		return Prediction{}, err
+	}
+	return Prediction{Values: firstColumn(targets), Targets: targets}, nil
+}
+
+// predictClasses returns the prediction of a classifier from its scores, and from its probabilities where
+// probabilities is not nil and they are requested.
+func predictClasses(scores *mat.Dense, err error, want Request, probabilities func(scores *mat.Dense) *mat.Dense) (Prediction, error) {
+	if err != nil {
+		return Prediction{}, err
+	}
+	out := Prediction{Values: codesOf(scores), Scores: scores}
+	if probabilities != nil && want.Wants(Probabilities) {
+		out.Probabilities = probabilities(scores)
+	}
+	return out, nil
+}
