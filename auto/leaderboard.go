@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -153,23 +154,10 @@ func (l Leaderboard) WriteCSV(w io.Writer) error {
 
 // Parameters writes the settings on one line: "rff.gamma=0.1 ridge.alpha=1".
 func (e Entry) Parameters() string {
-	var words []string
-	for _, s := range e.Settings {
-		words = append(words, s.Path+"="+plain(s.Value))
+	if len(e.Settings) == 0 {
+		return ""
 	}
-	return strings.Join(words, " ")
-}
-
-func plain(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case int:
-		return strconv.Itoa(v)
-	case string:
-		return v
-	}
-	return ""
+	return gridsearch.Candidate{Settings: e.Settings}.String()
 }
 
 // number writes a score so that it reads back the same, and nothing for none.

@@ -20,7 +20,7 @@ type Halving struct {
 	// Resource is "rows" or the path of a parameter that takes whole numbers and is no axis.
 	Resource string
 	// Least and Most are what the first and the last round have of it. Of rows there are no more than a
-	// fold trains on, for which Most 0 stands.
+	// fold trains on, for which Most 0 stands; of a parameter it stands for the value that the estimator has.
 	Least, Most int
 	// Factor is how much more the next round has, and of how many candidates one is kept.
 	Factor int
@@ -31,10 +31,10 @@ func NewHalving(least int) Halving { return Halving{Resource: "rows", Least: lea
 
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
-	l.String(&h.Resource, "resource", "what each round gives more of: rows, or the path of a parameter")
-	l.Int(&h.Least, "least", "what the first round has of it", param.AtLeast(1))
-	l.Int(&h.Most, "most", "what the last round has of it; 0 for all rows", param.AtLeast(0))
-	l.Int(&h.Factor, "factor", "how much more the next round has, and of how many candidates one is kept", param.AtLeast(2))
+	l.String(&h.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes whole numbers and is no axis, such as rff.features.")
+	l.Int(&h.Least, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
+	l.Int(&h.Most, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
+	l.Int(&h.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
 }
 
 func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.Faults) {
@@ -44,6 +44,10 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.Faults) 
 	points, number, faults := s.tried(grid, limit)
 	if len(faults) > 0 {
 		return nil, faults
+	}
+	if h.Most == 0 && h.Resource != "rows" {
+		own, _ := param.Get(s.Estimator, h.Resource)
+		h.Most, _ = own.(int)
 	}
 	w := &halvings{Halving: h, search: s, grid: grid, points: points, number: number, means: h.Least}
 	w.checked, faults = w.with(h.Most) // for the memory it takes
@@ -107,7 +111,7 @@ func (w *halvings) bound(r *run) error {
 			return param.Fault{Path: "strategy.most", Value: w.Most, Wanted: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
 		}
 	}
-	if w.Most < w.Least {
+	if w.Least < 1 || w.Most < w.Least {
 		return fmt.Errorf("halving goes from %d to %d of %s, wanted from 1 or more upward", w.Least, w.Most, w.Resource)
 	}
 	return nil

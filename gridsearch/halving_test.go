@@ -122,6 +122,7 @@ func TestHalvingOfAParameter(t *testing.T) {
 		{Halving{Resource: "rows", Least: 5, Most: 1e9, Factor: 2}, "most: got 1000000000, wanted at most 64, the rows that a fold trains on"},
 		{Halving{Resource: "rows", Least: 1e9, Factor: 2}, "halving goes from 1000000000 to 64 of rows"},
 		{Halving{Resource: "rows", Least: -5, Factor: 2}, "least: got -5"},
+		{Halving{Resource: "rows", Factor: 2}, "halving goes from 0 to 64 of rows"},
 	} {
 		s.Strategy = c.h
 		if _, err := s.Run(context.Background(), labels(80)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -228,7 +228,8 @@ func checkResource(d *decoder, fault func(key string, f param.Fault)) {
 		fault(key, param.Fault{Problem: s.Halving.Resource + " is an axis of the grid already"})
 		return
 	}
-	if _, whole := d.spec.wholeNumber(s.Halving.Resource); !whole {
+	value, _ := param.Get(d.spec.Pipeline, s.Halving.Resource)
+	if _, whole := value.(int); !whole {
 		f := param.Fault{Value: s.Halving.Resource, Wanted: "rows, or the path of a parameter that takes whole numbers"}
 		var names []string
 		for _, p := range param.All(d.spec.Pipeline) {

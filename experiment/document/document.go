@@ -151,7 +151,7 @@ type Search struct {
 	Rounds   int
 	Random   int
 	Budget   Duration
-	Halving  Halving
+	Halving  gridsearch.Halving
 }
 
 // Params declares the keys of the section but the grid.
@@ -181,21 +181,6 @@ func (s *CV) Params(l *param.List) {
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }
 
-// Halving is rounds that give more to fewer candidates.
-type Halving struct {
-	Resource    string
-	Least, Most int
-	Factor      int
-}
-
-// Params declares the keys of the section.
-func (s *Halving) Params(l *param.List) {
-	l.String(&s.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes whole numbers and is no axis, such as rff.features.")
-	l.Int(&s.Least, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
-	l.Int(&s.Most, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
-	l.Int(&s.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
-}
-
 // Output is where the results go.
 type Output struct {
 	Dir    string
@@ -222,5 +207,5 @@ func New() Spec {
 
 // NewSearch returns a search with the defaults and an empty grid.
 func NewSearch() *Search {
-	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Strategy: "grid", Rounds: 3, Halving: Halving{Resource: "rows", Factor: 3}}
+	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Strategy: "grid", Rounds: 3, Halving: gridsearch.NewHalving(0)}
 }

@@ -15,11 +15,8 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
 	search.Splitter = s.Folds(grouped, task)
 	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	if h := s.Search.Halving; h.Least > 0 {
-		if h.Resource != "rows" && h.Most == 0 {
-			h.Most, _ = s.wholeNumber(h.Resource)
-		}
-		search.Strategy = gridsearch.Halving(h)
+	if s.Search.Halving.Least > 0 {
+		search.Strategy = s.Search.Halving
 	} else if s.Search.Coordinate() {
 		search.Strategy = gridsearch.Coordinate{Rounds: s.Search.Rounds}
 	}
@@ -28,17 +25,6 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 
 // Coordinate reports whether the search goes along one axis after the other.
 func (s *Search) Coordinate() bool { return s.Strategy == "coordinate" }
-
-// wholeNumber returns the value of a parameter of the pipeline, if it is a whole number.
-func (s Spec) wholeNumber(path string) (value int, ok bool) {
-	for _, p := range param.All(s.Pipeline) {
-		if p.Path == path {
-			value, ok = p.Value.(int)
-			return value, ok
-		}
-	}
-	return 0, false
-}
 
 // Folds divides the rows of a search.
 func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {

@@ -44,7 +44,6 @@ func init() {
 			"Difference":    reflect.TypeOf((*document.Difference)(nil)).Elem(),
 			"Document":      reflect.TypeOf((*document.Document)(nil)).Elem(),
 			"Duration":      reflect.TypeOf((*document.Duration)(nil)).Elem(),
-			"Halving":       reflect.TypeOf((*document.Halving)(nil)).Elem(),
 			"Importance":    reflect.TypeOf((*document.Importance)(nil)).Elem(),
 			"Intervals":     reflect.TypeOf((*document.Intervals)(nil)).Elem(),
 			"Known":         reflect.TypeOf((*document.Known)(nil)).Elem(),
