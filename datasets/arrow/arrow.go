@@ -1,6 +1,6 @@
 // Package arrow reads Apache Arrow's formats for files and for streams between programs (IPC, Feather): as a
 // stream of blocks with [Open], whatever their size, or into memory with [ReadFile] or, from any
-// io.Reader, [Read].
+// io.Reader, [Read]. [OpenRecords] and [ReadRecords] take record batches that a program has in memory.
 //
 // A column of rows is a column of the schema: numbers of any size, with a sign or without, and decimals, whole
 // numbers beyond 2^53 and decimals rounded to the nearest float64 as in a file of text, but not in their
@@ -10,25 +10,24 @@
 // Roles.Drop leaves them out. A null, NaN, an empty text and "NaN" are missing values. Batches may be packed by
 // lz4 or zstd.
 //
-// Of a file only the columns in use are read, several at once; where nothing is packed memory does not grow
-// with its batches either. A stream that comes through a pipe is read in its order, and holds a batch at a
-// time. The number of rows of a file is known without reading any.
+// A batch of records is held at a time. How many rows a file has is known without reading any, those of a stream once
+// all have been read.
 //
 // Format: https://arrow.apache.org/docs/format/Columnar.html
 package arrow
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
-	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/arrays"
 	"github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
@@ -96,264 +95,103 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return datasets.Gather(ctx, src)
 }
 
-// file is a columnar.Columnar.
+// file is a columnar.Columnar of batches of records.
 type file struct {
-	bytes  *steady.File
 	path   string
 	form   columnar.ColumnForm
-	schema *schema
-	places []place
-	blocks []block // of a file that can be read at any place: dictionaries and batches, in order
+	places []arrays.Place
+	open   func() (reading, error) // begins with the first batch
 }
 
-// block is where a message of a file is.
-type block struct {
-	kind     int
-	at       int64 // of the message
-	metadata int64 // bytes of what it says
-	body     int64
+// reading reads batches one after the other; io.EOF is behind the last. One is valid until the next one is read.
+type reading interface {
+	Read() (arrow.RecordBatch, error)
+	Close() error
 }
 
-func open(of *steady.File) (*file, error) {
-	f := &file{bytes: of, path: of.Path()}
-	b, err := f.bytes.Open()
+func newFile(path string, schema *arrow.Schema, open func() (reading, error)) *file {
+	f := &file{path: path, form: columnar.ColumnForm{Name: path, Rows: -1}, open: open}
+	f.form.Columns, f.places = arrays.Columns(schema)
+	return f
+}
+
+func open(of *steady.File) (f *file, err error) {
+	b, err := openIPC(of)
 	if err != nil {
-		return nil, err
+		return nil, fault(of.Path(), err)
 	}
 	defer b.Close()
-	if err := f.list(b); err != nil {
-		return nil, f.fault(err)
-	}
-	f.form.Name = f.path
-	f.form.Columns, f.places = f.schema.columns()
+	f = newFile(of.Path(), b.schema, func() (reading, error) { return openIPC(of) })
+	f.form.Rows = int(b.rows)
 	return f, nil
 }
 
 func (f *file) ColumnForm() columnar.ColumnForm { return f.form }
 
-// fault returns an error about the file.
-func (f *file) fault(err error) error {
+// fault returns an error about the file at path.
+func fault(path string, err error) error {
 	var at *datasets.LineError
-	if errors.As(err, &at) {
+	var of *fs.PathError
+	if err == nil || errors.As(err, &at) || errors.As(err, &of) {
 		return err
 	}
-	return &datasets.LineError{File: f.path, Err: err}
+	return &datasets.LineError{File: path, Err: err}
 }
 
-const fileMagic = "ARROW1"
+// cursor is one pass over some columns.
+type cursor struct {
+	file     *file
+	batches  reading
+	decoders []*arrays.Decoder
+	batch    arrow.RecordBatch
+	number   int // of the batch at hand
+	from     int // rows of it that are passed
+	rows     int // at hand
+}
 
-// list reads the schema and, of a file that can be read at any place, where its batches are.
-func (f *file) list(b *steady.Bytes) error {
-	f.form.Rows = -1
-	s := stream{in: b}
-	if err := s.magic(); err != nil {
-		return err
-	}
-	var err error
-	if s.file && b.At != nil {
-		f.schema, f.blocks, err = footer(b)
-	} else if err = s.begin(); err == nil {
-		f.schema = s.schema
-		if b.At == nil {
-			return nil
-		}
-		f.blocks, err = s.walk()
-	}
+func (f *file) Read(_ context.Context, wanted []columnar.Reading) (columnar.Cursor, error) {
+	b, err := f.open()
 	if err != nil {
-		return err
+		return nil, fault(f.path, err)
 	}
-	return f.count(b)
+	c := &cursor{file: f, batches: b, number: -1}
+	for _, w := range wanted {
+		c.decoders = append(c.decoders, &arrays.Decoder{Place: f.places[w.Column], As: w.As, Name: f.form.Columns[w.Column].Name})
+	}
+	return c, nil
 }
 
-// count finds out how many rows the batches have.
-func (f *file) count(b *steady.Bytes) error {
-	rows := int64(0)
-	for k := range f.blocks {
-		if f.blocks[k].kind != isBatch {
-			continue
-		}
-		m, err := f.blocks[k].message(b)
-		if err != nil {
-			return err
-		}
-		n := m.header.int64Of(0)
-		if n < 0 || n > math.MaxInt64/4-rows || m.header.wrong {
-			return errFlat
-		}
-		rows += n
-	}
-	f.form.Rows = int(rows)
-	return nil
+func (c *cursor) Close() error { return c.batches.Close() }
+
+func (c *cursor) fault(batch int, err error) error {
+	return fault(c.file.path, fmt.Errorf("batch %d: %w", batch, err))
 }
 
-// walk finds the messages of a stream behind the schema.
-func (s *stream) walk() ([]block, error) {
-	var out []block
-	for {
-		m, err := s.next()
+func (c *cursor) Next(most int) (int, error) {
+	c.from += c.rows
+	for c.rows = 0; c.batch == nil || c.from == int(c.batch.NumRows()); {
+		b, err := c.batches.Read()
 		if err == io.EOF {
-			return out, nil
+			return 0, io.EOF
 		} else if err != nil {
-			return nil, err
+			return 0, c.fault(c.number+1, err)
 		}
-		out = append(out, block{m.kind, s.last, s.at - s.last, m.size})
-		if err := s.skip(m); err != nil {
-			return nil, err
-		}
+		c.batch, c.from = b, 0
+		c.number++
 	}
+	c.rows = min(most, int(c.batch.NumRows())-c.from)
+	return c.rows, nil
 }
 
-// footer reads the schema of a file, and where its dictionaries and batches are.
-func footer(b *steady.Bytes) (*schema, []block, error) {
-	f, err := readFooter(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := f.root()
-	s, err := readSchema(t.tableOf(1), t.int16Of(0, 0))
-	if err != nil {
-		return nil, nil, err
-	}
-	var out []block
-	for field, kind := range map[int]int{2: isDictionary, 3: isBatch} {
-		at, count := t.listOf(field, 24)
-		for k := range count {
-			one := block{kind, f.int64(at + 24*k), int64(f.int32(at + 24*k + 8)), f.int64(at + 24*k + 16)}
-			if one.at < 0 || one.metadata < 0 || one.body < 0 || one.at > b.Size || one.metadata > b.Size-one.at || one.body > b.Size-one.at-one.metadata {
-				return nil, nil, errors.New("damaged: the footer names batches outside of the file; it may be cut off")
-			}
-			out = append(out, one)
+func (c *cursor) Decode(k int, v *columnar.Values) (err error) {
+	d := c.decoders[k]
+	defer func() {
+		if err != nil {
+			err = c.fault(c.number, fmt.Errorf("column %s: %w", d.Name, err))
 		}
-	}
-	slices.SortStableFunc(out, func(a, b block) int { return cmp.Compare(a.kind, b.kind) }) // dictionaries first
-	if f.wrong {
-		return nil, nil, errFlat
-	}
-	return s, out, nil
-}
-
-// readFooter reads what stands at the end of a file.
-func readFooter(b *steady.Bytes) (*flat, error) {
-	tail := make([]byte, 10)
-	if b.Size < 28 {
-		return nil, errCut
-	}
-	if _, err := b.At.ReadAt(tail, b.Size-10); err != nil {
-		return nil, err
-	}
-	n := int64(int32(binary.LittleEndian.Uint32(tail)))
-	if string(tail[4:]) != fileMagic {
-		return nil, fmt.Errorf("%w: it begins as a file of Arrow does, and does not end so", errCut)
-	}
-	if n < 4 || n > b.Size-18 || n > maxMessage {
-		return nil, fmt.Errorf("damaged: a footer of %d bytes in a file of %d", n, b.Size)
-	}
-	f := &flat{data: make([]byte, n)}
-	_, err := b.At.ReadAt(f.data, b.Size-10-n)
-	return f, err
-}
-
-// stream reads message after message.
-type stream struct {
-	in     *steady.Bytes
-	schema *schema
-	at     int64 // of the bytes read, where they can be read at any place
-	last   int64 // of the message at hand
-	file   bool  // whether it is in the format of files
-	begun  bool
-}
-
-// magic looks whether it is in the format of files, and goes behind the word that says so.
-func (s *stream) magic() error {
-	head := make([]byte, 8)
-	if s.in.At != nil {
-		if n, err := s.in.At.ReadAt(head, 0); n < 8 && err != nil {
-			return errNotArrow
-		}
-		if s.file = string(head[:6]) == fileMagic; s.file {
-			s.at = 8
-		}
-	} else {
-		start, err := s.in.Peek(8)
-		if len(start) < 8 {
-			if err != nil && err != io.EOF {
-				return err
-			}
-			return errNotArrow
-		}
-		if s.file = string(start[:6]) == fileMagic; s.file {
-			if err := s.in.Discard(8); err != nil {
-				return cut(err)
-			}
-		}
-	}
-	return nil
-}
-
-// begin reads up to the schema.
-func (s *stream) begin() error {
-	m, err := s.next()
-	switch {
-	case s.file && (err != nil || m.kind != isSchema):
-		return errors.New("a file of which only its end tells what is in it, wanted a regular file that is not packed, or a stream")
-	case err == io.EOF || err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || err == nil && m.kind != isSchema:
-		return errNotArrow
-	case err != nil:
-		return err
-	}
-	s.begun = true
-	if s.schema, err = readSchema(m.header, m.version); err != nil {
-		return err
-	}
-	return s.skip(m)
-}
-
-// next reads the next message up to its body.
-func (s *stream) next() (*message, error) {
-	if s.in.At == nil {
-		m, _, err := readMessage(s.in, -1)
-		if err == io.EOF && s.file && s.begun {
-			return nil, io.EOF
-		}
-		return m, err
-	}
-	s.last = s.at
-	left := s.in.Size - s.at
-	m, took, err := readMessage(io.NewSectionReader(s.in.At, s.at, left), left)
-	if err != nil {
-		return nil, err
-	}
-	s.at += took
-	m.at = s.at
-	if m.size > s.in.Size-s.at {
-		return nil, fmt.Errorf("%w: %d bytes, a batch ends at %d", errCut, s.in.Size, s.at+m.size)
-	}
-	return m, nil
-}
-
-// skip passes over the body of a message.
-func (s *stream) skip(m *message) error {
-	if s.in.At != nil {
-		s.at += m.size
-		return nil
-	}
-	if err := s.in.Discard(m.size); err != nil {
-		return cut(err)
-	}
-	return nil
-}
-
-// message reads a message whose place is known.
-func (b *block) message(in *steady.Bytes) (*message, error) {
-	m, _, err := readMessage(io.NewSectionReader(in.At, b.at, b.metadata), b.metadata)
-	if err == io.EOF {
-		return nil, errCut
-	} else if err != nil {
-		return nil, err
-	}
-	m.at = b.at + b.metadata
-	if m.kind != b.kind || m.size != b.body {
-		return nil, datasets.ErrChanged
-	}
-	return m, nil
+	}()
+	defer arrays.Recover(&err)
+	rows := array.NewSlice(c.batch.Column(d.Column), int64(c.from), int64(c.from+c.rows))
+	defer rows.Release()
+	return d.Decode(rows, v)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -216,7 +217,8 @@ func TestErrors(t *testing.T) {
 		want  string
 	}{
 		{"cut file", file[:len(file)/2], one, "x: it is cut off: it begins as a file of Arrow does, and does not end so"},
-		{"cut stream", stream[:len(stream)/2], one, "x: it is cut off: "},
+		{"cut stream", stream[:len(stream)/2], one, "x: batch 2: it is cut off"},
+		{"stream cut in a header", stream[:len(stream)/2+3], one, "x: batch "},
 		{"cut pipe", stream[:len(stream)/2], func(b []byte) fs.FS { return pipe(b) }, "x: batch "},
 		{"text", []byte("a,b\n1,2\n3,4\n"), one, "x: not a file nor a stream of Arrow"},
 		{"nothing", nil, one, "x: not a file nor a stream of Arrow"},
@@ -295,6 +297,37 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Bytes that are damaged anywhere are refused, or have the rows that they say; no size that they claim ends the process.
+func TestDamaged(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.*r*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for k := range 300 {
+		whole := must(os.ReadFile(names[k%len(names)]))
+		for range 1 + r.IntN(4) {
+			i := r.IntN(len(whole))
+			whole[i] ^= byte(1 + r.IntN(255))
+			for ; i < len(whole) && r.IntN(8) > 0; i++ {
+				whole[i] = 0xff
+			}
+		}
+		for _, fsys := range []fs.FS{one(whole), pipe(whole)} {
+			src, err := arrow.Open(ctx, "x", arrow.Options{FS: fsys, Roles: datasets.Roles{IgnoreExtra: true, Schema: &datasets.Schema{
+				Columns: []datasets.Column{{Name: "double"}, {Name: "word", Kind: datasets.Categorical}, {Name: "truth"}}}}})
+			if err != nil {
+				continue
+			}
+			rows := 0
+			err = src.Blocks(ctx, func(b datasets.Set) error { rows += b.Rows(); return nil })
+			if n, _ := src.Dims(); err == nil && n >= 0 && rows != n {
+				t.Errorf("%d: %d rows, Dims says %d", k, rows, n)
+			}
+		}
+	}
 }
 
 // From any reader come the rows that come from a file with the same bytes.

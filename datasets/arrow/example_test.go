@@ -6,6 +6,10 @@ import (
 	"log"
 	"os"
 
+	aa "github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arrow"
 )
@@ -27,4 +31,20 @@ func ExampleRead() {
 	fmt.Printf("%d rows; %s is %s: %q\n", set.Rows(), word.Name, word.Kind, word.Levels)
 	// Output:
 	// 300 rows; coded is categorical: ["Bern" "New York" "Zürich" "東京"]
+}
+
+// Rows of record batches that a program has, here with one column of numbers and one of classes.
+func ExampleOpenRecords() {
+	schema := aa.NewSchema([]aa.Field{{Name: "x", Type: aa.PrimitiveTypes.Float64}, {Name: "y", Type: aa.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.Float64Builder).AppendValues([]float64{1, 2, 3}, nil)
+	b.Field(1).(*array.StringBuilder).AppendValues([]string{"no", "yes", "no"}, nil)
+
+	rows, err := arrow.OpenRecords(context.Background(), []aa.RecordBatch{b.NewRecordBatch()}, arrow.Options{Roles: datasets.Roles{Target: []string{"y"}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, d := rows.Dims()
+	fmt.Printf("%d rows, %d inputs, classes %q\n", n, d, rows.Schema().Classes())
+	// Output: 3 rows, 1 inputs, classes ["no" "yes"]
 }

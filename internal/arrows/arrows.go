@@ -79,9 +79,8 @@ var Allowed = map[string][]string{
 	// What the readers share.
 	"datasets/internal/text":    {"datasets"},
 	"datasets/internal/steady":  {"datasets"},
-	"datasets/internal/formats": {"datasets"}, // those that programs import for themselves
-	"datasets/internal/arrays":  {"datasets/internal/table", "internal/memory"},
-	"datasets/internal/packed":  {}, // what unpacks pages and buffers, by modules that only typed files need
+	"datasets/internal/formats": {"datasets"},                                   // those that programs import for themselves
+	"datasets/internal/arrays":  {"datasets/internal/table", "internal/memory"}, // by arrow-go
 	"datasets/internal/table":   {"datasets", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.

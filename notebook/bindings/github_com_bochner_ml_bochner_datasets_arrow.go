@@ -14,10 +14,12 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/arrow"] = imports.Package{
 		Name: "arrow",
 		Binds: map[string]reflect.Value{
-			"Open":      reflect.ValueOf(arrow.Open),
-			"OpenFiles": reflect.ValueOf(arrow.OpenFiles),
-			"Read":      reflect.ValueOf(arrow.Read),
-			"ReadFile":  reflect.ValueOf(arrow.ReadFile),
+			"Open":        reflect.ValueOf(arrow.Open),
+			"OpenFiles":   reflect.ValueOf(arrow.OpenFiles),
+			"OpenRecords": reflect.ValueOf(arrow.OpenRecords),
+			"Read":        reflect.ValueOf(arrow.Read),
+			"ReadFile":    reflect.ValueOf(arrow.ReadFile),
+			"ReadRecords": reflect.ValueOf(arrow.ReadRecords),
 		},
 		Types: map[string]reflect.Type{
 			"Options": reflect.TypeOf((*arrow.Options)(nil)).Elem(),

@@ -18,7 +18,8 @@ import (
 // Decoder converts the arrays of one column, one after the other.
 type Decoder struct {
 	Place
-	As table.Type
+	As   table.Type
+	Name string
 
 	words *table.Dictionary // of texts without a dictionary of their own
 	room  []byte

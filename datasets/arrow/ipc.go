@@ -1,0 +1,118 @@
+package arrow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/bochner-ml/bochner/datasets/internal/arrays"
+	"github.com/bochner-ml/bochner/datasets/internal/steady"
+)
+
+const fileMagic = "ARROW1"
+
+var (
+	errNotArrow = errors.New("not a file nor a stream of Arrow")
+	errCut      = errors.New("it is cut off")
+)
+
+// opened is a file or a stream that is being read.
+type opened struct {
+	bytes  *steady.Bytes
+	schema *arrow.Schema
+	next   func() (arrow.RecordBatch, error)
+	close  func()
+	rows   int64 // -1 where only reading tells
+}
+
+// openIPC begins to read a file or a stream.
+func openIPC(of *steady.File) (o *opened, err error) {
+	b, err := of.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	defer arrays.Recover(&err)
+	head, err := b.Peek(8)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	file := len(head) == 8 && string(head[:6]) == fileMagic
+	o = &opened{bytes: b, rows: -1}
+	if file && b.At != nil {
+		return o, o.openFile()
+	}
+	if file {
+		if err := b.Discard(8); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.openStream(file)
+}
+
+// openFile begins to read a file by its footer.
+func (o *opened) openFile() (err error) {
+	if o.rows, err = checkFile(o.bytes.At, o.bytes.Size); err != nil {
+		return err
+	}
+	r, err := ipc.NewFileReader(io.NewSectionReader(o.bytes.At, 0, o.bytes.Size), ipc.WithAllocator(&arrays.Guard{}))
+	if err != nil {
+		return fmt.Errorf("damaged: %w", err)
+	}
+	o.schema, o.close = r.Schema(), func() { r.Close() }
+	at := 0
+	o.next = func() (arrow.RecordBatch, error) {
+		if at == r.NumRecords() {
+			return nil, io.EOF
+		}
+		at++
+		return r.RecordBatch(at - 1)
+	}
+	return nil
+}
+
+// openStream begins to read a stream, or what is before the footer of a file.
+func (o *opened) openStream(file bool) error {
+	in := &checked{in: o.bytes, most: math.MaxInt64}
+	if o.bytes.At != nil {
+		in.most = o.bytes.Size
+	}
+	r, err := ipc.NewReader(in, ipc.WithAllocator(&arrays.Guard{}))
+	switch {
+	case err != nil && file:
+		return errors.New("a file of which only its end tells what is in it, wanted a regular file that is not packed, or a stream")
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case err != nil:
+		return errNotArrow
+	}
+	o.schema, o.next, o.close = r.Schema(), r.Read, r.Release
+	return nil
+}
+
+// Read returns the next batch.
+func (o *opened) Read() (b arrow.RecordBatch, err error) {
+	defer arrays.Recover(&err)
+	if b, err = o.next(); err == io.EOF {
+		return nil, cmp.Or(o.bytes.Same(), io.EOF)
+	}
+	if errors.Is(err, errCut) {
+		return nil, errCut
+	}
+	return b, err
+}
+
+func (o *opened) Close() error {
+	o.close()
+	return o.bytes.Close()
+}

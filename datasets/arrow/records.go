@@ -1,0 +1,73 @@
+package arrow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/bochner-ml/bochner/datasets"
+	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/internal/cause"
+)
+
+// OpenRecords returns the rows of batches of records in memory, one batch after the other, as [Open] returns those
+// of a file that has them. The batches have one schema, and must be retained as long as the rows are read. Options.FS
+// means nothing.
+func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (datasets.Source, error) {
+	if len(batches) == 0 {
+		return nil, errors.New("records: there is no batch")
+	}
+	schema, rows := batches[0].Schema(), 0
+	for k, b := range batches {
+		if !b.Schema().Equal(schema) {
+			return nil, fmt.Errorf("records: batch %d has the schema %v, the first one %v", k, b.Schema(), schema)
+		}
+		rows += int(b.NumRows())
+	}
+	f := newFile("records", schema, func() (reading, error) { return &inMemory{batches}, nil })
+	f.form.Rows = rows
+	return columnar.OpenColumns(ctx, f, o.Roles)
+}
+
+// ReadRecords returns all rows that r has, which is read to its end, and whose batches are held as long as that takes.
+func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets.Set, error) {
+	var batches []arrow.RecordBatch
+	defer func() {
+		for _, b := range batches {
+			b.Release()
+		}
+	}()
+	for cause.Err(ctx) == nil && r.Next() {
+		r.RecordBatch().Retain()
+		batches = append(batches, r.RecordBatch())
+	}
+	if err := cause.Err(ctx); err != nil {
+		return datasets.Set{}, err
+	}
+	if err := r.Err(); err != nil && err != io.EOF {
+		return datasets.Set{}, fmt.Errorf("records: batch %d: %w", len(batches), err)
+	}
+	src, err := OpenRecords(ctx, batches, o)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// inMemory are the batches that have not been read.
+type inMemory struct{ left []arrow.RecordBatch }
+
+func (m *inMemory) Read() (arrow.RecordBatch, error) {
+	if len(m.left) == 0 {
+		return nil, io.EOF
+	}
+	b := m.left[0]
+	m.left = m.left[1:]
+	return b, nil
+}
+
+func (*inMemory) Close() error { return nil }
