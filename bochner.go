@@ -55,9 +55,9 @@ import (
 	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -97,25 +97,9 @@ func KernelMachine(data datasets.Set) pipeline.Pipeline {
 	if len(data.Schema.Classes()) > 0 || len(data.Schema.Targets) == 0 && areCodes(data.Y) {
 		model = estimator.NewLogistic()
 	}
-	var numbers []transformer.Fitter
-	if _, is := data.X.(*sparse.CSR); !is {
-		impute := transformer.NewImpute()
-		impute.Strategy = "median"
-		numbers = []transformer.Fitter{impute, transformer.NewStandardize()}
-	}
-	count := map[datasets.Kind]int{}
-	for j := range data.Cols() {
-		count[data.Schema.Column(j).Kind]++
-	}
-	if count[datasets.Categorical] == 0 {
-		return pipeline.Steps(append(numbers, transformer.NewRFF())...).Then(model)
-	}
-	var groups []pipeline.Group
-	if count[datasets.Numeric] > 0 {
-		groups = append(groups, pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(numbers...)})
-	}
-	groups = append(groups, pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
-	return pipeline.Steps(pipeline.NewColumns(groups...), transformer.NewRFF()).Then(model)
+	table := preprocessing.Of(data)
+	table.Missing = true // for rows to predict, which may miss what no row of these does
+	return append(preprocessing.Steps(table), pipeline.Steps(transformer.NewRFF())...).Then(model)
 }
 
 // areCodes reports whether numbers can be class codes: at most 10 different integers from 0.

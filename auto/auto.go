@@ -50,7 +50,8 @@ type Options struct {
 	Timed bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
 
 	// Clean makes numbers of the columns, without missing values. A representation takes the place of
-	// every standardize in it. Nil stands for [Clean] of the rows.
+	// every standardize in it. Nil stands for medians for what is missing among numbers, z-scores, and a column of
+	// its own for each category; sparse rows stay as they are.
 	Clean pipeline.Sequence
 
 	// Only names the recipes that are tried; nil for all that suit the rows.

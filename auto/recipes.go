@@ -258,45 +258,6 @@ func Recipes() []string {
 
 func known(name string) bool { return slices.Contains(Recipes(), name) }
 
-// Clean returns the steps that make numbers of the columns of data, without missing values: medians for
-// what is missing among numbers, z-scores, and a column of its own for each category. Sparse rows stay as
-// they are.
-func Clean(data datasets.Set) pipeline.Sequence {
-	if isSparse(data) {
-		return nil
-	}
-	numeric, categorical, missing := 0, 0, false
-	for j := range data.Cols() {
-		if data.Schema.Column(j).Kind == datasets.Categorical {
-			categorical++
-			continue
-		}
-		numeric++
-		for i := 0; i < data.Rows() && !missing; i++ {
-			missing = math.IsNaN(data.X.At(i, j))
-		}
-	}
-	scale := pipeline.Steps(transformer.NewStandardize())
-	if missing {
-		fill := transformer.NewImpute()
-		fill.Strategy = "median"
-		scale = append(pipeline.Steps(fill), scale...)
-	}
-	if categorical == 0 {
-		return scale
-	}
-	var groups []pipeline.Group
-	if numeric > 0 {
-		groups = append(groups, pipeline.Group{Select: []string{"numeric"}, Steps: scale})
-	}
-	levels := transformer.NewOneHot()
-	if data.Rows() >= 1000 {
-		levels.MinCount = 10
-	}
-	groups = append(groups, pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(levels)})
-	return pipeline.Steps(pipeline.NewColumns(groups...))
-}
-
 // rescaled returns steps with another one in the place of every standardize, in composites too.
 func rescaled(steps []pipeline.Step, scale transformer.Fitter) []pipeline.Step {
 	out := slices.Clone(steps)

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -81,7 +82,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 		return nil, err
 	}
 	if r.options.Clean == nil {
-		r.options.Clean = Clean(data)
+		r.options.Clean = preprocessing.Steps(preprocessing.Of(data))
 	}
 	task := datasets.Regression
 	if r.classes > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -116,7 +117,7 @@ func (d *draft) decide(target string) error {
 	}
 	for i := range d.columns {
 		if p := &d.columns[i]; p != d.goal.column {
-			c := p.judge(d.notation, minCount(d.goal.rows))
+			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
 			d.refuse(&c)
 			d.words = append(d.words, c.words...)
 			d.inputs = append(d.inputs, c)
@@ -250,7 +251,7 @@ func (d *draft) dataSection() {
 		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
 	case d.goal.rows < 10:
 		d.line("  # With so few rows none are set aside to test on.")
-	case d.goal.classes != nil && d.smallest() >= 2:
+	case d.goal.classes != nil && d.goal.smallest() >= 2:
 		d.line("  split: {test: 0.2, stratify: true} # or  test: FILE")
 	default:
 		d.line("  split: {test: 0.2} # or  test: FILE")

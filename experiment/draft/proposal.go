@@ -3,12 +3,16 @@ package draft
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // counted is the columns of each kind that are left, what is missing in those of numbers, and how
@@ -66,9 +70,7 @@ func spreadOf(t tally) float64 {
 
 func (d *draft) pipelineSection() {
 	n := d.counted()
-	scale := []string{"standardize"}
 	if len(n.incomplete) > 0 {
-		scale = []string{"impute: {strategy: median}", "standardize"}
 		more := ""
 		if len(n.incomplete) > 8 {
 			more = fmt.Sprintf(" and %d more", len(n.incomplete)-8)
@@ -76,22 +78,21 @@ func (d *draft) pipelineSection() {
 		d.line("# Missing values in %s%s.", strings.Join(n.incomplete[:min(len(n.incomplete), 8)], ", "), more)
 	}
 	d.line("pipeline:")
-	switch {
-	case d.sparse: // scaled already, as a rule, and centring would fill the zeros
-	case n.categorical == 0:
-		for _, step := range scale {
-			d.line("  - %s", step)
+	table := preprocessing.Table{Rows: d.goal.rows, Numeric: n.numeric, Categorical: n.categorical, Missing: len(n.incomplete) > 0, Sparse: d.sparse}
+	for _, s := range preprocessing.Steps(table) {
+		columns, ok := s.Fitter.(pipeline.Columns)
+		if !ok {
+			d.line("  - %s", flow(s, false))
+			continue
 		}
-	default:
 		d.line("  - columns:")
-		if n.numeric > 0 {
-			steps := strings.Join(scale, ", ")
-			if len(scale) > 1 {
-				steps = "{" + scale[0] + "}, " + scale[1]
+		for _, g := range columns.Groups {
+			var steps []string
+			for _, s := range g.Steps {
+				steps = append(steps, flow(s, true))
 			}
-			d.line("      - {select: numeric, steps: [%s]} # %d columns", steps, n.numeric)
+			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "), map[string]int{"numeric": n.numeric, "categorical": n.categorical}[g.Select[0]])
 		}
-		d.line("      - {select: categorical, steps: [{onehot: {min_count: %d}}]} # %d columns", minCount(d.goal.rows), n.categorical)
 	}
 	if d.task.Targetless() {
 		d.untaught()
@@ -107,12 +108,23 @@ func (d *draft) pipelineSection() {
 	}
 }
 
-// minCount is how often a category must occur to have a column of its own.
-func minCount(rows int) int {
-	if rows < 1000 {
-		return 1
+// flow writes a step with the parameters that differ from their defaults.
+func flow(s pipeline.Step, within bool) string {
+	own, _ := pipeline.EntryOf(s.Fitter)
+	var settings []string
+	defaults := param.All(own.New())
+	for i, p := range param.All(s.Fitter) {
+		if !reflect.DeepEqual(p.Value, defaults[i].Value) {
+			settings = append(settings, p.Path+": "+document.Flow(p.Value))
+		}
 	}
-	return 10
+	switch {
+	case len(settings) == 0:
+		return own.Name
+	case within:
+		return fmt.Sprintf("{%s: {%s}}", own.Name, strings.Join(settings, ", "))
+	}
+	return fmt.Sprintf("%s: {%s}", own.Name, strings.Join(settings, ", "))
 }
 
 // proposal is a search that suits the data and takes a minute or so for 50,000 rows of 20 inputs.
@@ -172,7 +184,7 @@ func (d *draft) scoreClasses(p *proposal) {
 	for i, c := range d.goal.classes {
 		counts[i] = c.count
 	}
-	share := float64(d.largest()) / float64(max(d.goal.rows, 1))
+	share := float64(d.goal.largest()) / float64(max(d.goal.rows, 1))
 	switch p.score = judged.DefaultScore(datasets.Classification, counts); {
 	case p.score == "roc_auc":
 		p.score = fmt.Sprintf("roc_auc # always the larger class would be right in %.1f %% of the rows: accuracy tells little", 100*share)
@@ -182,7 +194,7 @@ func (d *draft) scoreClasses(p *proposal) {
 	case d.goal.rows < 1250:
 		p.score = "log_loss # with so few rows accuracy takes steps too coarse to choose by"
 	}
-	rarest := d.smallest() * 4 / 5
+	rarest := d.goal.smallest() * 4 / 5
 	if rarest < p.folds {
 		if p.folds = max(rarest, 2); rarest < 2 {
 			p.folds, p.cv = 3, "{kind: kfold} # a class has too few rows to be in every fold"
@@ -233,7 +245,7 @@ func (d *draft) untaughtSearch() {
 		p := d.propose(d.counted())
 		d.line("    rff.gamma: {log: [%s, %s, %d]}", round(p.gamma[0]), round(p.gamma[1]), p.points)
 		d.line("    one_class.nu: [0.01, 0.05, 0.2]")
-		d.line("  cv: {folds: %d} # anomalies in every fold", min(5, max(d.smallest(), 2)))
+		d.line("  cv: {folds: %d} # anomalies in every fold", min(5, max(d.goal.smallest(), 2)))
 		d.line("  score: roc_auc")
 		return
 	}

@@ -33,12 +33,12 @@ type goal struct {
 }
 
 // smallest and largest are the rows of the rarest and of the most frequent class.
-func (d *draft) smallest() int {
-	return slices.MinFunc(d.goal.classes, func(a, b tallied) int { return a.count - b.count }).count
+func (g goal) smallest() int {
+	return slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
 }
 
-func (d *draft) largest() int {
-	return slices.MaxFunc(d.goal.classes, func(a, b tallied) int { return a.count - b.count }).count
+func (g goal) largest() int {
+	return slices.MaxFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
 }
 
 func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }

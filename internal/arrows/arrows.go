@@ -150,8 +150,10 @@ var Allowed = map[string][]string{
 	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
 	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/polls", "internal/passlaws", "internal/snapshot"},
 
+	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
+
 	// The search that chooses pipelines by itself.
-	"auto": {"pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/judged", "internal/kern", "internal/solve", "internal/stacking"},
+	"auto": {"internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/judged", "internal/kern", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
 	"importance":       {"internal/judged", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
@@ -171,7 +173,7 @@ var Allowed = map[string][]string{
 	"experiment/internal/check":       {"datasets/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"experiment/draft":                {"datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
+	"experiment/draft":                {"internal/preprocessing", "pipeline", "datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"datasets/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
 	// Models that answer requests.
@@ -186,7 +188,7 @@ var Allowed = map[string][]string{
 	"cmd/bochner": {"datasets/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
-	".": {"datasets/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile", "sparse"},
+	".": {"internal/preprocessing", "datasets/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit

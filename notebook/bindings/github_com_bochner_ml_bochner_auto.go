@@ -14,7 +14,6 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/auto"] = imports.Package{
 		Name: "auto",
 		Binds: map[string]reflect.Value{
-			"Clean":          reflect.ValueOf(auto.Clean),
 			"EndedBudget":    reflect.ValueOf(auto.EndedBudget),
 			"EndedConverged": reflect.ValueOf(auto.EndedConverged),
 			"EndedStopped":   reflect.ValueOf(auto.EndedStopped),

@@ -1,0 +1,67 @@
+// Package preprocessing proposes the steps that turn the columns of a table into numbers for a kernel machine.
+package preprocessing
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// Table describes the rows that steps are proposed for.
+type Table struct {
+	Rows                 int
+	Numeric, Categorical int  // columns
+	Missing              bool // whether numbers are missing
+	Sparse               bool
+}
+
+// Of returns the description of a set of rows.
+func Of(data datasets.Set) Table {
+	_, sparse := data.X.(interface{ NNZ() int })
+	t := Table{Rows: data.Rows(), Sparse: sparse}
+	for j := range data.Cols() {
+		if data.Schema.Column(j).Kind == datasets.Categorical {
+			t.Categorical++
+			continue
+		}
+		t.Numeric++
+		for i := 0; i < t.Rows && !t.Missing && !sparse; i++ {
+			t.Missing = math.IsNaN(data.X.At(i, j))
+		}
+	}
+	return t
+}
+
+// Steps returns the proposed steps: medians for missing numbers, z-scores of numbers, and a column of its own for each
+// category that is frequent enough. Numbers of sparse rows stay as they are: to center them would fill their zeros.
+func Steps(t Table) pipeline.Sequence {
+	var numbers []transformer.Fitter
+	if t.Missing {
+		impute := transformer.NewImpute()
+		impute.Strategy = "median"
+		numbers = append(numbers, impute)
+	}
+	if numbers = append(numbers, transformer.NewStandardize()); t.Sparse {
+		numbers = nil
+	}
+	if t.Categorical == 0 {
+		return pipeline.Steps(numbers...)
+	}
+	onehot := transformer.NewOneHot()
+	onehot.MinCount = MinCount(t.Rows)
+	groups := []pipeline.Group{{Select: []string{"categorical"}, Steps: pipeline.Steps(onehot)}}
+	if t.Numeric > 0 {
+		groups = append([]pipeline.Group{{Select: []string{"numeric"}, Steps: pipeline.Steps(numbers...)}}, groups...)
+	}
+	return pipeline.Steps(pipeline.NewColumns(groups...))
+}
+
+// MinCount returns how often a category must occur in that many rows to have a column of its own.
+func MinCount(rows int) int {
+	if rows < 1000 {
+		return 1
+	}
+	return 10
+}
