@@ -28,14 +28,37 @@ const (
 	Bytes  Datatype = "BYTES"
 )
 
-// layouts are the bytes of an element and the least and greatest number.
+// layouts are the bytes of an element, the least and greatest number, and the function that reads the numbers of Raw.
 var layouts = map[Datatype]struct {
 	size     int
 	from, to float64
+	unpack   func(raw []byte, size int) []float64
 }{
-	Bool: {1, 0, 1}, Uint8: {1, 0, math.MaxUint8}, Uint16: {2, 0, math.MaxUint16}, Uint32: {4, 0, math.MaxUint32}, Uint64: {8, 0, math.MaxUint64},
-	Int8: {1, math.MinInt8, math.MaxInt8}, Int16: {2, math.MinInt16, math.MaxInt16}, Int32: {4, math.MinInt32, math.MaxInt32}, Int64: {8, math.MinInt64, math.MaxInt64},
-	FP32: {4, -math.MaxFloat32, math.MaxFloat32}, FP64: {8, -math.MaxFloat64, math.MaxFloat64}, Bytes: {0, 0, 0},
+	Bool: {1, 0, 1, truths}, Uint8: {1, 0, math.MaxUint8, unpack[uint8]}, Uint16: {2, 0, math.MaxUint16, unpack[uint16]},
+	Uint32: {4, 0, math.MaxUint32, unpack[uint32]}, Uint64: {8, 0, math.MaxUint64, unpack[uint64]},
+	Int8: {1, math.MinInt8, math.MaxInt8, unpack[int8]}, Int16: {2, math.MinInt16, math.MaxInt16, unpack[int16]},
+	Int32: {4, math.MinInt32, math.MaxInt32, unpack[int32]}, Int64: {8, math.MinInt64, math.MaxInt64, unpack[int64]},
+	FP32: {4, -math.MaxFloat32, math.MaxFloat32, unpack[float32]}, FP64: {8, -math.MaxFloat64, math.MaxFloat64, unpack[float64]}, Bytes: {},
+}
+
+// unpack returns the numbers in raw, each of the given size.
+func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64](raw []byte, size int) []float64 {
+	elements := make([]T, len(raw)/size)
+	binary.Decode(raw, binary.LittleEndian, elements) // which has as many bytes as it needs
+	out := make([]float64, len(elements))
+	for i, v := range elements {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// truths returns 1 for each byte that is not 0.
+func truths(raw []byte, _ int) []float64 {
+	out := make([]float64, len(raw))
+	for i, v := range raw {
+		out[i] = min(float64(v), 1)
+	}
+	return out
 }
 
 // whole reports whether the numbers of a datatype are whole ones.
@@ -86,7 +109,7 @@ func (t *Tensor) settle() error {
 		} else if len(t.Raw) != n*layout.size {
 			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", faults.Clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
 		} else {
-			t.Numbers = unpack(make([]float64, 0, n), t.Raw, t.Datatype)
+			t.Numbers = layout.unpack(t.Raw, layout.size)
 			t.Raw = nil
 		}
 		if err != nil {
@@ -133,42 +156,6 @@ func (t *Tensor) splitTexts(n int) error {
 	}
 	t.Texts, t.Raw = texts, nil
 	return nil
-}
-
-// unpack appends the numbers in raw, whose length is a multiple of an element's.
-func unpack(dst []float64, raw []byte, d Datatype) []float64 {
-	e, size := binary.LittleEndian, layouts[d].size
-	for ; len(raw) >= size; raw = raw[size:] {
-		var v float64
-		switch d {
-		case Bool:
-			if raw[0] != 0 {
-				v = 1
-			}
-		case Uint8:
-			v = float64(raw[0])
-		case Int8:
-			v = float64(int8(raw[0]))
-		case Uint16:
-			v = float64(e.Uint16(raw))
-		case Int16:
-			v = float64(int16(e.Uint16(raw)))
-		case Uint32:
-			v = float64(e.Uint32(raw))
-		case Int32:
-			v = float64(int32(e.Uint32(raw)))
-		case Uint64:
-			v = float64(e.Uint64(raw))
-		case Int64:
-			v = float64(int64(e.Uint64(raw)))
-		case FP32:
-			v = float64(math.Float32frombits(e.Uint32(raw)))
-		case FP64:
-			v = math.Float64frombits(e.Uint64(raw))
-		}
-		dst = append(dst, v)
-	}
-	return dst
 }
 
 // AppendRaw appends the elements as Raw has them. It is for what a model has predicted: tensors of type BYTES, FP64,

@@ -3,6 +3,8 @@ package grpc
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
 	"github.com/bochner-ml/bochner/serve/internal/faults"
@@ -67,7 +69,7 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 		switch {
 		case t.Name == "":
 			f.Add("an input has no name")
-		case len(m.RawInputContents) > 0 && len(fieldsOf(input.Contents)) > 0:
+		case len(m.RawInputContents) > 0 && proto.Size(input.Contents) > 0:
 			f.Add("input %q has contents, and the request has raw_input_contents, wanted one of them", faults.Clip(t.Name))
 		case raw != nil:
 			t.Raw = raw[i]
@@ -89,54 +91,37 @@ var fieldOf = map[serve.Datatype]string{
 	serve.FP32: "fp32_contents", serve.FP64: "fp64_contents", serve.Bytes: "bytes_contents",
 }
 
-// fieldsOf returns the names of the fields that have elements.
-func fieldsOf(c *inference.InferTensorContents) (names []string) {
-	for _, field := range []struct {
-		name string
-		n    int
-	}{
-		{"bool_contents", len(c.GetBoolContents())}, {"int_contents", len(c.GetIntContents())}, {"int64_contents", len(c.GetInt64Contents())},
-		{"uint_contents", len(c.GetUintContents())}, {"uint64_contents", len(c.GetUint64Contents())},
-		{"fp32_contents", len(c.GetFp32Contents())}, {"fp64_contents", len(c.GetFp64Contents())}, {"bytes_contents", len(c.GetBytesContents())},
-	} {
-		if field.n > 0 {
-			names = append(names, field.name)
-		}
-	}
-	return names
-}
-
 // fill copies the elements to a tensor.
 func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults.List) {
 	wanted, known := fieldOf[t.Datatype]
-	for _, name := range fieldsOf(c) {
-		if known && name != wanted {
-			f.Add("input %q: got %s, wanted %s for %s", faults.Clip(t.Name), name, wanted, t.Datatype)
-		}
-	}
-	switch wanted {
-	case "bool_contents":
-		for _, is := range c.BoolContents {
-			v := 0.0
-			if is {
-				v = 1
+	for _, field := range [...]struct {
+		name string
+		n    int
+		copy func()
+	}{
+		{"bool_contents", len(c.BoolContents), func() {
+			t.Numbers = make([]float64, len(c.BoolContents))
+			for i, is := range c.BoolContents {
+				if is {
+					t.Numbers[i] = 1
+				}
 			}
-			t.Numbers = append(t.Numbers, v)
+		}},
+		{"int_contents", len(c.IntContents), func() { t.Numbers = numbers(c.IntContents) }},
+		{"int64_contents", len(c.Int64Contents), func() { t.Numbers = numbers(c.Int64Contents) }},
+		{"uint_contents", len(c.UintContents), func() { t.Numbers = numbers(c.UintContents) }},
+		{"uint64_contents", len(c.Uint64Contents), func() { t.Numbers = numbers(c.Uint64Contents) }},
+		{"fp32_contents", len(c.Fp32Contents), func() { t.Numbers = numbers(c.Fp32Contents) }},
+		{"fp64_contents", len(c.Fp64Contents), func() { t.Numbers = c.Fp64Contents }},
+		{"bytes_contents", len(c.BytesContents), func() { t.Texts = c.BytesContents }},
+	} {
+		switch {
+		case field.n == 0 || !known:
+		case field.name != wanted:
+			f.Add("input %q: got %s, wanted %s for %s", faults.Clip(t.Name), field.name, wanted, t.Datatype)
+		default:
+			field.copy()
 		}
-	case "int_contents":
-		t.Numbers = numbers(c.IntContents)
-	case "int64_contents":
-		t.Numbers = numbers(c.Int64Contents)
-	case "uint_contents":
-		t.Numbers = numbers(c.UintContents)
-	case "uint64_contents":
-		t.Numbers = numbers(c.Uint64Contents)
-	case "fp32_contents":
-		t.Numbers = numbers(c.Fp32Contents)
-	case "fp64_contents":
-		t.Numbers = c.Fp64Contents
-	case "bytes_contents":
-		t.Texts = c.BytesContents
 	}
 }
 
