@@ -4,8 +4,7 @@
 // A reader turns texts into numbers once, by the schema; all that comes after it sees only matrices. A
 // categorical column holds the code of its category, 0 for the first. [Unknown] stands for a category that
 // the schema does not list, and NaN for a missing value. The schema goes with the data and then with the
-// model, so that new rows get the codes that the training rows had; [Schema.Encode] gives them to rows of
-// named values.
+// model, so that new rows get the codes that the training rows had.
 //
 // The readers are packages csv, arff, svmlight, npy, parquet and arrow below this one, and package sourcetest holds any Source
 // to the laws that theirs obey.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/serve/internal/faults"
+	"github.com/bochner-ml/bochner/internal/faults"
 )
 
 // post answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/internal/scan"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // route is what a path asks for.

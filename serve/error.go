@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/internal/scan"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bochner-ml/bochner/serve/internal/faults"
+	"github.com/bochner-ml/bochner/internal/faults"
 )
 
 // Routes by the end of a path.

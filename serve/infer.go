@@ -94,7 +94,7 @@ func (s *Server) Infer(ctx context.Context, r *InferRequest) (*InferResponse, er
 // Predict returns the predictions of rows, one after the other, when it is their turn and within the limits of the server.
 // The error is an [Error].
 func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estimator.Prediction, err error) {
-	n := len(rows) / max(m.width, 1)
+	n := len(rows) / max(m.Coding.Width, 1)
 	if n > s.options.Limits.Rows {
 		return p, refuse(TooLarge, "more than %d rows, which is the server's limit", s.options.Limits.Rows)
 	}
@@ -120,14 +120,15 @@ func (a *Admission) infer(ctx context.Context, m *Model, r *InferRequest, leave 
 	if err != nil {
 		return nil, err
 	}
-	n, err := m.rowCount(r.Inputs, a.server.options.Limits.Rows)
+	in := inputs{m.Coding}
+	n, err := in.rowCount(r.Inputs, a.server.options.Limits.Rows)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Take(16 * int64(n) * int64(m.width)); err != nil {
+	if err := a.Take(16 * int64(n) * int64(m.Coding.Width)); err != nil {
 		return nil, err
 	}
-	x, err := m.matrix(r.Inputs, n)
+	x, err := in.matrix(r.Inputs, n)
 	if err != nil {
 		return nil, err
 	}

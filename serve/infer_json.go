@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/internal/scan"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // lengthHeader is the header with the number of bytes of JSON, where binary data follow.

@@ -4,18 +4,22 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
+	"github.com/bochner-ml/bochner/internal/coding"
+	"github.com/bochner-ml/bochner/internal/faults"
 )
 
 // wholeRows is the name of the input with all columns of a row.
 const wholeRows = "X"
 
+// inputs are the tensors that a model takes.
+type inputs struct{ *coding.Coding }
+
 // specs returns the inputs of the Open Inference Protocol.
-func (c *coding) specs() (out []TensorSpec) {
-	if _, column := c.byName[wholeRows]; c.numeric && !column {
-		return []TensorSpec{{wholeRows, FP64, int64(c.width)}}
+func (c inputs) specs() (out []TensorSpec) {
+	if _, column := c.Find([]byte(wholeRows)); c.Numeric && !column {
+		return []TensorSpec{{wholeRows, FP64, int64(c.Width)}}
 	}
-	for _, f := range c.fields[:c.width] {
+	for _, f := range c.Fields[:c.Width] {
 		d := FP64
 		if f.Kind == datasets.Categorical {
 			d = Bytes
@@ -26,37 +30,37 @@ func (c *coding) specs() (out []TensorSpec) {
 }
 
 // isWhole reports whether the one input has all columns.
-func (c *coding) isWhole(inputs []Tensor) bool {
-	_, column := c.byName[wholeRows]
-	return len(inputs) == 1 && inputs[0].Name == wholeRows && c.numeric && !column && inputs[0].Datatype != Bytes
+func (c inputs) isWhole(tensors []Tensor) bool {
+	_, column := c.Find([]byte(wholeRows))
+	return len(tensors) == 1 && tensors[0].Name == wholeRows && c.Numeric && !column && tensors[0].Datatype != Bytes
 }
 
 // wantedInputs describes the inputs.
-func (c *coding) wantedInputs() string {
-	if c.numeric {
-		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", wholeRows, c.width, c.columnNames())
+func (c inputs) wantedInputs() string {
+	if c.Numeric {
+		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", wholeRows, c.Width, c.Names())
 	}
-	return "one of the shape [rows] or [rows, 1] for each column: " + c.columnNames()
+	return "one of the shape [rows] or [rows, 1] for each column: " + c.Names()
 }
 
 // rowCount returns the number of rows of the inputs, whose names and shapes it checks.
-func (c *coding) rowCount(inputs []Tensor, maxRows int) (int, error) {
-	if len(inputs) == 0 {
+func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
+	if len(tensors) == 0 {
 		return 0, refuse(Invalid, "there are no inputs, wanted %s", c.wantedInputs())
 	}
 	var f faults.List
-	names := make(map[string]bool, len(inputs))
-	whole, rows := c.isWhole(inputs), int64(-1)
-	for i := range inputs {
-		t := &inputs[i]
+	names := make(map[string]bool, len(tensors))
+	whole, rows := c.isWhole(tensors), int64(-1)
+	for i := range tensors {
+		t := &tensors[i]
 		if names[t.Name] {
 			return 0, refuse(Invalid, "the input %q is there twice", faults.Clip(t.Name))
 		}
 		names[t.Name] = true
 		s := t.Shape
-		switch _, known := c.byName[t.Name]; {
-		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(c.width)):
-			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, clipShape(s), c.width)
+		switch _, known := c.Find([]byte(t.Name)); {
+		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(c.Width)):
+			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, clipShape(s), c.Width)
 		case !whole && !known:
 			f.Add("input %q: the model has no such column; wanted %s", faults.Clip(t.Name), c.wantedInputs())
 		case !whole && (len(s) == 0 || len(s) > 2 || s[0] < 0 || len(s) == 2 && s[1] != 1):
@@ -64,7 +68,7 @@ func (c *coding) rowCount(inputs []Tensor, maxRows int) (int, error) {
 		case rows < 0:
 			rows = s[0]
 		case rows != s[0]:
-			f.Add("input %q: got %d rows, wanted %d, as input %q has", t.Name, s[0], rows, inputs[0].Name)
+			f.Add("input %q: got %d rows, wanted %d, as input %q has", t.Name, s[0], rows, tensors[0].Name)
 		}
 	}
 	if err := f.Err(); err != nil {
@@ -77,36 +81,37 @@ func (c *coding) rowCount(inputs []Tensor, maxRows int) (int, error) {
 }
 
 // matrix returns the n rows of inputs that rowCount has checked.
-func (c *coding) matrix(inputs []Tensor, n int) ([]float64, error) {
+func (c inputs) matrix(tensors []Tensor, n int) ([]float64, error) {
 	var f faults.List
-	for i := range inputs {
-		if err := inputs[i].settle(); err != nil {
+	for i := range tensors {
+		if err := tensors[i].settle(); err != nil {
 			f.Add("%v", err)
 		}
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if c.isWhole(inputs) {
-		return inputs[0].Numbers, nil
+	if c.isWhole(tensors) {
+		return tensors[0].Numbers, nil
 	}
-	x := make([]float64, n*c.width)
-	given := make([]bool, c.width)
-	for i := range inputs {
-		c.put(&inputs[i], x, given, &f)
+	x := make([]float64, n*c.Width)
+	given := make([]bool, c.Width)
+	for i := range tensors {
+		c.put(&tensors[i], x, given, &f)
 	}
 	for j, is := range given {
 		if !is {
-			f.At(-1, c.fields[j].Name, "there is no input for it")
+			f.At(-1, c.Fields[j].Name, "there is no input for it")
 		}
 	}
 	return x, f.Err()
 }
 
 // put writes the elements of an input into its columns of x.
-func (c *coding) put(t *Tensor, x []float64, given []bool, errs *faults.List) {
-	f := &c.fields[c.byName[t.Name]]
-	if f.ignored {
+func (c inputs) put(t *Tensor, x []float64, given []bool, errs *faults.List) {
+	k, _ := c.Find([]byte(t.Name))
+	f := &c.Fields[k]
+	if f.Ignored() {
 		return
 	}
 	if f.Date != nil && t.Datatype != Bytes {
@@ -115,21 +120,21 @@ func (c *coding) put(t *Tensor, x []float64, given []bool, errs *faults.List) {
 	}
 	for _, j := range f.Columns {
 		if given[j] {
-			errs.At(-1, c.fields[j].Name, "there are two inputs for it: itself and its date")
+			errs.At(-1, c.Fields[j].Name, "there are two inputs for it: itself and its date")
 		}
 		given[j] = true
 	}
 	for i, text := range t.Texts {
-		if wanted := c.Code(x[i*c.width:(i+1)*c.width], f, text); wanted != "" {
+		if wanted := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); wanted != "" {
 			errs.At(i, f.Name, "got %s, wanted %s", faults.Quote(text), wanted)
 		}
 	}
 	for i, v := range t.Numbers {
 		if t.Datatype == Bool && v == v {
-			v = f.truth(v != 0)
+			v = f.Truth(v != 0)
 		} else {
-			v = f.number(nil, v)
+			v = f.Number(nil, v)
 		}
-		x[i*c.width+f.Columns[0]] = v
+		x[i*c.Width+f.Columns[0]] = v
 	}
 }

@@ -3,12 +3,14 @@ package serve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/coding"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
@@ -21,7 +23,7 @@ type Model struct {
 	Classes       []string         // nil where there are none
 	Inputs        []TensorSpec     // of the Open Inference Protocol, for any number of rows
 	Outputs       []TensorSpec
-	*coding
+	Coding        *coding.Coding // of rows
 
 	outputs outputs
 	answers answers
@@ -39,19 +41,21 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve: how its rows are read: %w", err)
 	}
-	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, coding: newCoding(file.Schema, p.InputWidth(), data)}
+	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
+	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, Coding: coding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
+	m.Coding.Index()
 	m.Classes = estimator.OutputsOf(file.Predictor).Classes
 	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}, estimator.Request{}); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	m.outputs = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
-	m.Inputs, m.Outputs = m.specs(), m.outputs.specs
+	m.Inputs, m.Outputs = inputs{m.Coding}.specs(), m.outputs.specs
 	var targets []string
 	if m.empty.Targets != nil && len(file.Schema.Targets) > 1 {
 		targets = m.targetNames()
 	}
 	m.answers = newAnswers(name, version, m.Classes, targets)
-	b := &batch{width: m.width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
+	b := &batch{width: m.Coding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
 		return m.score(context.Background(), rows, n) // the rows are few, and belong to several requests
 	}}
 	if b.exact(file.Schema) {
@@ -69,7 +73,7 @@ func (m *Model) targetNames() (names []string) {
 
 // score returns the prediction of n rows.
 func (m *Model) score(ctx context.Context, rows []float64, n int) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.width, rows), estimator.Request{})
+	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.Coding.Width, rows), estimator.Request{})
 }
 
 // predict returns the prediction of n rows, whose numbers it checks. It calls wait before it waits for the work of another

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // models are the models of a server: the state of their files, under a lock, and what requests find, without one.

@@ -2,17 +2,17 @@ package serve
 
 import (
 	"errors"
-	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/coding"
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/internal/scan"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // rowReader reads rows of values by the name of their column, written as JSON, into the rows of a matrix.
 type rowReader struct {
 	*scan.JSON
-	*coding
+	*coding.Coding
 	maxRows int
 	given   []int // by column: number of the field that gave it in the current row, from 1
 	x       []float64
@@ -24,10 +24,10 @@ type rowReader struct {
 // read reads {"rows": [{…}, …]}.
 func (r *rowReader) read() error {
 	seen := false
-	if cap(r.given) < len(r.fields) {
-		r.given = make([]int, len(r.fields))
+	if cap(r.given) < len(r.Fields) {
+		r.given = make([]int, len(r.Fields))
 	}
-	r.given = r.given[:len(r.fields)]
+	r.given = r.given[:len(r.Fields)]
 	err := r.Object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
 		if string(key) != "rows" {
 			return r.Wrong("got the key " + faults.Quote(key) + `, wanted "rows"`)
@@ -65,7 +65,7 @@ func (r *rowReader) row() error {
 		r.x = r.x[:0]
 	}
 	from := len(r.x)
-	for range r.width {
+	for range r.Width {
 		r.x = append(r.x, 0)
 	}
 	x := r.x[from:]
@@ -76,7 +76,7 @@ func (r *rowReader) row() error {
 	}
 	for j := range x {
 		if r.given[j] == 0 {
-			r.faults.At(r.n-1, r.fields[j].Name, "there is no value, wanted one (null where it is missing)")
+			r.faults.At(r.n-1, r.Fields[j].Name, "there is no value, wanted one (null where it is missing)")
 		}
 	}
 	return nil
@@ -85,22 +85,22 @@ func (r *rowReader) row() error {
 // cell reads the value of a key.
 func (r *rowReader) cell(key []byte, x []float64) error {
 	k := r.last + 1 // in most requests the columns come in order
-	if k >= len(r.fields) || string(key) != r.fields[k].Name {
+	if k >= len(r.Fields) || string(key) != r.Fields[k].Name {
 		var known bool
-		if k, known = r.byName[string(key)]; !known {
-			r.faults.At(r.n-1, faults.Clip(key), "the model has no such column; it has %s", r.columnNames())
+		if k, known = r.Find(key); !known {
+			r.faults.At(r.n-1, faults.Clip(key), "the model has no such column; it has %s", r.Names())
 			return r.Skip()
 		}
 	}
 	r.last = k
-	f := &r.fields[k]
+	f := &r.Fields[k]
 	if r.given[k] == k+1 {
 		r.faults.At(r.n-1, f.Name, "the key is there twice")
 	} else if by := r.given[k]; by != 0 {
-		r.faults.At(r.n-1, f.Name, "given twice: the date %q has it too", r.fields[by-1].Name)
+		r.faults.At(r.n-1, f.Name, "given twice: the date %q has it too", r.Fields[by-1].Name)
 	}
 	r.given[k] = k + 1
-	if f.ignored {
+	if f.Ignored() {
 		return r.Skip()
 	}
 	kind, v, err := r.Value()
@@ -110,7 +110,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	if f.Date != nil {
 		for _, j := range f.Columns {
 			if r.given[j] != 0 {
-				r.faults.At(r.n-1, r.fields[j].Name, "given twice: the date %q has it too", f.Name)
+				r.faults.At(r.n-1, r.Fields[j].Name, "given twice: the date %q has it too", f.Name)
 			}
 			r.given[j] = k + 1
 		}
@@ -120,13 +120,11 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 }
 
 // put writes the value that v is into the columns of a field.
-func (r *rowReader) put(f *Field, kind scan.Kind, v []byte, x []float64) {
+func (r *rowReader) put(f *coding.Field, kind scan.Kind, v []byte, x []float64) {
 	var got, wanted string
 	switch {
 	case kind == scan.Null:
-		for _, j := range f.Columns {
-			x[j] = math.NaN()
-		}
+		f.SetMissing(x)
 		return
 	case kind == scan.Text:
 		if wanted = r.Code(x, f, v); wanted == "" {
@@ -138,12 +136,12 @@ func (r *rowReader) put(f *Field, kind scan.Kind, v []byte, x []float64) {
 	case kind == scan.Number:
 		number, finite := parse(v)
 		if finite || f.Kind == datasets.Categorical {
-			x[f.Columns[0]] = f.number(v, number)
+			x[f.Columns[0]] = f.Number(v, number)
 			return
 		}
 		got, wanted = faults.Clip(v), "a number of at most 1.8e308"
 	case kind == scan.Truth:
-		x[f.Columns[0]] = f.truth(v[0] == 't')
+		x[f.Columns[0]] = f.Truth(v[0] == 't')
 		return
 	case f.Kind == datasets.Categorical:
 		wanted = "a text"

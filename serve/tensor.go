@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/serve/internal/faults"
+	"github.com/bochner-ml/bochner/internal/faults"
 )
 
 // Datatype is that of a tensor, as the Open Inference Protocol calls it.

@@ -11,14 +11,14 @@ import (
 func predictRows(c *call) error {
 	return c.post(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		// A column of a row takes at least four bytes of the body, and eight of the matrix.
-		if err := c.Take(2*int64(len(c.body)) + 8*int64(m.width)); err != nil {
+		if err := c.Take(2*int64(len(c.body)) + 8*int64(m.Coding.Width)); err != nil {
 			return nil, err
 		}
 		if err := c.scan.Begin(c.body); err != nil {
 			return nil, err
 		}
 		r := &c.reader
-		*r = rowReader{JSON: &c.scan, coding: m.coding, maxRows: c.server.options.Limits.Rows, given: r.given, x: r.x[:0]}
+		*r = rowReader{JSON: &c.scan, Coding: m.Coding, maxRows: c.server.options.Limits.Rows, given: r.given, x: r.x[:0]}
 		if err := r.read(); err != nil {
 			return nil, err
 		}
@@ -63,12 +63,12 @@ func describe(c *call) error {
 	}
 	out := modelDescription{
 		ModelStatus: c.server.models.status(m.Name)[0], Targets: m.targetNames(), Classes: m.Classes,
-		Missing: slices.Sorted(maps.Keys(m.missing)), Outputs: m.outputs.names(), Metrics: m.File.Metrics,
+		Missing: slices.Sorted(maps.Keys(m.Coding.Missing)), Outputs: m.outputs.names(), Metrics: m.File.Metrics,
 	}
 	out.Version, out.Task = m.Version, string(m.File.Task)
-	for k, f := range m.fields {
+	for k, f := range m.Coding.Fields {
 		switch {
-		case k < m.width:
+		case k < m.Coding.Width:
 			out.Columns = append(out.Columns, columnDescription{f.Name, f.Kind.String(), f.Levels})
 		case f.Date != nil:
 			out.Dates = append(out.Dates, f.Name)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/serve/internal/faults"
+	"github.com/bochner-ml/bochner/internal/faults"
 )
 
 // live answers that the program runs.

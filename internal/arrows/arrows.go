@@ -143,7 +143,7 @@ var Allowed = map[string][]string{
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
 	"pipeline/yaml":             {"pipeline", "transformer", "estimator", "estimator/meta", "param"},
-	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/files", "internal/svg"},
+	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/files", "internal/coding", "internal/svg"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
@@ -176,14 +176,17 @@ var Allowed = map[string][]string{
 	"experiment/draft":                {"internal/preprocessing", "pipeline", "datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
 	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
 	"experiment/job":                  {"datasets/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
+	// Rows of named values, and what is wrong with them.
+	"internal/coding": {"datasets", "internal/faults"},
+	"internal/faults": {"datasets", "internal/scan"},
+
 	// Models that answer requests.
-	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan", "serve/internal/..."}, // how the rows of a model file are read
-	"serve/grpc":                    {"serve", "serve/internal/...", "serve/grpc/internal/inference"},
-	"serve/internal/faults":         {"internal/scan"},
+	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan", "internal/coding", "internal/faults", "serve/internal/..."}, // how the rows of a model file are read
+	"serve/grpc":                    {"serve", "serve/internal/...", "internal/faults", "serve/grpc/internal/inference"},
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
-	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile"},
+	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile", "internal/coding"},
 
 	"cmd/bochner": {"datasets/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 

@@ -18,7 +18,7 @@ var Files = map[string][]string{
 		"infer", "observe", "serve", // the server, for all protocols
 		"models", "source", "token", "reread", "metrics", "limits", // what it holds
 		"model", "batch", "prediction", "answers", "outputs", // a model and its predictions
-		"rows", "inputs", "coding", "tensor", "json", "error", // rows that come in
+		"rows", "inputs", "tensor", "json", "error", // rows that come in
 	},
 	"serve/grpc": {"grpc", "methods", "infer", "health", "call", "message"},
 	"serve/ui":   {"ui", "page", "result", "moved", "form", "words"},

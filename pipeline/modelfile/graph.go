@@ -57,7 +57,7 @@ func (m *Model) Graph() (*graph.Graph, error) {
 func (m *Model) graphInputs(cols int) []graph.Input {
 	missing := m.Schema.Missing
 	if missing == nil {
-		missing = []string{"NaN", "nan"} // as Schema.Encode has them
+		missing = []string{"NaN", "nan"} // as Model.Encode has them
 	}
 	inputs := make([]graph.Input, cols)
 	for j := range inputs {

@@ -12,25 +12,30 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/coding"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Encode returns rows of values by the name of their column as a set for the model, as
-// [datasets.Schema.Encode] does. Where the columns had no names at fit, they are called x0, x1, ….
+// Encode returns rows of values by the name of their column, such as programs and JSON documents have them, as a set for
+// the model. Columns that had no names at fit are called x0, x1, ….
+//
+// Every row has a value for every column; nil is a missing one, and so are NaN, the empty string and the strings in
+// Schema.Missing. A numeric column takes any number, true and false as 1 and 0, and a string that is a number with a decimal
+// point. A categorical column takes a category, or a number or a bool that is written like one; one that the model does not
+// know becomes [datasets.Unknown]. A [time.Time], or a string with the year first, stands for the columns that
+// [datasets.Date] makes of a date: one called sold for sold_year and sold_month.
+//
+// Rows may also have the targets; the set then has them too, NaN where a row has none or a class that the model does not
+// know. All errors are returned as one, which joins a [datasets.RowError] for each.
 func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
-	schema := m.Schema
-	if len(schema.Columns) == 0 {
-		p := pipeline.Find(m.Predictor)
-		if p == nil {
-			return datasets.Set{}, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
-		}
-		schema.Columns = make([]datasets.Column, p.InputWidth())
+	p := pipeline.Find(m.Predictor)
+	if p == nil {
+		return datasets.Set{}, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
-	set, err := schema.Encode(rows)
+	set, err := coding.New(m.Schema, p.InputWidth(), nil, nil).Encode(rows)
 	if err != nil {
 		return datasets.Set{}, fmt.Errorf("pipeline: %w", err)
 	}
-	set.Schema = m.Schema
 	return set, nil
 }
 

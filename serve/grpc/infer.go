@@ -5,9 +5,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/bochner-ml/bochner/internal/faults"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
-	"github.com/bochner-ml/bochner/serve/internal/faults"
 )
 
 // infer answers a request for predictions. It receives nothing of a request that is turned away.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/internal/coding"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -38,7 +39,7 @@ type entry struct {
 	Note            string // what there is to know of the value
 	Described       string // ids of hint, fault and note
 
-	field   *serve.Field
+	field   *coding.Field
 	far     bool // whether the value is far outside the training rows
 	typical string
 }
@@ -63,7 +64,7 @@ func invalid(f *form) error {
 }
 
 // newForm makes a form of the typical row.
-func newForm(m *serve.Model, fields []*serve.Field) *form {
+func newForm(m *serve.Model, fields []*coding.Field) *form {
 	f := &form{Method: "get"}
 	known := m.File.Profile
 	address := 0
@@ -169,11 +170,11 @@ func typicalDate(d datasets.Date, columns []profile.Column) string {
 
 // read reads what has been sent into the row that it means, beside that of the typical values.
 func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
-	row, typical = make([]float64, m.Width()), make([]float64, m.Width())
+	row, typical = make([]float64, m.Coding.Width), make([]float64, m.Coding.Width)
 	for k := range f.Fields {
 		e := &f.Fields[k]
-		if wanted := m.Code(typical, e.field, []byte(e.typical)); wanted != "" {
-			m.Code(typical, e.field, []byte(""))
+		if wanted := m.Coding.Code(typical, e.field, []byte(e.typical)); wanted != "" {
+			m.Coding.Code(typical, e.field, []byte(""))
 		}
 		texts, there := given[e.Name]
 		delete(given, e.Name)
@@ -186,7 +187,7 @@ func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 			continue
 		}
 		e.Value = texts[0]
-		if wanted := m.Code(row, e.field, []byte(e.Value)); wanted != "" {
+		if wanted := m.Coding.Code(row, e.field, []byte(e.Value)); wanted != "" {
 			e.Fault = "wanted " + wanted
 			if e.Decimal {
 				e.Fault += " such as 12.5, or nothing where it is not known"

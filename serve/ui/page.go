@@ -143,7 +143,7 @@ func others(versions []string, m *serve.Model, version string) (out []link) {
 
 // fill makes the form, and the result if something has been sent. The error is one of the request as a whole.
 func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
-	fields := m.Fields()
+	fields := m.Coding.Inputs()
 	if len(fields) > mostFields {
 		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), mostFields)
 		return nil

@@ -1,10 +1,12 @@
-// Package faults collects what is wrong with a request into one error.
+// Package faults collects the errors of rows and requests into one.
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/scan"
 )
 
@@ -83,13 +85,33 @@ func (l *List) Err() error {
 	for _, f := range l.faults {
 		texts = append(texts, f.String())
 	}
-	switch {
-	case l.Enough():
-		texts = append(texts, "and more")
-	case l.more > 0:
-		texts = append(texts, fmt.Sprintf("and %d more faults", l.more))
+	if rest := l.rest(); rest != "" {
+		texts = append(texts, rest)
 	}
 	return Error(strings.Join(texts, "; "))
+}
+
+// RowErrors returns all faults as one error that joins a [datasets.RowError] for each, or nil if there is none.
+func (l *List) RowErrors() error {
+	var errs []error
+	for _, f := range l.faults {
+		errs = append(errs, &datasets.RowError{Row: f.row, Column: f.column, Err: errors.New(f.text + f.others())})
+	}
+	if rest := l.rest(); rest != "" {
+		errs = append(errs, errors.New(rest))
+	}
+	return errors.Join(errs...)
+}
+
+// rest describes the faults that are not listed.
+func (l *List) rest() string {
+	switch {
+	case l.Enough():
+		return "and more"
+	case l.more > 0:
+		return fmt.Sprintf("and %d more faults", l.more)
+	}
+	return ""
 }
 
 // String returns the fault with its place, such as: row 3, column "age": the reason.
@@ -103,13 +125,18 @@ func (f fault) String() string {
 	case f.column != "":
 		text = fmt.Sprintf("column %q: %s", f.column, text)
 	}
-	switch {
-	case f.more == 1:
-		text += " (and in 1 more row)"
-	case f.more > 1:
-		text += fmt.Sprintf(" (and in %d more rows)", f.more)
+	return text + f.others()
+}
+
+// others describes the further rows with the fault.
+func (f fault) others() string {
+	switch f.more {
+	case 0:
+		return ""
+	case 1:
+		return " (and in 1 more row)"
 	}
-	return text
+	return fmt.Sprintf(" (and in %d more rows)", f.more)
 }
 
 // Quote returns the beginning of a value in quotes.
