@@ -8,9 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
@@ -24,11 +21,11 @@ var errLate = errors.New("not reached within the budget of time")
 // does not say so, and another run goes on there.
 func (r *run) evaluateWithin(parent context.Context) error {
 	if r.ends.IsZero() {
-		return r.work(parent)
+		return r.fitter.fit(parent)
 	}
 	ctx, cancel := context.WithDeadlineCause(parent, r.ends, errLate)
 	defer cancel()
-	err := r.workInParts(ctx)
+	err := r.fitter.fit(ctx)
 	if err == nil || r.broken != nil || parent.Err() != nil || context.Cause(ctx) != errLate {
 		return err
 	}
@@ -37,29 +34,6 @@ func (r *run) evaluateWithin(parent context.Context) error {
 			if o := &r.outcomes[i][k]; !o.done {
 				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errLate.Error(), late: true}
 				r.late = true
-			}
-		}
-	}
-	return nil
-}
-
-// workInParts asks a BatchFitter for one part of the candidates after the other. A part is neighbours in
-// the grid, which have most in common.
-func (r *run) workInParts(ctx context.Context) error {
-	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
-	if _, left := r.search.Splitter.(LeaveOneOut); !ok || left || r.stream != nil {
-		return r.work(ctx)
-	}
-	defer func() { r.part = nil }()
-	for _, part := range parts(len(r.candidates)-r.first, r.search.Seed) {
-		from, to := r.first+part[0], r.first+part[1]
-		r.part = func(candidate, _ int) bool { return from <= candidate && candidate < to }
-		if err := cause.Err(ctx); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(count(len(r.candidates)), r.open) {
-			if err := r.fitBatch(ctx, fitter); err != nil {
-				return err
 			}
 		}
 	}

@@ -188,7 +188,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	if err != nil {
 		return nil, failed(ctx, err)
 	}
-	return r.run(ctx)
+	return r.complete(ctx)
 }
 
 // failed is the error of a search, of one whose context has ended its cause.

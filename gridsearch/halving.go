@@ -103,7 +103,7 @@ func (w *halvings) bound(r *run) error {
 	if w.Resource == "rows" {
 		rows := r.trainRows()
 		switch {
-		case r.stream != nil:
+		case rows == 0:
 			return errors.New("fits cannot have fewer rows of a stream; halve a parameter")
 		case w.Most == 0:
 			w.Most = rows

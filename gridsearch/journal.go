@@ -45,9 +45,10 @@ func (e entry) place() (at place, ok bool) {
 
 // openJournal opens the search's journal for writing, a new one where there is none, and notes the
 // outcomes in it.
-func openJournal(r *run) (*journal.Journal, error) {
+func (r *run) openJournal() (err error) {
 	r.noted, r.told = map[place]outcome{}, map[int]bool{}
-	return journal.Open(r.search.Journal, r.head(), r.replay)
+	r.journal, err = journal.Open(r.search.Journal, r.head(), r.replay)
+	return err
 }
 
 // replay notes an entry.
@@ -100,16 +101,6 @@ func (r *run) head() journal.Head {
 			}
 		}),
 	}
-	if r.stream != nil {
-		r.stream.mark(sums, r.scorer.truth)
-	} else {
-		sums["folds"] = journal.Sum(func(w hash.Hash) {
-			for _, f := range r.folds {
-				journal.Numbers(w, f.Train)
-				journal.Numbers(w, f.Test)
-			}
-		})
-		sums["data"] = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
-	}
+	r.fitter.identify(sums)
 	return journal.Head{Journal: journalKind, Version: journalVersion, Sums: sums}
 }

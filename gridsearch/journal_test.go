@@ -324,11 +324,10 @@ func FuzzJournal(f *testing.F) {
 		if _, err := r.next(); err != nil {
 			t.Fatal(err)
 		}
-		j, err := openJournal(r)
-		if err != nil {
+		if r.openJournal() != nil {
 			return
 		}
-		j.Close()
+		r.journal.Close()
 		r.resume()
 		done := 0
 		for _, row := range r.outcomes {

@@ -57,7 +57,7 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 
 // batchCost asks the estimator what fitting the round costs and shares. ok is false where it is no
 // BatchFitter or cannot say.
-func (r *run) batchCost() (bytes int64, shared []string, ok bool) {
+func (r *inMemory) batchCost() (bytes int64, shared []string, ok bool) {
 	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
 	if !ok {
 		return 0, nil, false
@@ -68,7 +68,7 @@ func (r *run) batchCost() (bytes int64, shared []string, ok bool) {
 
 // bytesAtOnce is what the fits of the round hold, and what they share: those of a batch, or the most that fits side by
 // side hold, the largest ones together, within the bound. A candidate's folds may all be among them.
-func (r *run) bytesAtOnce() (bytes int64, shared []string) {
+func (r *inMemory) bytesAtOnce() (bytes int64, shared []string) {
 	if bytes, shared, ok := r.batchCost(); ok {
 		return bytes, shared
 	}

@@ -60,13 +60,26 @@ type stage struct {
 	knownBest  int                         // of these others, −1 for none
 }
 
+// fitter does the fits of a run, on the rows that it has.
+type fitter interface {
+	// fit does the fits of the round that are open.
+	fit(ctx context.Context) error
+	// refit fits the chosen candidate, or what is to take its place, to all rows.
+	refit(ctx context.Context, candidate int, spec estimator.Estimator) (estimator.Predictor, error)
+	// refuse returns an error where candidates need more memory than there is.
+	refuse(candidates []candidate) error
+	// shares returns what the fits of the round have in common.
+	shares() []string
+	// identify adds the sums that tell the rows and the folds from others.
+	identify(sums map[string]string)
+}
+
 // run is a search at work on data.
 type run struct {
 	search   Search
 	proposer proposer
-	stream   *stream // rows that are not held; nil where data has them
-	data     datasets.Set
-	rows     datasets.Set // those that candidates are fitted to: data, without the targets where they only score
+	fitter   fitter
+	data     datasets.Set // of a stream no rows
 	whole    []datasets.Fold
 	scorer   *scorer
 	planned  bool // whether nothing is fitted
@@ -141,34 +154,6 @@ func (s Search) begin(limit int) (proposer, param.Faults) {
 	return strategy.begin(s, axes, limit)
 }
 
-// prepare checks the search and the data and makes the folds. Of the candidates it combines at most limit.
-func (s Search) prepare(data datasets.Set, limit int) (*run, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	r, list, err := s.checked(data, limit)
-	if err != nil {
-		return nil, err
-	}
-	if r.rows = r.data; s.task(list).Targetless() {
-		r.rows = r.data.WithoutTargets()
-	}
-	if r.whole, err = s.split(r.data, s.task(list)); err != nil {
-		return nil, err
-	}
-	if left, ok := s.Splitter.(LeaveOneOut); ok {
-		if err := left.Check(s); err != nil {
-			return nil, err
-		}
-	}
-	r.folds = r.whole
-	if err := r.fitsMemory(r.proposer.known()); err != nil {
-		return nil, err
-	}
-	r.scorer = newScorer(list, r.data, r.whole)
-	return r, nil
-}
-
 // checked returns a run whose candidates and metrics are found good for the data.
 func (s Search) checked(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
 	r = &run{search: s, round: -1}
@@ -182,8 +167,8 @@ func (s Search) checked(data datasets.Set, limit int) (r *run, list []metrics.Me
 	return r, list, err
 }
 
-// run does all rounds and refits the chosen candidate.
-func (r *run) run(ctx context.Context) (*Result, error) {
+// complete does all rounds and refits the chosen candidate.
+func (r *run) complete(ctx context.Context) (*Result, error) {
 	began := time.Now()
 	if err := r.evaluate(ctx); err != nil {
 		return nil, failed(ctx, err)
@@ -200,7 +185,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 }
 
 // refit fits the chosen candidate to all rows.
-func (r *run) refit(ctx context.Context, out *Result) error {
+func (r *run) refit(ctx context.Context, out *Result) (err error) {
 	if r.search.Refit == RefitNone {
 		return nil
 	}
@@ -209,12 +194,7 @@ func (r *run) refit(ctx context.Context, out *Result) error {
 	if r.search.Last != nil {
 		last = r.search.Last(last)
 	}
-	last, err := r.knowing(ctx, out.BestIndex, last)
-	if err == nil && r.stream != nil {
-		out.Model, err = fitSource(ctx, last, r.stream.source)
-	} else if err == nil {
-		out.Model, err = last.Fit(ctx, r.rows)
-	}
+	out.Model, err = r.fitter.refit(ctx, out.BestIndex, last)
 	out.RefitSeconds = time.Since(began).Seconds()
 	return err
 }
@@ -238,7 +218,7 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 			break
 		}
 		if r.round == 0 && r.search.Journal != "" {
-			if r.journal, err = openJournal(r); err != nil {
+			if err := r.openJournal(); err != nil {
 				return err
 			}
 		}
@@ -271,12 +251,12 @@ func (r *run) next() (more bool, err error) {
 		}
 	}
 	r.proposed, r.first = p, len(r.candidates)
-	r.knows = p.final && r.search.Refit == RefitBest && r.search.Last == nil && r.stream == nil
+	r.knows = p.final && r.search.Refit == RefitBest && r.search.Last == nil
 	r.candidates = append(r.candidates, p.candidates...)
 	for range p.candidates {
 		r.outcomes = append(r.outcomes, make([]outcome, len(r.folds)))
 	}
-	return true, r.fitsMemory(p.candidates)
+	return true, r.fitter.refuse(p.candidates)
 }
 
 // resume takes the outcomes of the round from the journal.
@@ -291,15 +271,105 @@ func (r *run) resume() {
 			}
 		}
 	}
-	if r.resumed == before || r.told[r.round] {
+	if r.resumed > before && !r.told[r.round] { // killed in a batch, before it could tell
+		r.share(r.fitter.shares())
+	}
+}
+
+// wants reports whether a fit is to be done now.
+func (r *run) wants(candidate, fold int) bool {
+	return !r.outcomes[candidate][fold].done && (r.part == nil || r.part(candidate, fold))
+}
+
+// open reports whether a candidate has a fit to be done now.
+func (r *run) open(candidate int) bool {
+	return slices.ContainsFunc(count(len(r.folds)), func(fold int) bool { return r.wants(candidate, fold) })
+}
+
+// record takes in what a candidate predicts for a fold. Its error ends the search.
+func (r *run) record(candidate, fold int, result estimator.Outcome) error {
+	out := outcome{done: true, seconds: result.Seconds}
+	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
+	if !finite(out.seconds) {
+		out.seconds = 0
+	}
+	failed := r.data.Locate(result.Err, 0)
+	if failed == nil {
+		var fatal error
+		if out.scores, failed, fatal = r.scorer.score(fold, result); fatal != nil {
+			return fatal
+		}
+	} else {
+		out.scores = slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics))
+	}
+	if failed != nil {
+		out.failed = failed.Error()
+	}
+	if out.known = r.knows && fold == 0 && result.Known != nil; out.known {
+		r.known[candidate] = result.Known
+	}
+	if err := r.journal.Write(entryOf(place{r.round, candidate, fold}, out)); err != nil {
+		return err
+	}
+	r.outcomes[candidate][fold] = out
+	r.done++
+	r.lead.see(r, candidate)
+	r.forget(candidate)
+	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
+	return nil
+}
+
+// share adds to the names of what was shared.
+func (r *run) share(names []string) { r.shared = union(r.shared, names) }
+
+// union adds names to those that are there.
+func union(names, more []string) []string {
+	for _, n := range more {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// forget lets go of what is known of all rows for a candidate that is scored on every fold now, or for the best of those before
+// it, whichever is worse.
+func (r *run) forget(candidate int) {
+	if r.known[candidate] == nil {
 		return
 	}
-	if _, left := r.search.Splitter.(LeaveOneOut); left { // killed in a batch, before it could tell
-		r.share([]string{"rows"})
-	} else if r.stream == nil {
-		_, shared, _ := r.batchCost()
-		r.share(shared)
+	mean, whole := r.mean(candidate)
+	if !whole {
+		return
 	}
+	worse := candidate
+	if finite(mean) {
+		most, _ := r.mean(max(r.knownBest, 0))
+		if r.knownBest < 0 || r.scorer.metrics[0].Better(mean, most) || mean == most && candidate < r.knownBest {
+			worse, r.knownBest = r.knownBest, candidate
+		}
+	}
+	delete(r.known, worse)
+}
+
+// mean is the mean score of a candidate over all folds, if it is scored on every one.
+func (r *run) mean(candidate int) (mean float64, whole bool) {
+	for _, o := range r.outcomes[candidate] {
+		if !o.done {
+			return 0, false
+		}
+		mean += o.scores[0]
+	}
+	return mean / float64(len(r.folds)), true
+}
+
+// trainRows is the most rows that any fold trains on.
+func (r *run) trainRows() int {
+	rows := 0
+	for _, f := range r.folds {
+		rows = max(rows, len(f.Train))
+	}
+	return rows
 }
 
 // fewerRows are the folds with some of the rows to train on, drawn by the seed: those of more rows have all of

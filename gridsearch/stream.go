@@ -23,10 +23,11 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// stream is what a search has of rows that it does not hold.
+// stream does fits on rows that are not held.
 type stream struct {
+	*run
 	source datasets.Source
-	folds  datasets.HashKFold
+	hash   datasets.HashKFold
 	rows   []int // of each fold
 }
 
@@ -51,7 +52,7 @@ func (s Search) RunSource(ctx context.Context, src datasets.Source) (*Result, er
 	if err != nil {
 		return nil, failed(ctx, err)
 	}
-	return r.run(ctx)
+	return r.complete(ctx)
 }
 
 // fitSource fits a spec to a stream.
@@ -68,31 +69,31 @@ func fitSource(ctx context.Context, spec estimator.Estimator, src datasets.Sourc
 }
 
 // prepareStream checks the search and reads the targets.
-func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, error) {
-	st := &stream{source: src, folds: datasets.HashKFold{Folds: DefaultFolds}}
+func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream, error) {
+	r := &stream{source: src, hash: datasets.HashKFold{Folds: DefaultFolds}}
 	switch f := s.Splitter.(type) {
 	case nil:
 	case datasets.HashKFold:
-		st.folds = f
+		r.hash = f
 	default:
 		return nil, fmt.Errorf("folds of %T need rows in memory; a stream has those of a datasets.HashKFold", f)
 	}
-	if st.folds.Folds < 2 {
-		return nil, fmt.Errorf("%d folds, wanted 2 or more", st.folds.Folds)
+	if r.hash.Folds < 2 {
+		return nil, fmt.Errorf("%d folds, wanted 2 or more", r.hash.Folds)
 	}
 	if own := estimator.TaskOf(s.Estimator); own.Targetless() {
 		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
 	}
-	truth, err := st.read(ctx)
+	truth, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	data := truth[0]
-	r, list, err := s.checked(data, MaxCandidates)
-	if err != nil {
+	var list []metrics.Metric
+	if r.run, list, err = s.checked(data, MaxCandidates); err != nil {
 		return nil, err
 	}
-	r.stream, r.data, r.whole = st, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, st.folds.Folds)
+	r.fitter, r.data, r.whole = r, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, r.hash.Folds)
 	r.scorer = &scorer{metrics: list}
 	for _, known := range truth {
 		r.scorer.truth = append(r.scorer.truth, judged.Truth(known, list[0].Task))
@@ -104,17 +105,17 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*run, e
 }
 
 // read returns the targets and weights of each fold.
-func (st *stream) read(ctx context.Context) ([]datasets.Set, error) {
-	k := st.folds.Folds
+func (r *stream) read(ctx context.Context) ([]datasets.Set, error) {
+	k := r.hash.Folds
 	truth, several := make([]datasets.Set, k), make([][]float64, k)
-	st.rows = make([]int, k)
+	r.rows = make([]int, k)
 	targets := 0
 	row := 0
-	err := st.source.Blocks(ctx, func(block datasets.Set) error {
+	err := r.source.Blocks(ctx, func(block datasets.Set) error {
 		for i := range block.Rows() {
-			f := st.folds.Of(row)
+			f := r.hash.Of(row)
 			row++
-			st.rows[f]++
+			r.rows[f]++
 			if block.Y != nil {
 				truth[f].Y = append(truth[f].Y, block.Y[i])
 			}
@@ -131,11 +132,11 @@ func (st *stream) read(ctx context.Context) ([]datasets.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for f, rows := range st.rows {
+	for f, rows := range r.rows {
 		if rows == 0 {
 			return nil, fmt.Errorf("fold %d of %d has no rows; there are %d in all", f, k, row)
 		}
-		truth[f].Schema = st.source.Schema()
+		truth[f].Schema = r.source.Schema()
 		if targets > 0 {
 			truth[f].Targets = mat.NewDense(rows, targets, several[f])
 		}
@@ -143,12 +144,11 @@ func (st *stream) read(ctx context.Context) ([]datasets.Set, error) {
 	return truth, nil
 }
 
-// mark adds what tells the rows and folds of a stream from others.
-func (st *stream) mark(sums map[string]string, truth []metrics.Input) {
-	sums["folds"] = journal.Sum(func(w hash.Hash) { fmt.Fprintf(w, "hash %d %d", st.folds.Folds, st.folds.Seed) })
+func (r *stream) identify(sums map[string]string) {
+	sums["folds"] = journal.Sum(func(w hash.Hash) { fmt.Fprintf(w, "hash %d %d", r.hash.Folds, r.hash.Seed) })
 	sums["data"] = journal.Sum(func(w hash.Hash) {
-		fmt.Fprintf(w, "%v\n", st.source.Schema())
-		for _, t := range truth {
+		fmt.Fprintf(w, "%v\n", r.source.Schema())
+		for _, t := range r.scorer.truth {
 			for _, list := range [][]float64{t.Truth, t.Weights} {
 				for _, v := range list {
 					fmt.Fprintf(w, "%x ", math.Float64bits(v))
@@ -162,14 +162,24 @@ func (st *stream) mark(sums map[string]string, truth []metrics.Input) {
 }
 
 // shape is that of the rows which a fold trains on.
-func (st *stream) shape(schema datasets.Schema) datasets.Shape {
-	_, cols := st.source.Dims()
+func (r *stream) shape(schema datasets.Schema) datasets.Shape {
+	_, cols := r.source.Dims()
 	all := 0
-	for _, n := range st.rows {
+	for _, n := range r.rows {
 		all += n
 	}
-	return datasets.Shape{Rows: all - slices.Min(st.rows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+	return datasets.Shape{Rows: all - slices.Min(r.rows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 }
+
+func (r *stream) refit(ctx context.Context, _ int, spec estimator.Estimator) (estimator.Predictor, error) {
+	return fitSource(ctx, spec, r.source)
+}
+
+// refuse refuses none: fits take turns where there is little memory.
+func (r *stream) refuse([]candidate) error { return nil }
+
+// shares returns none: the journal need not tell, for the fits to come do.
+func (r *stream) shares() []string { return nil }
 
 // sharing is candidates that share sums, and what they have learned so far on each fold.
 type sharing struct {
@@ -181,15 +191,15 @@ type sharing struct {
 	sums    []datasets.Pass // of each fold, on the rows that it holds out, where all folds begin alike
 }
 
-func (st *stream) sharing(spec estimator.PassEstimator) *sharing {
-	_, cols := st.source.Dims()
+func (r *stream) sharing(spec estimator.PassEstimator) *sharing {
+	_, cols := r.source.Dims()
 	return &sharing{spec: spec, start: func(ctx context.Context) (datasets.Pass, error) {
-		return spec.Start(ctx, st.source.Schema(), cols)
+		return spec.Start(ctx, r.source.Schema(), cols)
 	}}
 }
 
-// fitStream fits what is not done, and scores it.
-func (r *run) fitStream(ctx context.Context) error {
+// fit learns candidates side by side, as many as there is memory for.
+func (r *stream) fit(ctx context.Context) error {
 	groups, alone := r.sharings(ctx)
 	limit := r.search.Memory
 	if limit == 0 {
@@ -215,10 +225,10 @@ func (r *run) fitStream(ctx context.Context) error {
 }
 
 // sharings puts the candidates that learn by passes into groups that have the same sums, and lists the others.
-func (r *run) sharings(ctx context.Context) (groups []*sharing, alone []int) {
-	schema := r.stream.source.Schema()
-	_, cols := r.stream.source.Dims()
-	shape := r.stream.shape(schema)
+func (r *stream) sharings(ctx context.Context) (groups []*sharing, alone []int) {
+	schema := r.source.Schema()
+	_, cols := r.source.Dims()
+	shape := r.shape(schema)
 	at := map[string]*sharing{}
 	for i := r.first; i < len(r.candidates); i++ {
 		c := r.candidates[i]
@@ -241,9 +251,9 @@ func (r *run) sharings(ctx context.Context) (groups []*sharing, alone []int) {
 		}
 		g := at[key]
 		if g == nil {
-			g = r.stream.sharing(spec)
+			g = r.sharing(spec)
 			if coster, ok := c.spec.(datasets.Coster); ok {
-				g.bytes = coster.Cost(shape).Bytes * int64(2*r.stream.folds.Folds+1)
+				g.bytes = coster.Cost(shape).Bytes * int64(2*r.hash.Folds+1)
 			}
 			at[key], groups = g, append(groups, g)
 		}
@@ -262,7 +272,7 @@ type fitted struct {
 }
 
 // learnTogether learns groups of candidates side by side, and scores them.
-func (r *run) learnTogether(ctx context.Context, groups []*sharing) error {
+func (r *stream) learnTogether(ctx context.Context, groups []*sharing) error {
 	began := time.Now()
 	var all []*fitted
 	failed := func(g *sharing, err error) {
@@ -315,8 +325,8 @@ func (r *run) learnTogether(ctx context.Context, groups []*sharing) error {
 }
 
 // begin starts the first pass.
-func (r *run) begin(ctx context.Context, g *sharing) error {
-	g.sums = make([]datasets.Pass, r.stream.folds.Folds)
+func (r *stream) begin(ctx context.Context, g *sharing) error {
+	g.sums = make([]datasets.Pass, r.hash.Folds)
 	for f := range g.sums {
 		var err error
 		if g.sums[f], err = g.start(ctx); err != nil {
@@ -331,10 +341,9 @@ func (r *run) begin(ctx context.Context, g *sharing) error {
 }
 
 // readOnce adds all rows to the passes of the groups. What a group cannot take in is its own error.
-func (r *run) readOnce(ctx context.Context, groups []*sharing) (bad []error, err error) {
+func (r *stream) readOnce(ctx context.Context, groups []*sharing) (bad []error, err error) {
 	bad = make([]error, len(groups))
-	st := r.stream
-	err = datasets.Partition(ctx, st.source, st.folds.Folds, st.folds.Of, func(fold int, block datasets.Set) error {
+	err = datasets.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
 		for k, g := range groups {
 			if bad[k] == nil {
 				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
@@ -406,7 +415,7 @@ func copied(a *model.Archive) *model.Archive {
 }
 
 // nextPasses goes on with the passes that there have to be yet, and returns the models of those that are done.
-func (r *run) nextPasses(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+func (r *stream) nextPasses(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
 	if len(g.members) > 1 {
 		return r.apart(ctx, g)
 	}
@@ -434,7 +443,7 @@ func (r *run) nextPasses(ctx context.Context, g *sharing) (still []*sharing, mod
 
 // apart goes on with each candidate of a group by itself behind the first sums of their estimator, and together
 // before: what comes behind them may look at what tells the candidates apart.
-func (r *run) apart(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+func (r *stream) apart(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
 	if step, ok := g.train[0].(interface{ OfStep() bool }); ok && step.OfStep() {
 		for f, last := range g.train {
 			if g.train[f], err = last.Next(ctx); err != nil {
@@ -444,7 +453,7 @@ func (r *run) apart(ctx context.Context, g *sharing) (still []*sharing, models [
 		return []*sharing{g}, nil, nil
 	}
 	for _, c := range g.members {
-		own := r.stream.sharing(r.candidates[c].spec.(estimator.PassEstimator))
+		own := r.sharing(r.candidates[c].spec.(estimator.PassEstimator))
 		own.members, own.train = []int{c}, make([]datasets.Pass, len(g.train))
 		for f, last := range g.train {
 			if own.train[f], err = own.start(ctx); err == nil {
@@ -466,11 +475,11 @@ func (r *run) apart(ctx context.Context, g *sharing) (still []*sharing, models [
 }
 
 // learnAlone fits a candidate to each fold by readings of its own.
-func (r *run) learnAlone(ctx context.Context, c int) error {
+func (r *stream) learnAlone(ctx context.Context, c int) error {
 	var all []*fitted
 	for f := range r.folds {
 		began := time.Now()
-		train := datasets.Where(r.stream.source, func(row int) bool { return r.stream.folds.Of(row) != f })
+		train := datasets.Where(r.source, func(row int) bool { return r.hash.Of(row) != f })
 		fit, err := fitSource(ctx, r.candidates[c].spec, train)
 		if ctx.Err() != nil {
 			return cause.Err(ctx)
@@ -482,7 +491,7 @@ func (r *run) learnAlone(ctx context.Context, c int) error {
 
 // scoreStream scores models on the rows that their folds hold out, as many candidates on one reading as there is memory
 // for what they say.
-func (r *run) scoreStream(ctx context.Context, all []*fitted) error {
+func (r *stream) scoreStream(ctx context.Context, all []*fitted) error {
 	slices.SortStableFunc(all, func(a, b *fitted) int {
 		return slices.Compare([]int{a.candidate, a.fold}, []int{b.candidate, b.fold})
 	})
@@ -491,7 +500,7 @@ func (r *run) scoreStream(ctx context.Context, all []*fitted) error {
 		limit = memory.Available() / 2
 	}
 	rows := 0
-	for _, n := range r.stream.rows {
+	for _, n := range r.rows {
 		rows += n
 	}
 	each := int64(8*rows) * int64(max(r.data.Schema.Outputs(), 1)) * int64(len(r.scorer.metrics))
@@ -506,29 +515,28 @@ func (r *run) scoreStream(ctx context.Context, all []*fitted) error {
 	return nil
 }
 
-func (r *run) scoreOnce(ctx context.Context, all []*fitted) error {
+func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 	byFold := make([][]*fitted, len(r.folds))
 	for _, f := range all {
 		if f.err == nil {
 			byFold[f.fold] = append(byFold[f.fold], f)
 		}
 	}
-	st := r.stream
 	of := func(row int) int {
-		if f := st.folds.Of(row); len(byFold[f]) > 0 {
+		if f := r.hash.Of(row); len(byFold[f]) > 0 {
 			return f
 		}
 		return -1
 	}
 	if slices.ContainsFunc(byFold, func(list []*fitted) bool { return len(list) > 0 }) {
-		err := datasets.Partition(ctx, st.source, st.folds.Folds, of, func(fold int, block datasets.Set) error {
+		err := datasets.Partition(ctx, r.source, r.hash.Folds, of, func(fold int, block datasets.Set) error {
 			for _, f := range byFold[fold] {
 				if f.err != nil {
 					continue
 				}
 				said, err := r.scorer.predict(ctx, f.model, block.X)
 				if f.err = err; err == nil {
-					f.said = f.said.Append(said, st.rows[fold])
+					f.said = f.said.Append(said, r.rows[fold])
 				}
 			}
 			return cause.Err(ctx)

@@ -3,7 +3,7 @@ package gridsearch
 import (
 	"context"
 	"fmt"
-	"math"
+	"hash"
 	"runtime"
 	"slices"
 	"time"
@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
@@ -45,53 +46,97 @@ func (s Search) split(data datasets.Set, task datasets.Task) ([]datasets.Fold, e
 	return folds, nil
 }
 
-// work fits what is not done.
-func (r *run) work(ctx context.Context) error {
-	if r.stream != nil {
-		return r.fitStream(ctx)
-	}
-	if fitter, ok := r.search.Estimator.(estimator.BatchFitter); ok {
-		return r.fitBatch(ctx, fitter)
-	}
-	return r.fitEach(ctx)
+// inMemory does fits on rows in memory.
+type inMemory struct {
+	*run
+	rows datasets.Set // that candidates are fitted to: data, without the targets where they only score
 }
 
-// record takes in what a candidate predicts for a fold. Its error ends the search.
-func (r *run) record(candidate, fold int, result estimator.Outcome) error {
-	out := outcome{done: true, seconds: result.Seconds}
-	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
-	if !finite(out.seconds) {
-		out.seconds = 0
+// prepare checks the search and the data and makes the folds. Of the candidates it combines at most limit.
+func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
 	}
-	failed := r.data.Locate(result.Err, 0)
-	if failed == nil {
-		var fatal error
-		if out.scores, failed, fatal = r.scorer.score(fold, result); fatal != nil {
-			return fatal
+	checked, list, err := s.checked(data, limit)
+	if err != nil {
+		return nil, err
+	}
+	r := &inMemory{checked, checked.data}
+	r.fitter = r
+	if s.task(list).Targetless() {
+		r.rows = r.data.WithoutTargets()
+	}
+	if r.whole, err = s.split(r.data, s.task(list)); err != nil {
+		return nil, err
+	}
+	if left, ok := s.Splitter.(LeaveOneOut); ok {
+		if err := left.Check(s); err != nil {
+			return nil, err
 		}
-	} else {
-		out.scores = slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics))
 	}
-	if failed != nil {
-		out.failed = failed.Error()
+	r.folds = r.whole
+	if err := r.refuse(r.proposer.known()); err != nil {
+		return nil, err
 	}
-	if out.known = r.knows && fold == 0 && result.Known != nil; out.known {
-		r.known[candidate] = result.Known
+	r.scorer = newScorer(list, r.data, r.whole)
+	return r, nil
+}
+
+// fit fits side by side, or hands all to a BatchFitter; of a search with a budget one part of the candidates after the
+// other. A part is neighbours in the grid, which have most in common.
+func (r *inMemory) fit(ctx context.Context) error {
+	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
+	if !ok {
+		return r.fitEach(ctx)
 	}
-	if err := r.journal.Write(entryOf(place{r.round, candidate, fold}, out)); err != nil {
-		return err
+	if _, left := r.search.Splitter.(LeaveOneOut); left || r.ends.IsZero() {
+		return r.fitBatch(ctx, fitter)
 	}
-	r.outcomes[candidate][fold] = out
-	r.done++
-	r.lead.see(r, candidate)
-	r.forget(candidate)
-	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
+	defer func() { r.part = nil }()
+	for _, part := range parts(len(r.candidates)-r.first, r.search.Seed) {
+		from, to := r.first+part[0], r.first+part[1]
+		r.part = func(candidate, _ int) bool { return from <= candidate && candidate < to }
+		if err := cause.Err(ctx); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(count(len(r.candidates)), r.open) {
+			if err := r.fitBatch(ctx, fitter); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+func (r *inMemory) refit(ctx context.Context, candidate int, spec estimator.Estimator) (estimator.Predictor, error) {
+	spec, err := r.knowing(ctx, candidate, spec)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Fit(ctx, r.rows)
+}
+
+func (r *inMemory) shares() []string {
+	if _, left := r.search.Splitter.(LeaveOneOut); left {
+		return []string{"rows"}
+	}
+	_, shared, _ := r.batchCost()
+	return shared
+}
+
+func (r *inMemory) identify(sums map[string]string) {
+	sums["folds"] = journal.Sum(func(w hash.Hash) {
+		for _, f := range r.folds {
+			journal.Numbers(w, f.Train)
+			journal.Numbers(w, f.Test)
+		}
+	})
+	sums["data"] = journal.Sum(func(w hash.Hash) { journal.Rows(w, r.data) })
 }
 
 // fitBatch hands the estimator all candidates of the round, and says which fits are wanted: what is not done yet, of
 // the part that is asked for now.
-func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error {
+func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error {
 	folds, candidates := len(r.folds), len(r.candidates)-r.first
 	seen := make([]bool, candidates*folds) // what is not to be reported, or has been
 	for i, row := range r.outcomes[r.first:] {
@@ -133,7 +178,7 @@ func (r *run) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error 
 }
 
 // batch is the current round, without its rows.
-func (r *run) batch() estimator.Batch {
+func (r *inMemory) batch() estimator.Batch {
 	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds, Known: r.knows}
 	for _, c := range r.candidates[r.first:] {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
@@ -145,23 +190,10 @@ func (r *run) batch() estimator.Batch {
 }
 
 // filled is the batch with its rows, of which the metrics may need no more than squared errors.
-func (r *run) filled() estimator.Batch {
+func (r *inMemory) filled() estimator.Batch {
 	b := r.batch()
 	b.Data, b.Squares = r.rows, r.scorer.squares()
 	return b
-}
-
-// share adds to the names of what was shared.
-func (r *run) share(names []string) { r.shared = union(r.shared, names) }
-
-// union adds names to those that are there.
-func union(names, more []string) []string {
-	for _, n := range more {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
 }
 
 // fit is one candidate to fit on one fold.
@@ -172,7 +204,7 @@ type fit struct {
 
 // fitEach fits what is not done, in the order of the table, as many side by side as workers and
 // memory allow. It returns when every fit it has started has ended.
-func (r *run) fitEach(ctx context.Context) error {
+func (r *inMemory) fitEach(ctx context.Context) error {
 	type ended struct {
 		fit
 		out estimator.Outcome
@@ -185,7 +217,7 @@ func (r *run) fitEach(ctx context.Context) error {
 	for running := 0; ; {
 		for len(todo) > 0 && running < r.search.workers() && r.admits(bytes, todo[0].bytes) && ctx.Err() == nil {
 			f := todo[0]
-			go func() { results <- ended{f, r.fit(ctx, f)} }()
+			go func() { results <- ended{f, r.fitOne(ctx, f)} }()
 			todo, running, bytes = todo[1:], running+1, bytes+f.bytes
 		}
 		if running == 0 {
@@ -214,11 +246,11 @@ func (s Search) workers() int {
 }
 
 // admits reports whether a fit of that many bytes may start beside those that hold some already.
-func (r *run) admits(used, bytes int64) bool {
+func (r *inMemory) admits(used, bytes int64) bool {
 	return r.search.Memory == 0 || bytes <= r.search.Memory-used
 }
 
-func (r *run) todo() []fit {
+func (r *inMemory) todo() []fit {
 	var out []fit
 	for i := r.first; i < len(r.candidates); i++ {
 		if !r.open(i) {
@@ -234,18 +266,8 @@ func (r *run) todo() []fit {
 	return out
 }
 
-// wants reports whether a fit is to be done now.
-func (r *run) wants(candidate, fold int) bool {
-	return !r.outcomes[candidate][fold].done && (r.part == nil || r.part(candidate, fold))
-}
-
-// open reports whether a candidate has a fit to be done now.
-func (r *run) open(candidate int) bool {
-	return slices.ContainsFunc(count(len(r.folds)), func(fold int) bool { return r.wants(candidate, fold) })
-}
-
-// fit fits one candidate to one fold's training rows and predicts its test rows.
-func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
+// fitOne fits one candidate to one fold's training rows and predicts its test rows.
+func (r *inMemory) fitOne(ctx context.Context, f fit) (out estimator.Outcome) {
 	fold := r.folds[f.fold]
 	train := r.rows.Select(fold.Train)
 	start := time.Now()
@@ -269,7 +291,7 @@ func (r *run) fit(ctx context.Context, f fit) (out estimator.Outcome) {
 
 // bytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it
 // says so, and a copy of the fold's rows.
-func (r *run) bytes(c candidate) int64 {
+func (r *inMemory) bytes(c candidate) int64 {
 	used := sizeOf(r.data.X) + 8*int64(r.data.Rows())
 	if k := r.rows.Schema.Outputs(); k > 1 {
 		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
@@ -281,19 +303,10 @@ func (r *run) bytes(c candidate) int64 {
 }
 
 // shape is that of so many of the rows.
-func (r *run) shape(rows int) datasets.Shape {
+func (r *inMemory) shape(rows int) datasets.Shape {
 	out := r.rows.Shape()
 	out.Rows = rows
 	return out
-}
-
-// trainRows is the most rows that any fold trains on.
-func (r *run) trainRows() int {
-	rows := 0
-	for _, f := range r.folds {
-		rows = max(rows, len(f.Train))
-	}
-	return rows
 }
 
 func sizeOf(X mat.Matrix) int64 {
@@ -304,11 +317,8 @@ func sizeOf(X mat.Matrix) int64 {
 	return 8 * int64(n) * int64(d)
 }
 
-// fitsMemory refuses candidates that could not be fitted within the bound one by one.
-func (r *run) fitsMemory(candidates []candidate) error {
-	if r.stream != nil {
-		return nil
-	}
+// refuse refuses candidates that could not be fitted within the bound one by one.
+func (r *inMemory) refuse(candidates []candidate) error {
 	bound := r.search.Memory
 	if bound == 0 {
 		bound = memory.Available()
