@@ -50,50 +50,28 @@ type Options struct {
 // file anew for every pass. Without Options.Schema it reads the columns of texts once, to learn their
 // categories, and the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(steady.New(o.FS, path))
-	if err != nil {
-		return nil, err
-	}
-	return columnar.OpenColumns(ctx, f, o.Roles)
+	return OpenFiles(ctx, []string{path}, o)
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
 // them all. The files have the same columns, in any order. [datasets.Files] lists the files of a folder or a
 // pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	f, err := columnar.SeveralColumns(paths, func(path string) (columnar.Columnar, error) { return open(steady.New(o.FS, path)) })
-	if err != nil {
-		return nil, err
-	}
-	return columnar.OpenColumns(ctx, f, o.Roles)
+	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
-	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.Gather(ctx, src)
+	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
 // Read returns the rows of a file or a stream that comes from r, all of which it holds until it has the rows. Errors
 // call it by the name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, err := steady.Hold(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	f, err := open(held)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := columnar.OpenColumns(ctx, f, o.Roles)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.Gather(ctx, src)
+	return format.Read(ctx, r, o.Roles)
 }
+
+var format columnar.Format = open
 
 // file is a columnar.Columnar of batches of records.
 type file struct {
@@ -115,13 +93,13 @@ func newFile(path string, schema *arrow.Schema, open func() (reading, error)) *f
 	return f
 }
 
-func open(of *steady.File) (f *file, err error) {
+func open(of *steady.File) (columnar.Columnar, error) {
 	b, err := openIPC(of)
 	if err != nil {
 		return nil, fault(of.Path(), err)
 	}
 	defer b.Close()
-	f = newFile(of.Path(), b.schema, func() (reading, error) { return openIPC(of) })
+	f := newFile(of.Path(), b.schema, func() (reading, error) { return openIPC(of) })
 	f.form.Rows = int(b.rows)
 	return f, nil
 }

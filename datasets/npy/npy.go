@@ -42,50 +42,28 @@ type Options struct {
 // a few blocks of rows. Without Options.Schema it reads the columns that are no plain numbers once, to
 // learn their categories, and the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
-	f, err := open(steady.New(o.FS, path))
-	if err != nil {
-		return nil, err
-	}
-	return table.OpenColumns(ctx, f, o.Roles)
+	return OpenFiles(ctx, []string{path}, o)
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
 // them all. The files have the same columns, in any order where they have names. [datasets.Files] lists the files of a
 // folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	f, err := table.SeveralColumns(paths, func(path string) (table.Columnar, error) { return open(steady.New(o.FS, path)) })
-	if err != nil {
-		return nil, err
-	}
-	return table.OpenColumns(ctx, f, o.Roles)
+	return format.OpenFiles(ctx, o.FS, paths, o.Roles)
 }
 
 // ReadFile returns the rows of the file at path.
 func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error) {
-	src, err := Open(ctx, path, o)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.Gather(ctx, src)
+	return format.ReadFile(ctx, o.FS, path, o.Roles)
 }
 
 // Read returns the rows of an array or an archive that comes from r, all of which it holds until it has the rows. Errors
 // call it by the name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, err := steady.Hold(ctx, r)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	f, err := open(held)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	src, err := table.OpenColumns(ctx, f, o.Roles)
-	if err != nil {
-		return datasets.Set{}, err
-	}
-	return datasets.Gather(ctx, src)
+	return format.Read(ctx, r, o.Roles)
 }
+
+var format table.Format = open
 
 // file is a table.Columnar.
 type file struct {
@@ -103,7 +81,7 @@ type column struct {
 	at    int // of the second axis
 }
 
-func open(of *steady.File) (*file, error) {
+func open(of *steady.File) (table.Columnar, error) {
 	f := &file{bytes: of, path: of.Path()}
 	b, err := f.bytes.Open()
 	if err != nil {

@@ -81,7 +81,7 @@ var Allowed = map[string][]string{
 	"datasets/internal/steady":  {"datasets"},
 	"datasets/internal/formats": {"datasets"},                                   // those that programs import for themselves
 	"datasets/internal/arrays":  {"datasets/internal/table", "internal/memory"}, // by arrow-go
-	"datasets/internal/table":   {"datasets", "datasets/internal/text", "sparse", "model"},
+	"datasets/internal/table":   {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse", "model"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},

@@ -25,7 +25,18 @@ func (emptyFile) Unwrap() error { return datasets.ErrNoRows }
 // after the other. Columns go by their names, in the order of the first file. A file that cannot be opened for want
 // of rows is left out, unless all are. All that is wrong with the files is the error.
 func Several(paths []string, open func(path string) (Reader, error)) (Reader, error) {
-	var readers []Reader
+	readers, err := openAll(paths, open)
+	if err != nil {
+		return nil, err
+	}
+	if len(readers) == 1 {
+		return readers[0], nil
+	}
+	return together(readers)
+}
+
+// openAll opens the files that have rows.
+func openAll[R any](paths []string, open func(path string) (R, error)) (readers []R, err error) {
 	var empty error
 	var wrong []error
 	for _, path := range paths {
@@ -48,10 +59,8 @@ func Several(paths []string, open func(path string) (Reader, error)) (Reader, er
 		return nil, empty
 	case readers == nil:
 		return nil, errors.New("no files are named")
-	case len(readers) == 1:
-		return readers[0], nil
 	}
-	return together(readers)
+	return readers, nil
 }
 
 // several is the records of files that have the same columns.

@@ -15,23 +15,11 @@ import (
 // files and numbers in others they have numbers, where they have texts in some they have texts. All that is wrong with
 // the files is the error.
 func SeveralColumns(paths []string, open func(path string) (Columnar, error)) (Columnar, error) {
-	var readers []Columnar
-	var wrong []error
-	for _, path := range paths {
-		r, err := open(path)
-		if err != nil {
-			wrong = append(wrong, err)
-		}
-		readers = append(readers, r)
+	readers, err := openAll(paths, open)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case len(wrong) == 1:
-		return nil, wrong[0]
-	case wrong != nil:
-		return nil, errors.Join(wrong...)
-	case readers == nil:
-		return nil, errors.New("no files are named")
-	case len(readers) == 1:
+	if len(readers) == 1 {
 		return readers[0], nil
 	}
 	return columnsTogether(readers)

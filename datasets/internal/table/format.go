@@ -1,0 +1,48 @@
+package table
+
+import (
+	"context"
+	"io"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/steady"
+)
+
+// Format is a format of files with typed columns: it begins to read one.
+type Format func(of *steady.File) (Columnar, error)
+
+// OpenFiles returns the rows of files, one after the other, in the machine's own file system where fsys is nil.
+func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
+	c, err := SeveralColumns(paths, func(path string) (Columnar, error) { return f(steady.New(fsys, path)) })
+	if err != nil {
+		return nil, err
+	}
+	return OpenColumns(ctx, c, roles)
+}
+
+// ReadFile returns the rows of a file.
+func (f Format) ReadFile(ctx context.Context, fsys fs.FS, path string, roles datasets.Roles) (datasets.Set, error) {
+	src, err := f.OpenFiles(ctx, fsys, []string{path}, roles)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
+
+// Read returns the rows of what comes from r, which is held until they are there.
+func (f Format) Read(ctx context.Context, r io.Reader, roles datasets.Roles) (datasets.Set, error) {
+	held, err := steady.Hold(ctx, r)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	c, err := f(held)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	src, err := OpenColumns(ctx, c, roles)
+	if err != nil {
+		return datasets.Set{}, err
+	}
+	return datasets.Gather(ctx, src)
+}
