@@ -179,7 +179,7 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 		return class(i)
 	}))
 	_, err := Evaluate(context.Background(), "model", "new.csv", Options{})
-	if want := "new.csv:4: column y: the target is missing; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
+	if want := "new.csv:4: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
 		t.Errorf("%v, wanted %s", err, want)
 	}
 	put(t, "none.csv", without(sample(9, class), 5))

@@ -131,7 +131,7 @@ func TestSchema(t *testing.T) {
 		{"a,c\n1,u\n", `f.csv: missing column "b"; column "c" is not in the schema`},
 		{"a,b\nx,u\n", `f.csv:2: column a: "x" is not a number`},
 		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class "maybe" is not among the 2 of the schema: no, yes`},
-		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing`},
+		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out`},
 		{"a,b\n", `f.csv: no rows`},
 	} {
 		if _, err := read(c.text, csv.Options{Roles: roles}); err == nil || err.Error() != c.want {

@@ -254,7 +254,7 @@ func TestFaults(t *testing.T) {
 		{many, jsonl.Options{}, `input:20: column a: "n/a" is not a number, though 95 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
 		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}}, `input: target: no column "z"; there are a, y`},
 		{"{\"a\":1,\"k\":\"x\",\"y\":2}\n{\"a\":1,\"z\":1}", jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:2: column "z" is not in the schema; drop it`},
-		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column y: the target is missing`},
+		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column y: the target is missing; missing_target: drop leaves such rows out`},
 		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: "one" is not a number`},
 		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},

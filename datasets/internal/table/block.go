@@ -296,24 +296,34 @@ func (b *block) unlabelled() error {
 	if len(b.lacking) == 0 {
 		return nil
 	}
-	first, others := b.lacking[0], ""
-	file := b.layout.form.spot(0, first.line).File
+	form, first, others := b.layout.form, b.lacking[0], ""
+	file, _ := form.place(first.line)
 	for k, p := range b.lacking[1:] {
-		if k == 0 {
-			others = "; also in line "
-		} else {
+		other, at := form.place(p.line)
+		switch {
+		case k > 0:
 			others += ", "
+		case form.ByRow:
+			others = "; also in row "
+		default:
+			others = "; also in line "
 		}
-		if at := b.layout.form.spot(0, p.line); at.File == file {
-			others += strconv.Itoa(at.Line)
-		} else {
-			others += at.String()
+		if form.ByRow {
+			at--
+		}
+		switch {
+		case other == file:
+			others += strconv.Itoa(at)
+		case form.ByRow:
+			others += fmt.Sprintf("%d of %s", at, other)
+		default:
+			others += fmt.Sprintf("%s:%d", other, at)
 		}
 	}
 	if b.more > 0 {
 		others += fmt.Sprintf(" and %d more", b.more)
 	}
-	return b.layout.fault(first.line, first.column, "%w%s", errNoTarget, others)
+	return b.layout.fault(first.line, first.column, "%w; missing_target: drop leaves such rows out%s", errNoTarget, others)
 }
 
 // texts returns those of a record's kept columns. What a sparse record leaves out is zero, or the

@@ -26,14 +26,6 @@ type ColumnForm struct {
 	Place func(row int) (file string, at int)
 }
 
-// place says in which file a row is, and which one there.
-func (f ColumnForm) place(row int) (file string, at int) {
-	if f.Place == nil {
-		return f.Name, row
-	}
-	return f.Place(row)
-}
-
 // TypedColumn is a column and its type.
 type TypedColumn struct {
 	Name string

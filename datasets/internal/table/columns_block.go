@@ -2,13 +2,8 @@ package table
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/cause"
@@ -30,7 +25,7 @@ type slab struct {
 	block  int       // rows of a block
 	matrix []float64 // the inputs row by row
 	labels []float64 // the targets row by row
-	record []string  // the kept texts row by row
+	out    *block    // of all rows
 	err    error     // what ended the reading
 }
 
@@ -40,7 +35,7 @@ const slabValues = 1 << 21
 // newSlab returns an empty slab, with room for its columns as far as there are rows.
 func (s *columnSource) newSlab(feeds []*feed) *slab {
 	cols := len(s.schema.Columns)
-	b := &slab{source: s, feeds: feeds, block: datasets.RowsPerBlock(cols)}
+	b := &slab{source: s, feeds: feeds, block: datasets.RowsPerBlock(cols), out: s.newBlock()}
 	b.full = b.block * max(1, min(chunk/b.block, slabValues/(b.block*max(cols, 1))))
 	if s.rows >= 0 {
 		b.full = min(b.full, (s.rows+b.block)/b.block*b.block)
@@ -89,7 +84,7 @@ func (b *slab) aim() {
 }
 
 // fill decodes rows until the slab is full or there are no more.
-func (b *slab) fill(ctx context.Context, p *columnPass, missing *unlabelled) error {
+func (b *slab) fill(ctx context.Context, p *columnPass, missing *block) error {
 	b.rows = 0
 	for b.rows < b.full {
 		b.aim()
@@ -108,20 +103,17 @@ func (b *slab) fill(ctx context.Context, p *columnPass, missing *unlabelled) err
 
 // choose leaves out the rows without a target among the n decoded last, and refuses those that are of no
 // use. It returns how many are left.
-func (b *slab) choose(n int, missing *unlabelled) (int, error) {
+func (b *slab) choose(n int, missing *block) (int, error) {
 	s, at := b.source, b.rows
 	first, _ := slices.BinarySearch(s.left, b.from)
 	last, _ := slices.BinarySearch(s.left, b.from+n)
 	if without := s.left[first:last]; len(without) > 0 {
 		n = b.compact(n, without)
 	}
-	for k, j := range s.layout.targets {
-		if s.layout.roles.Unlabelled {
-			break
-		}
-		for i, y := range b.y[k][at : at+n] {
-			if math.IsNaN(y) {
-				missing.add(b.numberOf(i), j)
+	for i := 0; i < n && !s.layout.roles.Unlabelled; i++ {
+		for k, j := range s.layout.targets {
+			if math.IsNaN(b.y[k][at+i]) {
+				missing.lacks(b.numberOf(i)+1, j)
 			}
 		}
 	}
@@ -131,7 +123,7 @@ func (b *slab) choose(n int, missing *unlabelled) (int, error) {
 			case math.IsNaN(w):
 				return 0, s.at(b.numberOf(i), j, "the weight is missing")
 			case w < 0:
-				return 0, s.at(b.numberOf(i), j, "%v is not a weight, wanted a number ≥ 0", w)
+				return 0, s.at(b.numberOf(i), j, "%s", notWeight(w))
 			}
 		}
 	}
@@ -181,50 +173,6 @@ func closeGaps[T any](values []T, from int, without []int) {
 	}
 }
 
-// unlabelled is the rows without a target, as far as they are to be told.
-type unlabelled struct {
-	rows []int
-	more int
-	j    int // column of the first one
-}
-
-func (u *unlabelled) add(row, j int) {
-	switch n := len(u.rows); {
-	case slices.Contains(u.rows, row):
-	case n == 0:
-		u.rows, u.j = append(u.rows, row), j
-	case n < mostLacking:
-		u.rows = append(u.rows, row)
-	default:
-		u.more++
-	}
-}
-
-// err is the error that lists them.
-func (u *unlabelled) err(s *columnSource) error {
-	if len(u.rows) == 0 {
-		return nil
-	}
-	others := ""
-	first, _ := s.typed.place(u.rows[0])
-	for k, row := range u.rows[1:] {
-		if k == 0 {
-			others = "; also in row "
-		} else {
-			others += ", "
-		}
-		if file, own := s.typed.place(row); file == first {
-			others += strconv.Itoa(own)
-		} else {
-			others += fmt.Sprintf("%d of %s", own, file)
-		}
-	}
-	if u.more > 0 {
-		others += fmt.Sprintf(" and %d more", u.more)
-	}
-	return s.at(u.rows[0], u.j, "%w; missing_target: drop leaves such rows out%s", errNoTarget, others)
-}
-
 // lay puts the columns side by side, row by row: blocks are made on all cores.
 func (b *slab) lay() {
 	blocks := (b.rows + b.block - 1) / b.block
@@ -233,16 +181,20 @@ func (b *slab) lay() {
 		sideBySide(b.matrix, b.x, from, to)
 		sideBySide(b.labels, b.y, from, to)
 	})
+	b.out.x, b.out.targets, b.out.kept = b.matrix, b.labels[:b.rows*len(b.y)], nil
+	if b.weights != nil {
+		b.out.weights = b.weights[:b.rows]
+	}
 	if b.kept == nil {
 		return
 	}
-	if b.record == nil {
-		b.record = make([]string, b.full*len(b.kept))
-	}
-	for k, texts := range b.kept {
-		for i, t := range texts[:b.rows] {
-			b.record[i*len(b.kept)+k] = t
+	n := len(b.kept)
+	texts := make([]string, b.rows*n)
+	for i := range b.rows {
+		for k := range b.kept {
+			texts[i*n+k] = b.kept[k][i]
 		}
+		b.out.kept = append(b.out.kept, texts[i*n:(i+1)*n:(i+1)*n])
 	}
 }
 
@@ -262,53 +214,19 @@ func sideBySide(out []float64, columns [][]float64, from, to int) {
 	}
 }
 
-// groupNumbers numbers groups. Those that are not known at first are numbered in order of their
-// first appearance.
-type groupNumbers struct {
-	numbers map[string]int
-	last    string
-	at      int
-}
-
-func (g *groupNumbers) number(name string) int {
-	if name == g.last && len(g.numbers) > 0 { // groups often stand together
-		return g.at
+// number gives the groups of the rows their numbers, in the order of their first appearance where they are new.
+func (b *slab) number(groups *block) {
+	if b.groups == nil {
+		return
 	}
-	number, ok := g.numbers[name]
-	if !ok {
-		number = len(g.numbers)
-		g.numbers[name] = number
-	}
-	g.last, g.at = name, number
-	return number
-}
-
-// blockAt returns the block that begins at a row of the slab.
-func (b *slab) blockAt(from int, groups *groupNumbers) datasets.Set {
-	s, to, cols := b.source, min(from+b.block, b.rows), len(b.source.schema.Columns)
-	out := datasets.Set{Schema: s.schema, X: mat.NewDense(to-from, cols, b.matrix[from*cols:to*cols])}
-	switch t := len(b.y); t {
-	case 0:
-	case 1:
-		out.Y = b.labels[from:to]
-	default:
-		out.Targets = mat.NewDense(to-from, t, b.labels[from*t:to*t])
-	}
-	if b.weights != nil {
-		out.Weights = b.weights[from:to]
-	}
-	if b.groups != nil {
-		out.Groups = make([]int, 0, to-from)
-		for _, name := range b.groups[from:to] {
-			out.Groups = append(out.Groups, groups.number(name))
+	b.out.groups = make([]int, b.rows)
+	for i, name := range b.groups[:b.rows] {
+		if i > 0 && name == b.groups[i-1] { // groups often stand together
+			b.out.groups[i] = b.out.groups[i-1]
+		} else {
+			b.out.groups[i] = groups.groupNumber([]byte(name))
 		}
 	}
-	if k := len(b.kept); k > 0 {
-		for i := from; i < to; i++ {
-			out.Kept = append(out.Kept, slices.Clone(b.record[i*k:(i+1)*k]))
-		}
-	}
-	return out
 }
 
 func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
@@ -326,17 +244,21 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		for range ready { // until the reader has ended
 		}
 	}()
-	rows, groups := 0, &groupNumbers{numbers: map[string]int{}}
-	maps.Copy(groups.numbers, s.groups)
+	rows, groups := 0, s.newBlock()
 	free <- nil
 	free <- nil
 	for b := range ready {
 		rows += b.rows
+		b.number(groups)
 		for from := 0; from < b.rows; from += b.block {
 			if err := cause.Err(ctx); err != nil {
 				return err
 			}
-			if err := yield(b.blockAt(from, groups)); err != nil {
+			set, err := b.out.set(from, min(from+b.block, b.rows))
+			if err == nil {
+				err = yield(set)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -371,7 +293,7 @@ func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<
 	if err == nil {
 		defer p.cursor.Close()
 	}
-	var missing unlabelled
+	missing := s.newBlock()
 	for {
 		var b *slab
 		select {
@@ -383,13 +305,13 @@ func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<
 			b = s.newSlab(feeds)
 		}
 		if err == nil {
-			err = b.fill(ctx, p, &missing)
+			err = b.fill(ctx, p, missing)
 		}
 		end := err != nil || b.rows < b.full
 		if b.err = err; end && err == nil {
-			b.err = missing.err(s)
+			b.err = missing.unlabelled()
 		}
-		if err != nil || len(missing.rows) > 0 {
+		if err != nil || len(missing.lacking) > 0 {
 			b.rows = 0 // no block comes beside an error
 		}
 		b.lay()

@@ -1,52 +1,29 @@
 package table
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// columnLook is what a pass that learns or surveys finds in one column of the layout.
-type columnLook struct {
-	values  int // rows that have a value
-	missing *datasets.Spot
-	unknown *datasets.Spot
-	weights bool // whether a weight is above 0
-	levels  map[string]struct{}
-	fault   *rowFault
-	more    int // faults beside it
-
-	of         *Dictionary
-	seen, lost []bool // by code: whether a text has been looked at, and stands for a missing value
-}
-
 // learn reads the columns that the schema needs: those with categories, targets, weights and groups. What can only
 // be read in its order is read anyway, so that it takes a look at all of its columns.
 func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
-	l, all := s.layout, s.typed.Rows < 0
-	looks, err := s.look(ctx, func(j int) bool { return all || l.use[j] != input || s.categorical(j) })
+	use, all := s.layout.use, s.typed.Rows < 0
+	l, err := s.look(ctx, func(j int) bool { return all || use[j] != input || s.categorical(j) })
 	if err != nil {
 		return datasets.Schema{}, err
 	}
 	if all {
-		s.content = s.contentOf(looks)
+		s.content = l.content()
 	}
-	if l.group >= 0 {
-		s.groups = numbered(sorted(slices.Collect(maps.Keys(looks[l.group].levels)), l.numbers))
+	if g := s.layout.group; g >= 0 {
+		s.groups = numbered(sorted(l.columns[g].levels.names, s.layout.numbers))
 	}
-	return l.schema(func(j int) ([]string, bool) {
-		if !s.categorical(j) {
-			return nil, false
-		}
-		return sorted(slices.Collect(maps.Keys(looks[j].levels)), l.numbers), true
-	})
+	return s.layout.schema(l.levels)
 }
 
 // Survey returns what learning has found, or reads all columns for what they hold.
@@ -54,26 +31,17 @@ func (s *columnSource) Survey(ctx context.Context) ([]datasets.Content, error) {
 	if s.content != nil {
 		return s.content, nil
 	}
-	looks, err := s.look(ctx, func(int) bool { return true })
+	l, err := s.look(ctx, func(int) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	return s.contentOf(looks), nil
-}
-
-// contentOf is what the inputs hold.
-func (s *columnSource) contentOf(looks []columnLook) []datasets.Content {
-	var out []datasets.Content
-	for _, j := range s.layout.inputs {
-		c := looks[j]
-		out = append(out, datasets.Content{Missing: c.missing, Unknown: c.unknown, Empty: c.values == 0})
-	}
-	return out
+	return l.content(), nil
 }
 
 // look reads some columns of all rows. Every column has its first fault in the error.
-func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) ([]columnLook, error) {
-	out := make([]columnLook, len(s.layout.columns))
+func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Learned, error) {
+	out := &Learned{roles: s.layout.roles}
+	out.arrange(s.layout.form, s.layout)
 	known := s.cells != nil
 	feeds := s.feeds(wanted, false)
 	for _, f := range feeds {
@@ -85,7 +53,6 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) ([]col
 			o.into = make([]float64, chunk)
 		}
 	}
-	rows := 0
 	if len(feeds) > 0 || s.rows < 0 {
 		p, err := s.pass(ctx, feeds)
 		if err != nil {
@@ -95,7 +62,7 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) ([]col
 		for {
 			n, err := p.next(ctx, chunk, func(f *feed, first, n int) error {
 				for k := range f.outs {
-					s.lookAt(f, k, first, n, &out[f.outs[k].column])
+					s.lookAt(f, &f.outs[k], first, n, &out.columns[f.outs[k].column])
 				}
 				return nil
 			})
@@ -105,43 +72,18 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) ([]col
 			if n == 0 {
 				break
 			}
-			rows += n
 		}
-		if s.rows >= 0 && rows != s.rows+len(s.left) {
-			return nil, s.changed(rows-len(s.left), s.rows)
+		rows := p.first - len(s.left)
+		if s.rows >= 0 && rows != s.rows {
+			return nil, s.changed(rows, s.rows)
 		}
-		s.rows = rows - len(s.left)
+		s.rows = rows
 	}
-	return out, s.verdict(out)
-}
-
-// verdict is the error of all columns, in the order of their first faults.
-func (s *columnSource) verdict(looks []columnLook) error {
-	var all []*rowFault
-	for j := range looks {
-		c := &looks[j]
-		if w := s.layout.use[j] == weight; w && s.rows > 0 && c.fault == nil && !c.weights {
-			c.fault = &rowFault{row: -1, column: j, LineError: datasets.LineError{File: s.layout.file, Err: fmt.Errorf("column %s: every weight is 0", s.layout.columns[j].Name)}}
-		}
-		if f := c.fault; f != nil && c.more > 0 {
-			f.Err = fmt.Errorf("%w (and %d more in this column)", f.Err, c.more)
-		}
-		if c.fault != nil {
-			all = append(all, c.fault)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *rowFault) int { return cmp.Compare(a.row, b.row) })
-	var out []error
-	for _, f := range all {
-		out = append(out, f)
-	}
+	var end error
 	if s.rows == 0 {
-		out = append(out, s.noRows())
+		end = s.noRows()
 	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return errors.Join(out...)
+	return out, out.faults(end)
 }
 
 func (s *columnSource) noRows() error {
@@ -153,40 +95,39 @@ func (s *columnSource) changed(rows, before int) error {
 }
 
 // lookAt takes note of the values of some rows in one column.
-func (s *columnSource) lookAt(f *feed, k, first, rows int, c *columnLook) {
-	o := &f.outs[k]
+func (s *columnSource) lookAt(f *feed, o *outlet, first, rows int, c *finding) {
 	switch f.As {
 	case Texts:
-		s.lookAtTexts(f, k, first, rows, c)
+		s.lookAtTexts(f, o, first, rows, c)
 		return
 	case Times:
 		for i, v := range f.values.Seconds[:rows] {
 			if s.skips(first + i) {
 				continue
 			}
-			if v == NoTime {
+			if c.values++; v == NoTime {
 				s.lookAtMissing(o, first+i, c)
-			} else {
-				c.values++
 			}
 		}
 		return
 	}
 	for i, v := range f.values.Numbers[:rows] {
+		row := first + i
 		switch {
-		case s.skips(first + i):
+		case s.skips(row):
 		case v-v == 0:
 			c.values++
 			if o.use == weight {
 				c.weights = c.weights || v > 0
 				if v < 0 {
-					c.add(s.at(first+i, o.column, "%v is not a weight, wanted a number ≥ 0", v))
+					c.wrong(row, row+1, notWeight(v))
 				}
 			}
 		case math.IsNaN(v):
-			s.lookAtMissing(o, first+i, c)
-		default:
-			c.add(s.finite(o, first+i, []float64{v}))
+			c.values++
+			s.lookAtMissing(o, row, c)
+		case o.use != target || !s.layout.roles.Unlabelled:
+			c.wrong(row, row+1, isInfinite)
 		}
 	}
 }
@@ -194,95 +135,57 @@ func (s *columnSource) lookAt(f *feed, k, first, rows int, c *columnLook) {
 // skips reports whether a row is left out.
 func (s *columnSource) skips(row int) bool { return len(s.left) > 0 && s.number(row) < 0 }
 
-// lookAtMissing takes note of a missing value.
-func (s *columnSource) lookAtMissing(o *outlet, row int, c *columnLook) {
-	c.add(s.lacks(o, row))
+// lookAtMissing takes note of a missing value, which has been counted as one.
+func (s *columnSource) lookAtMissing(o *outlet, row int, c *finding) {
+	c.values--
+	if o.use != input {
+		if err := s.layout.lacks(o.column, nil); err != nil {
+			c.wrong(row, row+1, err.Error())
+		}
+	}
 	if c.missing == nil {
-		c.missing = &datasets.Spot{Row: s.number(row)}
+		c.missing = &note{row: s.number(row), line: row + 1}
 	}
 }
 
 // lookAtTexts takes note of texts: each is looked at once for a dictionary, in its first row.
-func (s *columnSource) lookAtTexts(f *feed, k, first, rows int, c *columnLook) {
-	o := &f.outs[k]
+func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *finding) {
 	texts := f.values.Texts.Texts
-	if c.of != f.values.Texts {
-		c.of, c.seen, c.lost = f.values.Texts, nil, nil
+	if o.of != f.values.Texts {
+		o.of, o.seen, o.lost = f.values.Texts, nil, nil
 	}
-	for len(c.seen) < len(texts) {
-		c.seen, c.lost = append(c.seen, false), append(c.lost, s.isMissing(texts[len(c.lost)]))
+	for len(o.seen) < len(texts) {
+		o.seen, o.lost = append(o.seen, false), append(o.lost, s.isMissing(texts[len(o.lost)]))
 	}
 	collect := s.cells == nil && (s.categorical(o.column) || o.use == group)
 	for i, code := range f.values.Codes[:rows] {
+		row := first + i
+		if s.skips(row) {
+			continue
+		}
+		if c.values++; code < 0 || o.lost[code] {
+			s.lookAtMissing(o, row, c)
+			continue
+		}
+		if o.seen[code] {
+			continue
+		}
+		faults := c.more
 		switch {
-		case s.skips(first + i):
-			continue
-		case code < 0 || c.lost[code]:
-			s.lookAtMissing(o, first+i, c)
-			continue
-		}
-		if c.values++; c.seen[code] {
-			continue
-		}
-		c.seen[code] = true
-		t := s.trimmed(o.use, texts[code])
-		var err error
-		if collect && (o.use != group || len(c.levels) < maxLevels) {
-			err = c.collectLevel(t)
-		} else if o.use != group {
-			var v float64
-			v, err = s.value(o, texts[code], false)
+		case collect:
+			c.add(row, row+1, []byte(s.trimmed(o.use, texts[code])))
+		case o.use != group:
+			v, err := s.value(o, texts[code], false)
+			if err != nil {
+				c.wrong(row, row+1, err.Error())
+			}
 			if v == datasets.Unknown && o.codes != nil && c.unknown == nil {
-				c.unknown = &datasets.Spot{Row: s.number(first + i)}
+				c.unknown = &note{row: s.number(row), line: row + 1}
 			}
 			c.weights = c.weights || o.use == weight && v > 0
 		}
-		if err != nil {
-			c.seen[code] = false // so that it counts again
-			c.add(s.at(first+i, o.column, "%w", err))
-		}
+		o.seen[code] = c.more == faults // a fault counts again
 	}
-}
-
-// collectLevel takes note of a category.
-func (c *columnLook) collectLevel(t string) error {
-	if _, ok := c.levels[t]; ok {
-		return nil
-	}
-	if c.levels == nil {
-		c.levels = map[string]struct{}{}
-	}
-	if !utf8.ValidString(t) {
-		return fmt.Errorf("%q is not UTF-8", t)
-	}
-	if len(c.levels) == maxLevels {
-		return fmt.Errorf("more than %d levels; drop the column", maxLevels)
-	}
-	c.levels[t] = struct{}{}
-	return nil
-}
-
-// add keeps the first fault, and counts the others.
-func (c *columnLook) add(err error) {
-	var at *rowFault
-	switch {
-	case !errors.As(err, &at):
-	case c.fault == nil:
-		c.fault = at
-	default:
-		c.more++
-	}
-}
-
-// lacks is the error of a row without a value in a column that needs one.
-func (s *columnSource) lacks(o *outlet, row int) error {
-	switch {
-	case o.use == target && !s.layout.roles.Unlabelled:
-		return s.at(row, o.column, "%w; missing_target: drop leaves such rows out", errNoTarget)
-	case o.use == weight || o.use == group:
-		return s.at(row, o.column, "the %s is missing", o.use)
-	}
-	return nil
 }
 
 // findUnlabelled reads the targets for the rows that lack one.

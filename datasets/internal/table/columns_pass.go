@@ -32,7 +32,7 @@ func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, er
 	for k, f := range feeds {
 		wanted[k] = f.Reading
 	}
-	cursor, err := s.reader.Read(ctx, wanted)
+	cursor, err := s.columns.Read(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +212,11 @@ func (s *columnSource) put(f *feed, first, rows int) error {
 	return nil
 }
 
+// What is wrong with numbers.
+const isInfinite = "the value is infinite, wanted a number; data.drop leaves the column out"
+
+func notWeight(v float64) string { return fmt.Sprintf("%v is not a weight, wanted a number ≥ 0", v) }
+
 // finite refuses what is no number and no missing value.
 func (s *columnSource) finite(o *outlet, first int, values []float64) error {
 	for i, v := range values {
@@ -222,7 +227,7 @@ func (s *columnSource) finite(o *outlet, first int, values []float64) error {
 			values[i] = math.NaN()
 			continue
 		}
-		return s.at(first+i, o.column, "the value is infinite, wanted a number; data.drop leaves the column out")
+		return s.at(first+i, o.column, isInfinite)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // the target, where it is a class. So only the columns with categories, and the target, weights and
 // groups, which no row may lack, are read before the first pass.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
-	s := &columnSource{reader: r, typed: r.ColumnForm(), rows: -1}
+	s := &columnSource{source: source{rows: -1}, columns: r, typed: r.ColumnForm()}
 	form, err := s.form(roles.Dates)
 	if err != nil {
 		return nil, err
@@ -35,35 +35,24 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 			return nil, err
 		}
 	}
-	if roles.Schema == nil {
-		if s.schema, err = s.learn(ctx); err != nil {
-			return nil, err
-		}
-	} else {
-		s.schema = *roles.Schema
-		if len(s.schema.Columns) == 0 {
-			for _, j := range s.layout.inputs {
-				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: s.layout.columns[j].Name})
-			}
-		}
+	if roles.Schema != nil {
+		return s, s.bring(*roles.Schema)
+	}
+	if s.schema, err = s.learn(ctx); err != nil {
+		return nil, err
 	}
 	return s, s.plan()
 }
 
 // columnSource codes typed columns by a schema.
 type columnSource struct {
-	reader  Columnar
+	source
+	columns Columnar
 	typed   ColumnForm
-	origins []part // of the layout's columns
-	layout  *layout
-	groups  map[string]int // numbers of the groups, in the order of their values; nil if not learned
-	schema  datasets.Schema
-	missing []string           // texts that stand for a missing value
-	rows    int                // that are not left out; -1 where nobody has counted
-	content []datasets.Content // of the inputs; nil where nobody has looked
-	left    []int              // numbers of the rows that are left out
-	bare    bool               // whether the inputs are left unread
-	cells   []cell             // by column of the layout
+	origins []part   // of the layout's columns
+	missing []string // texts that stand for a missing value
+	left    []int    // numbers of the rows that are left out
+	bare    bool     // whether the inputs are left unread
 }
 
 // part is where a column of the layout comes from.
@@ -75,7 +64,13 @@ type part struct {
 
 // form returns what the text formats say of their columns, the parts of dates in the place of the dates.
 func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
-	out := Form{Name: s.typed.Name}
+	out := Form{Name: s.typed.Name, ByRow: true}
+	if place := s.typed.Place; place != nil {
+		out.Place = func(line int) (string, int) {
+			file, row := place(line - 1)
+			return file, row + 1
+		}
+	}
 	var errs []error
 	s.typed.Columns = slices.Clone(s.typed.Columns)
 	for k := range s.typed.Columns {
@@ -184,8 +179,6 @@ func missingTexts(s *datasets.Schema) []string {
 	return []string{"NaN", "nan"}
 }
 
-func (s *columnSource) Schema() datasets.Schema { return s.schema }
-
 // WithoutInputs returns the rows with zeros for the inputs, which are not read.
 func (s *columnSource) WithoutInputs() datasets.Source {
 	out := *s
@@ -195,16 +188,6 @@ func (s *columnSource) WithoutInputs() datasets.Source {
 
 // LeftOut returns the numbers of the rows of the file that are left out.
 func (s *columnSource) LeftOut() []int { return s.left }
-
-func (s *columnSource) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
-
-// plan works out where the values of every column go.
-func (s *columnSource) plan() error {
-	inner := source{layout: s.layout, schema: s.schema}
-	err := inner.plan()
-	s.cells = inner.cells
-	return err
-}
 
 // feed is a column of the file in one representation, and what is made of it.
 type feed struct {
@@ -224,6 +207,9 @@ type outlet struct {
 	into   []float64
 	texts  []string
 	codes  *coder // of categories; nil for numbers
+
+	of         *Dictionary // that learning looks at
+	seen, lost []bool      // by code: whether a text has been looked at, and stands for a missing value
 }
 
 // feeds returns what is to be read for the columns of the layout that are wanted, and the kept ones.
@@ -272,9 +258,7 @@ func (s *columnSource) categorical(j int) bool {
 
 // at returns an error about a row of the file.
 func (s *columnSource) at(row, j int, format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	file, own := s.typed.place(row)
-	return &rowFault{row: row, column: j, LineError: datasets.LineError{File: file, Err: fmt.Errorf("row %d: column %s: %w", own, s.layout.columns[j].Name, err)}}
+	return &rowFault{row: row, column: j, LineError: *s.layout.fault(row+1, j, format, args...)}
 }
 
 // rowFault is a fault that knows its row.

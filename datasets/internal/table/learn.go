@@ -53,7 +53,8 @@ type stretch struct {
 type finding struct {
 	values  int // records that have a value
 	missing *note
-	weights bool // whether a weight is above 0
+	unknown *note // the first category that is not in the schema, where there is one
+	weights bool  // whether a weight is above 0
 	numbers int
 	texts   int
 	first   *note // the first text
@@ -582,6 +583,10 @@ func (l *Learned) faults(end error) error {
 	slices.SortStableFunc(all, func(a, b note) int { return cmp.Compare(a.row, b.row) })
 	var out []error
 	for _, n := range all {
+		if l.form.ByRow {
+			out = append(out, l.form.wrong(n.line, errors.New(n.text)))
+			continue
+		}
 		at := l.spot(&n)
 		out = append(out, &datasets.LineError{File: at.File, Line: at.Line, Err: errors.New(n.text)})
 	}
@@ -623,7 +628,7 @@ func (l *Learned) share(j int) float64 {
 
 // spot says where a note is.
 func (l *Learned) spot(n *note) datasets.Spot {
-	if l.form.Place != nil {
+	if l.form.Place != nil || l.form.ByRow {
 		return l.form.spot(n.row, n.line)
 	}
 	k := len(l.files) - 1
@@ -679,9 +684,13 @@ func (l *Learned) content() []datasets.Content {
 	for _, j := range l.layout.inputs {
 		c := &l.columns[j]
 		held := datasets.Content{Empty: c.values == 0 && !l.layout.sparse}
-		if n := c.missing; n != nil {
-			at := l.spot(n)
+		if c.missing != nil {
+			at := l.spot(c.missing)
 			held.Missing = &at
+		}
+		if c.unknown != nil {
+			at := l.spot(c.unknown)
+			held.Unknown = &at
 		}
 		out = append(out, held)
 	}

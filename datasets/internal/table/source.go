@@ -35,13 +35,7 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (data
 		s.reader, r, s.rows = s.labelled, s.labelled, s.labelled.kept
 	}
 	if roles.Schema != nil {
-		s.schema = *roles.Schema
-		if len(s.schema.Columns) == 0 {
-			for _, j := range l.inputs {
-				s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: l.columns[j].Name})
-			}
-		}
-		err = s.plan()
+		err = s.bring(*roles.Schema)
 	} else {
 		err = s.learn(ctx, form, hold(s, most))
 	}
@@ -49,6 +43,17 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (data
 		return nil, err
 	}
 	return s, nil
+}
+
+// bring takes the schema of other rows, or the inputs that there are where it has none.
+func (s *source) bring(schema datasets.Schema) error {
+	s.schema = schema
+	if len(schema.Columns) == 0 {
+		for _, j := range s.layout.inputs {
+			s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: s.layout.columns[j].Name})
+		}
+	}
+	return s.plan()
 }
 
 // learn finds out the schema and what the columns hold, and codes the rows that are held.

@@ -36,23 +36,36 @@ type Form struct {
 	Notation text.Notation
 	Missing  []string // texts that stand for a missing value, as far as somebody has said
 
+	ByRow bool // whether records have no lines: that of a row is one more than its number, which errors have
+
 	// Place says in which of several files a line is, and where there; nil for one file.
 	Place func(line int) (file string, at int)
 }
 
 // spot is a row that begins at a line.
 func (f Form) spot(row, line int) datasets.Spot {
-	out := datasets.Spot{Row: row, File: f.Name, Line: line}
-	if f.Place != nil && line > 0 {
-		out.File, out.Line = f.Place(line)
+	if f.ByRow {
+		return datasets.Spot{Row: row}
 	}
-	return out
+	file, at := f.place(line)
+	return datasets.Spot{Row: row, File: file, Line: at}
+}
+
+// place says in which file a line is, and where there.
+func (f Form) place(line int) (file string, at int) {
+	if f.Place != nil && line > 0 {
+		return f.Place(line)
+	}
+	return f.Name, line
 }
 
 // wrong is an error at a line; 0 is none in particular.
 func (f Form) wrong(line int, err error) *datasets.LineError {
-	at := f.spot(0, line)
-	return &datasets.LineError{File: at.File, Line: at.Line, Err: err}
+	file, at := f.place(line)
+	if f.ByRow && line > 0 {
+		return &datasets.LineError{File: file, Err: fmt.Errorf("row %d: %w", at-1, err)}
+	}
+	return &datasets.LineError{File: file, Line: at, Err: err}
 }
 
 // Column is what a file says about one of its columns.
@@ -384,7 +397,7 @@ func (l *layout) lacks(j int, field []byte) error {
 }
 
 // fault returns an error at a field.
-func (l *layout) fault(line, j int, format string, args ...any) error {
+func (l *layout) fault(line, j int, format string, args ...any) *datasets.LineError {
 	return l.form.wrong(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
 }
 

@@ -168,9 +168,9 @@ func TestRowsWithoutATarget(t *testing.T) {
 		lacking int
 		want    string
 	}{
-		{1, "f:2: column y: the target is missing"},
-		{3, "f:2: column y: the target is missing; also in line 3, 4"},
-		{40, "f:2: column y: the target is missing; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
+		{1, "f:2: column y: the target is missing; missing_target: drop leaves such rows out"},
+		{3, "f:2: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3, 4"},
+		{40, "f:2: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
 	} {
 		r.rows = rows[:1]
 		for range test.lacking {
