@@ -214,10 +214,13 @@ func (l *layout) noNumber(line, j int, field []byte) error {
 
 // addOther codes a field that is no input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
-	v, err := b.other(line, j, c, field)
+	v, err := b.other(j, c, field)
 	if errors.Is(err, errNoTarget) { // told at the end, with all such rows
 		b.lacks(line, j)
 		err = nil
+	}
+	if err != nil {
+		return b.layout.fault(line, j, "%w", err)
 	}
 	switch c.use {
 	case target:
@@ -230,21 +233,21 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	case group:
 		b.groups[b.rows] = b.groupNumber(field)
 	}
-	return err
+	return nil
 }
 
 // other returns the number that a target or weight stands for, or what is wrong with a field that is
 // no input.
-func (s *source) other(line, j int, c *cell, field []byte) (float64, error) {
+func (s *source) other(j int, c *cell, field []byte) (float64, error) {
 	if c.use == dropped {
 		return 0, nil
 	}
-	if err := s.layout.needs(line, j, field); err != nil || field == nil {
+	if err := s.layout.lacks(j, field); err != nil || field == nil {
 		return math.NaN(), err
 	}
 	switch c.use {
 	case target:
-		return s.target(line, j, c, bytes.TrimSuffix(field, s.layout.suffix))
+		return s.target(c, bytes.TrimSuffix(field, s.layout.suffix))
 	case weight:
 		v, _ := s.layout.numbers.Number(field)
 		return v, nil
@@ -253,13 +256,13 @@ func (s *source) other(line, j int, c *cell, field []byte) (float64, error) {
 }
 
 // target returns the target in a field, NaN where it is none and need not be.
-func (s *source) target(line, j int, c *cell, field []byte) (float64, error) {
+func (s *source) target(c *cell, field []byte) (float64, error) {
 	if c.codes == nil {
 		if v, ok := s.layout.numbers.Number(field); ok {
 			return v, nil
 		}
 		if !s.layout.roles.Unlabelled {
-			return 0, s.layout.fault(line, j, "%q is not a number", field)
+			return 0, fmt.Errorf("%q is not a number", field)
 		}
 		return math.NaN(), nil
 	}
@@ -270,7 +273,7 @@ func (s *source) target(line, j int, c *cell, field []byte) (float64, error) {
 	case s.layout.roles.Unlabelled:
 		return math.NaN(), nil
 	}
-	return 0, s.layout.fault(line, j, "class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Levels))
+	return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Levels))
 }
 
 // place is a field.

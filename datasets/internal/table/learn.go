@@ -34,6 +34,7 @@ type Learned struct {
 	form    Form
 	layout  *layout  // nil before the first part
 	before  *Learned // what an earlier reading has learned; nil in the first one
+	coded   *source  // whose schema the records have, and of which nothing else is learned; nil where there is none
 	files   []stretch
 	rows    int
 	plain   int  // of the rows, those of numbers only that the columns do not count yet
@@ -98,6 +99,9 @@ func (l *Learned) arrange(form Form, layout *layout) {
 	l.form, l.layout = form, layout
 	l.columns = make([]finding, len(layout.columns))
 	for j := range l.columns {
+		if l.coded != nil {
+			break
+		}
 		if l.before != nil {
 			l.columns[j].collect = l.before.late(j)
 			continue
@@ -110,7 +114,7 @@ func (l *Learned) arrange(form Form, layout *layout) {
 
 // look finds out whether rows of numbers only need no look at each column.
 func (l *Learned) look() {
-	l.simple = l.before == nil && l.layout.quantities()
+	l.simple = l.before == nil && l.coded == nil && l.layout.quantities()
 	for j := range l.columns {
 		l.simple = l.simple && !l.columns[j].collect
 	}
@@ -118,7 +122,7 @@ func (l *Learned) look() {
 
 // part returns what is learned of no records behind those of l, if it is about the form of the same file.
 func (l *Learned) part() *Learned {
-	out := &Learned{roles: l.roles, before: l.before, files: []stretch{{file: l.layout.file}}}
+	out := &Learned{roles: l.roles, before: l.before, coded: l.coded, files: []stretch{{file: l.layout.file}}}
 	out.arrange(l.form, l.layout)
 	return out
 }
@@ -271,6 +275,10 @@ func (l *Learned) add(rec *Record, b *block) {
 		}
 		if l.before != nil {
 			l.collect(j, rec.Line, field)
+			continue
+		}
+		if l.coded != nil {
+			l.check(j, k, rec)
 			continue
 		}
 		v := l.see(j, k, rec)
@@ -519,7 +527,8 @@ func (c *finding) merge(o *finding, s shift) {
 	quiet := c.numbers+c.texts == 0 && !c.collect // as if nothing had been read
 	c.values, c.numbers, c.texts, c.more = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.more+o.more
 	c.weights = c.weights || o.weights
-	c.missing, c.first, c.fault = c.missing.or(o.missing, s), c.first.or(o.first, s), c.fault.or(o.fault, s)
+	c.missing, c.unknown = c.missing.or(o.missing, s), c.unknown.or(o.unknown, s)
+	c.first, c.fault = c.first.or(o.first, s), c.fault.or(o.fault, s)
 	switch {
 	case c.partial:
 		return
@@ -610,7 +619,7 @@ func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 		return c.fault, c.more
 	case c.fault != nil:
 		return c.fault, c.more - 1
-	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil:
+	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil && l.coded == nil:
 		return &note{row: -1, text: "every weight is 0"}, 0
 	case c.texts > 0 && !c.collect && l.share(j) >= mostly:
 		return &note{c.first.row, c.first.line, fmt.Sprintf(

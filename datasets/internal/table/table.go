@@ -369,14 +369,6 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 // errNoTarget is a row without a target, where it needs one.
 var errNoTarget = errors.New("the target is missing")
 
-// needs reports a field without which its row is of no use.
-func (l *layout) needs(line, j int, field []byte) error {
-	if err := l.lacks(j, field); err != nil {
-		return l.fault(line, j, "%w", err)
-	}
-	return nil
-}
-
 // lacks says what is wrong with a field without which its row is of no use: a target, weight or group
 // that is missing, a weight that is none.
 func (l *layout) lacks(j int, field []byte) error {
