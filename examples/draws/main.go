@@ -55,9 +55,10 @@ var (
 		"draws-kernels": "Error of z(x)'z(y) against the kernel, by kernel (wine, 13 inputs)",
 		"draws-inputs":  "Error of z(x)'z(y) against the gaussian kernel, by number of inputs (normal rows)",
 	}
-	styles = []svg.Style{
-		{Name: "iid", Color: "#1f5aa0"}, {Name: "orthogonal", Color: "#8fd3a0", Wide: true}, {Name: "qmc", Color: "#d25f14"}, {Name: "structured", Color: "#8a3fa0"},
-		{Name: "iid by theory", Color: "#1f5aa0", Dashed: true}, {Name: "bound on the largest error, 95 %", Color: "#777777", Dashed: true},
+	// styles are those of the draws, then of what theory says.
+	styles = []svg.Series{
+		{Name: "iid", Line: true}, {Name: "orthogonal", Color: 2, Line: true, Dots: true}, {Name: "qmc", Color: 1, Line: true}, {Name: "structured", Color: 3, Line: true},
+		{Name: "iid by theory", Line: true, Dashed: true}, {Name: "bound on the largest error, 95 %", Color: svg.Reference, Line: true, Dashed: true},
 	}
 )
 
@@ -185,22 +186,26 @@ func measure(ctx context.Context, p panel, draw string, features []int, seeds ui
 	return out, nil
 }
 
-// picture draws the numbers.
+// picture draws the numbers. The last plot has the legend of all.
 func picture(name string, list []errorAt) string {
-	p := svg.Lines{Title: titles[name], Across: "D, the number of features; errors of all pairs of rows, root mean square over 10 seeds", Styles: styles}
-	for _, titles := range pictures[name] {
-		var row []svg.Panel
-		for _, title := range titles {
-			lines := make([]svg.Line, len(styles))
-			for i := range lines {
-				lines[i].Style = i
-			}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, e := range list {
+		if e.picture == name {
+			low, high = min(low, e.rms), max(high, e.rms, e.bound)
+		}
+	}
+	var rows [][]svg.Plot
+	for i, titles := range pictures[name] {
+		var row []svg.Plot
+		for j, title := range titles {
+			p := svg.Plot{Title: title, X: svg.Axis{Name: "features D", Log: true}, Y: svg.Axis{Name: "root mean square error", Log: true, Low: low, High: high}, Series: slices.Clone(styles)}
 			for _, e := range list {
 				if e.picture != name || e.panel != title {
 					continue
 				}
 				add := func(style int, y float64) {
-					lines[style].X, lines[style].Y = append(lines[style].X, float64(e.features)), append(lines[style].Y, y)
+					s := &p.Series[style]
+					s.X, s.Y = append(s.X, float64(e.features)), append(s.Y, y)
 				}
 				add(slices.Index(draws, e.draw), e.rms)
 				if e.draw == "iid" {
@@ -208,11 +213,16 @@ func picture(name string, list []errorAt) string {
 					add(5, e.bound)
 				}
 			}
-			row = append(row, svg.Panel{Title: title, Lines: slices.DeleteFunc(lines, func(l svg.Line) bool { return len(l.X) == 0 })})
+			for k := range p.Series {
+				if i < len(pictures[name])-1 || j < len(titles)-1 {
+					p.Series[k].Name = ""
+				}
+			}
+			row = append(row, p)
 		}
-		p.Panels = append(p.Panels, row)
+		rows = append(rows, row)
 	}
-	return svg.LinesPicture(p)
+	return svg.Grid(titles[name], rows)
 }
 
 func write(path string, list []errorAt) error {

@@ -11,7 +11,7 @@ var Files = map[string][]string{
 	},
 	"experiment/job": {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
 	"report":         {"comparison", "report", "sections", "pictures", "page", "words"},
-	"internal/svg":   {"bars", "lines", "plot", "svg", "fixed", "facts", "text", "ticks"},
+	"internal/svg":   {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
 	"serve": {
 		"listen", "accept", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP

@@ -39,6 +39,12 @@ const (
 
 // SVG returns the picture, 340 wide.
 func (p Plot) SVG() string {
+	picture, _ := p.draw()
+	return picture
+}
+
+// draw returns the picture and its height.
+func (p Plot) draw() (picture string, height float64) {
 	var xs, ys []float64
 	for _, s := range p.Series {
 		xs, ys = append(xs, s.X...), slices.Concat(ys, s.Y, s.Low, s.High)
@@ -51,7 +57,7 @@ func (p Plot) SVG() string {
 	legend := p.legend(f.left)
 	f.bottom = plotHeight - 42 - line*float64(len(legend))
 	f.bottom = max(f.bottom, f.top+100)
-	height := f.bottom + 42 + line*float64(len(legend))
+	height = f.bottom + 42 + line*float64(len(legend))
 	var out strings.Builder
 	says := p.Says
 	if says == "" {
@@ -78,7 +84,7 @@ func (p Plot) SVG() string {
 			x += legendSample + 5 + long(s.Name) + 14
 		}
 	}
-	return out.String() + "</svg>"
+	return out.String() + "</svg>", height
 }
 
 const legendSample = 18.0

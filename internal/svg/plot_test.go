@@ -1,11 +1,76 @@
 package svg
 
 import (
+	"encoding/xml"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 )
+
+// drawing is a picture read back.
+type drawing struct {
+	Width  float64 `xml:"width,attr"`
+	Height float64 `xml:"height,attr"`
+	Label  string  `xml:"aria-label,attr"`
+	Rects  []struct {
+		X      float64 `xml:"x,attr"`
+		Y      float64 `xml:"y,attr"`
+		Width  float64 `xml:"width,attr"`
+		Height float64 `xml:"height,attr"`
+	} `xml:"rect"`
+	Texts []struct {
+		X      float64 `xml:"x,attr"`
+		Y      float64 `xml:"y,attr"`
+		Anchor string  `xml:"text-anchor,attr"`
+		Length float64 `xml:"textLength,attr"`
+		Text   string  `xml:",chardata"`
+	} `xml:"text"`
+	Lines []struct {
+		Points string `xml:"points,attr"`
+	} `xml:"polyline"`
+	Circles []struct{} `xml:"circle"`
+}
+
+// box is what a text or a plot takes up.
+type box struct {
+	what                     string
+	left, top, right, bottom float64
+}
+
+// texts returns what the texts of a drawing take up.
+func (d drawing) texts() (out []box) {
+	for _, x := range d.Texts {
+		left := x.X - map[string]float64{"middle": x.Length / 2, "end": x.Length}[x.Anchor]
+		out = append(out, box{x.Text, left, x.Y - 10, left + x.Length, x.Y + 3})
+	}
+	return out
+}
+
+func read(t *testing.T, picture string) (d drawing) {
+	t.Helper()
+	if err := xml.Unmarshal([]byte(picture), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// apart fails where a text reaches beyond the edge, into another or into one of the boxes.
+func (d drawing) apart(t *testing.T, boxes ...box) {
+	t.Helper()
+	texts := d.texts()
+	all := append(texts, boxes...)
+	for i, a := range texts {
+		if a.left < 0 || a.top < 0 || a.right > d.Width || a.bottom > d.Height {
+			t.Errorf("%q reaches beyond the edge", a.what)
+		}
+		for _, b := range all[i+1:] {
+			if a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom {
+				t.Errorf("%q reaches into %q", a.what, b.what)
+			}
+		}
+	}
+}
 
 // The texts of plots keep apart and inside the picture, whatever they are and wherever the numbers lie.
 func TestTextsOfPlotsKeepApart(t *testing.T) {
@@ -67,5 +132,26 @@ func TestTicks(t *testing.T) {
 	}
 	if got := fmt.Sprint(logTicks(0, 1)); got != "[1 2 5 10]" {
 		t.Errorf("one decade: %v", got)
+	}
+}
+
+// Plots of a grid stand side by side in rows as tall as their tallest plot.
+func TestGrid(t *testing.T) {
+	p := Plot{Title: "one", Series: []Series{{X: []float64{0, 1}, Y: []float64{0, 1}, Dots: true}}}
+	var d struct {
+		Width  float64 `xml:"width,attr"`
+		Height float64 `xml:"height,attr"`
+		Plots  []struct {
+			X       float64    `xml:"x,attr"`
+			Y       float64    `xml:"y,attr"`
+			Height  float64    `xml:"height,attr"`
+			Circles []struct{} `xml:"circle"`
+		} `xml:"svg"`
+	}
+	if err := xml.Unmarshal([]byte(Grid("all", [][]Plot{{p, p, p}, {p}})), &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Plots) != 4 || d.Width != 3*plotWidth || d.Plots[2].X != 2*plotWidth || d.Plots[3].X != 0 || d.Plots[3].Y != d.Plots[0].Y+d.Plots[0].Height || d.Height != d.Plots[3].Y+d.Plots[3].Height || len(d.Plots[3].Circles) != 2 {
+		t.Errorf("%+v", d)
 	}
 }
