@@ -114,10 +114,7 @@ func (s ARD) Sample(ctx context.Context, data datasets.Source) ([]int, error) {
 
 // FitSource is Fit over a source, which it reads twice: to look at the rows, and to take the sample.
 func (s ARD) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("ard", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("ard", data.Schema()); err != nil {
+	if err := checkNumericSpec("ard", s, data.Schema()); err != nil {
 		return nil, err
 	}
 	rows, err := sample.Take(ctx, sampled("ard", data), s.Rows, s.Seed)
@@ -222,15 +219,6 @@ type FittedARD struct {
 	noise, amplitude float64
 }
 
-var (
-	_ DenseTransformer   = (*FittedARD)(nil)
-	_ Describer          = (*FittedARD)(nil)
-	_ Relevant           = (*FittedARD)(nil)
-	_ graph.StepExporter = (*FittedARD)(nil)
-	_ model.Stateful     = (*FittedARD)(nil)
-	_ datasets.Coster    = ARD{}
-)
-
 // finish makes the scales of a power and a floor.
 func (f *FittedARD) finish(power, floor float64) error {
 	most, before, after := slices.Max(f.learned), 0.0, 0.0
@@ -281,7 +269,9 @@ func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	return f.products().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedARD) products() factors { return factors{step: "ard", list: f.scales} }
+func (f *FittedARD) products() entrywise {
+	return products("ard", f.scales, math.MaxFloat64, false)
+}
 
 // Export adds to g the scaled rows.
 func (f *FittedARD) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {

@@ -2,8 +2,6 @@ package transformer
 
 import "fmt"
 
-var _ Deriver = ARD{}
-
 // Learner returns the spec with the power and the floor of [NewARD], which are applied to the scales after they
 // are learned.
 func (s ARD) Learner() Fitter {

@@ -111,8 +111,6 @@ var ExactColumns = BinColumns{exact: true}
 // HashedColumns hashes all bins into n columns, n ≥ the number of grids.
 func HashedColumns(n int) BinColumns { return BinColumns{hashed: n} }
 
-var _ param.Value = (*BinColumns)(nil)
-
 // Set takes exact or a number of columns.
 func (c *BinColumns) Set(plain any) error {
 	*c = BinColumns{}
@@ -268,10 +266,7 @@ func (s Binning) Fit(ctx context.Context, data datasets.Set) (Transformer, error
 // FitSource is Fit over a source, which it reads once for exact columns, and once more each where γ is
 // found by a rule and where inputs are drawn by their scales.
 func (s Binning) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("binning", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("binning", data.Schema()); err != nil {
+	if err := checkNumericSpec("binning", s, data.Schema()); err != nil {
 		return nil, err
 	}
 	f, err := s.lay(ctx, data)
@@ -447,16 +442,6 @@ type FittedBinning struct {
 	sets       *bins.Subsets   // law of the inputs that grids look at; nil for all
 	bins       bins.Map
 }
-
-var (
-	_ Sized              = (*FittedBinning)(nil)
-	_ Describer          = (*FittedBinning)(nil)
-	_ graph.StepExporter = (*FittedBinning)(nil)
-	_ model.Stateful     = (*FittedBinning)(nil)
-	_ FitTransformer     = Binning{}
-	_ Rowless            = Binning{}
-	_ datasets.Coster    = Binning{}
-)
 
 // name looks the kernel up.
 func (f *FittedBinning) name(custom *CustomPitch) bool {

@@ -2,14 +2,12 @@ package transformer
 
 import (
 	"context"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -42,20 +40,11 @@ func (s Dense) FitSource(ctx context.Context, data datasets.Source) (Transformer
 // FittedDense is what [Dense] is fitted to.
 type FittedDense struct{ width int }
 
-var (
-	_ Describer          = (*FittedDense)(nil)
-	_ Sized              = (*FittedDense)(nil)
-	_ graph.StepExporter = (*FittedDense)(nil)
-	_ model.Stateful     = (*FittedDense)(nil)
-)
-
 // Transform returns X itself where it is a *mat.Dense, else a dense copy.
 func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("dense", X, f.width)
+	same := perEntry("dense", f.width, func(_ int, x float64) float64 { return x }, nil)
+	X, err := same.check(X)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkEntries("dense", X, datasets.Schema{}, 0, math.MaxFloat64, true); err != nil {
 		return nil, err
 	}
 	if err := cause.Err(ctx); err != nil {
@@ -64,17 +53,7 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if m, ok := X.(*mat.Dense); ok {
 		return m, nil
 	}
-	n, _ := X.Dims()
-	out := mat.NewDense(n, f.width, nil)
-	err = eachTile(ctx, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			design.Row(X, i, out.RawRowView(i))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return transformDense(ctx, same, X)
 }
 
 // Export returns the rows as they are.

@@ -3,12 +3,15 @@ package transformer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Gamma is the width parameter γ of a kernel, a number, one for each column, or a rule: [kernel.Gamma].
@@ -41,4 +44,15 @@ func resolveGamma(ctx context.Context, g Gamma, step string, k spectral.Kernel, 
 		return nil, fmt.Errorf("transformer: %s: %w", step, err)
 	}
 	return out, nil
+}
+
+// requireGamma requires every γ that was read to be a number above 0.
+func requireGamma(s *model.State, gamma []float64) {
+	s.Require(!slices.ContainsFunc(gamma, func(g float64) bool { return !param.Positive.Contains(g) }), "a gamma is not a number above 0")
+}
+
+// requireShape requires the parameter of a kernel that was read, where it has one, to be a number above 0.
+func requireShape(s *model.State, kernel string, nu, alpha float64) {
+	s.Require(kernel != "matern" || param.Positive.Contains(nu), "nu is not a number above 0")
+	s.Require(kernel != "rational_quadratic" || param.Positive.Contains(alpha), "alpha is not a number above 0")
 }

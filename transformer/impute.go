@@ -48,8 +48,6 @@ type Fill struct {
 	Level  string
 }
 
-var _ param.Value = (*Fill)(nil)
-
 // Set takes a number or the name of a level.
 func (f *Fill) Set(plain any) error {
 	switch v := plain.(type) {
@@ -354,30 +352,44 @@ type FittedImpute struct {
 	level      string // the name behind a constant, of every column
 }
 
-var (
-	_ DenseTransformer   = (*FittedImpute)(nil)
-	_ Describer          = (*FittedImpute)(nil)
-	_ graph.StepExporter = (*FittedImpute)(nil)
-	_ model.Stateful     = (*FittedImpute)(nil)
-)
-
 // Transform returns the rows of X without missing values, sparse where X is.
 func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	if m, ok := X.(*sparse.CSR); ok && m != nil {
-		if _, err := f.check(X); err != nil {
-			return nil, err
-		}
-		if err := cause.Err(ctx); err != nil {
-			return nil, err
-		}
-		return f.transformSparse(ctx, m)
+	m, ok := X.(*sparse.CSR)
+	if !ok || m == nil {
+		return transformDense(ctx, f, X)
 	}
-	return transformDense(ctx, f, X)
+	if _, err := f.entries().check(X); err != nil {
+		return nil, err
+	}
+	if err := cause.Err(ctx); err != nil {
+		return nil, err
+	}
+	_, shared := m.Shared()
+	switch {
+	case len(f.indicators) > 0:
+		return f.withIndicators(ctx, m)
+	case shared:
+		return m, nil
+	}
+	return design.MapEntries(ctx, m, f.filled)
+}
+
+// entries is the map without the indicators.
+func (f *FittedImpute) entries() entrywise {
+	return perEntry("impute", len(f.fill), f.filled, nil)
+}
+
+// filled returns the value of an entry.
+func (f *FittedImpute) filled(j int, v float64) float64 {
+	if v != v {
+		return f.fill[j]
+	}
+	return v
 }
 
 // TransformTo writes the rows of X without missing values into dst, the zeros of sparse rows too.
 func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
+	X, err := f.entries().check(X)
 	if err != nil {
 		return err
 	}
@@ -396,36 +408,14 @@ func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 				}
 			}
 			for j, v := range to[:d] {
-				if v != v {
-					to[j] = f.fill[j]
-				}
+				to[j] = f.filled(j, v)
 			}
 		}
 	})
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers.
-func (f *FittedImpute) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("impute", X, len(f.fill))
-	if err != nil {
-		return nil, err
-	}
-	return X, checkEntries("impute", X, datasets.Schema{}, 0, math.MaxFloat64, true)
-}
-
-func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
-	filled := func(j int, v float64) float64 {
-		if v != v {
-			return f.fill[j]
-		}
-		return v
-	}
-	if len(f.indicators) == 0 {
-		if _, ok := m.Shared(); ok {
-			return m, nil
-		}
-		return design.MapEntries(ctx, m, filled)
-	}
+// withIndicators returns the rows of a sparse matrix.
+func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
 	rows, d := m.Dims()
 	shared, _ := m.Shared()
 	indptr := make([]int, 1, rows+1)
@@ -441,7 +431,7 @@ func (f *FittedImpute) transformSparse(ctx context.Context, m *sparse.CSR) (mat.
 			if entries != nil {
 				v = entries[k]
 			}
-			indices, values = append(indices, j), append(values, filled(int(j), v))
+			indices, values = append(indices, j), append(values, f.filled(int(j), v))
 		}
 		eachMissing(m, i, func(j int) {
 			if k, ok := slices.BinarySearch(f.indicators, j); ok {

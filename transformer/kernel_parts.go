@@ -29,8 +29,6 @@ func NewKernelPart(kernel string, gamma float64) KernelPart {
 // KernelParts are the kernels that a mixture or a product is made of.
 type KernelParts []KernelPart
 
-var _ param.Value = (*KernelParts)(nil)
-
 // partParams are the parameters of a part in a document.
 var partParams = []string{"kernel", "gamma", "weight", "nu", "alpha"}
 

@@ -201,15 +201,6 @@ type FittedNystroem struct {
 	features   *landmarks.Map
 }
 
-var (
-	_ DenseTransformer   = (*FittedNystroem)(nil)
-	_ SingleTransformer  = (*FittedNystroem)(nil)
-	_ Describer          = (*FittedNystroem)(nil)
-	_ graph.StepExporter = (*FittedNystroem)(nil)
-	_ model.Stateful     = (*FittedNystroem)(nil)
-	_ datasets.Coster    = Nystroem{}
-)
-
 // name looks the kernel up.
 func (f *FittedNystroem) name() (ok bool) {
 	f.kernel, ok = pairwise.NewKernel(f.kernelName, f.nu, f.alpha)
@@ -283,11 +274,9 @@ func (f *FittedNystroem) WithLandmarks(m int) (*FittedNystroem, error) {
 
 // State is what a model file keeps.
 func (f *FittedNystroem) State(s *model.State) {
-	var packed []float64
 	stored := landmarks.Stored{}
 	if !s.Reading() {
 		stored = f.features.Stored()
-		packed = stored.Factor
 	}
 	compressed := stored.Sparse != nil
 	s.String("kernel", &f.kernelName)
@@ -303,23 +292,20 @@ func (f *FittedNystroem) State(s *model.State) {
 	} else {
 		s.Matrix("landmarks", &stored.Dense)
 	}
-	s.Floats("factor", &packed)
-	if !s.Reading() || s.Err() != nil {
-		return
+	s.Floats("factor", &stored.Factor)
+	if s.Reading() && s.Err() == nil {
+		f.restore(s, stored)
 	}
-	stored.Factor = packed
-	f.restore(s, stored)
 }
 
 // restore checks what was read and makes the map.
 func (f *FittedNystroem) restore(s *model.State, stored landmarks.Stored) {
-	s.Require(f.kernelName != "matern" || param.Positive.Contains(f.nu), "nu is not a number above 0")
-	s.Require(f.kernelName != "rational_quadratic" || param.Positive.Contains(f.alpha), "alpha is not a number above 0")
+	requireShape(s, f.kernelName, f.nu, f.alpha)
+	requireGamma(s, f.gamma)
 	if s.Err() != nil {
 		return
 	}
 	s.Require(f.name(), "the kernel is not known")
-	s.Require(allFinite(f.gamma) && !slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
 	if s.Err() != nil {
 		return
 	}

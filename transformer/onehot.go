@@ -173,13 +173,6 @@ type FittedOneHot struct {
 	width  int
 }
 
-var (
-	_ Describer          = (*FittedOneHot)(nil)
-	_ Sized              = (*FittedOneHot)(nil)
-	_ graph.StepExporter = (*FittedOneHot)(nil)
-	_ model.Stateful     = (*FittedOneHot)(nil)
-)
-
 // Transform returns the columns of zeros and ones, a *sparse.CSR with the shared value 1.
 func (f *FittedOneHot) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	X, err := checkRows("onehot", X, len(f.levels))

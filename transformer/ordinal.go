@@ -64,13 +64,6 @@ type FittedOrdinal struct {
 	unknown string
 }
 
-var (
-	_ Describer          = (*FittedOrdinal)(nil)
-	_ DenseTransformer   = (*FittedOrdinal)(nil)
-	_ graph.StepExporter = (*FittedOrdinal)(nil)
-	_ model.Stateful     = (*FittedOrdinal)(nil)
-)
-
 // Transform returns the codes as a dense matrix.
 func (f *FittedOrdinal) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	return transformDense(ctx, f, X)

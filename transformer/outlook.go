@@ -154,10 +154,3 @@ func (s Impute) Forecast(in datasets.Outlook) datasets.Outlook {
 	}
 	return in.Each(func(c *datasets.Foreseen) { c.Missing, c.Empty = nil, false })
 }
-
-var (
-	_ = []datasets.Demander{ARD{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}}
-	_ = []datasets.Forecaster{ARD{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, OneHot{}, Ordinal{}, Impute{}, Dense{}}
-	_ = []SparseTaker{RFF{}, SoftmaxFeatures{}, Binning{}}
-	_ = []datasets.Coster{PCA{}}
-)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -63,8 +62,6 @@ func KeepComponents(k int) Components { return Components{count: k} }
 // KeepVariance keeps the first components that together explain at least the fraction of the
 // variance, 0 < fraction < 1.
 func KeepVariance(fraction float64) Components { return Components{fraction: fraction} }
-
-var _ param.Value = (*Components)(nil)
 
 // Set takes a whole number, a fraction, or all.
 func (c *Components) Set(plain any) error {
@@ -127,10 +124,7 @@ func (s PCA) FitSource(ctx context.Context, data datasets.Source) (Transformer, 
 
 // Start begins the first pass, of the means; the second one is of the covariance.
 func (s PCA) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-	if err := checkSpec("pca", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("pca", schema); err != nil {
+	if err := checkNumericSpec("pca", s, schema); err != nil {
 		return nil, err
 	}
 	if cols > mostCovariance {
@@ -360,13 +354,6 @@ type FittedPCA struct {
 	project *mat.Dense // components, divided by the deviation where whitened
 }
 
-var (
-	_ DenseTransformer   = (*FittedPCA)(nil)
-	_ Describer          = (*FittedPCA)(nil)
-	_ graph.StepExporter = (*FittedPCA)(nil)
-	_ model.Stateful     = (*FittedPCA)(nil)
-)
-
 // finish derives the projection.
 func (f *FittedPCA) finish() {
 	f.project = f.components
@@ -421,11 +408,7 @@ func (f *FittedPCA) OutputWidth() int { return len(f.variance) }
 
 // OutputSchema returns numeric columns called pca0, pca1, ….
 func (f *FittedPCA) OutputSchema(in datasets.Schema) datasets.Schema {
-	columns := make([]datasets.Column, len(f.variance))
-	for k := range columns {
-		columns[k].Name = "pca" + strconv.Itoa(k)
-	}
-	return in.WithColumns(columns)
+	return in.WithColumns(numbered("pca", len(f.variance)))
 }
 
 // Components returns the directions, d×k, one in each column; a copy.

@@ -11,12 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // Quantile maps every column by the ranks of its training values to a uniform or a normal law, so that
@@ -171,14 +167,6 @@ type ranking struct {
 	above  []float64
 }
 
-var (
-	_ DenseTransformer = (*FittedQuantile)(nil)
-	_ Describer        = (*FittedQuantile)(nil)
-	_ model.Stateful   = (*FittedQuantile)(nil)
-	_ PassFitter       = Quantile{}
-	_ Deriver          = Quantile{}
-)
-
 // newRanking makes one of the quantiles of a column.
 func newRanking(quantiles []float64) (r ranking) {
 	for _, v := range quantiles {
@@ -256,71 +244,25 @@ func (f *FittedQuantile) value(j int, x float64) float64 {
 
 // keepsZeros reports a column in which zero does not become zero.
 func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
-	for j := range f.columns {
-		if v := f.value(j, 0); v != 0 {
-			way := "put a dense step before"
-			if f.normal {
-				way += ", or set output: uniform where no value is negative"
-			}
-			return fmt.Errorf("transformer: quantile: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; %s", schema.Name(j), v, way)
-		}
+	hint := ""
+	if f.normal {
+		hint = ", or set output: uniform where no value is negative"
 	}
-	return nil
+	return keepsZeros("quantile", len(f.columns), f.value, schema, hint)
 }
 
 // Transform returns the mapped rows of X, sparse where X is.
 func (f *FittedQuantile) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	m, ok := X.(*sparse.CSR)
-	if !ok || m == nil {
-		return transformDense(ctx, f, X)
-	}
-	if _, err := f.check(X); err != nil {
-		return nil, err
-	}
-	if err := cause.Err(ctx); err != nil {
-		return nil, err
-	}
-	return design.MapEntries(ctx, m, f.value)
+	return f.entries().Transform(ctx, X)
 }
 
 // TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
 func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
-	if err != nil {
-		return err
-	}
-	n, d := X.Dims()
-	if err := checkTile("quantile", dst, n, d); err != nil {
-		return err
-	}
-	const rows = 256 // of a piece of work
-	kern.Parallel(n, rows, func(lo, hi int) {
-		if ctx.Err() != nil {
-			return
-		}
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = f.value(j, x)
-			}
-		}
-	})
-	return cause.Err(ctx)
+	return f.entries().TransformTo(ctx, dst, X)
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers, a sparse one only where its
-// zeros stay zeros.
-func (f *FittedQuantile) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("quantile", X, len(f.columns))
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := X.(*sparse.CSR); ok {
-		if err := f.keepsZeros(datasets.Schema{}); err != nil {
-			return nil, err
-		}
-	}
-	return X, checkEntries("quantile", X, datasets.Schema{}, 0, math.MaxFloat64, true)
+func (f *FittedQuantile) entries() entrywise {
+	return perEntry("quantile", len(f.columns), f.value, f.keepsZeros)
 }
 
 // InputWidth returns the number of columns that go in.

@@ -8,8 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-var _ graph.StepExporter = (*FittedQuantile)(nil)
-
 // Export adds to g the ranks of the rows: a look for the quantiles around each value, and the line between them. The
 // normal law is made of polynomials, and of the rank from above where it is over ½, so that single precision has digits
 // there too: that is right to about 1e-10, for the step itself takes a rank near 1 from 1.

@@ -178,10 +178,7 @@ func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 
 // FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
 func (s RFF) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("rff", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("rff", data.Schema()); err != nil {
+	if err := checkNumericSpec("rff", s, data.Schema()); err != nil {
 		return nil, err
 	}
 	f := &FittedRFF{kernelName: s.Kernel, nu: s.Nu, alpha: s.Alpha, parts: slices.Clone(s.Of)}
@@ -232,16 +229,6 @@ type FittedRFF struct {
 	gamma      []float64       // d
 	features   fourier.Map     // the draws for γ = 1, and what γ makes of them
 }
-
-var (
-	_ DenseTransformer   = (*FittedRFF)(nil)
-	_ SingleTransformer  = (*FittedRFF)(nil)
-	_ Describer          = (*FittedRFF)(nil)
-	_ graph.StepExporter = (*FittedRFF)(nil)
-	_ model.Stateful     = (*FittedRFF)(nil)
-	_ Rowless            = RFF{}
-	_ datasets.Coster    = RFF{}
-)
 
 // name looks the kernel up.
 func (f *FittedRFF) name(custom *CustomKernel) bool {
@@ -399,11 +386,10 @@ func (f *FittedRFF) State(s *model.State) {
 	}
 	s.Require(len(f.gamma) == d && len(draws.Phase) == phases, "frequencies, gamma and phases do not fit")
 	s.Require(draws.Base == nil || allFinite(draws.Base.RawMatrix().Data), "frequencies are not finite")
-	s.Require(allFinite(f.gamma, draws.Phase), "gamma or phases are not finite")
-	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
+	requireGamma(s, f.gamma)
+	s.Require(allFinite(draws.Phase), "phases are not finite")
 	s.Require(!slices.ContainsFunc(draws.Phase, func(b float64) bool { return b < 0 || b > 2*math.Pi }), "a phase is not an angle")
-	s.Require(param.Positive.Contains(f.nu) || f.kernelName != "matern", "nu is not a number above 0")
-	s.Require(param.Positive.Contains(f.alpha) || f.kernelName != "rational_quadratic", "alpha is not a number above 0")
+	requireShape(s, f.kernelName, f.nu, f.alpha)
 	if s.Err() != nil {
 		return
 	}
@@ -414,15 +400,13 @@ func (f *FittedRFF) State(s *model.State) {
 
 // stateOfSigns is what a model file keeps of structured frequencies of d inputs.
 func stateOfSigns(s *model.State, draws *fourier.Draws, d int) {
-	if !s.Reading() {
-		s.Uint64s("signs", &draws.Signs.Bits)
-		s.Floats("spread", &draws.Spread)
-		return
-	}
 	var bits []uint64
+	if !s.Reading() {
+		bits = draws.Signs.Bits
+	}
 	s.Uint64s("signs", &bits)
 	s.Floats("spread", &draws.Spread)
-	if s.Err() != nil {
+	if !s.Reading() || s.Err() != nil {
 		return
 	}
 	s.Require(allFinite(draws.Spread), "spreads are not finite")

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/agop"
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -92,8 +90,6 @@ var LearnBandwidth = Bandwidth{}
 // FixedBandwidth is so many times the median distance.
 func FixedBandwidth(times float64) Bandwidth { return Bandwidth{times: times} }
 
-var _ param.Value = (*Bandwidth)(nil)
-
 // Set takes a positive number, or auto.
 func (b *Bandwidth) Set(plain any) error {
 	switch v := plain.(type) {
@@ -165,11 +161,8 @@ func (s RFM) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
 
 // FitSource is Fit over a source, which it reads three times, for a sample of its rows.
 func (s RFM) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("rfm", s); err != nil {
-		return nil, err
-	}
 	schema := data.Schema()
-	if err := checkNumeric("rfm", schema); err != nil {
+	if err := checkNumericSpec("rfm", s, schema); err != nil {
 		return nil, err
 	}
 	if _, cols := data.Dims(); !s.Diagonal && cols > mostDirections {
@@ -258,18 +251,6 @@ type FittedRFM struct {
 	round  int        // the one that is kept, 0 for none
 }
 
-var (
-	_ BlockFitter         = RFM{}
-	_ datasets.Coster     = RFM{}
-	_ datasets.Demander   = RFM{}
-	_ datasets.Forecaster = RFM{}
-	_ DenseTransformer    = (*FittedRFM)(nil)
-	_ Describer           = (*FittedRFM)(nil)
-	_ Relevant            = (*FittedRFM)(nil)
-	_ graph.StepExporter  = (*FittedRFM)(nil)
-	_ model.Stateful      = (*FittedRFM)(nil)
-)
-
 // diagonal returns the scales of a diagonal map, nil for a full one.
 func (f *FittedRFM) diagonal() []float64 {
 	if d, k := f.matrix.Dims(); k == 1 {
@@ -280,26 +261,10 @@ func (f *FittedRFM) diagonal() []float64 {
 
 // Transform returns the mapped rows of X, sparse where X is and the map is diagonal.
 func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	scales := f.diagonal()
-	if m, ok := X.(*sparse.CSR); ok && m != nil && scales != nil {
-		if _, err := f.check(X); err != nil {
-			return nil, err
-		}
-		if err := cause.Err(ctx); err != nil {
-			return nil, err
-		}
-		return design.MapEntries(ctx, m, func(j int, v float64) float64 { return v * scales[j] })
+	if scales := f.diagonal(); scales != nil {
+		return products("rfm", scales, math.MaxFloat64/4, false).Transform(ctx, X)
 	}
 	return transformDense(ctx, f, X)
-}
-
-// check returns X as a *mat.Dense or *sparse.CSR of finite numbers.
-func (f *FittedRFM) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows("rfm", X, f.InputWidth())
-	if err != nil {
-		return nil, err
-	}
-	return X, checkEntries("rfm", X, datasets.Schema{}, 0, f.limit(), false)
 }
 
 // limit is the largest input whose outputs are finite.
@@ -317,35 +282,23 @@ func (f *FittedRFM) limit() float64 {
 
 // TransformTo writes the mapped rows of X into dst.
 func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
+	if scales := f.diagonal(); scales != nil {
+		return products("rfm", scales, math.MaxFloat64/4, false).TransformTo(ctx, dst, X)
+	}
+	X, err := checkMap("rfm", X, f.InputWidth(), f.limit(), dst, f.OutputWidth())
 	if err != nil {
 		return err
 	}
 	n, d := X.Dims()
-	if err := checkTile("rfm", dst, n, d); err != nil {
-		return err
-	}
-	scales, to := f.diagonal(), design.View(dst)
+	to := design.View(dst)
 	return eachTile(ctx, n, func(lo, hi int) {
-		switch x := X.(type) {
-		case *sparse.CSR:
-			if scales == nil {
-				part := datasets.SliceRows(x, lo, hi).(*sparse.CSR)
-				kern.SparseMul(to.Slice(lo, hi, 0, d), design.Compressed(part), design.View(f.matrix), false)
-				return
-			}
-		case *mat.Dense:
-			if scales == nil {
-				kern.Mul(to.Slice(lo, hi, 0, d), design.View(x).Slice(lo, hi, 0, d), design.View(f.matrix), false)
-				return
-			}
+		tile := to.Slice(lo, hi, 0, d)
+		if x, ok := X.(*sparse.CSR); ok {
+			part := datasets.SliceRows(x, lo, hi).(*sparse.CSR)
+			kern.SparseMul(tile, design.Compressed(part), design.View(f.matrix), false)
+			return
 		}
-		for i := lo; i < hi; i++ {
-			row := dst.RawRowView(i)
-			for j, v := range design.Row(X, i, row) {
-				row[j] = v * scales[j]
-			}
-		}
+		kern.Mul(tile, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d), design.View(f.matrix), false)
 	})
 }
 
@@ -368,11 +321,7 @@ func (f *FittedRFM) OutputSchema(in datasets.Schema) datasets.Schema {
 	if f.diagonal() != nil {
 		return asNumeric(in)
 	}
-	columns := make([]datasets.Column, f.OutputWidth())
-	for k := range columns {
-		columns[k].Name = "rfm" + strconv.Itoa(k)
-	}
-	return in.WithColumns(columns)
+	return in.WithColumns(numbered("rfm", f.OutputWidth()))
 }
 
 // Matrix returns what rows are multiplied by, d×d; a copy.

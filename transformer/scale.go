@@ -53,8 +53,6 @@ func FixedFactors(factors ...float64) Factors { return Factors{list: slices.Clon
 // NamedFactors are those of the columns of some names.
 func NamedFactors(factors map[string]float64) Factors { return Factors{named: maps.Clone(factors)} }
 
-var _ param.Value = (*Factors)(nil)
-
 // Set takes a number, a list of them, or a map from names to numbers.
 func (f *Factors) Set(plain any) error {
 	*f = Factors{}
@@ -159,10 +157,7 @@ func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) 
 
 // FitSource is Fit over a source, which it does not read.
 func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("scale", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("scale", data.Schema()); err != nil {
+	if err := checkNumericSpec("scale", s, data.Schema()); err != nil {
 		return nil, err
 	}
 	width, err := widthOf(ctx, "scale", data)
@@ -197,16 +192,6 @@ func (s Scale) Forecast(in datasets.Outlook) datasets.Outlook { return in.AsNumb
 // FittedScale is what [Scale] is fitted to.
 type FittedScale struct{ factors []float64 }
 
-var (
-	_ DenseTransformer    = (*FittedScale)(nil)
-	_ Describer           = (*FittedScale)(nil)
-	_ graph.StepExporter  = (*FittedScale)(nil)
-	_ model.Stateful      = (*FittedScale)(nil)
-	_ Rowless             = Scale{}
-	_ datasets.Demander   = Scale{}
-	_ datasets.Forecaster = Scale{}
-)
-
 // Factors returns what each column is multiplied by.
 func (f *FittedScale) Factors() []float64 { return slices.Clone(f.factors) }
 
@@ -220,8 +205,8 @@ func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 	return f.products().TransformTo(ctx, dst, X)
 }
 
-func (f *FittedScale) products() factors {
-	return factors{step: "scale", list: f.factors, missing: true}
+func (f *FittedScale) products() entrywise {
+	return products("scale", f.factors, math.MaxFloat64, true)
 }
 
 // Export adds to g the scaled rows.

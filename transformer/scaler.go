@@ -1,19 +1,18 @@
 package transformer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/sparse"
 )
 
 // FittedScaler moves and stretches every column: it is what [Standardize], [MinMax] and [Robust]
@@ -32,19 +31,9 @@ type FittedScaler struct {
 	clip          bool
 }
 
-var (
-	_ DenseTransformer   = (*FittedScaler)(nil)
-	_ Describer          = (*FittedScaler)(nil)
-	_ graph.StepExporter = (*FittedScaler)(nil)
-	_ model.Stateful     = (*FittedScaler)(nil)
-)
-
 // beginScaler returns the first pass of a scaler, which takes numeric columns.
 func beginScaler(ctx context.Context, step string, spec any, schema datasets.Schema, cols int, sums func() inputSums) (datasets.Pass, error) {
-	if err := checkSpec(step, spec); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric(step, schema); err != nil {
+	if err := checkNumericSpec(step, spec, schema); err != nil {
 		return nil, err
 	}
 	return begin(ctx, step, spec, schema, cols, true, sums)
@@ -71,16 +60,11 @@ func fittedScaler(f *FittedScaler, sparse bool, schema datasets.Schema) (Transfo
 
 // keepsZeros reports a column in which zero does not become zero.
 func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
-	for j := range f.center {
-		if v := f.value(j, 0); v != 0 {
-			way := "put a dense step before"
-			if f.step == "standardize" {
-				way += ", or set mean: false"
-			}
-			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; %s", f.step, schema.Name(j), v, way)
-		}
+	hint := ""
+	if f.step == "standardize" {
+		hint = ", or set mean: false"
 	}
-	return nil
+	return keepsZeros(f.step, len(f.center), f.value, schema, hint)
 }
 
 // constantScale is the scale of a column that is the same in all training rows.
@@ -111,57 +95,16 @@ func (f *FittedScaler) value(j int, x float64) float64 {
 
 // Transform returns the scaled rows of X, sparse where X is.
 func (f *FittedScaler) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	if m, ok := X.(*sparse.CSR); ok && m != nil {
-		if _, err := f.check(X); err != nil {
-			return nil, err
-		}
-		return f.transformSparse(ctx, m)
-	}
-	return transformDense(ctx, f, X)
+	return f.entries().Transform(ctx, X)
 }
 
 // TransformTo writes the scaled rows of X into dst, the zeros of sparse rows too.
 func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	X, err := f.check(X)
-	if err != nil {
-		return err
-	}
-	n, d := X.Dims()
-	if err := checkTile(f.step, dst, n, d); err != nil {
-		return err
-	}
-	if _, ok := X.(*sparse.CSR); ok {
-		if err := f.keepsZeros(datasets.Schema{}); err != nil {
-			return err
-		}
-	}
-	return eachTile(ctx, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = f.value(j, x)
-			}
-		}
-	})
+	return f.entries().TransformTo(ctx, dst, X)
 }
 
-// check returns X as a *mat.Dense or *sparse.CSR of finite or missing numbers.
-func (f *FittedScaler) check(X mat.Matrix) (mat.Matrix, error) {
-	X, err := checkRows(f.step, X, len(f.center))
-	if err != nil {
-		return nil, err
-	}
-	return X, checkEntries(f.step, X, datasets.Schema{}, 0, math.MaxFloat64, true)
-}
-
-func (f *FittedScaler) transformSparse(ctx context.Context, m *sparse.CSR) (mat.Matrix, error) {
-	if err := cause.Err(ctx); err != nil {
-		return nil, err
-	}
-	if err := f.keepsZeros(datasets.Schema{}); err != nil {
-		return nil, err
-	}
-	return design.MapEntries(ctx, m, f.value)
+func (f *FittedScaler) entries() entrywise {
+	return perEntry(f.step, len(f.center), f.value, f.keepsZeros)
 }
 
 // Export adds to g the scaled rows.
@@ -224,6 +167,20 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 		columns[j] = datasets.Column{Name: c.Name, Origin: c.Origin}
 	}
 	return in.WithColumns(columns)
+}
+
+// numbered returns numeric columns called name0, name1, ….
+func numbered(name string, width int) []datasets.Column {
+	columns := make([]datasets.Column, width)
+	for k := range columns {
+		columns[k].Name = name + strconv.Itoa(k)
+	}
+	return columns
+}
+
+// checkNumericSpec reports what is wrong with a spec, and a column that is not numeric.
+func checkNumericSpec(step string, spec any, schema datasets.Schema) error {
+	return cmp.Or(checkSpec(step, spec), checkNumeric(step, schema))
 }
 
 // checkNumeric reports a column that is not numeric.

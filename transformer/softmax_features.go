@@ -74,10 +74,7 @@ func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transforme
 
 // FitSource is Fit over a source, which it reads for [GammaScale] and [GammaMedian] only.
 func (s SoftmaxFeatures) FitSource(ctx context.Context, data datasets.Source) (Transformer, error) {
-	if err := checkSpec("softmax_features", s); err != nil {
-		return nil, err
-	}
-	if err := checkNumeric("softmax_features", data.Schema()); err != nil {
+	if err := checkNumericSpec("softmax_features", s, data.Schema()); err != nil {
 		return nil, err
 	}
 	gamma, err := s.resolve(ctx, data)
@@ -116,16 +113,6 @@ type FittedSoftmaxFeatures struct {
 	gamma    []float64 // d
 	features softmax.Map
 }
-
-var (
-	_ DenseTransformer   = (*FittedSoftmaxFeatures)(nil)
-	_ SingleTransformer  = (*FittedSoftmaxFeatures)(nil)
-	_ Describer          = (*FittedSoftmaxFeatures)(nil)
-	_ graph.StepExporter = (*FittedSoftmaxFeatures)(nil)
-	_ model.Stateful     = (*FittedSoftmaxFeatures)(nil)
-	_ Rowless            = SoftmaxFeatures{}
-	_ datasets.Coster    = SoftmaxFeatures{}
-)
 
 // newSoftmaxFeatures returns the map of draws, d×m, and d numbers γ.
 func newSoftmaxFeatures(normal *mat.Dense, gamma []float64) (*FittedSoftmaxFeatures, error) {
@@ -234,8 +221,8 @@ func (f *FittedSoftmaxFeatures) State(s *model.State) {
 	}
 	d, _ := normal.Dims()
 	s.Require(len(f.gamma) == d, "draws and gamma do not fit")
-	s.Require(allFinite(normal.RawMatrix().Data, f.gamma), "draws or gamma are not finite")
-	s.Require(!slices.ContainsFunc(f.gamma, func(g float64) bool { return g <= 0 }), "a gamma is not above 0")
+	s.Require(allFinite(normal.RawMatrix().Data), "draws are not finite")
+	requireGamma(s, f.gamma)
 	if s.Err() != nil {
 		return
 	}

@@ -44,6 +44,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -136,3 +138,35 @@ type Relevant interface {
 	// columns' units: 1 for the one that matters most, 0 for one that does not matter at all.
 	Relevance() []float64
 }
+
+// fitted is what every fitted type of this package is.
+type fitted interface {
+	Transformer
+	Sized
+	Describer
+	graph.StepExporter
+	model.Stateful
+}
+
+var (
+	_ = []fitted{(*FittedDense)(nil), (*FittedOneHot)(nil), (*FittedBinning)(nil)}
+	_ = []interface {
+		fitted
+		DenseTransformer
+	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
+		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
+	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
+	_ = []Relevant{(*FittedARD)(nil), (*FittedRFM)(nil)}
+	_ = []Deriver{ARD{}, Quantile{}}
+	_ = []Sampler{ARD{}, RFM{}}
+	_ = []Rowless{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
+	_ = []FitTransformer{Binning{}}
+	_ = []SparseTaker{RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}}
+	_ = []interface {
+		datasets.Demander
+		datasets.Forecaster
+		datasets.Coster
+	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{}, Ordinal{}, Impute{}}
+	_ datasets.Forecaster = Dense{}
+	_ datasets.Coster     = Dense{}
+)

@@ -1,0 +1,105 @@
+package transformer
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// entrywise is a map of every entry of a row independently of the others.
+type entrywise struct {
+	step    string
+	width   int
+	limit   float64 // of an entry
+	missing bool    // whether values may be missing
+	value   func(j int, x float64) float64
+	zeros   func(datasets.Schema) error // reports a column in which zero does not become zero; nil where there is none
+}
+
+// products returns the map that multiplies the columns by factors ≥ 0.
+func products(step string, factors []float64, limit float64, missing bool) entrywise {
+	return entrywise{step: step, width: len(factors), limit: limit / max(1, slices.Max(factors)), missing: missing,
+		value: func(j int, x float64) float64 { return x * factors[j] }}
+}
+
+// perEntry returns the map of entries of any size that may be missing.
+func perEntry(step string, width int, value func(j int, x float64) float64, zeros func(datasets.Schema) error) entrywise {
+	return entrywise{step: step, width: width, limit: math.MaxFloat64, missing: true, value: value, zeros: zeros}
+}
+
+// Transform returns the mapped rows of X, sparse where X is.
+func (e entrywise) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
+	m, ok := X.(*sparse.CSR)
+	if !ok || m == nil {
+		return transformDense(ctx, e, X)
+	}
+	if _, err := e.check(X); err != nil {
+		return nil, err
+	}
+	if err := cause.Err(ctx); err != nil {
+		return nil, err
+	}
+	return design.MapEntries(ctx, m, e.value)
+}
+
+// TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
+func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+	X, err := e.check(X)
+	if err != nil {
+		return err
+	}
+	n, d := X.Dims()
+	if err := checkTile(e.step, dst, n, d); err != nil {
+		return err
+	}
+	const rows = 256 // of a piece of work
+	kern.Parallel(n, rows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := lo; i < hi; i++ {
+			to := dst.RawRowView(i)
+			for j, x := range design.Row(X, i, to) {
+				to[j] = e.value(j, x)
+			}
+		}
+	})
+	return cause.Err(ctx)
+}
+
+// check returns X as a *mat.Dense or *sparse.CSR of entries that the map takes, a sparse one only where its zeros
+// stay zeros.
+func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
+	X, err := checkRows(e.step, X, e.width)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := X.(*sparse.CSR); ok && e.zeros != nil {
+		if err := e.zeros(datasets.Schema{}); err != nil {
+			return nil, err
+		}
+	}
+	return X, checkEntries(e.step, X, datasets.Schema{}, 0, e.limit, e.missing)
+}
+
+// OutputWidth returns the number of columns.
+func (e entrywise) OutputWidth() int { return e.width }
+
+// keepsZeros reports the first column in which zero does not become zero, with a hint at a remedy.
+func keepsZeros(step string, width int, value func(j int, x float64) float64, schema datasets.Schema, hint string) error {
+	for j := range width {
+		if v := value(j, 0); v != 0 {
+			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; put a dense step before%s", step, schema.Name(j), v, hint)
+		}
+	}
+	return nil
+}
