@@ -79,19 +79,13 @@ func (r *run) stopped() bool {
 	}
 }
 
-// batchOf is what a trial asks for.
-func batchOf(list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold) (among, estimator.Batch) {
-	b := estimator.Batch{Shape: shape, Folds: folds}
-	for i := range list {
-		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: among{list: list, at: i}})
-	}
-	return among{list: list}, b
-}
-
 // flops is what a trial takes, 0 where that cannot be told.
 func flops(list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold) float64 {
-	spec, b := batchOf(list, shape, folds)
-	cost, _, err := spec.BatchCost(b)
+	b := estimator.Batch{Shape: shape, Folds: folds}
+	for _, p := range list {
+		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: p})
+	}
+	cost, _, err := list[0].BatchCost(fewer(b))
 	if err != nil {
 		return 0
 	}
@@ -218,60 +212,12 @@ func (r *run) learnFitPace(p point, rows int, took float64) {
 	_, rest, err := r.fitWork(context.Background(), p, rows)
 	if err == nil && r.timed() {
 		kind := r.table[p.recipe]
-		r.notePace(fitOf(kind), rest, took)
-		r.paces.Lock()
-		r.fitBefore[kindOf(kind)] = pace{took, rest}
-		r.paces.Unlock()
+		r.noteFit(kind, rest, took)
 	}
 }
-
-// lastFit is what the last fit to all rows of a recipe's kind took, 0 where there was none.
-func (r *run) lastFit(k recipe) pace {
-	r.paces.Lock()
-	defer r.paces.Unlock()
-	return r.fitBefore[kindOf(k)]
-}
-
-// fitOf is the kind of the last fits of a recipe.
-func fitOf(k recipe) string { return "fit " + kindOf(k) }
-
-// kindOf is what a pace is known for: the map and the model. What learns has a pace of its own, by its name.
-func kindOf(k recipe) string { return k.mapping.name + " " + k.head.name }
-
-// pace is how long a kind of work has taken, beside what it was estimated to be.
-type pace struct{ seconds, flops float64 }
-
-// everything is the kind of work of which nothing else is known.
-const everything = ""
 
 // perFit is how many seconds a fit takes at least, whatever it does.
 const perFit = 0.0005
-
-// trialPace is that of trials of a recipe.
-func (r *run) trialPace(k recipe) float64 {
-	pace := r.paceOf(kindOf(k))
-	if _, known := r.paceKnown(kindOf(k)); !known && k.steps > 0 && !k.sparse() {
-		pace *= float64(k.steps)
-	}
-	return pace
-}
-
-// paceOf is how many seconds a kind of work takes for a flop of its estimated cost; of a kind that was not tried
-// yet what products of matrices take.
-func (r *run) paceOf(kind string) float64 {
-	own, ok := r.paceKnown(kind)
-	if !ok {
-		own, _ = r.paceKnown(everything)
-	}
-	return own
-}
-
-func (r *run) paceKnown(kind string) (float64, bool) {
-	r.paces.Lock()
-	defer r.paces.Unlock()
-	own, ok := r.pace[kind]
-	return own.seconds / own.flops, ok
-}
 
 // learnPace takes in how long a trial took.
 func (r *run) learnPace(t trial) {
@@ -287,26 +233,10 @@ func (r *run) learnPace(t trial) {
 	r.notePace(kindOf(r.table[t.points[0].recipe]), work, took)
 }
 
-// notePace takes in how long a piece of work took. What was long ago counts less.
-func (r *run) notePace(kind string, flops, took float64) {
-	if flops <= 0 {
-		return
-	}
-	r.paces.Lock()
-	defer r.paces.Unlock()
-	own := r.pace[kind]
-	r.pace[kind] = pace{own.seconds/2 + max(took, 0), own.flops/2 + flops}
-}
-
 // measureSpeed makes a first guess of the pace, by products of matrices: the best so far, for others may be at work as well.
 func (r *run) measureSpeed() {
 	if !r.timed() {
 		return
 	}
-	speed := kern.Speed()
-	r.paces.Lock()
-	defer r.paces.Unlock()
-	if speed > r.pace[everything].flops {
-		r.pace[everything] = pace{optimism, speed}
-	}
+	r.noteSpeed(kern.Speed())
 }

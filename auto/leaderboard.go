@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -106,35 +105,6 @@ func (r *run) leaderboard() Leaderboard {
 		out[i].Rank = i + 1
 	}
 	return out
-}
-
-// compare puts the better score first, and candidates without a score last. Of equals of a recipe the one with the stronger
-// penalty is first: it takes the fewer iterations and digits.
-func (r *run) compare(a, b scored) int {
-	switch {
-	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
-		if c := cmp.Compare(missing(a.mean), missing(b.mean)); c != 0 {
-			return c
-		}
-	case r.metric.Better(a.mean, b.mean):
-		return -1
-	case r.metric.Better(b.mean, a.mean):
-		return 1
-	}
-	p, q := a.point, b.point
-	weaker := cmp.Compare(p.penalty, q.penalty)
-	if r.table[p.recipe].penalty == "alpha" { // and not C
-		weaker = -weaker
-	}
-	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
-		weaker, cmp.Compare(p.gamma, q.gamma))
-}
-
-func missing(v float64) int {
-	if math.IsNaN(v) {
-		return 1
-	}
-	return 0
 }
 
 // WriteCSV writes a row for each candidate: rank, recipe, parameters, score, std_error, rows, size,

@@ -464,15 +464,6 @@ func (r *run) growth(k recipe, rows int) float64 {
 	return math.Sqrt(float64(rows) / float64(r.last.rows))
 }
 
-// near reports whether a candidate is within some times the standard error of the best.
-func (r *run) near(s, leader scored, times float64) bool {
-	margin := times * leader.std
-	if r.metric.GreaterIsBetter {
-		return s.mean >= leader.mean-margin
-	}
-	return s.mean <= leader.mean+margin
-}
-
 // at is the place of an entrant in a round with maps of that size. A recipe for which it makes no difference has
 // size 0, and the least effort.
 func (r *run) at(e entrant, l level) point {

@@ -2,20 +2,34 @@ package auto
 
 import (
 	"cmp"
-	"context"
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
+	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/transformer"
+	"github.com/bochner-ml/bochner/pipeline"
 )
+
+// sample is the rows of a search, in the order in which rounds take them, and their folds.
+type sample struct {
+	options Options
+	data    datasets.Set
+	classes int // 0 for a quantity
+	order   []int
+
+	mu         sync.Mutex // guards taken and folds
+	taken      datasets.Set
+	folds      map[int][]datasets.Fold // by the number of rows
+	lessonRows []int                   // that representations learn from and no fold tests on; nil where every fold learns from its own
+}
 
 // orderRows puts the rows in the order in which rounds take them: the first n are those of a round with n
 // rows. Rows in the order of time come last first. Groups stay together. Of classes, the first rows have the shares that
 // all rows have, but for the first few of each class, which come before.
-func (r *run) orderRows() {
+func (r *sample) orderRows() {
 	n := r.data.Rows()
 	r.order = make([]int, n)
 	for i := range r.order {
@@ -45,7 +59,7 @@ func (r *run) orderRows() {
 }
 
 // orderClasses spreads the rows of each class over an order that is random.
-func (r *run) orderClasses() {
+func (r *sample) orderClasses() {
 	const before = 10 // rows of each class
 	size, seen := make([]int, r.classes), make([]int, r.classes)
 	for _, y := range r.data.Y {
@@ -63,7 +77,7 @@ func (r *run) orderClasses() {
 }
 
 // part returns the first n rows of the order, as they stand in the data.
-func (r *run) part(n int) datasets.Set {
+func (r *sample) part(n int) datasets.Set {
 	if n >= r.data.Rows() {
 		return r.data
 	}
@@ -74,14 +88,14 @@ func (r *run) part(n int) datasets.Set {
 }
 
 // first selects the first n rows of the order.
-func (r *run) first(n int) datasets.Set {
+func (r *sample) first(n int) datasets.Set {
 	return r.data.Select(slices.Sorted(slices.Values(r.order[:min(n, len(r.order))])))
 }
 
 // partAndFolds returns the first n rows with their folds.
-func (r *run) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
-	r.rowsOf.Lock()
-	defer r.rowsOf.Unlock()
+func (r *sample) partAndFolds(n int) (datasets.Set, []datasets.Fold, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	part := r.part(n)
 	if known, ok := r.folds[part.Rows()]; ok {
 		return part, known, nil
@@ -121,37 +135,16 @@ const (
 )
 
 // lessonCount is how many rows representations learn from.
-func (r *run) lessonCount() int {
+func (r *sample) lessonCount() int {
 	if n := r.data.Rows(); n >= learnedOnce {
 		return min(2*n/5, mostLessons)
 	}
 	return mostLessons
 }
 
-// findLessons finds the rows that representations learn from, ascending: those that a step draws of all rows, so that
-// the last fit learns the same again. None where the rows are few, or not alike: every fold then learns
-// from its own.
-func (r *run) findLessons() error {
-	if r.data.Rows() < learnedOnce || r.options.Timed || r.data.Groups != nil {
-		return nil
-	}
-	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.learn.name != "" })
-	if at < 0 {
-		return nil
-	}
-	step, err := r.learner(r.table[at].representation, 0)
-	if err != nil {
-		return err
-	}
-	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
-		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // what is drawn does not depend on the inputs
-	r.lessonRows, err = step.(transformer.Sampler).Sample(context.Background(), alike.Source())
-	return err
-}
-
 // withoutLessons lets no fold test on what representations learn from: these rows are training rows of every
 // fold.
-func (r *run) withoutLessons(folds []datasets.Fold, n int) {
+func (r *sample) withoutLessons(folds []datasets.Fold, n int) {
 	if r.lessonRows == nil {
 		return
 	}
@@ -192,7 +185,7 @@ func foldsOf(rows int) (folds, times int) {
 }
 
 // timesDivided is how many times so many rows are divided into folds.
-func (r *run) timesDivided(rows int) int {
+func (r *sample) timesDivided(rows int) int {
 	if r.options.Timed {
 		return 1
 	}
@@ -209,7 +202,7 @@ const (
 )
 
 // split divides rows into folds.
-func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
+func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	folds, times := foldsOf(part.Rows())
 	from := heldOutFrom
 	if part.Rows() < r.data.Rows() {
@@ -241,7 +234,7 @@ func (r *run) split(part datasets.Set) ([]datasets.Fold, error) {
 	return out, nil
 }
 
-func (r *run) splitter(folds int, time uint64) datasets.Splitter {
+func (r *sample) splitter(folds int, time uint64) datasets.Splitter {
 	seed := r.seed("folds") + time
 	switch {
 	case r.data.Groups != nil:
@@ -250,4 +243,137 @@ func (r *run) splitter(folds int, time uint64) datasets.Splitter {
 		return datasets.StratifiedKFold{Folds: folds, Shuffle: true, Seed: seed}
 	}
 	return datasets.KFold{Folds: folds, Shuffle: true, Seed: seed}
+}
+
+// classCounts returns how many rows each class has.
+func (r *sample) classCounts() []int {
+	counts := make([]int, r.classes)
+	if r.classes > 0 {
+		for _, y := range r.data.Y {
+			counts[int(y)]++
+		}
+	}
+	return counts
+}
+
+// interpolates reports whether folds of shuffled rows interpolate: whether the target of a row is close to that
+// of the row before, as in series. The measure is von Neumann's ratio, 1 for rows in random order.
+func (r *sample) interpolates() bool {
+	const maxRatio, minRows = 0.1, 50
+	y := r.data.Y
+	if r.options.Timed || r.classes > 0 || len(y) < minRows {
+		return false
+	}
+	mean, steps, squares := 0.0, 0.0, 0.0
+	for i, v := range y {
+		mean += (v - mean) / float64(i+1)
+	}
+	for i, v := range y {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			steps += (v - y[i-1]) * (v - y[i-1])
+		}
+	}
+	return steps < 2*maxRatio*squares
+}
+
+// leastRows is how many rows there must be to choose by.
+const leastRows = 20
+
+// checkRows refuses rows that nothing can be learned or chosen from.
+func (r *sample) checkRows() error {
+	switch n := r.data.Rows(); {
+	case r.data.Y == nil && r.data.Targets == nil:
+		return errors.New("the rows have no targets")
+	case r.data.Targets != nil:
+		return errors.New("one target is wanted, not several")
+	case n < leastRows:
+		return fmt.Errorf("%d rows with a target are too few to choose a model by, wanted at least %d; give more rows, or fit one pipeline without a search", n, leastRows)
+	case r.data.Cols() == 0:
+		return errors.New("the rows have no inputs")
+	}
+	first := r.data.Y[0]
+	if !slices.ContainsFunc(r.data.Y, func(y float64) bool { return y != first }) {
+		return errors.New("the target is the same in every row: there is nothing to learn; name another target")
+	}
+	single := 0
+	for _, n := range r.classCounts() {
+		if n == 1 {
+			single++
+		}
+	}
+	if 2*single > len(r.data.Y) {
+		return fmt.Errorf("%d of %d rows are the only ones of their class, which cannot be learned from one row; "+
+			"take regression for a numeric target, or merge rare classes", single, len(r.data.Y))
+	}
+	return nil
+}
+
+// inOrder are the representations in the order in which they are tried: the columns as they are first where they are of one
+// kind, as the pixels of a picture, and else not at all.
+func (r *sample) inOrder() []representation {
+	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
+	others := slices.Delete(slices.Clone(representations), at, at+1)
+	if r.columnsAlike() {
+		return append([]representation{representations[at]}, others...)
+	}
+	return others
+}
+
+// columnsAlike reports whether most columns have about the same range of values, and more than two of them.
+func (r *sample) columnsAlike() bool {
+	const columns, share, within = 16, 0.6, 0.1
+	n, d := r.data.X.Dims()
+	if d < columns || isSparse(r.data) {
+		return false
+	}
+	low, width := make([]float64, d), make([]float64, d)
+	for j := range d {
+		least, most, third := math.Inf(1), math.Inf(-1), false
+		first := r.data.X.At(0, j)
+		second := first
+		for i := range n {
+			v := r.data.X.At(i, j)
+			least, most = min(least, v), max(most, v)
+			if second == first {
+				second = v
+			}
+			third = third || v != first && v != second
+		}
+		if low[j] = least; third {
+			width[j] = most - least
+		}
+	}
+	common := slices.Sorted(slices.Values(width))[d*3/4]
+	usual := slices.Index(width, common) // none where most columns have missing values
+	if usual < 0 || slices.Max(width) > (1+within)*common {
+		return false
+	}
+	alike := 0
+	for j := range d {
+		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[usual]) < within*common {
+			alike++
+		}
+	}
+	return float64(alike) >= share*float64(d)
+}
+
+// tail is the transform of the target behind which a long tail of large values may be easier to predict: the logarithm of positive
+// ones, the root where there are zeros; "" where there is no such tail.
+func (r *sample) tail() string {
+	sorted := slices.Sorted(slices.Values(r.data.Y))
+	n := len(sorted)
+	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
+	switch least := sorted[0]; {
+	case least < 0 || high-middle <= 2*(middle-low):
+		return ""
+	case least == 0:
+		return "sqrt"
+	}
+	return "log"
+}
+
+// seed is that of a purpose. All maps have one seed, so that maps of a family are nested.
+func (r *sample) seed(purpose string) uint64 {
+	return pipeline.DeriveSeed(r.options.Seed, "auto."+purpose)
 }

@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -19,29 +20,20 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/transformer"
 )
 
 // run is a search at work.
 type run struct {
-	options Options
-	data    datasets.Set
-	classes int // 0 for a quantity
-	metric  metrics.Metric
-	table   []recipe
-	notes   *notes
-	began   time.Time
+	sample
+	space
+	paces
+	notes *notes
+	began time.Time
 
-	rowsOf     sync.Mutex // guards taken and folds
-	lessonRows []int      // that representations learn from and no fold tests on; nil where every fold learns from its own
-	order      []int      // of the rows
-	taken      datasets.Set
-	folds      map[int][]datasets.Fold // by the number of rows
-	views      views
-	mu         sync.Mutex         // guards all that follows, while recipes are tried side by side
-	bases      map[string]float64 // γ by the rule
-	paces      sync.Mutex
-	pace       map[string]pace // by kind
-	fitBefore  map[string]pace // of the last fit to all rows of a kind
+	views views
+	mu    sync.Mutex         // guards all that follows, while recipes are tried side by side
+	bases map[string]float64 // γ by the rule
 
 	log       []scored
 	tried     int
@@ -76,8 +68,11 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
 	}
-	r := &run{options: o, data: data, classes: len(data.Schema.Classes()), began: time.Now(), ended: EndedBudget,
-		folds: map[int][]datasets.Fold{}, bases: map[string]float64{}, pace: map[string]pace{}, fitBefore: map[string]pace{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews()}
+	r := &run{
+		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
+		paces:  paces{pace: map[string]pace{}, fitBefore: map[string]pace{}},
+		began:  time.Now(), ended: EndedBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
+	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
@@ -107,76 +102,12 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	if err := r.chooseTable(task); err != nil {
 		return nil, err
 	}
-	r.warnOrdered()
-	r.orderRows()
-	return r, r.findLessons()
-}
-
-// classCounts returns how many rows each class has.
-func (r *run) classCounts() []int {
-	counts := make([]int, r.classes)
-	if r.classes > 0 {
-		for _, y := range r.data.Y {
-			counts[int(y)]++
-		}
-	}
-	return counts
-}
-
-// warnOrdered warns where folds of shuffled rows interpolate: where the target of a row is close to that
-// of the row before, as in series. The measure is von Neumann's ratio, 1 for rows in random order.
-func (r *run) warnOrdered() {
-	const maxRatio, minRows = 0.1, 50
-	y := r.data.Y
-	if r.options.Timed || r.classes > 0 || len(y) < minRows {
-		return
-	}
-	mean, steps, squares := 0.0, 0.0, 0.0
-	for i, v := range y {
-		mean += (v - mean) / float64(i+1)
-	}
-	for i, v := range y {
-		squares += (v - mean) * (v - mean)
-		if i > 0 {
-			steps += (v - y[i-1]) * (v - y[i-1])
-		}
-	}
-	if steps < 2*maxRatio*squares {
+	if r.interpolates() {
 		r.warnings = append(r.warnings, "each target is close to that of the row before, and folds of shuffled rows interpolate between them: "+
 			"their scores do not hold for rows that come later; if the rows are in the order of time, take folds in that order (search.cv: {kind: time} of an experiment file)")
 	}
-}
-
-// leastRows is how many rows there must be to choose by.
-const leastRows = 20
-
-// checkRows refuses rows that nothing can be learned or chosen from.
-func (r *run) checkRows() error {
-	switch n := r.data.Rows(); {
-	case r.data.Y == nil && r.data.Targets == nil:
-		return errors.New("the rows have no targets")
-	case r.data.Targets != nil:
-		return errors.New("one target is wanted, not several")
-	case n < leastRows:
-		return fmt.Errorf("%d rows with a target are too few to choose a model by, wanted at least %d; give more rows, or fit one pipeline without a search", n, leastRows)
-	case r.data.Cols() == 0:
-		return errors.New("the rows have no inputs")
-	}
-	first := r.data.Y[0]
-	if !slices.ContainsFunc(r.data.Y, func(y float64) bool { return y != first }) {
-		return errors.New("the target is the same in every row: there is nothing to learn; name another target")
-	}
-	single := 0
-	for _, n := range r.classCounts() {
-		if n == 1 {
-			single++
-		}
-	}
-	if 2*single > len(r.data.Y) {
-		return fmt.Errorf("%d of %d rows are the only ones of their class, which cannot be learned from one row; "+
-			"take regression for a numeric target, or merge rare classes", single, len(r.data.Y))
-	}
-	return nil
+	r.orderRows()
+	return r, r.findLessons()
 }
 
 // chooseTable leaves the recipes that suit the rows and the score.
@@ -251,68 +182,25 @@ func (r *run) late(k recipe) bool {
 	return k.head.late
 }
 
-// inOrder are the representations in the order in which they are tried: the columns as they are first where they are of one
-// kind, as the pixels of a picture, and else not at all.
-func (r *run) inOrder() []representation {
-	at := slices.IndexFunc(representations, func(p representation) bool { return p.alike })
-	others := slices.Delete(slices.Clone(representations), at, at+1)
-	if r.columnsAlike() {
-		return append([]representation{representations[at]}, others...)
+// findLessons finds the rows that representations learn from, ascending: those that a step draws of all rows, so that
+// the last fit learns the same again. None where the rows are few, or not alike: every fold then learns
+// from its own.
+func (r *run) findLessons() error {
+	if r.data.Rows() < learnedOnce || r.options.Timed || r.data.Groups != nil {
+		return nil
 	}
-	return others
-}
-
-// columnsAlike reports whether most columns have about the same range of values, and more than two of them.
-func (r *run) columnsAlike() bool {
-	const columns, share, within = 16, 0.6, 0.1
-	n, d := r.data.X.Dims()
-	if d < columns || isSparse(r.data) {
-		return false
+	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.learn.name != "" })
+	if at < 0 {
+		return nil
 	}
-	low, width := make([]float64, d), make([]float64, d)
-	for j := range d {
-		least, most, third := math.Inf(1), math.Inf(-1), false
-		first := r.data.X.At(0, j)
-		second := first
-		for i := range n {
-			v := r.data.X.At(i, j)
-			least, most = min(least, v), max(most, v)
-			if second == first {
-				second = v
-			}
-			third = third || v != first && v != second
-		}
-		if low[j] = least; third {
-			width[j] = most - least
-		}
+	step, err := r.learner(r.table[at].representation, 0)
+	if err != nil {
+		return err
 	}
-	common := slices.Sorted(slices.Values(width))[d*3/4]
-	usual := slices.Index(width, common) // none where most columns have missing values
-	if usual < 0 || slices.Max(width) > (1+within)*common {
-		return false
-	}
-	alike := 0
-	for j := range d {
-		if math.Abs(width[j]-common) < within*common && math.Abs(low[j]-low[usual]) < within*common {
-			alike++
-		}
-	}
-	return float64(alike) >= share*float64(d)
-}
-
-// tail is the transform of the target behind which a long tail of large values may be easier to predict: the logarithm of positive
-// ones, the root where there are zeros; "" where there is no such tail.
-func (r *run) tail() string {
-	sorted := slices.Sorted(slices.Values(r.data.Y))
-	n := len(sorted)
-	low, middle, high := sorted[n/20], sorted[n/2], sorted[n-1-n/20]
-	switch least := sorted[0]; {
-	case least < 0 || high-middle <= 2*(middle-low):
-		return ""
-	case least == 0:
-		return "sqrt"
-	}
-	return "log"
+	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
+		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // what is drawn does not depend on the inputs
+	r.lessonRows, err = step.(transformer.Sampler).Sample(context.Background(), alike.Source())
+	return err
 }
 
 // search goes from the first model through the rounds to the last fit.
@@ -405,13 +293,6 @@ func (r *run) takeIn(out []scored) {
 		}
 	}
 }
-
-// rank orders candidates: those scored on more rows first, and of those on as many the better. Scores on different rows
-// do not compare. Which was tried first makes no difference.
-func (r *run) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
-
-// before reports whether a candidate comes before another one.
-func (r *run) before(a, b scored) bool { return r.rank(a, b) < 0 }
 
 // refit fits a candidate to the first rows of the order, all where there are no more, as the model so far. Its
 // map has another size where that is wanted.

@@ -238,18 +238,6 @@ func (r *run) kept(out []scored) []int {
 	return order[:min(len(order), few)]
 }
 
-// bestOf returns the number of the best, of those that are as good the one that comes first among all candidates; -1 where
-// none has a score.
-func (r *run) bestOf(out []scored) int {
-	best := -1
-	for i, s := range out {
-		if !math.IsNaN(s.mean) && (best < 0 || r.compare(s, out[best]) < 0) {
-			best = i
-		}
-	}
-	return best
-}
-
 // together puts the predictions of the folds into the order of the rows. What several folds say of a row
 // is averaged.
 func together(said []estimator.Prediction, folds []datasets.Fold, rows int) ([]float32, int) {

@@ -223,7 +223,7 @@ func TestColumnsAlike(t *testing.T) {
 			return x
 		}), false},
 	} {
-		r := &run{data: test.data}
+		r := &run{sample: sample{data: test.data}}
 		if got := r.columnsAlike(); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}

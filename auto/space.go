@@ -1,0 +1,136 @@
+package auto
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// space is what is searched, and by which metric: recipes, and a lattice of γ and penalties for each.
+type space struct {
+	table  []recipe
+	metric metrics.Metric
+}
+
+// mapped reports whether a point's recipe has a γ.
+func (r *space) mapped(p point) bool { return r.table[p.recipe].rule != "" }
+
+// around returns the points of a grid about one: γ and penalty so many steps to either side.
+func (r *space) around(p point, gammas, gammaStep, penalties, penaltyStep int) []point {
+	if !r.mapped(p) {
+		gammas = 0
+	}
+	var out []point
+	for g := -gammas; g <= gammas; g++ {
+		for a := -penalties; a <= penalties; a++ {
+			q := p
+			q.gamma, q.penalty = p.gamma+g*gammaStep, p.penalty+a*penaltyStep
+			if r.allowed(q) {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
+}
+
+// allowed reports whether a point lies within what grids are extended to.
+func (r *space) allowed(p point) bool {
+	_, _, floor, most := r.table[p.recipe].penalties()
+	return p.gamma >= -mostGamma && p.gamma <= mostGamma && p.penalty >= floor && p.penalty <= most
+}
+
+// behindEdge returns the points behind the edge of a recipe's grid on which its best point lies: none where it
+// lies within, or the grid is extended as far as it may.
+func (r *space) behindEdge(tried map[point]bool, best point, gammaStep, penaltyStep int) []point {
+	seen := func(q point) bool { return tried[q] }
+	var out []point
+	for _, move := range []point{{gamma: gammaStep}, {gamma: -gammaStep}, {penalty: penaltyStep}, {penalty: -penaltyStep}} {
+		if move.gamma != 0 && !r.mapped(best) {
+			continue
+		}
+		edge := true
+		for q := range tried {
+			if q.recipe == best.recipe && (move.gamma != 0 && (q.gamma-best.gamma)*move.gamma > 0 || move.penalty != 0 && (q.penalty-best.penalty)*move.penalty > 0) {
+				edge = false
+			}
+		}
+		if !edge {
+			continue
+		}
+		for k := -1; k <= 1; k++ { // the next line of the grid, where it matters
+			q := best
+			q.gamma += move.gamma
+			q.penalty += move.penalty
+			if move.gamma != 0 {
+				q.penalty += k * penaltyStep
+			} else if r.mapped(best) {
+				q.gamma += k * gammaStep
+			}
+			if r.allowed(q) && !seen(q) {
+				out = append(out, q)
+			}
+			if move.penalty != 0 && !r.mapped(best) {
+				break
+			}
+		}
+	}
+	return unique(out)
+}
+
+// compare puts the better score first, and candidates without a score last. Of equals of a recipe the one with the stronger
+// penalty is first: it takes the fewer iterations and digits.
+func (r *space) compare(a, b scored) int {
+	switch {
+	case math.IsNaN(a.mean) || math.IsNaN(b.mean):
+		if c := cmp.Compare(missing(a.mean), missing(b.mean)); c != 0 {
+			return c
+		}
+	case r.metric.Better(a.mean, b.mean):
+		return -1
+	case r.metric.Better(b.mean, a.mean):
+		return 1
+	}
+	p, q := a.point, b.point
+	weaker := cmp.Compare(p.penalty, q.penalty)
+	if r.table[p.recipe].penalty == "alpha" { // and not C
+		weaker = -weaker
+	}
+	return cmp.Or(cmp.Compare(p.recipe, q.recipe), cmp.Compare(p.size, q.size), cmp.Compare(p.effort, q.effort),
+		weaker, cmp.Compare(p.gamma, q.gamma))
+}
+
+func missing(v float64) int {
+	if math.IsNaN(v) {
+		return 1
+	}
+	return 0
+}
+
+// rank orders candidates: those scored on more rows first, and of those on as many the better. Scores on different rows
+// do not compare. Which was tried first makes no difference.
+func (r *space) rank(a, b scored) int { return cmp.Or(cmp.Compare(b.on, a.on), r.compare(a, b)) }
+
+// before reports whether a candidate comes before another one.
+func (r *space) before(a, b scored) bool { return r.rank(a, b) < 0 }
+
+// near reports whether a candidate is within some times the standard error of the best.
+func (r *space) near(s, leader scored, times float64) bool {
+	margin := times * leader.std
+	if r.metric.GreaterIsBetter {
+		return s.mean >= leader.mean-margin
+	}
+	return s.mean <= leader.mean+margin
+}
+
+// bestOf returns the number of the best, of those that are as good the one that comes first among all candidates; -1 where
+// none has a score.
+func (r *space) bestOf(out []scored) int {
+	best := -1
+	for i, s := range out {
+		if !math.IsNaN(s.mean) && (best < 0 || r.compare(s, out[best]) < 0) {
+			best = i
+		}
+	}
+	return best
+}
