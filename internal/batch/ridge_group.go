@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -227,7 +226,7 @@ func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares
 			gram = hold.List
 		}
 		start := time.Now()
-		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, g.count(s.Features, width), s.leastAlpha(g, width))
+		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, g.count(s.Features, width))
 		if err != nil {
 			return false, err
 		}
@@ -258,17 +257,6 @@ func (g *ridgeGroup) count(features []Features, width int) (n int) {
 		}
 	}
 	return n
-}
-
-// leastAlpha returns the least of the members that have so many features, wanted or not.
-func (s *mappedRidges) leastAlpha(g *ridgeGroup, width int) float64 {
-	least := math.Inf(1)
-	for _, i := range g.members {
-		if s.Features[i].Width == width {
-			least = min(least, s.alpha(i))
-		}
-	}
-	return least
 }
 
 // finish makes the rest of a model of its weights.

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// bothWays adds up X'S(Xw + offset − y) over dense rows X with weights S, of all outputs together.
+// bothWays adds up X'S(Xw + offset) over dense rows X with weights S, of all outputs together.
 type bothWays struct {
 	turned, offset []float64       // w, outputs × cols, and by output
 	short, double  design.BothWays // of rows of that precision, nil before there are some
@@ -21,8 +21,8 @@ func newBothWays(w, offset []float64) *bothWays {
 	return b
 }
 
-// add adds rows; y is nil for zeros, weights for ones.
-func (b *bothWays) add(X mat.Matrix, y, weights []float64) {
+// add adds rows; weights is nil for ones.
+func (b *bothWays) add(X mat.Matrix, weights []float64) {
 	own := &b.double
 	_, short := X.(*single.Dense)
 	if short {
@@ -31,23 +31,15 @@ func (b *bothWays) add(X mat.Matrix, y, weights []float64) {
 	if *own == nil {
 		*own = design.NewBothWays(short, b.turned, b.offset, nil, 0)
 	}
-	k := len(b.offset)
 	(*own).Add(X, 0, func(_ *design.Place, scores kern.View[float64], first int) {
-		for j := range k {
+		for j := 0; j < scores.Rows && weights != nil; j++ {
 			row := scores.Row(j)
-			if y != nil {
-				for i := range row {
-					row[i] -= y[(first+i)*k+j]
-				}
-			}
-			if weights != nil {
-				kern.Multiply(row, row, weights[first:first+len(row)])
-			}
+			kern.Multiply(row, row, weights[first:first+len(row)])
 		}
 	})
 }
 
-// centred writes X̃'S(Xw + offset − y) to dst, cols × outputs, for rows less a mean.
+// centred writes X̃'S(Xw + offset) to dst, cols × outputs, for rows less a mean.
 func (b *bothWays) centred(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)

@@ -2,13 +2,25 @@ package leastsquares
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
 )
+
+// leastPreconditioned is the number of dense columns and of rows from which conjugate gradients are preconditioned by
+// more than the diagonal.
+const leastPreconditioned = 1024
 
 // ridgeCG solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
 // so that sparse rows stay as they are.
@@ -19,27 +31,85 @@ type ridgeCG struct {
 	mean, diagonal []float64
 }
 
-// primal solves for the weights.
-func (c *ridgeCG) primal() (w []float64, report solve.Report, err error) {
-	right := c.m.rightSide()
-	w = make([]float64, len(right))
-	run := &cgRun{apply: c.apply, diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets, tol: c.Tol, enough: c.goal(),
-		most: c.MaxIter, inFloat32: c.rows.Float32, left: c.gradient}
-	run.widen = func() { c.rows = c.rows.Widened() }
-	report, err = run.solve(w, right)
+// solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.
+func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
+	if c.preconditions(c.m.rows, c.m.Cols, c.rows.Sparse) {
+		if w, report, err = c.preconditioned(); !errors.Is(err, errRounding) {
+			return w, report, err
+		}
+	}
+	visible := c.visible()
+	if c.drifts() {
+		if w, report, err = c.byRows(); w != nil || err != nil {
+			return w, report, err
+		}
+		visible = min(visible, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+sumOf(c.diagonal))))
+	}
+	r := &cgRounds{ridgeCG: c, precondition: c.byDiagonal, rows: c.rows, tol: c.Tol, visible: visible, goal: c.goal(visible)}
+	return r.solve()
+}
+
+// withinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
+// of their lengths, and steps of how many there are, is known by now.
+func (c *ridgeCG) withinBudget() (w []float64, report solve.Report, err error) {
+	if !c.returns(c.m.Cols, c.rows.Sparse) {
+		return c.solve()
+	}
+	trace := sumOf(c.diagonal)
+	budget := c.budget(c.m.rows, c.m.Cols, trace)
+	if c.steps(trace) >= budget {
+		return nil, report, errSteps
+	}
+	most := c.MaxIter
+	c.MaxIter = min(most, int(budget))
+	w, report, err = c.preconditioned()
+	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < most {
+		return nil, report, errSteps
+	}
 	return w, report, err
 }
 
+// preconditioned solves with Nyström's approximation, on inputs in single precision where these can be had.
+func (c *ridgeCG) preconditioned() (w []float64, report solve.Report, err error) {
+	r := &cgRounds{ridgeCG: c, rows: c.rows, tol: 1, visible: c.Tol}
+	if c.rows.Rounded != nil {
+		r.rows = c.rows.Rounded
+	}
+	trace := sumOf(c.diagonal)
+	sums := newSketch(c.mean, rankOf(c.m.Cols, c.Alpha, trace))
+	err = r.inputs(func(first int, X mat.Matrix) error {
+		n, _ := X.Dims()
+		return sums.add(c.ctx, X, part(c.m.each, first, n))
+	})
+	if err != nil {
+		return nil, report, err
+	}
+	by, err := sums.precondition(c.ctx, c.Alpha, trace)
+	if err != nil {
+		return nil, report, err
+	}
+	r.precondition = func(dst, v []float64) error { return by.solve(dst, v, c.m.targets) }
+	// √(r'P⁻¹r) at which the predictions are right to Tol of the spread of each target. Of weights in the null space of fewer
+	// rows than columns these tell nothing: there those of new rows are to be right to 100·Tol.
+	if c.m.short() {
+		r.visible = min(c.Tol, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+trace)))
+	}
+	r.goal = c.goals(r.visible, by.alpha/by.penalty)
+	return r.solve()
+}
+
 // drifts reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
-// 0, could still be seen in predictions of new rows at the residual where primal stops.
+// 0, could still be seen in predictions of new rows at the residual where the diagonal alone stops.
 func (c *ridgeCG) drifts() bool {
 	if c.Alpha == 0 || !c.m.short() {
 		return false
 	}
-	run := &cgRun{diagonal: c.diagonal, alpha: c.Alpha, columns: c.m.targets}
 	factor := 100 * math.Sqrt(c.Alpha/sumOf(c.diagonal))
-	start, goal := run.norms(c.m.rightSide()), c.goal()
-	for j, v := range goal {
+	right, start := c.m.rightSide(), make([]float64, c.m.targets)
+	z := make([]float64, len(right))
+	c.byDiagonal(z, right)
+	lengths(start, right, z)
+	for j, v := range c.goal(c.visible()) {
 		if v*factor < c.Tol*start[j] {
 			return true
 		}
@@ -47,30 +117,82 @@ func (c *ridgeCG) drifts() bool {
 	return false
 }
 
-// goal returns the residual at which predictions are right. A residual r is off the predictions by
+// byRows solves for weights that are sums of rows whatever the residual, see [Problem.Alphas], of sparse rows in memory and
+// dense ones that are not many. It returns nil where it does not get to the end.
+func (c *ridgeCG) byRows() (w []float64, report solve.Report, err error) {
+	p := *c.Problem
+	if !p.rows.Sparse {
+		if c.m.rows >= leastPreconditioned {
+			return nil, report, nil
+		}
+		gathered, err := p.rows.Gather(c.ctx)
+		if err != nil {
+			return nil, report, err
+		}
+		set := *gathered.Set
+		set.X = sparse.FromDense(design.Widened(set.X))
+		if p.rows, err = design.OfSet(set); err != nil {
+			return nil, report, err
+		}
+	}
+	if p.rows.Set == nil {
+		return nil, report, nil
+	}
+	models, err := p.Alphas(c.ctx, []float64{c.Alpha}, []bool{true})
+	if err != nil || models[0] == nil {
+		return nil, report, err
+	}
+	report = models[0].Report
+	report.Objective = 0
+	return models[0].Weights, report, nil
+}
+
+// visible is the change of predictions, against the spread of a target, that the diagonal alone leaves.
+func (c *ridgeCG) visible() float64 {
+	if c.rows.Float32 {
+		return max(100*c.Tol, visibleFloat32)
+	}
+	return 100 * c.Tol
+}
+
+// goal returns the residual at which predictions are right to a share of the spread of each target. A residual r is off the predictions by
 // √(r'A⁻¹r), which is at most √(r'M⁻¹r/λ) for the least eigenvalue λ of M⁻¹A, M = A's diagonal, and λ is
-// at least alpha over the largest of M.
-func (c *ridgeCG) goal() []float64 {
+// at least alpha over the largest of M. It is nil for no penalty.
+func (c *ridgeCG) goal(visible float64) []float64 {
 	if c.Alpha == 0 {
 		return nil
 	}
-	largest := 0.0
-	for _, v := range c.diagonal {
-		largest = max(largest, v)
-	}
-	visible := 100 * c.Tol
-	if c.rows.Float32 {
-		visible = max(visible, visibleFloat32)
-	}
+	return c.goals(visible, c.Alpha/(slices.Max(c.diagonal)+c.Alpha))
+}
+
+// goals returns the norms of residuals √(r'M⁻¹r) at which the predictions are right to a share of the spread of each target,
+// where r'A⁻¹r is at most r'M⁻¹r/least.
+func (c *ridgeCG) goals(visible, least float64) []float64 {
 	out := c.m.spreads()
 	for j, spread := range out {
-		out[j] = visible * math.Sqrt(spread*c.Alpha/(largest+c.Alpha))
+		if out[j] = visible * math.Sqrt(spread*least); spread <= constantBelow(c.m.rows)*c.m.squares[j] {
+			out[j] = math.Inf(1) // the target is constant
+		}
 	}
 	return out
 }
 
-// gradient returns what w leaves of the right side.
-func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
+// byDiagonal divides by the matrix's diagonal.
+func (c *ridgeCG) byDiagonal(dst, v []float64) error {
+	t := c.m.targets
+	for i, square := range c.diagonal {
+		for j := range t {
+			dst[i*t+j] = 0
+			if square+c.Alpha > 0 {
+				dst[i*t+j] = v[i*t+j] / (square + c.Alpha)
+			}
+		}
+	}
+	return nil
+}
+
+// residual returns what w leaves of the right side, in double precision.
+func (c *ridgeCG) residual(w []float64) ([]float64, error) {
 	g := NewGradient(c.m.Cols, c.m.targets)
 	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
 		return nil, err
@@ -78,132 +200,178 @@ func (c *ridgeCG) gradient(w []float64) ([]float64, error) {
 	return g.right(w, 0, c.m.targets, c.mean, c.Alpha), nil
 }
 
-// apply multiplies by the matrix.
-func (c *ridgeCG) apply(dst, v []float64) error {
-	clear(dst)
-	t := c.m.targets
-	err := c.rows.Again(c.ctx, c.m.rows, func(first int, block datasets.Set) error {
-		weights, err := c.Weights(first, block)
-		if err == nil {
-			c.m.product(dst, v, block.X, weights)
+const (
+	// contraction32 is the part of a residual that steps with inputs in single precision are to leave at least, before
+	// the rows say in double precision what is left.
+	contraction32 = 3e-5
+	// mostRounds is how often they are asked. A round in which less than half of a residual goes is followed by steps in
+	// double precision.
+	mostRounds = 12
+)
+
+// cgRounds solves for the weights by rounds: each asks the rows in double precision for the residual and solves for what is
+// missing by conjugate gradients, on inputs in single precision where these can be had. So the solution is that of the system
+// in double precision, and most readings of the rows cost half.
+type cgRounds struct {
+	*ridgeCG
+	precondition solve.Operator
+	rows         *design.Rows // of steps
+	wide         bool         // whether their inputs are widened where they are in single precision
+	tol          float64      // of the first round, beside the goal
+	visible      float64      // the error of predictions that the goal stands for
+	goal         []float64    // √(r'M⁻¹r) of each target to get to; nil for none
+}
+
+func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
+	t, right := r.m.targets, r.m.rightSide()
+	w, step, z := make([]float64, len(right)), make([]float64, len(right)), make([]float64, len(right))
+	report = solve.Report{Solver: "cg"}
+	if r.goal == nil {
+		result, err := solve.CG(r.apply, r.precondition, w, right, t, solve.Until{Tol: r.tol, MaxIter: r.MaxIter})
+		report.Iterations, report.Converged, report.Gradient = result.Iterations, result.Converged, result.Residual
+		if !report.Converged {
+			report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", report.Iterations, report.Gradient, r.tol))
 		}
-		return err
-	})
-	if err != nil {
-		return err
+		return w, report, err
 	}
-	if c.Intercept {
-		inner := make([]float64, t)
-		kern.MulVec(inner, kern.Dense(c.m.Cols, t, t, v).T(), c.mean, false)
-		kern.Scale(-c.m.Weight, inner)
-		for i, mean := range c.mean {
-			row := dst[i*t : (i+1)*t]
-			for j, v := range inner {
-				row[j] += mean * v
-			}
+	left, worst := make([]float64, t), math.Inf(1)
+	for rounds := 0; ; rounds++ {
+		if err := r.precondition(z, right); err != nil {
+			return nil, report, err
 		}
-	}
-	kern.Axpy(c.Alpha, v, dst)
-	return nil
-}
-
-// cgRun is conjugate gradients with a diagonal preconditioner, which goes on from what is left of the
-// right side, as the rows themselves tell, where its own account of that may have lost its digits.
-type cgRun struct {
-	apply      solve.Operator
-	diagonal   []float64 // of the matrix but for alpha
-	alpha      float64
-	columns    int
-	tol        float64
-	enough     []float64 // √(r'M⁻¹r) of each column to get to; nil for none
-	most       int       // iterations
-	inFloat32  bool      // whether apply works in single precision
-	widen      func()    // makes it work in double
-	left       func(x []float64) ([]float64, error)
-	start      []float64
-	iterations int
-	converged  bool
-	residual   float64 // relative to the start
-}
-
-func (r *cgRun) solve(x, right []float64) (solve.Report, error) {
-	r.start = r.norms(right)
-	result, err := solve.CG(r.apply, r.precondition, x, right, r.columns, solve.Until{Tol: r.tol, Enough: r.enough, MaxIter: r.most})
-	r.iterations, r.converged, r.residual = result.Iterations, result.Converged, result.Residual
-	// Rows in single precision want another look.
-	if err == nil && r.converged && r.enough != nil && (r.inFloat32 || r.wanted() < r.tol) {
-		err = r.goOn(x)
-	}
-	report := solve.Report{Solver: "cg", Iterations: r.iterations, Converged: r.converged, Gradient: r.residual}
-	if !r.converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", r.iterations, r.residual, r.wanted()))
-	}
-	return report, err
-}
-
-// wanted returns the residual to get to, relative to the start.
-func (r *cgRun) wanted() float64 {
-	wanted := r.tol
-	for j, v := range r.enough {
-		if r.start[j] > 0 {
-			wanted = min(wanted, v/r.start[j])
+		if !lengths(left, right, z) {
+			return nil, report, errRounding
 		}
-	}
-	return wanted
-}
-
-// goOn solves for what x leaves until that is out of sight.
-func (r *cgRun) goOn(x []float64) error {
-	if r.inFloat32 {
-		r.widen()
-	}
-	step := make([]float64, len(x))
-	for range Refinements + 1 {
-		right, err := r.left(x)
+		before := worst
+		if worst = worstOf(left, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == mostRounds {
+			break
+		}
+		if r.rounds() && worst > before/2 {
+			r.wide, r.rows = true, r.ridgeCG.rows
+		}
+		until := solve.Until{Tol: 1, Enough: r.aims(left), MaxIter: r.MaxIter - report.Iterations}
+		if rounds == 0 && !r.rounds() {
+			until.Tol = r.tol
+		}
+		result, err := solve.CG(r.apply, r.precondition, step, right, t, until)
 		if err != nil {
-			return err
+			return nil, report, err
 		}
-		r.residual, r.converged = 0, true
-		for j, v := range r.norms(right) {
-			if r.converged = r.converged && !(v > r.enough[j]); r.start[j] > 0 {
-				r.residual = max(r.residual, v/r.start[j])
-			}
+		report.Iterations += result.Iterations
+		kern.Axpy(1, step, w)
+		if right, err = r.residual(w); err != nil {
+			return nil, report, err
 		}
-		if r.converged || r.iterations >= r.most {
-			return nil
-		}
-		result, err := solve.CG(r.apply, r.precondition, step, right, r.columns, solve.Until{Tol: 1, Enough: r.enough, MaxIter: r.most - r.iterations})
-		if err != nil {
-			return err
-		}
-		r.iterations += result.Iterations
-		kern.Axpy(1, step, x)
 	}
-	return nil
+	report.Converged, report.Gradient = worst <= 1, r.visible*worst
+	report.Objective = -kern.Dot(w, right) // what is left of it where a residual is
+	if !report.Converged {
+		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the predictions may be off by %.2g of the spread of the targets, wanted %.2g", report.Iterations, report.Gradient, r.visible))
+	}
+	return w, report, nil
 }
 
-// norms returns √(r'M⁻¹r) of each column.
-func (r *cgRun) norms(list []float64) []float64 {
-	z, out := make([]float64, len(list)), make([]float64, r.columns)
-	r.precondition(z, list)
-	for i, v := range list {
+// lengths writes √(r'z) of each column to out, and reports whether they are lengths.
+func lengths(out, r, z []float64) bool {
+	clear(out)
+	for i, v := range r {
 		out[i%len(out)] += v * z[i]
 	}
 	for j, v := range out {
+		if !(v >= 0) {
+			return false
+		}
 		out[j] = math.Sqrt(v)
+	}
+	return true
+}
+
+// worstOf returns the largest ratio of norms to their goals.
+func worstOf(norms, goal []float64) float64 {
+	worst := 0.0
+	for j, v := range norms {
+		if v > 0 {
+			worst = max(worst, v/goal[j])
+		}
+	}
+	return worst
+}
+
+// rounds reports whether steps are on inputs in single precision.
+func (r *cgRounds) rounds() bool { return r.rows.Float32 && !r.wide }
+
+// aims returns the norms that a round is to get to: of the rounds that it takes from those that are left, each leaves an
+// equal part.
+func (r *cgRounds) aims(left []float64) []float64 {
+	out := make([]float64, len(left))
+	for j, v := range left {
+		out[j] = r.goal[j] / 2
+		if r.rounds() && v > out[j] {
+			part := out[j] / v
+			out[j] = v * math.Pow(part, 1/math.Ceil(math.Log(part)/math.Log(contraction32)))
+		}
 	}
 	return out
 }
 
-// precondition divides by the matrix's diagonal.
-func (r *cgRun) precondition(dst, v []float64) error {
-	t := r.columns
-	for i, square := range r.diagonal {
-		for j := range t {
-			dst[i*t+j] = 0
-			if square+r.alpha > 0 {
-				dst[i*t+j] = v[i*t+j] / (square + r.alpha)
-			}
+// inputs reads the inputs of steps.
+func (r *cgRounds) inputs(yield func(first int, X mat.Matrix) error) error {
+	return r.rows.Again(r.ctx, r.m.rows, func(first int, block datasets.Set) error {
+		if !r.wide {
+			return yield(first, block.X)
+		}
+		return inDouble(block.X, func(lo, _ int, X mat.Matrix) error { return yield(first+lo, X) })
+	})
+}
+
+// apply multiplies by the matrix.
+func (r *cgRounds) apply(dst, v []float64) error {
+	t := r.m.targets
+	offset := intercepts(v, r.mean, make([]float64, t))
+	if r.rows.Sparse {
+		g := NewGradient(r.m.Cols, t)
+		err := r.inputs(func(first int, X mat.Matrix) error {
+			n, _ := X.Dims()
+			g.Add(X, make([]float64, n*t), v, offset, part(r.m.each, first, n))
+			return cause.Err(r.ctx)
+		})
+		copy(dst, g.right(v, 0, t, r.mean, r.Alpha))
+		kern.Scale(-1, dst)
+		return err
+	}
+	b := newBothWays(v, offset)
+	err := r.inputs(func(first int, X mat.Matrix) error {
+		n, _ := X.Dims()
+		b.add(X, part(r.m.each, first, n))
+		return cause.Err(r.ctx)
+	})
+	b.centred(dst, r.mean)
+	kern.Axpy(r.Alpha, v, dst)
+	return err
+}
+
+// part returns the weights of n rows from first on; nil means ones.
+func part(weights []float64, first, n int) []float64 {
+	if weights == nil {
+		return nil
+	}
+	return weights[first : first+n]
+}
+
+// widenedRows is the number of rows that are widened at a time.
+const widenedRows = 256
+
+// inDouble calls f with rows lo to hi of X in double precision: with some at a time where X is not.
+func inDouble(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
+	n, _ := X.Dims()
+	short, ok := X.(*single.Dense)
+	if !ok {
+		return f(0, n, X)
+	}
+	for lo := 0; lo < n; lo += widenedRows {
+		hi := min(lo+widenedRows, n)
+		if err := design.WhileWidened(short.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) }); err != nil {
+			return err
 		}
 	}
 	return nil

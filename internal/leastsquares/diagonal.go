@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -21,7 +20,7 @@ import (
 type diagonalMoments struct {
 	Moments
 	diagonal []float64 // Σ s·x²
-	each     []float64 // the weights of all dense rows, nil for ones
+	each     []float64 // the weights of all rows, nil for ones
 }
 
 func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
@@ -40,7 +39,7 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		if count != m.targets {
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
-		if weights != nil && !p.rows.Sparse {
+		if weights != nil {
 			m.each = append(m.each, weights...)
 		}
 		err = inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
@@ -117,67 +116,4 @@ func (m *diagonalMoments) centredDiagonal() []float64 {
 		}
 	}
 	return out
-}
-
-// product adds X'S(Xv) over rows to dst; v is cols × targets.
-func (m *diagonalMoments) product(dst, v []float64, X mat.Matrix, weights []float64) {
-	if short, ok := X.(*single.Dense); ok {
-		m.productFloat32(dst, v, design.ViewFloat32(short), weights)
-		return
-	}
-	n, d := X.Dims()
-	t := m.targets
-	scores := make([]float64, n*t)
-	inner, out, in := kern.Dense(n, t, t, scores), kern.Dense(d, t, t, dst), kern.Dense(d, t, t, v)
-	weigh := func() {
-		for i, s := range weights {
-			kern.Scale(s, scores[i*t:(i+1)*t])
-		}
-	}
-	switch x := X.(type) {
-	case *sparse.CSR:
-		if t == 1 {
-			kern.SparseMulVec(scores, design.Compressed(x), v, false)
-		} else {
-			kern.SparseMul(inner, design.Compressed(x), in, false)
-		}
-		weigh()
-		kern.SparseMulT(out, design.Compressed(x), inner, true)
-	case *mat.Dense:
-		if t == 1 {
-			kern.MulVec(scores, design.View(x), v, false)
-			weigh()
-			kern.MulVecT(dst, design.View(x), scores, true)
-			return
-		}
-		kern.Mul(inner, design.View(x), in, false)
-		weigh()
-		kern.Mul(out, design.View(x).T(), inner, true)
-	}
-}
-
-// productFloat32 is product of rows in single precision, with sums over tiles of them in double.
-func (m *diagonalMoments) productFloat32(dst, v []float64, X kern.View[float32], weights []float64) {
-	const size = 256
-	n, d, t := X.Rows, X.Cols, m.targets
-	scores, short, own := design.Borrow[float64](size*t), design.Borrow[float32](d*t), design.Borrow[float32]((size+d)*t)
-	defer scores.Release()
-	defer short.Release()
-	defer own.Release()
-	design.Transpose(short.List, v, t)
-	sums := design.Borrow[float64](d * t)
-	defer sums.Release()
-	clear(sums.List)
-	for lo := 0; lo < n; lo += size {
-		hi := min(lo+size, n)
-		part, rows := scores.List[:(hi-lo)*t], X.Slice(lo, hi, 0, d)
-		design.Project(part, rows, short.List, own.List)
-		if weights != nil {
-			for i, s := range weights[lo:hi] {
-				kern.Scale(s, part[i*t:(i+1)*t])
-			}
-		}
-		design.Collect(sums.List, rows, part, own.List)
-	}
-	design.AddTransposed(dst, sums.List, t)
 }

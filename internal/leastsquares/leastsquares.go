@@ -74,36 +74,3 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	report.Objective = max(0, report.Objective+m.spread()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
 }
-
-// withinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
-// of their lengths, and steps of how many there are, is known by now.
-func (c *ridgeCG) withinBudget() (w []float64, report solve.Report, err error) {
-	if !c.returns(c.m.Cols, c.rows.Sparse) {
-		return c.solve()
-	}
-	trace := sumOf(c.diagonal)
-	budget := c.budget(c.m.rows, c.m.Cols, trace)
-	if c.steps(trace) >= budget {
-		return nil, report, errSteps
-	}
-	most := c.MaxIter
-	c.MaxIter = min(most, int(budget))
-	w, report, err = c.preconditioned()
-	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < most {
-		return nil, report, errSteps
-	}
-	return w, report, err
-}
-
-// solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.
-func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
-	if c.preconditions(c.m.rows, c.m.Cols, c.rows.Sparse) {
-		if w, report, err = c.preconditioned(); !errors.Is(err, errRounding) {
-			return w, report, err
-		}
-	}
-	if c.drifts() {
-		return c.dual()
-	}
-	return c.primal()
-}

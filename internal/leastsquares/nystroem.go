@@ -23,10 +23,6 @@ const (
 	rankShare = 8
 )
 
-// narrowPenalty is the least penalty, for each of the trace of a matrix, with which a preconditioner works in single
-// precision: its rounding is magnified as often as the largest eigenvalue has the penalty.
-const narrowPenalty = 1e-6
-
 // nystroem is the preconditioner P = F'F + penalty·I of a matrix A = G + alpha·I, where F'F = G_·I·(G_II + ν)⁻¹·G_I· is
 // Nyström's approximation of G from some of its columns I. The penalty is alpha and the mean eigenvalue of what the
 // approximation leaves of G. By Woodbury's identity
@@ -41,7 +37,6 @@ type nystroem struct {
 	alpha, penalty float64
 	factor         kern.View[float32] // F, rank × columns
 	inner          kern.View[float64] // the Cholesky factor of FF' + penalty·I
-	wide           bool               // whether products are in double precision
 }
 
 // rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. Not more eigenvalues than the
@@ -157,7 +152,6 @@ func (s *sketch) precondition(ctx context.Context, alpha, trace float64) (*nystr
 		}
 	}
 	p.penalty = alpha + max(0, trace-found)/float64(d)
-	p.wide = p.penalty < narrowPenalty*trace
 	p.inner = kern.Dense(k, k, k, make([]float64, k*k))
 	if err := p.gram(); err != nil {
 		return nil, err
@@ -171,13 +165,10 @@ func (s *sketch) precondition(ctx context.Context, alpha, trace float64) (*nystr
 
 // gram adds FF' to the inner matrix.
 func (p *nystroem) gram() error {
-	if !p.wide {
-		return kern.GramMixed(p.ctx, p.inner, p.factor.T(), nil)
-	}
 	k, d := p.factor.Rows, p.factor.Cols
 	for lo := 0; lo < d; lo += factorColumns {
 		var err error
-		inPrecision(p.factor.Slice(0, k, lo, min(lo+factorColumns, d)), func(part kern.View[float64]) {
+		widened(p.factor.Slice(0, k, lo, min(lo+factorColumns, d)), func(part kern.View[float64]) {
 			err = kern.Gram(p.ctx, p.inner, part.T(), nil)
 		})
 		if err != nil {
@@ -220,81 +211,58 @@ func orRounding(err error) error {
 	return errRounding
 }
 
-// solve writes P⁻¹v to dst; both are columns × outputs.
-func (p *nystroem) solve(dst, v []float64, outputs int) error {
-	if p.wide {
-		return solveNystroem[float64](p, dst, v, outputs)
-	}
-	return solveNystroem[float32](p, dst, v, outputs)
-}
-
 // F is multiplied some rows, or some rows of some columns, at a time.
 const solveRows, solveColumns = 64, 1024
 
-func solveNystroem[T kern.Float](p *nystroem, dst, v []float64, t int) error {
+// solve writes P⁻¹v to dst; both are columns × outputs. Products are in double precision.
+func (p *nystroem) solve(dst, v []float64, t int) error {
 	m, d := p.factor.Rows, p.factor.Cols
-	right, inner := design.Borrow[T](d*t), make([]float64, m*t)
+	right, inner := design.Borrow[float64](d*t), make([]float64, m*t)
 	defer right.Release()
 	design.Transpose(right.List, v, t)
 	vectors := kern.NewNarrow(kern.Dense(t, d, d, right.List), nil)
 	kern.Parallel(m, solveRows, func(lo, hi int) {
 		pass := vectors.NewPass()
-		inPrecision(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[T]) {
-			turn(inner[lo*t:hi*t], pass.Scores(rows))
+		widened(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[float64]) {
+			scores := pass.Scores(rows)
+			for o := range t {
+				for i, s := range scores.Row(o) {
+					inner[(lo+i)*t+o] = s
+				}
+			}
 		})
 	})
 	if err := kern.SolveCholesky(p.ctx, p.inner, kern.Dense(m, t, t, inner)); err != nil {
 		return err
 	}
 	kern.Parallel(d, solveColumns, func(from, to int) {
-		width := to - from
-		sums, pass := make([]float64, width*t), kern.NewNarrow(kern.Dense(t, width, d, right.List[from:]), nil).NewPass()
+		pass := kern.NewNarrow(kern.Dense(t, to-from, d, right.List[from:]), nil).NewPass()
 		for lo := 0; lo < m; lo += solveRows {
 			hi := min(lo+solveRows, m)
 			weights := pass.Weights(hi - lo)
 			for o := range t {
 				for i := range hi - lo {
-					weights.Set(o, i, T(inner[(lo+i)*t+o]))
+					weights.Set(o, i, inner[(lo+i)*t+o])
 				}
 			}
-			inPrecision(p.factor.Slice(lo, hi, from, to), pass.Add)
-			for o := range t {
-				row := pass.Sums().Row(o)
-				for j, v := range row {
-					sums[j*t+o] += float64(v)
-				}
-				clear(row)
-			}
+			widened(p.factor.Slice(lo, hi, from, to), pass.Add)
 		}
-		for i, s := range sums {
-			dst[from*t+i] = (v[from*t+i] - s) / p.penalty
+		for o := range t {
+			for j, s := range pass.Sums().Row(o) {
+				dst[(from+j)*t+o] = (v[(from+j)*t+o] - s) / p.penalty
+			}
 		}
 	})
 	return cause.Err(p.ctx)
 }
 
-// turn writes scores, outputs × rows, as rows × outputs.
-func turn[T kern.Float](dst []float64, scores kern.View[T]) {
-	for o := range scores.Rows {
-		for i, v := range scores.Row(o) {
-			dst[i*scores.Rows+o] = float64(v)
-		}
-	}
-}
-
-// inPrecision calls f with rows in one of the precisions.
-func inPrecision[T kern.Float](rows kern.View[float32], f func(kern.View[T])) {
-	if same, ok := any(rows).(kern.View[T]); ok {
-		f(same)
-		return
-	}
+// widened calls f with rows in double precision.
+func widened(rows kern.View[float32], f func(kern.View[float64])) {
 	n, d := rows.Rows, rows.Cols
-	hold := design.Borrow[T](n * d)
+	hold := design.Borrow[float64](n * d)
 	defer hold.Release()
 	for i := range n {
-		for j, v := range rows.Row(i) {
-			hold.List[i*d+j] = T(v)
-		}
+		design.Widen(hold.List[i*d:(i+1)*d], rows.Row(i))
 	}
 	f(kern.Dense(n, d, d, hold.List))
 }

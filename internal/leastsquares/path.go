@@ -16,7 +16,6 @@ type Path struct {
 	ctx              context.Context // nothing is solved once it is done
 	cols, targets    int
 	gram             []float64 // lower triangle, centred; nil where there is a band
-	spaces           []*krylov // one for each target, where these will do
 	band             *kern.Band
 	turned           []float64 // the right side, as the band has it
 	fixed            []bool    // columns that are constant
@@ -34,9 +33,9 @@ type Path struct {
 // takes the time of five or six; the factor of a band takes a tenth of that of a whole matrix or less.
 func banded(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
 
-// NewPath returns the path of so many alphas, none below the least, on the leading columns of the sums, with its matrix in
-// gram; where that is the sums' own, on all columns, they are of no more use but for the other sums.
-func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int, least float64) (*Path, error) {
+// NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is the
+// sums' own, on all columns, they are of no more use but for the other sums.
+func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int) (*Path, error) {
 	m := *wide
 	m.Cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*wide.targets]
 	if m.shift != nil {
@@ -47,7 +46,7 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	wide.system(gram, width, 0)
 	p.trace = trace(gram, width)
 	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.Mean(), m.targetMean(), m.spreads()
-	if !banded(width, alphas) || p.iterate(least) {
+	if !banded(width, alphas) {
 		return p, cause.Err(ctx)
 	}
 	var err error
@@ -60,26 +59,7 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	return p, nil
 }
 
-// iterate makes Krylov spaces for all alphas from the least on, and reports whether they are small enough to be worth it.
-func (p *Path) iterate(least float64) bool {
-	b := make([]float64, p.cols)
-	for t := range p.targets {
-		for i := range b {
-			b[i] = p.right[i*p.targets+t]
-		}
-		clearFixed(p.fixed, b, 1)
-		space := newKrylov(p.ctx, p.gram, p.cols, b, least, krylovSteps/p.targets)
-		if space == nil {
-			p.spaces = nil
-			return false
-		}
-		p.spaces = append(p.spaces, space)
-	}
-	return true
-}
-
-// PathFlops estimates what one of so many alphas on a path costs at most, the first one with what they share: the matrix
-// itself tells whether there is a shorter way than a band.
+// PathFlops estimates what one of so many alphas on a path costs, the first one with what they share.
 func PathFlops(width, alphas, targets int, first bool) float64 {
 	d, t := float64(width), float64(targets)
 	if !banded(width, alphas) {
@@ -124,14 +104,6 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 
 // weights returns those for an alpha, or those of the band, and the least pivot; nil where the system is singular.
 func (p *Path) weights(alpha float64) (w []float64, least float64) {
-	if p.spaces != nil {
-		w, least = make([]float64, p.cols*p.targets), math.Inf(1)
-		for t, space := range p.spaces {
-			space.solve(alpha, w[t:], p.targets)
-			least = min(least, space.least+alpha)
-		}
-		return w, least
-	}
 	hold := design.Borrow[float64](p.room())
 	defer hold.Release()
 	least, ok := p.factorise(hold.List, alpha)

@@ -33,16 +33,16 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 	}
 	alphas := []float64{1e-16, 1e-9, 1e-3, 1e-2, 0.1, 1, 10, 1e3, 1e6}
 	for _, width := range []int{385, d} {
-		few, err := NewPath(ctx, sums, width, make([]float64, width*width), 1, alphas[0])
+		few, err := NewPath(ctx, sums, width, make([]float64, width*width), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		many, err := NewPath(ctx, sums, width, make([]float64, width*width), 20, alphas[0])
+		many, err := NewPath(ctx, sums, width, make([]float64, width*width), 20)
 		if err != nil || many.band == nil || few.band != nil {
 			t.Fatal(err)
 		}
 		before := runtime.GOMAXPROCS(1)
-		onOneCore, err := NewPath(ctx, sums, width, make([]float64, width*width), 20, alphas[0])
+		onOneCore, err := NewPath(ctx, sums, width, make([]float64, width*width), 20)
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)
