@@ -38,14 +38,6 @@ type Rounded interface {
 	Rounded() Source
 }
 
-// Sampled is a [Rounded] source some of whose rows can be had without the others. Who has looked at all rows in single precision
-// compares some of them with themselves.
-type Sampled interface {
-	Rounded
-	// Sample returns the rows of these numbers, which ascend.
-	Sample(rows []int) Rounded
-}
-
 // Schema says what the columns of a set are and what its target is. No columns named means that
 // every column is numeric and has no name of its own.
 type Schema struct {

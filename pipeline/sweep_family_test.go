@@ -286,7 +286,7 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 			param.Setting{Path: name + ".class_weight", Value: []any{"none", "balanced"}[:1+trial%2]}, param.Setting{Path: name + ".C", Value: []any{1.0, 0.1, 10.0}})
 		folds := randomFolds(t, rng, data)
 		got, shared := sweep(t, base, data, folds, settings)
-		if !slices.Contains(shared, "path") {
+		if !slices.Contains(shared, "features") {
 			t.Errorf("trial %d shares %q only", trial, shared)
 		}
 		naive(t, data, folds, settings, got, 1e-6)

@@ -24,7 +24,7 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 		perMap[s.Map]++
 		widest[s.Map] = max(widest[s.Map], s.Width)
 		apart[s.Map] += started * newton.PassesFlops(datasets.Shape{Rows: shape.Rows, Cols: s.Width, Outputs: shape.Outputs}) * float64(folds)
-		bytes[s.Map] += n*float64(folds)*t + 3*d*d + 14*d*t + float64(folds)*t*float64(newton.PairNumbers(s.Width))
+		bytes[s.Map] += n*float64(folds)*t + 3*d*d + 14*d*t
 		factors[s.Map] += steps * d * d * d / 3
 	}
 	for _, s := range b.Features {
@@ -52,9 +52,6 @@ func NewtonsCost(b Batch, shape datasets.Shape) (sum datasets.Cost, shared []str
 	for which, c := range perMap {
 		if c*folds > 1 {
 			names["features"] = true
-		}
-		if c > 1 {
-			names["path"] = true
 		}
 		most = max(most, widest[which])
 	}

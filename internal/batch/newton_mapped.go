@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
 // Newtons fits candidates on related maps by Newton's method. Those with the same key are solved together where
-// there are enough of them, else one after the other, from few features to many and from small C to large.
+// there are enough of them, else one after the other on the same features.
 func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
@@ -49,7 +47,6 @@ func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
 			})
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
-			shared["path"] = shared["path"] || len(path) > 1
 		}
 		if err := s.walk(ctx, which, paths); err != nil {
 			return nil, err
@@ -149,19 +146,14 @@ func (s *mappedNewton) path(ctx context.Context, m *mappedRows, members []int, f
 	if err != nil {
 		return s.singles(ctx, members, fold)
 	}
-	path, err := newton.NewPath(ctx, first.Newton(l), s.Maps.Widths()[m.which], func(width int) *design.Rows {
-		return m.rows(s.trains[fold], width)
-	})
-	if err != nil {
-		return s.singles(ctx, members, fold)
-	}
+	task := first.Newton(l)
 	models := make([]model, len(members))
 	for k, i := range members {
 		start := time.Now()
 		one, f := s.candidates[i], s.Features[i]
 		models[k] = model{candidate: i, width: f.Width}
 		var model solve.Linear
-		if model, models[k].err = path.Step(f.Width, one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
+		if model, models[k].err = task.SolveScaled(ctx, m.rows(s.trains[fold], f.Width), one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
 			return cause.Err(ctx)
 		}
 		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights

@@ -154,29 +154,6 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 		r.Each = inMemory
 	case *single.Dense:
 		r.Rounded = &design.Rows{N: r.N, Cols: width, Float32: true, Each: inMemory}
-		r.Sample = func(_ context.Context, list []int) (*design.Rows, error) { return m.sample(parts, width, list), nil }
-	}
-	return r
-}
-
-// sample returns the rows of some numbers, of those of some parts that are in memory in single precision.
-func (m *mappedRows) sample(parts []int, width int, list []int) *design.Rows {
-	var inputs, features []int // their numbers among the inputs, and in memory
-	first := 0
-	for _, p := range parts {
-		rows := m.family.parts[p]
-		for ; len(list) > 0 && list[0] < first+len(rows); list = list[1:] {
-			at := list[0] - first
-			inputs, features = append(inputs, rows[at]), append(features, m.starts[p]+at)
-		}
-		first += len(rows)
-	}
-	r := &design.Rows{N: len(inputs), Cols: width, Rounded: design.Selected(datasets.Set{X: design.Leading(m.Z, width)}, features)}
-	r.Rounded.Float32 = true
-	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		return m.family.tiles(ctx, m.which, inputs, func(lo int, Z *mat.Dense) error {
-			return yield(lo, datasets.Set{X: design.Leading(Z, width)})
-		})
 	}
 	return r
 }

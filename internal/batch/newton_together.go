@@ -63,7 +63,7 @@ func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) 
 func (u *together) bytes(n int64, members []int) (bytes int64) {
 	for _, i := range members {
 		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
-		bytes += 8 * (n*k + 3*d*d + k*newton.PairNumbers(int(d)))
+		bytes += 8 * (n*k + 3*d*d)
 	}
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
 }

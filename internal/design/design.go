@@ -27,10 +27,7 @@ type Rows struct {
 	Float32 bool          // likewise
 	Set     *datasets.Set // where all rows are in memory
 	Rounded *Rows         // the same rows in single precision, nil where there are none
-	// Sample returns the rows of some numbers, which ascend, with the same in single precision; nil where they cannot be had by
-	// themselves.
-	Sample func(ctx context.Context, list []int) (*Rows, error)
-	Each   func(ctx context.Context, yield func(first int, block datasets.Set) error) error
+	Each    func(ctx context.Context, yield func(first int, block datasets.Set) error) error
 }
 
 // SparseBlock is the number of rows of a block of sparse rows in memory.
@@ -103,9 +100,6 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 			return nil, err
 		}
 		r.Rounded = rounded
-	}
-	if some, ok := src.(datasets.Sampled); ok {
-		r.Sample = func(ctx context.Context, list []int) (*Rows, error) { return OfSource(ctx, some.Sample(list)) }
 	}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
@@ -196,7 +190,7 @@ func (r *Rows) stacked(blocks []datasets.Set) (*Rows, error) {
 // Widened returns the rows in double precision.
 func (r *Rows) Widened() *Rows {
 	out := *r
-	out.Float32, out.Set, out.Rounded, out.Sample = false, nil, nil, nil
+	out.Float32, out.Set, out.Rounded = false, nil, nil
 	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		return r.Each(ctx, func(first int, block datasets.Set) error {
 			return WhileWidened(block.X, func(X mat.Matrix) error {

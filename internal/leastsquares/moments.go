@@ -579,14 +579,6 @@ func (m *Moments) spreads() []float64 {
 // spread returns the sum of spreads.
 func (m *Moments) spread() float64 { return sumOf(m.spreads()) }
 
-// Scale multiplies all weights.
-func (m *Moments) Scale(factor float64) {
-	m.Weight *= factor
-	for _, list := range [][]float64{m.sum, m.targetSum, m.Gram, m.cross, m.squares} {
-		kern.Scale(factor, list)
-	}
-}
-
 // Factorise returns the factor, or ok false where the matrix is singular to working precision: a
 // pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
 // nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.

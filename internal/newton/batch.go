@@ -23,8 +23,7 @@ import (
 //
 // All problems with the same C and features have the same preconditioner, the Cholesky factor of a
 // mean of Hessians over a sample of the rows: of those of the same C, whatever features they have, for the predictions of these are
-// alike, and so are curvatures. Several C whose curvatures are near each other share a mean, and one that was made
-// for such curvatures as there are now is not made anew. The first is made once, for the curvature at 0.
+// alike, and so are curvatures. The first is made once, for the curvature at 0.
 type Batch struct {
 	ctx       context.Context
 	rows      *design.Rows // of all parts, for evaluations
@@ -36,9 +35,7 @@ type Batch struct {
 
 	preconditioners *preconditioners
 	renew           bool // whether the next evaluation makes new ones
-	pilot           bool // whether the rows are a sample, on which the first preconditioners have to do
 
-	pairs  []pairs   // of the problems
 	x      []float64 // the solutions
 	result solve.NewtonResult
 }
@@ -47,7 +44,7 @@ var _ solve.Problem = (*Batch)(nil)
 
 // NewBatch returns the batch of problems on rows, which have the columns of the widest.
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
-	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true, pairs: make([]pairs, len(problems))}
+	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
 	for p := range problems {
 		a.order = append(a.order, p)
 	}
@@ -70,12 +67,7 @@ func (a *Batch) size() int {
 // Solve minimises all problems from 0.
 func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
-	rows := a.rows
-	reference, err := a.begin(tol)
-	if err != nil {
-		return err
-	}
-	a.result, err = minimise(a.ctx, a, rows, a.x, len(a.problems), reference, tol, maxIter)
+	a.result, err = minimise(a.ctx, a, a.rows, a.x, len(a.problems), tol, maxIter)
 	return err
 }
 
@@ -83,9 +75,6 @@ func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 func (a *Batch) read(evaluations, products *design.Rows) {
 	if a.rows != evaluations {
 		a.last = evaluation{}
-	}
-	if a.products != products && !products.Float32 {
-		a.preconditioners.kept = nil // single precision does not hold them
 	}
 	a.rows, a.products = evaluations, products
 }
@@ -167,17 +156,25 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	k, d := len(a.problems), a.rows.Cols
 	active := a.moved(values, gradient, x)
 	var sampled func(int, mat.Matrix) error
-	if a.renew && a.preconditioners.kept == nil {
+	if a.renew {
 		a.preconditioners.forget()
 		sampled = a.preconditioners.addSample
 	}
-	sums, err := a.losses(gradient, x, active, sampled)
+	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Place, scores kern.View[float64], first int) {
+		n := scores.Cols
+		for q, p := range active {
+			o := &a.problems[p]
+			weights := s.Room[:n]
+			copy(weights, o.Weights[first:first+n])
+			kern.Scale(o.Factor, weights)
+			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
+		}
+	}, sampled)
 	if err != nil {
 		return err
 	}
 	for q, p := range active {
 		values[p] = sums.Values[q]
-		a.pairs[p].move(kern.Sum(a.problems[p].curve))
 		for i := p; i < d*k; i += k {
 			gradient[i] += x[i]
 			values[p] += x[i] * x[i] / 2
@@ -189,45 +186,9 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
 	if a.renew {
 		a.renew = false
-		if a.preconditioners.kept != nil {
-			if err := a.preconditioners.addKept(a.rows.N); err != nil {
-				return err
-			}
-		}
 		a.preconditioners.factorise()
 	}
 	return cause.Err(a.ctx)
-}
-
-// losses adds up those of all rows, and their gradients to out, for some of the problems.
-func (a *Batch) losses(out, x []float64, active []int, sampled func(first int, X mat.Matrix) error) (*design.Sums, error) {
-	return a.pass(a.rows, out, x, active, func(s *design.Place, scores kern.View[float64], first int) {
-		n := scores.Cols
-		for q, p := range active {
-			o := &a.problems[p]
-			weights := s.Room[:n]
-			copy(weights, o.Weights[first:first+n])
-			kern.Scale(o.Factor, weights)
-			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
-		}
-	}, sampled)
-}
-
-func (a *Batch) share(r *design.Rows, list []int, x []float64) ([]float64, error) {
-	all, out, curve := a.order, make([]float64, len(x)), make([]float64, len(a.problems)*len(list))
-	_, err := a.pass(r, out, x, all, func(s *design.Place, scores kern.View[float64], first int) {
-		n := scores.Cols
-		y := make([]float64, n)
-		weights := s.Room[:n]
-		for q, p := range all {
-			o := &a.problems[p]
-			for k, i := range list[first : first+n] {
-				y[k], weights[k] = o.Y[i], o.Factor*o.Weights[i]
-			}
-			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), curve[p*len(list)+first:][:n], y, weights)
-		}
-	}, nil)
-	return out, err
 }
 
 // Hessian computes dst = H·v at the point evaluated last.
@@ -247,72 +208,18 @@ func (a *Batch) Hessian(dst, v []float64) error {
 		}
 	}, nil)
 	kern.Axpy(1, v[:d*k], dst[:d*k])
-	if !a.pilot {
-		for _, p := range active {
-			a.pairs[p].add(a.column(v, p), a.column(dst, p))
-		}
-	}
 	return err
 }
 
-// column returns what problem p has of v: its features, and the intercept.
-func (a *Batch) column(v []float64, p int) []float64 {
-	k, width := len(a.problems), a.problems[p].Width
-	out := make([]float64, width, width+1)
-	for i := range out {
-		out[i] = v[i*k+p]
-	}
-	if a.intercept {
-		out = append(out, v[a.rows.Cols*k+p])
-	}
-	return out
-}
-
-// putColumn is the way back.
-func (a *Batch) putColumn(v []float64, p int, list []float64) {
-	k, width := len(a.problems), a.problems[p].Width
-	for i, own := range list[:width] {
-		v[i*k+p] = own
-	}
-	if a.intercept {
-		v[a.rows.Cols*k+p] = list[width]
-	}
-}
-
-// Precondition computes dst = M⁻¹·v, as [objective.Precondition] does for each problem, with what its pairs know.
+// Precondition computes dst = M⁻¹·v, as [objective.Precondition] does for each problem.
 func (a *Batch) Precondition(dst, v []float64) error {
-	k := len(a.problems)
-	left, shares := slices.Clone(v), make([][]float64, k)
-	for p := range a.pairs {
-		if a.pairs[p].used > 0 && !isZero(v, p, k) {
-			own := a.column(v, p)
-			shares[p] = a.pairs[p].before(own)
-			a.putColumn(left, p, own)
-		}
-	}
-	if err := a.preconditioners.solve(dst, left, k, a.rows.Cols); err != nil {
-		return err
-	}
-	for p, list := range shares {
-		if list != nil {
-			own := a.column(dst, p)
-			a.pairs[p].after(own, list)
-			a.putColumn(dst, p, own)
-		}
-	}
-	return nil
+	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
 }
 
 // Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much, of
 // all where these are math.MaxInt.
 func (a *Batch) Advance(products int) {
-	for p := range a.pairs {
-		a.pairs[p].turn()
-	}
-	switch {
-	case a.pilot:
-		return
-	case products == math.MaxInt:
+	if products == math.MaxInt {
 		a.preconditioners.open()
 		a.renew = true
 		return

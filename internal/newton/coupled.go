@@ -63,13 +63,6 @@ func (c *coupled) clone() *coupled {
 	return out
 }
 
-// scale multiplies the weights of all rows.
-func (c *coupled) scale(factor float64) {
-	for _, g := range c.grams {
-		g.Scale(factor)
-	}
-}
-
 // begin forgets all rows.
 func (c *coupled) begin() {
 	for _, g := range c.grams {

@@ -1,13 +1,14 @@
 // Package newton minimises penalised losses of linear scores by Newton's method, a few passes over the rows
 // for each step, with conjugate gradients and a preconditioner made of a sample of the rows.
 //
-// A [Task] is one loss with its targets; [Task.Solve] minimises it on rows of any kind. A [Path] solves a task
-// for several penalties and widths, each from a solution before it. A [Batch] solves many problems on one
-// reading of the rows: several penalties, folds and classes at once.
+// A [Task] is one loss with its targets; [Task.Solve] minimises it on rows of any kind, and a [Minimisation] by passes
+// that somebody else drives. A [Batch] solves many problems on one reading of the rows: several penalties, folds and
+// classes at once.
 package newton
 
 import (
 	"context"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -65,9 +66,19 @@ func (t Task) objective(ctx context.Context, r *design.Rows, weights []float64) 
 // Solve minimises the loss on rows from zero. An objective that is worse than the trivial model's is an
 // error.
 func (t Task) Solve(ctx context.Context, r *design.Rows, tol float64, maxIter int) (solve.Linear, error) {
-	w, b, report, err := t.objective(ctx, r, t.weights).minimise(tol, maxIter)
+	return t.SolveScaled(ctx, r, 1, 1, tol, maxIter)
+}
+
+// SolveScaled is Solve with all weights times C, for features that are scale times the columns of the rows: on columns Ψ
+// with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the objective. The weights are those of the columns, the report's
+// objective is that of the features.
+func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol float64, maxIter int) (solve.Linear, error) {
+	weights := slices.Clone(t.weights)
+	kern.Scale(C*scale*scale, weights)
+	w, b, report, err := t.objective(ctx, r, weights).minimise(tol, maxIter)
 	if err == nil {
-		err = report.Better(t.Bar)
+		report.Objective /= scale * scale
+		err = report.Better(C * t.Bar)
 	}
 	if err != nil {
 		return solve.Linear{}, err

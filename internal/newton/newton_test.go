@@ -84,9 +84,9 @@ func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
 	return m
 }
 
-// Every step of a path, from few columns to many and from small C to large, is the solution that the task has
-// by itself, on features that are the columns times a factor too.
-func TestPathIsTheTaskByItself(t *testing.T) {
+// A task with weights times C on features that are columns times a factor is the task by itself, on few columns and many, and
+// by rounded rows.
+func TestScaledIsTheTaskByItself(t *testing.T) {
 	const n, d, scale = 90, 6, 0.5
 	for _, k := range []int{2, 3} {
 		X, l := classes(n, d, k)
@@ -96,18 +96,15 @@ func TestPathIsTheTaskByItself(t *testing.T) {
 			if name == "logistic by rounded rows" {
 				read = rounding(t, X)
 			}
-			path, err := NewPath(context.Background(), task, d, read)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, width := range []int{3, d} {
 				for _, C := range []float64{0.3, 4} {
-					got, err := path.Step(width, C, scale, exact, 200)
+					got, err := task.SolveScaled(context.Background(), read(width), C, scale, exact, 200)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if e := off(got, alone(t, task, C*scale*scale, rows(width))); e > 1e-6 {
-						t.Errorf("%s of %d classes, C %v on %d columns: off by %.2g", name, k, C, width, e)
+					want := alone(t, task, C*scale*scale, rows(width))
+					if e := off(got, want); e > 1e-6 || math.Abs(got.Report.Objective*scale*scale-want.Report.Objective) > 1e-6*want.Report.Objective {
+						t.Errorf("%s of %d classes, C %v on %d columns: off by %.2g, objective %v", name, k, C, width, e, got.Report.Objective)
 					}
 				}
 			}
@@ -242,67 +239,4 @@ func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Label
 			}
 		}
 	}
-}
-
-// Where a sample of the rows has the gradient that it has in single precision, no pass reads the rows themselves, and the
-// gradient of these is within the tolerance all the same. Rows that rounding moves, all of them or one in twenty, are read.
-func TestRowsAreReadWhereASampleDiffersFromItsRounding(t *testing.T) {
-	const n, d, tol = 4000, 7, 1e-4
-	for _, k := range []int{2, 3} {
-		for what, blurs := range map[string]struct {
-			every int
-			by    float64
-		}{"rounded": {1, 0}, "all blurred": {1, 0.02}, "some blurred": {20, 0.4}} {
-			X, l := classes(n, d, k)
-			blurred := mat.DenseCopyOf(X)
-			for i := 0; i < n; i += blurs.every {
-				for j := range d {
-					blurred.Set(i, j, X.At(i, j)+blurs.by)
-				}
-			}
-			exact, short, read := leading(t, X)(d), single.Copy(blurred), 0
-			rows := *exact
-			rows.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-				read++
-				return exact.Each(ctx, yield)
-			}
-			rows.Rounded, _ = design.OfSet(datasets.Set{X: short})
-			rows.Sample = func(_ context.Context, list []int) (*design.Rows, error) {
-				part, err := design.OfSet(datasets.Set{X: datasets.SelectRows(X, list)})
-				if err == nil {
-					part.Rounded, err = design.OfSet(datasets.Set{X: datasets.SelectRows(short, list)})
-				}
-				return part, err
-			}
-			for name, task := range map[string]Task{"logistic": Logistic(l, true, tol), "hinge": SquaredHinge(l, true, tol)} {
-				read = 0
-				m, err := task.Solve(context.Background(), &rows, tol, 100)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if (read > 0) != (blurs.by > 0) {
-					t.Errorf("%s of %d classes, %s: %d passes over the rows themselves", name, k, what, read)
-				}
-				if got := gradientOf(t, task, exact, m) / gradientOf(t, task, exact, solve.Linear{}); got > tol {
-					t.Errorf("%s of %d classes, %s: the gradient is %v of that at 0", name, k, what, got)
-				}
-			}
-		}
-	}
-}
-
-// gradientOf returns the norm of the gradient at a solution, the zero model being 0.
-func gradientOf(t *testing.T, task Task, r *design.Rows, m solve.Linear) float64 {
-	o := task.objective(context.Background(), r, task.weights)
-	x, g := make([]float64, o.size()), make([]float64, o.size())
-	copy(x, m.Weights)
-	copy(x[o.size()-o.outputs:], m.Intercept)
-	if err := o.Evaluate(make([]float64, o.groups), g, x); err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, v := range g {
-		sum += v * v
-	}
-	return math.Sqrt(sum)
 }

@@ -317,7 +317,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 // it went.
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
-	result, err := minimise(o.ctx, o, o.rows, x, o.groups, nil, tol, maxIter)
+	result, err := minimise(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
 	if err = cmp.Or(cause.Err(o.ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
@@ -330,25 +330,6 @@ func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, 
 // read has values and gradients of some rows from now on, and products with the Hessian of others.
 func (o *objective) read(evaluations, products *design.Rows) {
 	o.rows, o.products = evaluations, products
-}
-
-func (o *objective) share(r *design.Rows, list []int, x []float64) ([]float64, error) {
-	k := o.outputs
-	y, weights, curve, out := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list)*k), make([]float64, len(x))
-	for at, i := range list {
-		y[at], weights[at] = o.y[i], o.weights[i]
-	}
-	own := pass{cols: o.pass.cols, outputs: k, intercept: o.intercept}
-	own.begin(x, out, make([]float64, o.groups))
-	err := r.Again(o.ctx, len(list), func(first int, block datasets.Set) error {
-		own.add(block.X, func(values, scores []float64, lo, hi int) {
-			lo, hi = first+lo, first+hi
-			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
-		})
-		return nil
-	})
-	own.end()
-	return out, err
 }
 
 // reportOf says how a run went.

@@ -1,7 +1,6 @@
 package newton
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -33,9 +32,8 @@ type preconditioners struct {
 	intercept bool
 	problems  []Problem
 	list      []preconditioner
-	fresh     bool       // whether all variables are 0 at the evaluation that renews
-	sample    int        // every sample-th row
-	kept      mat.Matrix // these rows, nil where they are not at hand
+	fresh     bool // whether all variables are 0 at the evaluation that renews
+	sample    int  // every sample-th row
 }
 
 // newPreconditioners returns one for each C and width, of n rows and d columns.
@@ -51,16 +49,7 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 	}
 	slices.SortStableFunc(a.list, func(x, y preconditioner) int { return y.width - x.width })
 	a.sample = sampling(n, d)
-	a.part()
 	return a
-}
-
-// part has those of one C be of a kind.
-func (a *preconditioners) part() {
-	for i := range a.list {
-		l := &a.list[i]
-		l.kind = slices.IndexFunc(a.list, func(o preconditioner) bool { return o.c == l.c })
-	}
 }
 
 // sampling says that every so many of n rows of d columns are enough for preconditioners.
@@ -79,11 +68,9 @@ type preconditioner struct {
 	lower    []float32             // the factor
 	diagonal []float64             // instead, where there is none
 	share    float64               // the matrix is so many times that of the factor
-	made     []float64             // mean curvatures of sampled rows, without a factor, that it was made for; nil where these are not at hand
 	mean     []float64
 	weight   float64
 
-	kind     int  // of the same kind are those that are made of one sum
 	open     bool // whether it is made when preconditioners are asked for
 	most     int  // of its problems in a product of the last step
 	products int  // of the last step
@@ -146,19 +133,6 @@ func (a *preconditioners) open() {
 	a.uncount()
 }
 
-// piloted opens those whose problems took more than a few products on a sample of the rows, where nothing but a change of curvature
-// makes these many.
-func (a *preconditioners) piloted() (any bool) {
-	const few = 3
-	for i := range a.list {
-		l := &a.list[i]
-		l.open = slices.ContainsFunc(a.list, func(o preconditioner) bool { return o.c == l.c && o.products > few })
-		any = any || l.open
-	}
-	a.uncount()
-	return any
-}
-
 // uncount forgets the products.
 func (a *preconditioners) uncount() {
 	for i := range a.list {
@@ -166,9 +140,9 @@ func (a *preconditioners) uncount() {
 	}
 }
 
-// widest returns the widest of the open ones that are like one.
+// widest returns the widest of the open ones of the same C, of whose sums all of these are made.
 func (a *preconditioners) widest(l *preconditioner) *preconditioner {
-	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.kind == l.kind })]
+	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.c == l.c })]
 }
 
 // source returns the one of whose sums an open one is made.
@@ -180,7 +154,7 @@ func (a *preconditioners) source(l *preconditioner) *preconditioner {
 }
 
 // summed calls f for those that are added up anew: at first all are like the
-// first, later only open ones are made, the widest of each kind for all of it.
+// first, later only open ones are made, of the sums of the widest of the same C.
 func (a *preconditioners) summed(f func(l *preconditioner) error) error {
 	for i := range a.list {
 		if l := &a.list[i]; l.open && a.source(l) == l {
@@ -210,86 +184,8 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	if len(picked) == 0 {
 		return nil
 	}
-	return a.addRows(datasets.SelectRows(X, picked), first, rows, picked)
-}
-
-// addKept is addSample of all n rows at once, of which those that are sampled are at hand.
-func (a *preconditioners) addKept(n int) error {
-	picked := oneOf(a.sample, 0, n)
-	if !a.fresh {
-		a.compare(n, picked)
-	}
-	a.forget()
-	return a.summed(func(l *preconditioner) error {
-		mass := a.mass(l, 0, n, picked)
-		for i := range a.list {
-			if o := &a.list[i]; o.open && a.source(o) == l {
-				o.made = mass
-			}
-		}
-		return a.addTo(l, a.kept, slices.Clone(mass))
-	})
-}
-
-// apart is by how much of their sum the curvatures of rows may differ where a preconditioner for some serves for the others: with less,
-// preconditioners cost more than the passes that they save.
-const apart = 0.3
-
-// compare closes those that were made for curvatures like those that there are now, and has those of several C whose curvatures are
-// near each other be of a kind.
-func (a *preconditioners) compare(n int, picked []int) {
-	a.part()
-	type kind struct {
-		of   *preconditioner
-		mass []float64
-	}
-	var kinds []kind
-	for i := range a.list {
-		if l := &a.list[i]; l.open && a.widest(l) == l {
-			kinds = append(kinds, kind{l, a.mass(l, 0, n, picked)})
-		}
-	}
-	slices.SortStableFunc(kinds, func(x, y kind) int { return cmp.Compare(x.of.c, y.of.c) })
-	var before *kind
-	for k := range kinds {
-		own, left := &kinds[k], false
-		for i := range a.list {
-			if l := &a.list[i]; l.open && l.kind == own.of.kind {
-				l.open = !nearEach(l.made, own.mass)
-				left = left || l.open
-			}
-		}
-		switch {
-		case !left:
-		case before != nil && nearEach(before.mass, own.mass):
-			from, to := own.of.kind, before.of.kind
-			for i := range a.list {
-				if l := &a.list[i]; l.kind == from {
-					l.kind = to
-				}
-			}
-		default:
-			before = own
-		}
-	}
-}
-
-// nearEach reports whether curvatures of rows are near others; those that are not known are near none.
-func nearEach(x, y []float64) bool {
-	if len(x) != len(y) {
-		return false
-	}
-	gap, sum := 0.0, 0.0
-	for i, v := range x {
-		gap += math.Abs(v - y[i])
-		sum += v + y[i]
-	}
-	return gap <= apart*sum/2
-}
-
-// addRows adds the rows of some numbers, of so many from first on.
-func (a *preconditioners) addRows(X mat.Matrix, first, rows int, picked []int) error {
-	return a.summed(func(l *preconditioner) error { return a.addTo(l, X, a.mass(l, first, rows, picked)) })
+	sampled := datasets.SelectRows(X, picked)
+	return a.summed(func(l *preconditioner) error { return a.addTo(l, sampled, a.mass(l, first, rows, picked)) })
 }
 
 // addTo adds rows of some curvatures, which it overwrites, to the sums of one.
@@ -298,7 +194,7 @@ func (a *preconditioners) addTo(l *preconditioner, X mat.Matrix, mass []float64)
 	return l.gram.Add(a.ctx, design.Leading(X, l.width), nil, mass)
 }
 
-// mass returns the mean second derivative, over the problems of those of a kind and as if all had the factor 1, of some rows of a
+// mass returns the mean second derivative, over the problems of the same C and as if all had the factor 1, of some rows of a
 // block.
 func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int) []float64 {
 	sum := make([]float64, len(picked))
@@ -306,7 +202,7 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 	problems := 0.0
 	for p := range a.problems {
 		o := &a.problems[p]
-		if !slices.ContainsFunc(a.list, func(i preconditioner) bool { return i.kind == l.kind && i.c == o.C }) {
+		if o.C != l.c {
 			continue
 		}
 		problems++
@@ -435,4 +331,12 @@ func isZero(v []float64, p, k int) bool {
 		}
 	}
 	return true
+}
+
+// oneOf lists one of every so many rows, of a block of rows from first on.
+func oneOf(every, first, rows int) (list []int) {
+	for i := (every - first%every) % every; i < rows; i += every {
+		list = append(list, i)
+	}
+	return list
 }

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Preconditioners are the inverse of factor·X'SX + I, of the mean curvatures S of all problems that share a sum: those of one C, and of others
-// whose curvatures are near. Those made for curvatures near the present ones are left as they are.
+// Preconditioners are the inverse of factor·X'SX + I, of the mean curvatures S of all problems that share a sum: at first all,
+// later those of one C. Those that are not open are left as they are.
 func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	const n, d, narrow = 300, 8, 5
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -43,7 +43,6 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 		}
 	}
 	a := newPreconditioners(context.Background(), false, problems, n, d)
-	a.kept = X
 	check := func(what string, factors []float64) { // by C: of odd rows, in the curvatures that each was made for
 		t.Helper()
 		k := len(problems)
@@ -82,7 +81,8 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	}
 	renew := func() {
 		t.Helper()
-		if err := a.addKept(n); err != nil {
+		a.forget()
+		if err := a.addSample(0, X); err != nil {
 			t.Fatal(err)
 		}
 		a.factorise()
@@ -93,9 +93,11 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	bend(1.1, 3, 3.2, 10)
 	a.open()
 	renew()
-	check("two C near each other, one near the first", []float64{1, 3.1, 3.1, 10})
-	bend(1.2, 3.5, 10, 10)
-	a.open()
+	check("each C for itself", []float64{1.1, 3, 3.2, 10})
+	bend(2, 4, 5, 6)
+	for i := range a.list {
+		a.list[i].open = a.list[i].c == 4
+	}
 	renew()
-	check("one moves from the other", []float64{1, 3.1, 10, 10})
+	check("one C", []float64{1.1, 3, 5, 10})
 }

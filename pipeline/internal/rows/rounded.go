@@ -35,14 +35,11 @@ func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
 type rounded struct {
 	mapped
 	single datasets.Source
-	sample func(list []int) datasets.Rounded
 }
 
-var _ datasets.Sampled = rounded{}
+var _ datasets.Rounded = rounded{}
 
 func (r rounded) Rounded() datasets.Source { return r.single }
-
-func (r rounded) Sample(list []int) datasets.Rounded { return r.sample(list) }
 
 // rounded returns rows in memory as they come out of a fitted step, whose features in single precision are cached where
 // there is room, else mapped whenever they are read.
@@ -50,12 +47,8 @@ func (r Rows) rounded(ctx context.Context, s *Step) (datasets.Source, error) {
 	exact := Mapped(r.Source(), s).(mapped)
 	single := *s
 	single.Float32 = true
-	some := func(list []int) mapped { return Mapped(r.Set.Select(list).Source(), s).(mapped) }
 	if 4*int64(s.Width)*int64(r.Set.Rows()) > r.memory {
-		return rounded{exact, Mapped(r.Source(), &single), func(list []int) datasets.Rounded {
-			part := some(list)
-			return rounded{mapped: part, single: Mapped(part.base, &single)}
-		}}, nil
+		return rounded{exact, Mapped(r.Source(), &single)}, nil
 	}
 	set := r.Set
 	set.Schema = exact.schema
@@ -63,7 +56,5 @@ func (r Rows) rounded(ctx context.Context, s *Step) (datasets.Source, error) {
 	if set.X, err = MapAll(ctx, &single, r.Set.X); err != nil {
 		return nil, err
 	}
-	return rounded{exact, set.Source(), func(list []int) datasets.Rounded {
-		return rounded{mapped: some(list), single: set.Select(list).Source()}
-	}}, nil
+	return rounded{exact, set.Source()}, nil
 }
