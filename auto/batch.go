@@ -38,7 +38,6 @@ func (a among) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Co
 func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
 	if b.Yield != nil {
 		yield := b.Yield
-		b.Squares, b.Known = false, false
 		b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 			a.said(candidate, fold, out)
 			return yield(candidate, fold, out)

@@ -48,12 +48,6 @@ type Batch struct {
 	// Memory bounds the bytes of sums and mapped rows in memory at once, 0 for no bound; what does
 	// not fit is mapped again.
 	Memory int64
-	// Squares says that the sum of squared errors will do in place of predictions. Who reads predictions of a batch, or
-	// changes its targets, takes it away. There is one target then, and there are no weights.
-	Squares bool
-	// Known asks, where folds together train on all rows, for what is known of these in the end: see [Outcome]. Who
-	// changes rows, targets or models of a batch takes it away, as Squares.
-	Known bool
 	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.
 	Wanted func(candidate, fold int) bool
 	// Lone fits one candidate on one fold without sharing anything, for what cannot be shared. It is
@@ -77,13 +71,9 @@ type Candidate struct {
 // Outcome is what one candidate, fitted on the training rows of one fold, predicts for the test rows.
 type Outcome struct {
 	Prediction
-	Squares *float64 // Σ (y − ŷ)² over the test rows, in place of a prediction, for a batch that takes these
-	Seconds float64  // spent on this candidate and fold; work shared with others counts in part
+	Seconds float64 // spent on this candidate and fold; work shared with others counts in part
 	Report  Report
-	// Known is the candidate's spec with what the batch knows of its rows, for a batch that asks for it, on fold 0. To
-	// fit it to them all is, to rounding, to fit the spec, with less work. Nil where nothing is known that would help.
-	Known Estimator
-	Err   error // why there is no prediction
+	Err     error // why there is no prediction
 }
 
 // Candidates are specs that learn from the rows as they are.

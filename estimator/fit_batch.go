@@ -15,7 +15,7 @@ import (
 
 // plain is the batch as internal/batch takes it, before it is told where outcomes go.
 func (b Batch) plain() batch.Batch {
-	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Squares: b.Squares, Known: b.Known, Wants: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
+	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Wants: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
 	if b.Maps != nil {
 		out.Maps = b.Maps
 	}
@@ -64,8 +64,6 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 	switch {
 	case r.Err != nil:
 		out.Err = fmt.Errorf("estimator: %s: %w", o.name, r.Err)
-	case r.Squares != nil:
-		out.Squares, out.Report = r.Squares, Report(r.Report)
 	case r.Scores != nil:
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := r.Scores.Dims()
@@ -73,9 +71,6 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 		out.Report = Report(r.Report)
 	default:
 		out = o.predict(o.fitted(newLinear(*r.Model), r.Classes), r.Test, fold)
-	}
-	if spec, ok := o.Candidates[candidate].Estimator.(Ridge); ok && r.Known != nil {
-		out.Known = knownRidge{spec, r.Known}
 	}
 	out.Seconds = r.Seconds + time.Since(start).Seconds()
 	return o.give(candidate, fold, out)

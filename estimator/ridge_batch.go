@@ -60,7 +60,6 @@ func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err erro
 // weights differ between folds, and such candidates are fitted by themselves.
 func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
 	classes := b.Data.Schema.Classes()
-	b.Squares, b.Known = false, false // of its codes
 	list, err := ridgeClassifiers(b, b.Data)
 	if err != nil {
 		return nil, err

@@ -108,11 +108,7 @@ func (r *inMemory) fit(ctx context.Context) error {
 	return nil
 }
 
-func (r *inMemory) refit(ctx context.Context, candidate int, spec estimator.Estimator) (estimator.Predictor, error) {
-	spec, err := r.knowing(ctx, candidate, spec)
-	if err != nil {
-		return nil, err
-	}
+func (r *inMemory) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
 	return spec.Fit(ctx, r.rows)
 }
 
@@ -179,7 +175,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 
 // batch is the current round, without its rows.
 func (r *inMemory) batch() estimator.Batch {
-	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds, Known: r.knows}
+	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds}
 	for _, c := range r.candidates[r.first:] {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
 	}
@@ -189,10 +185,10 @@ func (r *inMemory) batch() estimator.Batch {
 	return b
 }
 
-// filled is the batch with its rows, of which the metrics may need no more than squared errors.
+// filled is the batch with its rows.
 func (r *inMemory) filled() estimator.Batch {
 	b := r.batch()
-	b.Data, b.Squares = r.rows, r.scorer.squares()
+	b.Data = r.rows
 	return b
 }
 

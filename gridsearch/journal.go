@@ -23,12 +23,11 @@ type entry struct {
 	Seconds     float64          `json:"seconds,omitempty"`
 	Failed      string           `json:"failed,omitempty"`
 	Unconverged bool             `json:"unconverged,omitempty"`
-	Known       bool             `json:"known,omitempty"`
 	Shared      []string         `json:"shared,omitempty"`
 }
 
 func entryOf(at place, o outcome) entry {
-	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged, Known: o.known}
+	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged}
 	for _, v := range o.scores {
 		e.Scores = append(e.Scores, journal.Number(v))
 	}
@@ -66,7 +65,7 @@ func (r *run) replay(line []byte) error {
 	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposed.left || at.fold < 0 || at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
 		return errors.New("it is of no fit of this search")
 	}
-	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged, known: e.Known}
+	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged}
 	for _, v := range e.Scores {
 		out.scores = append(out.scores, float64(v))
 	}

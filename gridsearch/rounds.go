@@ -55,9 +55,6 @@ type stage struct {
 	first      int         // candidate of the current round
 	done       int         // outcomes there are
 	lead       lead
-	knows      bool                        // whether batches are asked what they know of all rows, for the last fit
-	known      map[int]estimator.Estimator // by candidate, what they said: of those not scored on every fold yet, and the best of the others
-	knownBest  int                         // of these others, −1 for none
 }
 
 // fitter does the fits of a run, on the rows that it has.
@@ -65,7 +62,7 @@ type fitter interface {
 	// fit does the fits of the round that are open.
 	fit(ctx context.Context) error
 	// refit fits the chosen candidate, or what is to take its place, to all rows.
-	refit(ctx context.Context, candidate int, spec estimator.Estimator) (estimator.Predictor, error)
+	refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error)
 	// refuse returns an error where candidates need more memory than there is.
 	refuse(candidates []candidate) error
 	// shares returns what the fits of the round have in common.
@@ -112,7 +109,6 @@ type outcome struct {
 	failed      string    // why the deciding score is missing
 	late        bool      // for the budget ended before
 	unconverged bool
-	known       bool // whether the batch knew of all rows what the last fit can begin with
 }
 
 // grid is the strategy of a search that names none.
@@ -194,7 +190,7 @@ func (r *run) refit(ctx context.Context, out *Result) (err error) {
 	if r.search.Last != nil {
 		last = r.search.Last(last)
 	}
-	out.Model, err = r.fitter.refit(ctx, out.BestIndex, last)
+	out.Model, err = r.fitter.refit(ctx, last)
 	out.RefitSeconds = time.Since(began).Seconds()
 	return err
 }
@@ -245,13 +241,12 @@ func (r *run) next() (more bool, err error) {
 		if r.round > 0 {
 			r.earlier = append(r.earlier, r.stage)
 		}
-		r.stage = stage{resource: p.resource, folds: r.whole, known: map[int]estimator.Estimator{}, knownBest: -1}
+		r.stage = stage{resource: p.resource, folds: r.whole}
 		if p.rows {
 			r.folds = r.fewerRows(p.resource)
 		}
 	}
 	r.proposed, r.first = p, len(r.candidates)
-	r.knows = p.final && r.search.Refit == RefitBest && r.search.Last == nil
 	r.candidates = append(r.candidates, p.candidates...)
 	for range p.candidates {
 		r.outcomes = append(r.outcomes, make([]outcome, len(r.folds)))
@@ -305,16 +300,12 @@ func (r *run) record(candidate, fold int, result estimator.Outcome) error {
 	if failed != nil {
 		out.failed = failed.Error()
 	}
-	if out.known = r.knows && fold == 0 && result.Known != nil; out.known {
-		r.known[candidate] = result.Known
-	}
 	if err := r.journal.Write(entryOf(place{r.round, candidate, fold}, out)); err != nil {
 		return err
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
 	r.lead.see(r, candidate)
-	r.forget(candidate)
 	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
 	return nil
 }
@@ -330,37 +321,6 @@ func union(names, more []string) []string {
 		}
 	}
 	return names
-}
-
-// forget lets go of what is known of all rows for a candidate that is scored on every fold now, or for the best of those before
-// it, whichever is worse.
-func (r *run) forget(candidate int) {
-	if r.known[candidate] == nil {
-		return
-	}
-	mean, whole := r.mean(candidate)
-	if !whole {
-		return
-	}
-	worse := candidate
-	if finite(mean) {
-		most, _ := r.mean(max(r.knownBest, 0))
-		if r.knownBest < 0 || r.scorer.metrics[0].Better(mean, most) || mean == most && candidate < r.knownBest {
-			worse, r.knownBest = r.knownBest, candidate
-		}
-	}
-	delete(r.known, worse)
-}
-
-// mean is the mean score of a candidate over all folds, if it is scored on every one.
-func (r *run) mean(candidate int) (mean float64, whole bool) {
-	for _, o := range r.outcomes[candidate] {
-		if !o.done {
-			return 0, false
-		}
-		mean += o.scores[0]
-	}
-	return mean / float64(len(r.folds)), true
 }
 
 // trainRows is the most rows that any fold trains on.

@@ -172,8 +172,6 @@ func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, faile
 	for k, m := range s.metrics {
 		var err error
 		switch {
-		case out.Squares != nil && s.squares():
-			scores[k], err = m.ScoreSquares(in, *out.Squares)
 		case m.Needs.Met(in):
 			scores[k], err = m.Score(in)
 		default:
@@ -184,12 +182,6 @@ func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, faile
 		}
 	}
 	return scores, failed, nil
-}
-
-// squares reports whether the metrics need no more than the sum of squared errors of each fold.
-func (s *scorer) squares() bool {
-	plain := func(in metrics.Input) bool { return in.Weights == nil && in.TruthTargets == nil }
-	return plain(s.truth[0]) && !slices.ContainsFunc(s.metrics, func(m metrics.Metric) bool { return m.OfSquares == nil })
 }
 
 // predict returns the outputs of p that the metrics read.

@@ -171,7 +171,7 @@ func (r *stream) shape(schema datasets.Schema) datasets.Shape {
 	return datasets.Shape{Rows: all - slices.Min(r.rows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 }
 
-func (r *stream) refit(ctx context.Context, _ int, spec estimator.Estimator) (estimator.Predictor, error) {
+func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
 	return fitSource(ctx, spec, r.source)
 }
 

@@ -84,23 +84,12 @@ type Metric struct {
 	// which is set. For the needs with a choice, the matrix chosen is in Scores. For regression it is called once
 	// per target, always with Truth and the vectors. For clustering, Truth is nil where Needs is PredictionsAndRows.
 	Func func(Input) (float64, error)
-
-	// OfSquares computes what Func does of the truth and the mean of (y-ŷ)², for metrics of regression that read no
-	// more of predictions; nil for others.
-	OfSquares func(in Input, mean float64) (float64, error)
 }
 
 // Score checks the input and returns the metric's value on it; for several targets, the plain mean over targets.
 // The cost is O(n), or O(n log n) per class for metrics of a ranking. On an error the value is NaN.
-func (m Metric) Score(in Input) (float64, error) { return m.told(m.score(in)) }
-
-// ScoreSquares is Score of a model of which only Σ s·(y-ŷ)² is known, for a metric with OfSquares and one target.
-func (m Metric) ScoreSquares(in Input, squares float64) (float64, error) {
-	return m.told(m.scoreSquares(in, squares))
-}
-
-// told is a score that is a number, or an error that names the metric.
-func (m Metric) told(score float64, err error) (float64, error) {
+func (m Metric) Score(in Input) (float64, error) {
+	score, err := m.score(in)
 	if err == nil && (math.IsNaN(score) || math.IsInf(score, 0)) {
 		err = fmt.Errorf("%w: the result is %v, the values are too large", ErrUndefined, score)
 	}
@@ -131,22 +120,6 @@ func (m Metric) score(in Input) (float64, error) {
 		total.add(score)
 	}
 	return total.value() / float64(targets), nil
-}
-
-func (m Metric) scoreSquares(in Input, squares float64) (float64, error) {
-	if m.OfSquares == nil || in.TruthTargets != nil {
-		return 0, errors.New("it takes more than squared errors, or there are several targets")
-	}
-	in.Predicted = in.Truth // which are finite, then
-	in, err := in.checked(m.Task, m.Needs)
-	if err != nil {
-		return 0, err
-	}
-	var weight sum
-	for i := range in.rows() {
-		weight.add(in.weight(i))
-	}
-	return m.OfSquares(in, squares/weight.value())
 }
 
 // NeedsTruth reports whether the metric compares with a truth; one that does not looks at the rows themselves.
@@ -210,12 +183,6 @@ func (m Metric) negated() Metric {
 	m.Func = func(in Input) (float64, error) {
 		value, err := loss(in)
 		return 0 - value, err // not -value, which turns a perfect 0 into -0
-	}
-	if of := m.OfSquares; of != nil {
-		m.OfSquares = func(in Input, mean float64) (float64, error) {
-			value, err := of(in, mean)
-			return 0 - value, err
-		}
 	}
 	return m
 }

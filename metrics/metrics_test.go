@@ -169,42 +169,6 @@ func countsRows(m Metric) bool {
 	return m.Task == datasets.Clustering && says
 }
 
-// TestScoreSquares holds that a metric which reads only squared errors of predictions is the same of their sum.
-func TestScoreSquares(t *testing.T) {
-	of := 0
-	for _, m := range All() {
-		for _, name := range []string{m.Name, "neg_" + m.Name} {
-			m, err := ByName(name)
-			if err != nil {
-				continue
-			}
-			in := random(rand.New(rand.NewPCG(3, 4)), m, 40)
-			squares := 0.0
-			for i, w := range in.Weights {
-				squares += w * (in.Truth[i] - in.Predicted[i]) * (in.Truth[i] - in.Predicted[i])
-			}
-			got, failed := m.ScoreSquares(in, squares)
-			if m.OfSquares == nil {
-				if failed == nil {
-					t.Errorf("%s is %v of squared errors", name, got)
-				}
-				continue
-			}
-			of++
-			if want, err := m.Score(in); err != nil || failed != nil || !near(got, want, 1e-12) {
-				t.Errorf("%s of squared errors is %v, %v, want %v, %v", name, got, failed, want, err)
-			}
-			in.Weights[0], in.Truth[0] = 1, math.Inf(1)
-			if got, err := m.ScoreSquares(in, squares); err == nil {
-				t.Errorf("%s of a target of infinity is %v", name, got)
-			}
-		}
-	}
-	if of != 7 { // of r2 greater is better
-		t.Errorf("%d metrics are of squared errors", of)
-	}
-}
-
 // TestPerfect holds that no metric ranks random predictions above perfect ones.
 func TestPerfect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

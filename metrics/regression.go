@@ -12,7 +12,7 @@ import (
 // regression holds the metrics of predicted targets. For several targets each is the plain mean over targets.
 var regression = []Metric{
 	{
-		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: bySquares(explained), OfSquares: explained,
+		Name: "r2", Aliases: []string{"r2_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: bySquares(explained),
 		Doc: "Share of the truth's variance explained, 1 - Σ(y-ŷ)² / Σ(y-ȳ)². For a constant truth 1 if every prediction is right, else 0.",
 	},
 	{
@@ -20,15 +20,15 @@ var regression = []Metric{
 		Doc: "1 - Var(y-ŷ) / Var(y): r2 that forgives a constant offset. For a constant truth 1 if the offset is constant, else 0.",
 	},
 	{
-		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(meanSquaredError), OfSquares: meanSquaredError,
+		Name: "mean_squared_error", Aliases: []string{"mse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(meanSquaredError),
 		Doc: "Mean of (y-ŷ)².",
 	},
 	{
-		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(rootMeanSquaredError), OfSquares: rootMeanSquaredError,
+		Name: "root_mean_squared_error", Aliases: []string{"rmse"}, Task: datasets.Regression, Needs: Predictions, Func: bySquares(rootMeanSquaredError),
 		Doc: "Root of the mean of (y-ŷ)².",
 	},
 	{
-		Name: "relative_rmse", Task: datasets.Regression, Needs: Predictions, Func: bySquares(relativeRMSE), OfSquares: relativeRMSE,
+		Name: "relative_rmse", Task: datasets.Regression, Needs: Predictions, Func: bySquares(relativeRMSE),
 		Doc: "‖y-ŷ‖ / ‖y‖, the relative error of Rahimi & Recht (2007).",
 	},
 	{

@@ -107,7 +107,6 @@ func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
 		}
 		return spec.Fit(ctx, data)
 	}
-	job.Known = func(candidate int, by estimator.Estimator) estimator.Estimator { return known{specs[candidate], by} }
 	job.CostOf = func(candidate, done int, shape datasets.Shape) datasets.Cost {
 		return rest(candidate, done).Cost(shape)
 	}

@@ -15,22 +15,6 @@ import (
 // [*FittedPipeline]; what the fitted estimator can do besides, [estimator.As] finds in it. No step sees the
 // targets where the estimator learns without them.
 func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return p.fitBy(ctx, p.Estimator, data)
-}
-
-// known is a pipeline with an estimator that knows of the rows what its own would find out.
-type known struct {
-	Pipeline
-	by estimator.Estimator
-}
-
-// Fit returns what fitting the pipeline returns.
-func (k known) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return k.fitBy(ctx, k.by, data)
-}
-
-// fitBy is Fit with an estimator in the place of the pipeline's.
-func (p Pipeline) fitBy(ctx context.Context, by estimator.Estimator, data datasets.Set) (estimator.Predictor, error) {
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
 	}
@@ -45,7 +29,7 @@ func (p Pipeline) fitBy(ctx context.Context, by estimator.Estimator, data datase
 		return nil, err
 	}
 	r.Float32 = p.Precision == Float32
-	return p.fit(ctx, r, by, data.Schema, data.Cols(), data.Rows())
+	return p.fit(ctx, r, data.Schema, data.Cols(), data.Rows())
 }
 
 // FitSource is Fit with memory that does not grow with the number of rows, as far as every step is
@@ -67,10 +51,10 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 		return nil, err
 	}
 	r.Float32 = p.Precision == Float32
-	return p.fit(ctx, r, p.Estimator, data.Schema(), cols, n)
+	return p.fit(ctx, r, data.Schema(), cols, n)
 }
 
-func (p Pipeline) fit(ctx context.Context, r rows.Rows, by estimator.Estimator, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
+func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols, n int) (estimator.Predictor, error) {
 	last := len(p.Steps) - 1
 	steps, out, err := rows.FitSteps(ctx, named(p.Steps), r, func(i int) rows.Cache {
 		switch {
@@ -86,7 +70,7 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, by estimator.Estimator, 
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := out.FitEstimator(ctx, by)
+	fitted, err := out.FitEstimator(ctx, p.Estimator)
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}

@@ -58,40 +58,7 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 			return fmt.Errorf("candidate %d on fold %d is another where others are not wanted", at[0], at[1])
 		}
 	}
-	if err := unlikeSquares(fitter, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs}, whole); err != nil {
-		return err
-	}
 	return unended(fitter, some)
-}
-
-// unlikeSquares returns what is wrong with a batch of which squared errors are all that is asked for, given what it predicts.
-func unlikeSquares(fitter estimator.BatchFitter, b estimator.Batch, predicted map[[2]int]estimator.Outcome) error {
-	if b.Data.Y == nil || b.Data.Weights != nil || len(b.Data.Schema.Classes()) > 0 {
-		return nil
-	}
-	b.Squares = true
-	got, err := outcomes(fitter, b)
-	if err != nil {
-		return fmt.Errorf("squared errors: %w", err)
-	}
-	for at, want := range predicted {
-		out := got[at]
-		if out.Squares == nil {
-			if out.Err == nil && len(out.Values) != len(want.Values) {
-				return fmt.Errorf("candidate %d on fold %d has neither squared errors nor %d predictions", at[0], at[1], len(want.Values))
-			}
-			continue
-		}
-		sum := 0.0
-		for k, i := range b.Folds[at[1]].Test {
-			off := b.Data.Y[i] - want.Values[k]
-			sum += off * off
-		}
-		if off := *out.Squares - sum; !(max(off, -off) <= 1e-6*sum) {
-			return fmt.Errorf("candidate %d on fold %d has squared errors of %v, its predictions %v", at[0], at[1], *out.Squares, sum)
-		}
-	}
-	return nil
 }
 
 // mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
@@ -148,44 +115,7 @@ func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance flo
 			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
 		}
 	}
-	if err := unlikeSquares(fitter, b, got); err != nil {
-		return err
-	}
-	if err := unlikeKnown(fitter, b, mapped, tolerance); err != nil {
-		return err
-	}
 	return unended(fitter, b)
-}
-
-// unlikeKnown returns what is wrong with what a batch knows of all rows.
-func unlikeKnown(fitter estimator.BatchFitter, b estimator.Batch, mapped func(estimator.Candidate) datasets.Set, tolerance float64) error {
-	b.Known = true
-	got, err := outcomes(fitter, b)
-	if err != nil {
-		return fmt.Errorf("what is known: %w", err)
-	}
-	all := make([]int, b.Data.Rows())
-	for i := range all {
-		all[i] = i
-	}
-	for at, out := range got {
-		if out.Known == nil {
-			continue
-		}
-		data := mapped(b.Candidates[at[0]])
-		fitted, err := out.Known.Fit(context.Background(), data)
-		if err != nil {
-			return fmt.Errorf("candidate %d, of which much is known: %w", at[0], err)
-		}
-		var said estimator.Outcome
-		if said.Prediction, err = estimator.Predict(context.Background(), fitted, data.X, estimator.Request{}); err == nil {
-			err = unlikeFit(fitter, data, datasets.Fold{Train: all, Test: all}, said, tolerance)
-		}
-		if err != nil {
-			return fmt.Errorf("candidate %d, of which much is known: %w", at[0], err)
-		}
-	}
-	return nil
 }
 
 // doubled is two maps of so many columns: the rows as they are, and twice them.

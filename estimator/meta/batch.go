@@ -192,7 +192,6 @@ func refuse(b estimator.Batch, candidate int, err error) error {
 func gathered(ctx context.Context, b estimator.Batch) (out [][]estimator.Outcome, shared []string, err error) {
 	of, distinct := unrepeated(b.Candidates)
 	part := only(b, distinct)
-	part.Squares, part.Known = false, false
 	part.Wanted = func(k, fold int) bool {
 		for i, d := range of {
 			if d == k && b.Wants(i, fold) {

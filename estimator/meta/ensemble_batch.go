@@ -80,7 +80,7 @@ type flat struct {
 
 func flatten(b estimator.Batch, members []Members, which []int) flat {
 	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
-	out.members.Candidates, out.members.Squares, out.members.Known = nil, false, false
+	out.members.Candidates = nil
 	owner := []int{}
 	for k, i := range which {
 		out.names = append(out.names, members[i])

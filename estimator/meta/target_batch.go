@@ -99,7 +99,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 // fitTransformed does a batch whose targets have been transformed.
 func (s Target) fitTransformed(ctx context.Context, b estimator.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
 	inner := b
-	inner.Data, inner.Squares, inner.Known = mapped, false, false
+	inner.Data = mapped
 	inner.Candidates = withModels(b.Candidates, s.modelOf)
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // what was fitted with its whole pipeline, this wrapper within

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -26,8 +25,6 @@ type Batch struct {
 	Maps     Maps       // nil where candidates learn from Data as it is
 	GCV      bool       // whether residuals of leaving one out are those of the mean leverage
 	Memory   int64      // bound on the bytes of sums and mapped rows that are held at once
-	Squares  bool       // whether sums of squared errors will do in place of models and scores; there is one target then
-	Known    bool       // whether sums of all rows are wanted
 	// Wants reports whether a candidate is wanted on a fold.
 	Wants func(candidate, fold int) bool
 	// Single fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
@@ -53,17 +50,15 @@ type Split struct {
 }
 
 // Result is a candidate fitted on the training rows of a fold: a model with the rows to predict, or the scores of
-// these rows, or their squared errors.
+// these rows.
 type Result struct {
 	Model   *solve.Linear
 	Test    mat.Matrix
 	Scores  *mat.Dense
-	Squares *float64                     // sum of the squared errors
-	Report  solve.Report                 // beside scores or squares
-	Known   func() *leastsquares.Moments // sums of all rows as the candidate learns from them, on fold 0; nil where there are none
-	Classes []string                     // where the training rows say them
-	Seconds float64                      // spent so far; work shared with others counts in part
-	Err     error                        // why there is neither model nor scores
+	Report  solve.Report // beside scores
+	Classes []string     // where the training rows say them
+	Seconds float64      // spent so far; work shared with others counts in part
+	Err     error        // why there is neither model nor scores
 }
 
 // Maps are wide maps of rows that are made together, a tile of rows at a time.

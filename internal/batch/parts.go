@@ -51,38 +51,6 @@ func (b Batch) divide() (parts, trains [][]int, ok bool) {
 	return parts, trains, true
 }
 
-// tested returns for each fold the numbers of the parts that are the rows it tests on, nil where these are no parts.
-func (b Batch) tested(parts [][]int) (tests [][]int) {
-	of := map[int]int{} // part of a row
-	for p, list := range parts {
-		for _, i := range list {
-			of[i] = p
-		}
-	}
-	for _, fold := range b.Folds {
-		counts, seen, whole := make([]int, len(parts)), make(map[int]bool, len(fold.Test)), true
-		for _, i := range fold.Test {
-			p, known := of[i]
-			if whole = whole && known && !seen[i]; !whole {
-				break
-			}
-			seen[i] = true
-			counts[p]++
-		}
-		var list []int
-		for p, n := range counts {
-			if n > 0 {
-				list, whole = append(list, p), whole && n == len(parts[p])
-			}
-		}
-		if !whole {
-			list = nil
-		}
-		tests = append(tests, list)
-	}
-	return tests
-}
-
 // checkFolds finds rows that there are not among n.
 func (b Batch) checkFolds(n int) error {
 	for f, fold := range b.Folds {

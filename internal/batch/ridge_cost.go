@@ -115,9 +115,7 @@ func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
 	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
 	for _, g := range groups {
 		whole, corner := int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
-		if sum += 8 * whole * int64(len(s.parts)); s.Known {
-			sum += 8 * whole
-		}
+		sum += 8 * whole * int64(len(s.parts))
 		most = max(most, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
 	}
 	return sum + most

@@ -25,7 +25,6 @@ type mappedRidges struct {
 	candidates []Ridge
 	parts      [][]int // rows that are trained on by the same folds
 	trains     [][]int // numbers of the parts that a fold trains on
-	tests      [][]int // of the parts that are the rows it tests on; nil where these are none, or are not asked for
 	groups     []*ridgeGroup
 	shared     map[string]bool
 	least      int // rows that a fold trains on
@@ -45,10 +44,9 @@ type ridgeGroup struct {
 	sums    []*leastsquares.Moments // by part
 	// problems are one for each part: what they make of blocks is not for several goroutines.
 	problems []*leastsquares.Problem
-	seconds  float64               // spent on the sums
-	models   [][]model             // by fold, of the members that are wanted
-	solved   int                   // folds that are
-	whole    *leastsquares.Moments // sums of all rows, once all folds are solved, where they are wanted and single precision did not make them
+	seconds  float64   // spent on the sums
+	models   [][]model // by fold, of the members that are wanted
+	solved   int       // folds that are
 }
 
 // rowsAtOnce returns how many rows are mapped at once: in double precision what a product takes at once, so that features
@@ -173,31 +171,10 @@ func (s *mappedRidges) solved(g *ridgeGroup, wide *leastsquares.Moments, needed 
 		return
 	}
 	parts := g.sums
-	if g.sums = nil; s.Known && s.covers() && !(g.single && !g.wide) {
-		g.whole = &leastsquares.Moments{}
-		g.whole.SetSum(parts[0], parts)
-	}
+	g.sums = nil
 	s.folds.Lock()
 	s.spare = append(s.spare, parts...)
 	s.folds.Unlock()
-}
-
-// covers reports whether the parts are all rows.
-func (s *mappedRidges) covers() bool {
-	n := 0
-	for _, part := range s.parts {
-		n += len(part)
-	}
-	return n == s.Data.Rows()
-}
-
-// known returns what makes the sums of all rows as a candidate learns from them, nil where there are none.
-func (s *mappedRidges) known(g *ridgeGroup, candidate int) func() *leastsquares.Moments {
-	whole, of := g.whole, s.Features[candidate]
-	if whole == nil {
-		return nil
-	}
-	return func() *leastsquares.Moments { return whole.Scaled(of.Width, of.Scale) }
 }
 
 // sideBySide calls f for the numbers below n, several at once, and returns the first error by their order.

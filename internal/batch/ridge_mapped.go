@@ -43,10 +43,7 @@ func RidgesMapped(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 // plan groups the candidates and returns those that have to be fitted by themselves.
 func (s *mappedRidges) plan(rows int) (single []int) {
 	parts, trains, ok := s.divide()
-	s.parts, s.trains, s.tests = parts, trains, make([][]int, len(s.Folds))
-	if s.Squares && ok {
-		s.tests = s.tested(parts)
-	}
+	s.parts, s.trains = parts, trains
 	s.least = rows
 	for _, fold := range s.Folds {
 		s.least = min(s.least, len(fold.Train))
@@ -256,41 +253,8 @@ func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
 		return nil
 	}
 	var err error
-	if needed, err = s.paths(g, models, wide); err == nil && s.tests[fold] != nil {
-		s.square(g, fold, models)
-	}
+	needed, err = s.paths(g, models, wide)
 	return err
-}
-
-// square makes the sums of squared errors of the models of a fold of the sums of its test rows, for those that are not to be
-// refined and where rounding does not show: others are scored by the rows.
-func (s *mappedRidges) square(g *ridgeGroup, fold int, models []model) {
-	byWidth := map[int][]*model{}
-	for k := range models {
-		if m := &models[k]; m.weights != nil && !m.rough {
-			byWidth[m.width] = append(byWidth[m.width], m)
-		}
-	}
-	for width, list := range byWidth {
-		start := time.Now()
-		var weights [][]float64
-		var offsets []float64
-		for _, m := range list {
-			weights, offsets = append(weights, m.weights), append(offsets, m.offset[0])
-		}
-		sums := make([]leastsquares.Squares, len(list))
-		for _, p := range s.tests[fold] {
-			for k, part := range g.sums[p].SquaredErrors(width, weights, offsets) {
-				sums[k] = sums[k].With(part)
-			}
-		}
-		seconds := time.Since(start).Seconds() / float64(len(list))
-		for k, m := range list {
-			if m.seconds += seconds; sums[k].Told() {
-				m.squares, m.weights = &sums[k].Sum, nil
-			}
-		}
-	}
 }
 
 // noteShared notes what the candidates of a group share.
@@ -344,7 +308,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 				m := &g.models[fold][k]
 				if m.lost() {
 					alone[fold] = append(alone[fold], m.candidate)
-				} else if err := s.yield(g, m, fold, seconds); err != nil {
+				} else if err := s.yield(m, fold, seconds); err != nil {
 					return err
 				}
 			}
@@ -406,18 +370,12 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 
 // lost reports whether there are no scores of a model that could be fitted.
 func (m *model) lost() bool {
-	return m.err == nil && m.squares == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data))
+	return m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data))
 }
 
 // yield hands over what a model predicts.
-func (s *mappedRidges) yield(g *ridgeGroup, m *model, fold int, seconds float64) error {
-	out := Result{Scores: m.scores, Squares: m.squares, Report: m.report, Seconds: m.seconds, Err: m.err}
-	if m.squares == nil {
-		out.Seconds += seconds
-	}
-	if fold == 0 && m.err == nil {
-		out.Known = s.known(g, m.candidate)
-	}
+func (s *mappedRidges) yield(m *model, fold int, seconds float64) error {
+	out := Result{Scores: m.scores, Report: m.report, Seconds: m.seconds + seconds, Err: m.err}
 	m.scores, m.weights = nil, nil
 	return s.Yield(m.candidate, fold, out)
 }

@@ -23,7 +23,6 @@ type model struct {
 	path      *leastsquares.Path // by which they are; nil where they are not
 	report    solve.Report
 	scores    *mat.Dense // test rows × targets
-	squares   *float64   // sum of their squared errors, in place of scores
 	seconds   float64
 	err       error
 }
@@ -42,7 +41,7 @@ type scoreBlock struct {
 func scoreBlocks(models []model, rows int) (blocks []*scoreBlock) {
 	for k := range models {
 		m := &models[k]
-		if m.weights == nil || m.squares != nil {
+		if m.weights == nil {
 			continue
 		}
 		at := slices.IndexFunc(blocks, func(b *scoreBlock) bool { return b.width == m.width })

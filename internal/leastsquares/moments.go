@@ -52,29 +52,6 @@ func (m *Moments) Beside() *Moments {
 	return out
 }
 
-// Scaled returns the moments of the leading columns times a factor.
-func (m *Moments) Scaled(cols int, factor float64) *Moments {
-	out := NewMoments(cols, m.targets, m.centred)
-	out.rows, out.Weight, out.Float32 = m.rows, m.Weight, m.Float32
-	if m.shift != nil {
-		out.shift = slices.Clone(m.shift[:cols])
-	}
-	for i := range cols {
-		row := out.Gram[i*cols : i*cols+i+1]
-		copy(row, m.Gram[i*m.Cols:])
-		kern.Scale(factor*factor, row)
-	}
-	copy(out.sum, m.sum)
-	copy(out.cross, m.cross)
-	for _, list := range [][]float64{out.sum, out.cross, out.shift} {
-		kern.Scale(factor, list)
-	}
-	copy(out.targetShift, m.targetShift)
-	copy(out.targetSum, m.targetSum)
-	copy(out.squares, m.squares)
-	return out
-}
-
 // Clear forgets all rows, and the shift with them.
 func (m *Moments) Clear() {
 	m.rows, m.Weight, m.shift = 0, 0, nil

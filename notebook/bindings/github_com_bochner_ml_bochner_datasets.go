@@ -92,7 +92,6 @@ func init() {
 			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
 			"Rounded":         reflect.TypeOf((*datasets.Rounded)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
-			"Sampled":         reflect.TypeOf((*datasets.Sampled)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
 			"Seeker":          reflect.TypeOf((*datasets.Seeker)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
@@ -117,7 +116,6 @@ func init() {
 			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
 			"Rounded":    reflect.TypeOf((*proxy_datasets_Rounded)(nil)).Elem(),
-			"Sampled":    reflect.TypeOf((*proxy_datasets_Sampled)(nil)).Elem(),
 			"Seeker":     reflect.TypeOf((*proxy_datasets_Seeker)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
@@ -217,23 +215,6 @@ func (p *proxy_datasets_Rounded) Blocks(a0 context.Context, a1 func(block datase
 func (p *proxy_datasets_Rounded) Dims() (int, int)         { return p.Dims_(p.Object) }
 func (p *proxy_datasets_Rounded) Rounded() datasets.Source { return p.Rounded_(p.Object) }
 func (p *proxy_datasets_Rounded) Schema() datasets.Schema  { return p.Schema_(p.Object) }
-
-type proxy_datasets_Sampled struct {
-	Object   any
-	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_    func(_proxy_obj_ any) (int, int)
-	Rounded_ func(_proxy_obj_ any) datasets.Source
-	Sample_  func(_proxy_obj_ any, a0 []int) datasets.Rounded
-	Schema_  func(_proxy_obj_ any) datasets.Schema
-}
-
-func (p *proxy_datasets_Sampled) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Sampled) Dims() (int, int)                 { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Sampled) Rounded() datasets.Source         { return p.Rounded_(p.Object) }
-func (p *proxy_datasets_Sampled) Sample(a0 []int) datasets.Rounded { return p.Sample_(p.Object, a0) }
-func (p *proxy_datasets_Sampled) Schema() datasets.Schema          { return p.Schema_(p.Object) }
 
 type proxy_datasets_Seeker struct {
 	Object      any

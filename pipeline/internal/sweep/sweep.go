@@ -40,8 +40,6 @@ type Job struct {
 	Inside func(step transformer.Fitter) (Inside, bool)
 	// Predict returns all that a predictor says.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
-	// Known returns a candidate whose estimator is one that knows of the rows.
-	Known func(candidate int, by estimator.Estimator) estimator.Estimator
 	// CostOf is what Fit costs.
 	CostOf func(candidate, done int, shape datasets.Shape) datasets.Cost
 }
