@@ -263,12 +263,12 @@ func againstAxes(f *result.Search, axes []string) (out []figure) {
 
 // heatMaps are the scores over pairs of axes, the best over the others.
 func heatMaps(f *result.Search, axes []string) (out []figure) {
-	const mostValues, mostMaps = 14, 6
+	const maxValues, maxMaps = 14, 6
 	wins := better(f.Score)
 	for a := range axes {
-		for b := a + 1; b < len(axes) && len(out) < mostMaps; b++ {
+		for b := a + 1; b < len(axes) && len(out) < maxMaps; b++ {
 			rows, columns := sorted(f, axes[a]), sorted(f, axes[b])
-			if len(rows) > mostValues || len(columns) > mostValues || len(rows)*len(columns) < 4 {
+			if len(rows) > maxValues || len(columns) > maxValues || len(rows)*len(columns) < 4 {
 				continue
 			}
 			t := svg.Table{Title: "Best " + called(f.Score), Down: axes[a], Across: axes[b], Rows: rows, Columns: columns, Row: -1, Reverse: !wins(1, 0)}

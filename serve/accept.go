@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// listener limits how many connections are open at once. When it is closed it still accepts the
-// connections that wait in the queue of the system, which would otherwise be reset.
+// listener limits the number of open connections. When it is closed it still accepts the connections in the
+// queue of the system, which would otherwise be reset.
 type listener struct {
 	net.Listener
 	slots   chan struct{} // one for each open connection
@@ -20,7 +20,7 @@ type listener struct {
 	once    sync.Once
 }
 
-// A closed listener looks for the next connection for this long, and for all of them together.
+// Times that a closed listener waits for the next connection, and for all of them together.
 const (
 	waiting    = 20 * time.Millisecond
 	waitingAll = 5 * waiting
@@ -57,7 +57,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Close lets Accept go on as long as connections wait.
+// Close lets Accept return the connections that wait, and no more.
 func (l *listener) Close() error {
 	l.closing.Store(true)
 	l.deadline(waiting)
@@ -90,7 +90,7 @@ func (l *listener) end() {
 	})
 }
 
-// connection gives its slot back when it is closed.
+// connection releases its slot when it is closed.
 type connection struct {
 	net.Conn
 	slots chan struct{}

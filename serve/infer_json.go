@@ -132,7 +132,7 @@ func (r *inferReader) output() error {
 	}
 	var keys seen
 	var name string
-	binary, said := false, false
+	binary, given := false, false
 	err := r.Object("an output: an object with a name", func(key []byte) error {
 		if err := keys.once(r.JSON, key); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (r *inferReader) output() error {
 		case "parameters":
 			return r.parameters("an output", func(name string, kind scan.Kind, v []byte) {
 				if name == "binary_data" {
-					binary, said = r.flag(name, kind, v), true
+					binary, given = r.flag(name, kind, v), true
 				}
 			})
 		}
@@ -154,7 +154,7 @@ func (r *inferReader) output() error {
 		return err
 	}
 	r.request.Outputs = append(r.request.Outputs, name)
-	if said {
+	if given {
 		if r.binaryOutputs == nil {
 			r.binaryOutputs = map[string]bool{}
 		}

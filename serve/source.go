@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Ending is the extension of model files in a directory. It is no part of a model's name.
-const Ending = ".bochner"
+// Extension is that of model files in a directory. It is no part of a model's name.
+const Extension = ".bochner"
 
 // onlyVersion is the version of a model of one file.
 const onlyVersion = "1"
@@ -51,7 +51,7 @@ func newSource(arg string) (*source, error) {
 	name, path, named := strings.Cut(arg, "=")
 	if !named {
 		path = arg
-		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), Ending)
+		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), Extension)
 	}
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("serve: model %q: %w", arg, err)
@@ -62,7 +62,7 @@ func newSource(arg string) (*source, error) {
 	}
 	s := &source{name: name, path: path, directory: info.IsDir(), versions: map[string]*versionFile{}}
 	if err = s.list(true); err == nil && len(s.versions) == 0 {
-		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, Ending)
+		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, Extension)
 	}
 	return s, err
 }
@@ -90,7 +90,7 @@ func (s *source) list(initial bool) error {
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
-		version, is := strings.CutSuffix(e.Name(), Ending)
+		version, is := strings.CutSuffix(e.Name(), Extension)
 		if !is || strings.HasPrefix(e.Name(), ".") || checkName(version) != nil {
 			continue
 		}

@@ -3,7 +3,6 @@ package coding
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Field is a named value of a row: a column of the model, a date that stands for several columns, a target, or a column of
@@ -249,16 +249,11 @@ func (f *Field) Truth(is bool) float64 {
 
 // Names lists the columns, for messages.
 func (c *Coding) Names() string {
-	const most = 12
 	var names []string
-	for j := range min(c.Width, most) {
-		names = append(names, c.Fields[j].Name)
+	for _, f := range c.Fields[:c.Width] {
+		names = append(names, f.Name)
 	}
-	text := strings.Join(names, ", ")
-	if more := c.Width - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return param.Few(names)
 }
 
 // decimal reads a number as files have it: decimal and finite.

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	mostFields  = 500  // of a form
-	mostChoices = 50   // of a list to choose from; more are offered while one writes
-	mostOffered = 1000 // of these
-	mostAddress = 4000 // bytes of an address with a row in it
+	maxFields  = 500  // of a form
+	maxChoices = 50   // of a list; more are offered as completions
+	maxOffered = 1000 // of these
+	maxAddress = 4000 // bytes of an address with a row in it
 )
 
-// form is what people fill in.
+// form is the form of a model.
 type form struct {
-	Method string // get, or post where a row is too long for an address
+	Method string // get, or post if a row is too long for an address
 	Fields []entry
-	Faults []link // all that is wrong, with the way to its field
+	Faults []link // errors, with links to their fields
 	Other  []string
 }
 
 // entry is a field of the form.
 type entry struct {
 	ID, Name, Value string
-	Decimal         bool // whether it is written with digits
+	Decimal         bool // whether it is a number
 	Choices         []choice
-	Offered         []string // texts among which one is likely
+	Offered         []string // completions
 	Hint            string
 	Fault           string
-	Note            string // what there is to know of the value
+	Note            string // a warning about the value
 	Described       string // ids of hint, fault and note
 
 	field   *coding.Field
@@ -47,13 +47,13 @@ type entry struct {
 // link leads to another page.
 type link struct{ Name, Href string }
 
-// choice is one of a list.
+// choice is an option of a list.
 type choice struct {
 	Value, Text string
 	Chosen      bool
 }
 
-// invalid is the error of a form with faults, which stand beside its fields.
+// invalid returns the error of a form, whose fields have the faults.
 func invalid(f *form) error {
 	n := len(f.Faults) + len(f.Other)
 	text := "One value is wrong; the rest is as you have written it."
@@ -63,7 +63,7 @@ func invalid(f *form) error {
 	return &serve.Error{Code: serve.Invalid, Message: text}
 }
 
-// newForm makes a form of the typical row.
+// newForm returns a form with the typical row.
 func newForm(m *serve.Model, fields []*coding.Field) *form {
 	f := &form{Method: "get"}
 	known := m.File.Profile
@@ -85,13 +85,13 @@ func newForm(m *serve.Model, fields []*coding.Field) *form {
 		address += len(url.QueryEscape(field.Name)) + longest + 2
 		f.Fields = append(f.Fields, e)
 	}
-	if address > mostAddress {
+	if address > maxAddress {
 		f.Method = "post"
 	}
 	return f
 }
 
-// describe fills in what the training rows tell of a field: its typical value, its hint, its choices.
+// describe sets what follows from the training rows: the typical value, the hint and the choices.
 func (e *entry) describe(columns []profile.Column) {
 	switch {
 	case e.field.Date != nil:
@@ -120,7 +120,7 @@ func (e *entry) describe(columns []profile.Column) {
 	}
 }
 
-// levels fills in the categories, the most frequent first.
+// levels sets the choices to the categories, the most frequent first.
 func (e *entry) levels(columns []profile.Column) {
 	order := slices.Clone(e.field.Levels)
 	if len(columns) == 1 && len(columns[0].Levels) > 0 {
@@ -133,8 +133,8 @@ func (e *entry) levels(columns []profile.Column) {
 		e.typical = first.Name
 		e.Hint = fmt.Sprintf("most often %s, %s", quoted(first.Name), percent(first.Share))
 	}
-	if len(order) > mostChoices {
-		e.Offered = order[:min(len(order), mostOffered)]
+	if len(order) > maxChoices {
+		e.Offered = order[:min(len(order), maxOffered)]
 		if e.Hint != "" {
 			e.Hint += "; "
 		}
@@ -147,7 +147,7 @@ func (e *entry) levels(columns []profile.Column) {
 	}
 }
 
-// typicalDate is the date of the medians of its parts; "" where they are not known.
+// typicalDate returns the date with the medians of its parts; "" if they are unknown.
 func typicalDate(d datasets.Date, columns []profile.Column) string {
 	at := map[string]int{"year": 2000, "month": 1, "day": 1, "hour": 0}
 	clock := false
@@ -168,7 +168,7 @@ func typicalDate(d datasets.Date, columns []profile.Column) string {
 	return text
 }
 
-// read reads what has been sent into the row that it means, beside that of the typical values.
+// read returns the row that was sent, and that of the typical values.
 func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 	row, typical = make([]float64, m.Coding.Width), make([]float64, m.Coding.Width)
 	for k := range f.Fields {
@@ -244,7 +244,7 @@ func (f *form) gather() {
 	}
 }
 
-// blame puts what a model says of a column beside its field.
+// blame sets the fault of the field of a column.
 func (f *form) blame(column, text string) {
 	for k := range f.Fields {
 		e := &f.Fields[k]
@@ -260,7 +260,7 @@ func (f *form) blame(column, text string) {
 	}
 }
 
-// partNames are the columns that a date becomes.
+// partNames returns the columns of a date.
 func (e *entry) partNames() []string {
 	if e.field.Date == nil {
 		return nil
@@ -268,7 +268,7 @@ func (e *entry) partNames() []string {
 	return e.field.Date.Names(e.Name)
 }
 
-// finish marks what is chosen, and what describes each field to those who hear it.
+// finish marks the choices that are chosen, and sets the ids of the descriptions for screen readers.
 func (f *form) finish() {
 	for k := range f.Fields {
 		e := &f.Fields[k]

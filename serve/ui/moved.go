@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	mostMoving  = 200 // inputs of a model for which it is said what moved the prediction
-	mostEffects = 30  // that are shown
-	mostMoved   = 3   // targets for which they are
-	mostNamed   = 20  // inputs in a sentence
+	maxMoving  = 200 // inputs of a model whose effects are computed
+	maxEffects = 30  // that are shown
+	maxMoved   = 3   // targets whose effects are shown
+	maxNamed   = 20  // inputs in a sentence
 )
 
-// moved says which inputs moved a prediction.
+// moved shows the effects of inputs on a prediction.
 type moved struct {
 	Title   string
 	Words   []string
 	Effects []effect
-	Head    string // what the numbers are
+	Head    string // of the numbers
 	Drawn   bool   // whether they have bars
 	Rest    []string
 }
 
-// effect is what one input has to do with the prediction.
+// effect is the change of the prediction when one input is set to its typical value.
 type effect struct {
 	Name, Value, Typical string
 	Label                string
@@ -40,35 +40,35 @@ type effect struct {
 	size float64
 }
 
-// measure is a number of the prediction that inputs move.
+// measure is a number of a prediction.
 type measure struct {
-	of    string // in words
+	of    string // its name
 	head  string
-	value func(said estimator.Prediction, i int) float64
+	value func(prediction estimator.Prediction, i int) float64
 	write func(v float64) string
 }
 
-// measures are the numbers of a prediction that matter.
-func measures(m *serve.Model, said estimator.Prediction) (out []measure) {
+// measures returns the numbers of a prediction whose changes are shown.
+func measures(m *serve.Model, prediction estimator.Prediction) (out []measure) {
 	classes, targets := m.Classes, m.File.Schema.Targets
 	switch {
-	case said.Probabilities != nil:
-		code := int(said.Values[0])
+	case prediction.Probabilities != nil:
+		code := int(prediction.Values[0])
 		out = append(out, measure{"the probability of " + quoted(classes[code]), "points",
 			func(p estimator.Prediction, i int) float64 { return p.Probabilities.At(i, code) }, points})
-	case classes != nil && said.Scores != nil:
-		code, column, sign := int(said.Values[0]), int(said.Values[0]), 1.0
+	case classes != nil && prediction.Scores != nil:
+		code, column, sign := int(prediction.Values[0]), int(prediction.Values[0]), 1.0
 		if len(classes) == 2 {
-			column, sign = 0, 2*said.Values[0]-1
+			column, sign = 0, 2*prediction.Values[0]-1
 		}
 		out = append(out, measure{"the score of " + quoted(classes[code]), "score",
 			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
-	case said.Anomaly != nil:
+	case prediction.Anomaly != nil:
 		out = append(out, measure{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 { return p.Anomaly[i] }, signed})
 	case m.File.Task == datasets.Clustering:
 		out = append(out, measure{of: "the cluster", head: "then", value: func(p estimator.Prediction, i int) float64 { return p.Values[i] }})
-	case said.Targets != nil && len(targets) > 1:
-		for k, t := range targets[:min(len(targets), mostMoved)] {
+	case prediction.Targets != nil && len(targets) > 1:
+		for k, t := range targets[:min(len(targets), maxMoved)] {
 			out = append(out, measure{t.Name, t.Name, func(p estimator.Prediction, i int) float64 { return p.Targets.At(i, k) }, signed})
 		}
 	default:
@@ -77,11 +77,11 @@ func measures(m *serve.Model, said estimator.Prediction) (out []measure) {
 	return out
 }
 
-// effects says for each input how far the prediction moves when it alone is put back to its typical value.
-func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64, said estimator.Prediction) []moved {
+// effects returns for each measure how much it changes when one input at a time is set to its typical value.
+func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64, prediction estimator.Prediction) []moved {
 	none := func(text string) []moved { return []moved{{Title: "Which inputs moved it", Words: []string{text}}} }
-	if len(f.Fields) > mostMoving {
-		return none(fmt.Sprintf("The model has more than %d inputs; it is not worked out for each of them.", mostMoving))
+	if len(f.Fields) > maxMoving {
+		return none(fmt.Sprintf("The model has more than %d inputs; it is not worked out for each of them.", maxMoving))
 	}
 	rows := slices.Clone(row)
 	var changed []entry
@@ -105,13 +105,14 @@ func effects(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 		return none("That cannot be said: of a row with a typical value in it the model says: " + short(err.Error(), 300) + ".")
 	}
 	var out []moved
-	for _, one := range measures(m, said) {
+	for _, one := range measures(m, prediction) {
 		out = append(out, one.moved(all, changed, usual))
 	}
 	return out
 }
 
-// moved shows the effects of the inputs that are not typical. The first row is as it was sent, then comes one for each.
+// moved returns the effects of the changed inputs, where row 0 of all is the row that was sent and row k+1 that without
+// the change of input k. Usual are the inputs that have their typical value.
 func (m measure) moved(all estimator.Prediction, changed []entry, usual []string) moved {
 	far := "How far "
 	if m.head == "points" {
@@ -124,7 +125,7 @@ func (m measure) moved(all estimator.Prediction, changed []entry, usual []string
 	base, most := m.value(all, 0), 0.0
 	for k, e := range changed {
 		v := m.value(all, k+1)
-		one := effect{Name: e.Name, Value: said(e.Value), Typical: said(e.typical), size: base - v}
+		one := effect{Name: e.Name, Value: shownValue(e.Value), Typical: shownValue(e.typical), size: base - v}
 		if m.write == nil {
 			one.Label = "the same"
 			if v != base {
@@ -154,13 +155,13 @@ func (m measure) moved(all estimator.Prediction, changed []entry, usual []string
 			}
 		}
 	}
-	if more := len(out.Effects) - mostEffects; more > 0 {
-		out.Effects = out.Effects[:mostEffects]
+	if more := len(out.Effects) - maxEffects; more > 0 {
+		out.Effects = out.Effects[:maxEffects]
 		out.Rest = append(out.Rest, fmt.Sprintf("And %d more, which moved it less.", more))
 	}
 	if len(usual) > 0 {
-		names := strings.Join(usual[:min(len(usual), mostNamed)], ", ")
-		if more := len(usual) - mostNamed; more > 0 {
+		names := strings.Join(usual[:min(len(usual), maxNamed)], ", ")
+		if more := len(usual) - maxNamed; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		out.Rest = append(out.Rest, "With their typical value, so that they moved nothing: "+names+".")
@@ -168,15 +169,15 @@ func (m measure) moved(all estimator.Prediction, changed []entry, usual []string
 	return out
 }
 
-// said is a value as it was filled in.
-func said(text string) string {
+// shownValue returns a value of the form.
+func shownValue(text string) string {
 	if text == "" {
 		return "not known"
 	}
 	return quoted(short(text, 60))
 }
 
-// isSame reports whether two rows mean the same in some columns.
+// isSame reports whether two rows are equal in some columns, where NaN is equal to NaN.
 func isSame(a, b []float64, columns []int) bool {
 	return !slices.ContainsFunc(columns, func(j int) bool { return a[j] != b[j] && !(math.IsNaN(a[j]) && math.IsNaN(b[j])) })
 }

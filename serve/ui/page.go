@@ -28,18 +28,18 @@ var style string
 
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// policy forbids a browser everything that pages do not need: scripts, and whatever comes from elsewhere.
+// policy forbids browsers what pages do not need: scripts, and content of other hosts.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// page is what the template is filled with.
+// page is the data of the template.
 type page struct {
 	Title  string
 	Style  template.CSS
-	Home   string // the way to the list of models; "" on it
-	Fault  string // what is wrong with the request as a whole
+	Home   string // link to the list of models; "" on it
+	Fault  string // error of the request as a whole
 	Listed []listed
 	List   bool
 	Model  *shown
@@ -64,7 +64,7 @@ func (p page) send(w http.ResponseWriter, code int) {
 	p.Style = template.CSS(style)
 	var b bytes.Buffer
 	if err := pageTemplate().Execute(&b, p); err != nil {
-		panic(fmt.Sprintf("ui: %v", err)) // a fault of the template, which the server logs
+		panic(fmt.Sprintf("ui: %v", err)) // an error of the template, which the server logs
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -72,10 +72,10 @@ func (p page) send(w http.ResponseWriter, code int) {
 	h.Set("Referrer-Policy", "no-referrer") // an address may have a row in it
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(code)
-	w.Write(b.Bytes()) // nobody is there to be told an error
+	w.Write(b.Bytes()) // an error has no reader
 }
 
-// list fills in the list of models.
+// list sets the list of models.
 func (p *page) list(status []serve.ModelStatus) {
 	p.Home, p.List = "", true
 	for _, m := range status {
@@ -98,7 +98,7 @@ func (p *page) list(status []serve.ModelStatus) {
 	}
 }
 
-// readable writes a time of the JSON answers for people.
+// readable returns a time of the JSON answers in another format.
 func readable(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -107,7 +107,7 @@ func readable(text string) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// lead says what a model predicts.
+// lead describes what a model predicts.
 func lead(m *serve.Model) []string {
 	text := upper(string(m.File.Task))
 	if m.File.Task == datasets.Anomaly {
@@ -141,11 +141,11 @@ func others(versions []string, m *serve.Model, version string) (out []link) {
 	return out
 }
 
-// fill makes the form, and the result if something has been sent. The error is one of the request as a whole.
+// fill sets the form, and the result if a row was sent. The error is one of the request as a whole.
 func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
 	fields := m.Coding.Inputs()
-	if len(fields) > mostFields {
-		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), mostFields)
+	if len(fields) > maxFields {
+		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), maxFields)
 		return nil
 	}
 	p.Form = newForm(m, fields)

@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// mostBars is how many classes or targets are shown.
-const mostBars = 20
+// maxBars is the maximum number of classes or targets that are shown.
+const maxBars = 20
 
-// result is what a model says of a row.
+// result shows the prediction of a row.
 type result struct {
 	Says    string
 	Under   []string
@@ -36,7 +36,7 @@ type bar struct {
 	First       bool
 }
 
-// between is a picture of a number among those of the training rows. All are in percent of its width.
+// between is a picture of a number within the range of the training rows, in percent of its width.
 type between struct {
 	At, From, Width string
 	Interval        bool
@@ -44,32 +44,32 @@ type between struct {
 	Says            string
 }
 
-// target is what is said of one of several.
+// target is the prediction of one of several targets.
 type target struct{ Name, Value, Std, Interval string }
 
-// predict asks the model about the row and about those that tell which inputs moved it.
+// predict returns the prediction of a row, and which inputs moved it.
 func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64) (*result, error) {
-	said, err := s.Predict(ctx, m, slices.Clone(row))
+	prediction, err := s.Predict(ctx, m, slices.Clone(row))
 	if err != nil {
 		return nil, err
 	}
 	out := &result{}
 	switch classes := m.Classes; {
 	case classes != nil:
-		out.classes(m, said, classes)
-	case said.Anomaly != nil:
+		out.classes(m, prediction, classes)
+	case prediction.Anomaly != nil:
 		out.Says = "like the training rows"
-		if said.Values[0] != 0 {
+		if prediction.Values[0] != 0 {
 			out.Says = "an anomaly"
 		}
-		out.Under = append(out.Under, fmt.Sprintf("Its anomaly score is %s; above 0 it is an anomaly, the more the greater.", number(said.Anomaly[0])))
+		out.Under = append(out.Under, fmt.Sprintf("Its anomaly score is %s; above 0 it is an anomaly, the more the greater.", number(prediction.Anomaly[0])))
 	case m.File.Task == datasets.Clustering:
-		out.Says = fmt.Sprintf("cluster %d", int(said.Values[0]))
+		out.Says = fmt.Sprintf("cluster %d", int(prediction.Values[0]))
 		out.Under = append(out.Under, "Clusters count from 0, in no order.")
-	case said.Targets != nil && len(m.File.Schema.Targets) > 1:
-		out.targets(m, said)
+	case prediction.Targets != nil && len(m.File.Schema.Targets) > 1:
+		out.targets(m, prediction)
 	default:
-		out.value(m, said)
+		out.value(m, prediction)
 	}
 	var far []string
 	for _, e := range f.Fields {
@@ -80,38 +80,38 @@ func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 	if len(far) > 0 {
 		out.Under = append(out.Under, "Far outside the training rows in "+strings.Join(far, ", ")+": do not rely on the prediction or its probability.")
 	}
-	out.Moved = effects(ctx, s, m, f, row, typical, said)
+	out.Moved = effects(ctx, s, m, f, row, typical, prediction)
 	return out, nil
 }
 
-// classes says what class it is.
-func (r *result) classes(m *serve.Model, said estimator.Prediction, classes []string) {
-	code := int(said.Values[0])
+// classes shows the prediction of a class.
+func (r *result) classes(m *serve.Model, prediction estimator.Prediction, classes []string) {
+	code := int(prediction.Values[0])
 	r.Says = quoted(classes[code])
 	switch {
-	case said.Probabilities != nil:
-		p := said.Probabilities.RawRowView(0)
+	case prediction.Probabilities != nil:
+		p := prediction.Probabilities.RawRowView(0)
 		r.Under = append(r.Under, "with a probability of "+percent(p[code]))
 		for _, k := range descending(p) {
 			r.Classes = append(r.Classes, bar{quoted(classes[k]), percent(p[k]), width(100 * p[k]), k == code})
 		}
-	case said.Scores != nil && len(classes) == 2:
-		v := said.Scores.At(0, 0)
+	case prediction.Scores != nil && len(classes) == 2:
+		v := prediction.Scores.At(0, 0)
 		r.Under = append(r.Under, fmt.Sprintf("The score of %s is %s; where it is above 0 that class is predicted. The model has no probabilities.", quoted(classes[1]), number(v)))
-	case said.Scores != nil:
+	case prediction.Scores != nil:
 		r.Scores = true
 		r.Under = append(r.Under, "The class of the greatest score; the model has no probabilities.")
-		v := said.Scores.RawRowView(0)
+		v := prediction.Scores.RawRowView(0)
 		for _, k := range descending(v) {
 			r.Classes = append(r.Classes, bar{Name: quoted(classes[k]), Label: number(v[k]), First: k == code})
 		}
 	}
-	if r.More = len(r.Classes) - mostBars; r.More > 0 {
-		r.Classes = r.Classes[:mostBars]
+	if r.More = len(r.Classes) - maxBars; r.More > 0 {
+		r.Classes = r.Classes[:maxBars]
 	}
-	if said.Sets != nil {
+	if prediction.Sets != nil {
 		var in []string
-		for k, is := range said.Sets.RawRowView(0) {
+		for k, is := range prediction.Sets.RawRowView(0) {
 			if is != 0 {
 				in = append(in, quoted(classes[k]))
 			}
@@ -127,7 +127,7 @@ func (r *result) classes(m *serve.Model, said estimator.Prediction, classes []st
 	}
 }
 
-// descending returns the numbers of values, that of the greatest first.
+// descending returns the indices of values, that of the maximum first.
 func descending(v []float64) []int {
 	order := make([]int, len(v))
 	for k := range order {
@@ -137,7 +137,7 @@ func descending(v []float64) []int {
 	return order
 }
 
-// level is the probability of the intervals and sets.
+// level returns the probability level of the intervals and sets.
 func level(m *serve.Model) string {
 	p := estimator.DefaultLevel
 	var own interface {
@@ -149,15 +149,15 @@ func level(m *serve.Model) string {
 	return sure(p)
 }
 
-// value says what number it is.
-func (r *result) value(m *serve.Model, said estimator.Prediction) {
-	v := said.Values[0]
+// value shows the prediction of a number.
+func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
+	v := prediction.Values[0]
 	r.Says = number(v)
-	if said.Lower != nil {
-		r.Under = append(r.Under, fmt.Sprintf("between %s and %s in %s of cases", number(said.Lower[0]), number(said.Upper[0]), level(m)))
+	if prediction.Lower != nil {
+		r.Under = append(r.Under, fmt.Sprintf("between %s and %s in %s of cases", number(prediction.Lower[0]), number(prediction.Upper[0]), level(m)))
 	}
-	if said.Std != nil {
-		r.Under = append(r.Under, "standard deviation "+number(said.Std[0]))
+	if prediction.Std != nil {
+		r.Under = append(r.Under, "standard deviation "+number(prediction.Std[0]))
 	}
 	known := m.File.Profile
 	if known == nil || len(known.Targets) != 1 || !(known.Targets[0].Min < known.Targets[0].Max) {
@@ -165,21 +165,21 @@ func (r *result) value(m *serve.Model, said estimator.Prediction) {
 	}
 	t := known.Targets[0]
 	low, high := min(t.Min, v), max(t.Max, v)
-	if said.Lower != nil {
-		low, high = min(low, said.Lower[0]), max(high, said.Upper[0])
+	if prediction.Lower != nil {
+		low, high = min(low, prediction.Lower[0]), max(high, prediction.Upper[0])
 	}
 	place := func(v float64) string { return width(100 * (v - low) / (high - low)) }
 	b := &between{At: place(v), Low: number(low), High: number(high)}
 	b.Says = fmt.Sprintf("%s on a line from %s to %s; the training rows have %s to %s", number(v), b.Low, b.High, number(t.Min), number(t.Max))
-	if said.Lower != nil {
-		b.Interval, b.From, b.Width = true, place(said.Lower[0]), place(low+said.Upper[0]-said.Lower[0])
+	if prediction.Lower != nil {
+		b.Interval, b.From, b.Width = true, place(prediction.Lower[0]), place(low+prediction.Upper[0]-prediction.Lower[0])
 	}
 	r.Range = b
 	r.Under = append(r.Under, fmt.Sprintf("The training rows have %s to %s.", number(t.Min), number(t.Max)))
 }
 
-// targets says what numbers the targets are.
-func (r *result) targets(m *serve.Model, said estimator.Prediction) {
+// targets shows the predictions of several targets.
+func (r *result) targets(m *serve.Model, prediction estimator.Prediction) {
 	r.Says = fmt.Sprintf("%d numbers", len(m.File.Schema.Targets))
 	at := func(part *mat.Dense, k int) string {
 		if part == nil {
@@ -188,17 +188,17 @@ func (r *result) targets(m *serve.Model, said estimator.Prediction) {
 		return number(part.At(0, k))
 	}
 	for k, t := range m.File.Schema.Targets {
-		if k == mostBars {
+		if k == maxBars {
 			r.More = len(m.File.Schema.Targets) - k
 			break
 		}
-		one := target{Name: t.Name, Value: at(said.Targets, k), Std: at(said.StdTargets, k)}
-		if said.LowerTargets != nil {
-			one.Interval = at(said.LowerTargets, k) + " to " + at(said.UpperTargets, k)
+		one := target{Name: t.Name, Value: at(prediction.Targets, k), Std: at(prediction.StdTargets, k)}
+		if prediction.LowerTargets != nil {
+			one.Interval = at(prediction.LowerTargets, k) + " to " + at(prediction.UpperTargets, k)
 		}
 		r.Targets = append(r.Targets, one)
 	}
-	if said.LowerTargets != nil {
+	if prediction.LowerTargets != nil {
 		r.Under = append(r.Under, fmt.Sprintf("Each is in its interval in %s of cases.", level(m)))
 	}
 }

@@ -1,14 +1,13 @@
-// Package ui is a page for people to try models that package serve serves:
+// Package ui has pages to try the models of package serve in a browser:
 //
 //	models.Mount(ui.New(models)) // at / and below /ui/
 //
-// There is a page that lists the models, and one for each with a form that is made from its schema and the profile of
-// its training rows. What is filled in comes back with the prediction and with what each input has to do with it: how far
-// the prediction moves when this input alone is put back to its typical value.
+// One page lists the models, and each model has a page with a form that follows from its schema and the profile of its
+// training rows. The answer has the prediction and the effect of each input: how much the prediction changes when this
+// input alone is set to its typical value.
 //
 // Pages are plain HTML with a style of their own. They have no script, refer to no other host, and tell browsers to run and
-// load nothing. A row is in the address of its page, so that it can be sent to somebody, unless a model has too many inputs
-// for that.
+// load nothing. The address of a page has the row, so that it can be shared, unless a model has too many inputs for that.
 package ui
 
 import (
@@ -23,11 +22,11 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// pages answers for a server of models.
+// pages answers requests for the pages of a server.
 type pages struct{ server *serve.Server }
 
-// New returns the pages of a server, for [serve.Server.Mount]. Where the server wants a token, a browser asks for it as a
-// password, of whatever name.
+// New returns the pages of a server, for [serve.Server.Mount]. If the server needs a token, a browser asks for it as a
+// password, with any name.
 func New(s *serve.Server) http.Handler { return pages{s} }
 
 // ServeHTTP answers a request for a page.
@@ -90,7 +89,7 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	return out.Model.fill(r.Context(), p.server, m, given)
 }
 
-// values are what a form has sent, by the names of its fields; none where it has sent nothing.
+// values returns the values that a form has sent, by the names of its fields.
 func values(r *http.Request) (url.Values, error) {
 	text := r.URL.RawQuery
 	if r.Method == http.MethodPost {
@@ -106,7 +105,7 @@ func values(r *http.Request) (url.Values, error) {
 		}
 		text = string(body)
 	}
-	// Browsers send the end of a line as two letters.
+	// Browsers send the end of a line as two characters.
 	out, err := url.ParseQuery(strings.NewReplacer("%0D%0A", "%0A", "%0d%0a", "%0A").Replace(text))
 	if err != nil {
 		return nil, &serve.Error{Code: serve.Invalid, Message: "what the form has sent cannot be read: wanted NAME=VALUE&NAME=VALUE"}

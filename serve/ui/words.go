@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/profile"
 )
 
-// number writes a number with the digits that matter to a reader.
+// number returns a number with four digits.
 func number(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -26,7 +26,7 @@ func number(v float64) string {
 	return minus(text)
 }
 
-// signed writes a number with its sign.
+// signed returns a number with its sign.
 func signed(v float64) string {
 	if v > 0 {
 		return "+" + number(v)
@@ -34,10 +34,10 @@ func signed(v float64) string {
 	return number(v)
 }
 
-// minus writes a sign as books do.
+// minus replaces hyphens by minus signs.
 func minus(text string) string { return strings.ReplaceAll(text, "-", "−") }
 
-// count writes a whole number with thin gaps between thousands.
+// count returns an integer with thin spaces between thousands.
 func count(v float64) string {
 	text := strconv.FormatFloat(math.Abs(math.Round(v)), 'f', 0, 64)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -49,7 +49,7 @@ func count(v float64) string {
 	return text
 }
 
-// percent writes a share.
+// percent returns a share.
 func percent(v float64) string {
 	digits := 1
 	if v > 0 && v < 0.01 || v < 1 && v > 0.99 {
@@ -58,10 +58,10 @@ func percent(v float64) string {
 	return strconv.FormatFloat(100*v, 'f', digits, 64) + "\u00a0%"
 }
 
-// sure writes a probability that somebody has chosen.
+// sure returns a probability level.
 func sure(p float64) string { return strconv.FormatFloat(100*p, 'g', 6, 64) + "\u00a0%" }
 
-// points writes a difference of probabilities.
+// points returns a difference of probabilities in percentage points.
 func points(v float64) string {
 	text := strconv.FormatFloat(100*v, 'f', 1, 64)
 	switch {
@@ -73,7 +73,7 @@ func points(v float64) string {
 	return minus(text)
 }
 
-// writer returns how numbers of a column are written in its field: as exactly as they differ.
+// writer returns the format of the numbers of a column, with as many digits as they differ in.
 func writer(c profile.Column) func(v float64) string {
 	whole := 0
 	for _, q := range c.Quantiles {
@@ -103,7 +103,7 @@ func writer(c profile.Column) func(v float64) string {
 	}
 }
 
-// quoted writes a text, between quotes where its ends would not be seen.
+// quoted returns a string, in quotes if its ends would be invisible.
 func quoted(text string) string {
 	if text == "" || strings.TrimSpace(text) != text {
 		return strconv.Quote(text)
@@ -111,7 +111,7 @@ func quoted(text string) string {
 	return text
 }
 
-// short is a text of so many letters at most.
+// short returns at most the given number of characters of a string.
 func short(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if utf8.RuneCountInString(text) <= most {
@@ -120,11 +120,11 @@ func short(text string, most int) string {
 	return string([]rune(text)[:most]) + "…"
 }
 
-// upper begins a sentence.
+// upper returns a string with an upper-case first letter.
 func upper(text string) string {
 	r, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-// width writes how wide something is in a picture, in percent of it.
+// width returns a width in percent.
 func width(v float64) string { return strconv.FormatFloat(min(max(v, 0), 100), 'f', 2, 64) }
