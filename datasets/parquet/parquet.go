@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	pq "github.com/apache/arrow-go/v18/parquet/file"
@@ -131,7 +132,8 @@ func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, er
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(&arrays.Guard{})
-	props.BufferedStreamEnabled = true // page by page
+	props.BufferedStreamEnabled = true                                                 // page by page
+	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = b.Size, math.MaxInt32 // the guard bounds them
 	r, err := pq.NewParquetReader(io.NewSectionReader(b.At, 0, b.Size), pq.WithMetadata(f.meta), pq.WithReadProps(props))
 	if err != nil {
 		b.Close()

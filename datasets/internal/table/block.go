@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -357,6 +358,20 @@ func (c *cell) lookup(level []byte) float64 {
 	}
 	if code, ok := c.codes[string(level)]; ok {
 		return code
+	}
+	if c.truths {
+		for _, as := range truths[string(level)] {
+			if code, ok := c.codes[as]; ok {
+				return code
+			}
+		}
+	}
+	if c.values != nil {
+		if v, ok := text.Number(level); ok {
+			if code, ok := c.values[v]; ok {
+				return code
+			}
+		}
 	}
 	return c.other
 }

@@ -282,13 +282,6 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 // slabs fills slabs ahead of whoever takes them, the first of which are nil.
 func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<- *slab) {
 	feeds := s.feeds(func(j int) bool { return !s.bare || s.layout.use[j] != input }, true)
-	for _, f := range feeds {
-		for k := range f.outs {
-			if o := &f.outs[k]; o.keep < 0 && o.use != group {
-				o.codes = s.coder(o.column)
-			}
-		}
-	}
 	p, err := s.pass(ctx, feeds)
 	if err == nil {
 		defer p.cursor.Close()

@@ -42,15 +42,10 @@ func (s *columnSource) Survey(ctx context.Context) ([]datasets.Content, error) {
 func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Learned, error) {
 	out := &Learned{roles: s.layout.roles}
 	out.arrange(s.layout.form, s.layout)
-	known := s.cells != nil
 	feeds := s.feeds(wanted, false)
 	for _, f := range feeds {
 		for k := range f.outs {
-			o := &f.outs[k]
-			if known {
-				o.codes = s.coder(o.column)
-			}
-			o.into = make([]float64, chunk)
+			f.outs[k].into = make([]float64, chunk)
 		}
 	}
 	if len(feeds) > 0 || s.rows < 0 {
@@ -179,7 +174,7 @@ func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *findi
 			if err != nil {
 				c.wrong(row, row+1, err.Error())
 			}
-			if v == datasets.Unknown && o.codes != nil && c.unknown == nil {
+			if v == datasets.Unknown && s.cell(o.column).codes != nil && c.unknown == nil {
 				c.unknown = &note{row: s.number(row), line: row + 1}
 			}
 			c.weights = c.weights || o.use == weight && v > 0

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/cause"
 )
@@ -170,25 +169,15 @@ func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 			return 0, fmt.Errorf("%q is not a date%s", t, c.wanted())
 		}
 		return float64(date.Values(at)[s.origins[j].number]), nil
-	case o.codes != nil:
-		t = s.trimmed(o.use, t)
-		v := o.codes.code(t)
-		if v != datasets.Unknown || o.use == input {
-			return v, nil
-		}
-		if s.layout.roles.Unlabelled {
-			return math.NaN(), nil
-		}
-		return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", t, len(o.codes.codes), list(s.schema.Targets[s.cells[j].at].Levels))
-	default:
-		if v, ok := text.Number([]byte(s.trimmed(o.use, t))); ok {
-			return v, nil
-		}
-		if o.use == target && s.layout.roles.Unlabelled {
-			return math.NaN(), nil
-		}
-		return 0, fmt.Errorf("%q is not a number", t)
+	case o.use == target:
+		return s.target(s.cell(j), []byte(s.trimmed(o.use, t)))
+	case s.cell(j).codes != nil:
+		return s.cell(j).lookup([]byte(t)), nil
 	}
+	if v, ok := text.Number([]byte(t)); ok {
+		return v, nil
+	}
+	return 0, fmt.Errorf("%q is not a number", t)
 }
 
 // put writes the values of a feed where they go.

@@ -36,12 +36,15 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 		}
 	}
 	if roles.Schema != nil {
-		return s, s.bring(*roles.Schema)
+		err = s.bring(*roles.Schema)
+	} else if s.schema, err = s.learn(ctx); err == nil {
+		err = s.plan()
 	}
-	if s.schema, err = s.learn(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return s, s.plan()
+	s.alike()
+	return s, nil
 }
 
 // columnSource codes typed columns by a schema.
@@ -206,7 +209,6 @@ type outlet struct {
 	keep   int // which of the kept ones, -1 where it is none of them
 	into   []float64
 	texts  []string
-	codes  *coder // of categories; nil for numbers
 
 	of         *Dictionary // that learning looks at
 	seen, lost []bool      // by code: whether a text has been looked at, and stands for a missing value
@@ -282,59 +284,36 @@ func (s *columnSource) trimmed(u use, t string) string {
 	return t
 }
 
-// coder finds the codes of texts.
-type coder struct {
-	codes  map[string]float64
-	values map[float64]float64 // codes by the number that a category is; nil where the column has no numbers
-	truths bool
-	other  float64
-}
+// truths are other ways to write them.
+var truths = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
 
-// coder returns the one for column j of the layout, whose categories the schema has.
-func (s *columnSource) coder(j int) *coder {
-	c := &s.cells[j]
-	if c.codes == nil {
-		return nil
-	}
-	out := &coder{codes: c.codes, other: c.other}
-	switch s.typed.Columns[s.origins[j].column].Type {
-	case Truths:
-		out.truths = true
-	case Numbers:
-		out.values = map[float64]float64{}
-		for name, code := range c.codes {
-			if v, ok := text.Number([]byte(name)); ok {
-				if before, is := out.values[v]; !is || code < before {
-					out.values[v] = code
+// alike has a number find a category that is written in another way, 3 that of 3.0, and a truth too.
+func (s *columnSource) alike() {
+	for j := range s.cells {
+		c := &s.cells[j]
+		if c.codes == nil {
+			continue
+		}
+		switch s.typed.Columns[s.origins[j].column].Type {
+		case Truths:
+			c.truths = true
+		case Numbers:
+			c.values = map[float64]float64{}
+			for name, code := range c.codes {
+				if v, ok := text.Number([]byte(name)); ok {
+					if before, is := c.values[v]; !is || code < before {
+						c.values[v] = code
+					}
 				}
 			}
 		}
 	}
-	return out
 }
 
-// truths are other ways to write them.
-var truths = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
-
-// code returns the code of a text. A number finds a category that is written in another way, 3 that of
-// 3.0, and so does a truth.
-func (c *coder) code(t string) float64 {
-	if code, ok := c.codes[t]; ok {
-		return code
+// cell is that of column j, an empty one before the schema is known.
+func (s *columnSource) cell(j int) *cell {
+	if s.cells == nil {
+		return &cell{}
 	}
-	if c.truths {
-		for _, as := range truths[t] {
-			if code, ok := c.codes[as]; ok {
-				return code
-			}
-		}
-	}
-	if c.values != nil {
-		if v, ok := text.Number([]byte(t)); ok {
-			if code, ok := c.values[v]; ok {
-				return code
-			}
-		}
-	}
-	return c.other
+	return &s.cells[j]
 }

@@ -135,6 +135,11 @@ type cell struct {
 	at    int                // column of X or of the targets
 	codes map[string]float64 // of a categorical column
 	other float64            // code of a category that is not among codes
+
+	// Of typed columns, which write a value in one way, whatever the schema's rows did: codes by the number that a
+	// category is, and whether categories are truths.
+	values map[float64]float64
+	truths bool
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
