@@ -38,7 +38,7 @@ type column struct {
 	fixed   []parquet.FixedLenByteArray
 
 	words *table.Dictionary
-	seen  [1 << 11]seen
+	seen  *[1 << 11]seen
 }
 
 // seen is the code of a text by where it was: the values of a page are mostly those of a dictionary.
@@ -138,7 +138,7 @@ var errEnd = errors.New("damaged: its pages end before its values")
 func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
 	before := c.words
 	if c.words = c.words.Gathered(); c.words != before {
-		clear(c.seen[:])
+		c.seen = new([1 << 11]seen)
 	}
 	v.Texts = c.words
 	c.texts = grown(c.texts, rows)
