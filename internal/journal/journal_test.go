@@ -125,7 +125,7 @@ func TestSum(t *testing.T) {
 			}
 		})
 	}
-	matrix := func(X mat.Matrix) string { return Sum(func(w hash.Hash) { Matrix(w, X) }) }
+	sum := func(X mat.Matrix) string { return Sum(func(w hash.Hash) { matrix(w, X) }) }
 	dense := mat.NewDense(2, 2, []float64{1, 0, 0, 2})
 	long := make([]float64, 10_000)
 	other := slices.Clone(long)
@@ -134,14 +134,14 @@ func TestSum(t *testing.T) {
 	for k, sum := range []string{
 		numbers([]float64{1, 2}), numbers([]float64{1}, []float64{2}), numbers([]float64{2, 1}), numbers([]float64{0}),
 		numbers([]float64{math.Copysign(0, -1)}), numbers(nil), numbers(long), numbers(other), Sum(func(w hash.Hash) { Numbers(w, []int{1, 2}) }),
-		matrix(dense), matrix(dense.T()), matrix(sparse.FromDense(dense)), matrix(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
+		sum(dense), sum(dense.T()), sum(sparse.FromDense(dense)), sum(mat.NewDense(1, 4, []float64{1, 0, 0, 2})),
 	} {
 		if before, ok := seen[sum]; ok || len(sum) != 32 {
 			t.Errorf("sum %d is %q, as sum %d", k, sum, before)
 		}
 		seen[sum] = k
 	}
-	if matrix(dense) != matrix(mat.DenseCopyOf(dense)) {
+	if sum(dense) != sum(mat.DenseCopyOf(dense)) {
 		t.Error("the same numbers have two sums")
 	}
 }
@@ -152,7 +152,7 @@ func TestSumOfShortRowsTakesLittleRoom(t *testing.T) {
 	X := mat.NewDense(rows, 3, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	Sum(func(w hash.Hash) { Matrix(w, X) })
+	Sum(func(w hash.Hash) { matrix(w, X) })
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / rows; each > 200 {
 		t.Errorf("%d bytes a row", each)

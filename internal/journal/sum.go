@@ -27,17 +27,17 @@ func Sum(write func(w hash.Hash)) string {
 // Rows writes all that rows are: their schema, inputs, targets, weights and groups.
 func Rows(w io.Writer, data datasets.Set) {
 	fmt.Fprintf(w, "%#v\n", data.Schema)
-	Matrix(w, data.X)
+	matrix(w, data.X)
 	Numbers(w, data.Y)
 	if data.Targets != nil {
-		Matrix(w, data.Targets)
+		matrix(w, data.Targets)
 	}
 	Numbers(w, data.Weights)
 	Numbers(w, data.Groups)
 }
 
-// Matrix writes the kind of a matrix, its shape and its numbers; of sparse rows those that are stored.
-func Matrix(w io.Writer, X mat.Matrix) {
+// matrix writes the kind of a matrix, its shape and its numbers; of sparse rows those that are stored.
+func matrix(w io.Writer, X mat.Matrix) {
 	n, d := X.Dims()
 	fmt.Fprintf(w, "%T %d %d\n", X, n, d)
 	if m, ok := X.(interface{ Shared() (float64, bool) }); ok {
