@@ -9,9 +9,16 @@ var Files = map[string][]string{
 		"plan_time", "final", "search", "identity", "recorded", "track", "model", "experiment", "searching",
 		"datasets", "memory", "profile", "traits", "version",
 	},
-	"experiment/job": {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
-	"report":         {"comparison", "report", "sections", "pictures", "page", "words"},
-	"internal/svg":   {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
+	"experiment/document": {
+		"threshold", "reference", "schema", "differences", "encode", "decode", "override", "grid", "check", "task",
+		"fitted", "search", "decoder", "tree", "document", "values", "sql", "report", "places", "intervals",
+	},
+	"experiment/draft":         {"draft", "proposal", "writer", "survey", "opinion", "text", "profile"},
+	"experiment/internal/rows": {"split", "rows", "outline", "memory", "look", "files", "errors", "database", "query"},
+	"experiment/result":        {"json", "comparison", "check", "result", "findings"},
+	"experiment/job":           {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
+	"report":                   {"comparison", "report", "sections", "pictures", "page", "words"},
+	"internal/svg":             {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
 	"serve": {
 		"listen", "accept", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
