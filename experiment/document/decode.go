@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
@@ -63,7 +64,7 @@ func (d *Document) Err() error {
 func DecodeData(file, text string) (Data, error) {
 	t, spec := &tree{file: file}, New()
 	if root := t.parse([]byte(text)); root != nil && text != "" {
-		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{nodeOf("data"), root}}, "", nil).(Spec)
+		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamlnode.Of("data"), root}}, "", nil).(Spec)
 		if err := t.faults.Err(); err != nil {
 			return Data{}, err
 		}
@@ -89,7 +90,7 @@ func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 // root reads the sections.
 func (d *decoder) root(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "", param.Fault{Value: plain(node), Wanted: "an experiment: keys with values, data and pipeline among them"})
+		d.fault(node, "", param.Fault{Value: yamlnode.Plain(node), Wanted: "an experiment: keys with values, data and pipeline among them"})
 		return
 	}
 	d.mark(node, "")

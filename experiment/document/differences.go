@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 )
 
 // Values are those of a document by their paths, defaults among them: what says what a run comes to.
@@ -53,7 +55,7 @@ func flatten(node *yaml.Node, path string) (out []setting) {
 			out = append(out, flattenElement(element, path, i)...)
 		}
 	default:
-		out = append(out, setting{path, Flow(plain(node))})
+		out = append(out, setting{path, Flow(yamlnode.Plain(node))})
 	}
 	return out
 }

@@ -10,13 +10,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
 // Flow writes a plain value as YAML on one line, which may stand within a list or a map on one line.
 func Flow(value any) string {
-	text, err := yaml.Marshal(nodeOf(value))
+	text, err := yaml.Marshal(yamlnode.Of(value))
 	if err != nil {
 		return ""
 	}
@@ -71,7 +72,7 @@ func (s Spec) Encode(file string) ([]byte, error) {
 		default:
 			value = s.section(section)
 		}
-		root.Content = append(root.Content, nodeOf(section), value)
+		root.Content = append(root.Content, yamlnode.Of(section), value)
 	}
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -118,7 +119,7 @@ func (s Spec) section(path string) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, p := range param.All(s) {
 		if p.Path == path {
-			return nodeOf(p.Value)
+			return yamlnode.Of(p.Value)
 		}
 		rest, below := strings.CutPrefix(p.Path, path+".")
 		if !below || s.implied(p) {
@@ -129,7 +130,7 @@ func (s Spec) section(path string) *yaml.Node {
 		for _, name := range names[:len(names)-1] {
 			at = child(at, name)
 		}
-		at.Content = append(at.Content, nodeOf(names[len(names)-1]), nodeOf(p.Value))
+		at.Content = append(at.Content, yamlnode.Of(names[len(names)-1]), yamlnode.Of(p.Value))
 	}
 	return out
 }
@@ -169,7 +170,7 @@ func child(node *yaml.Node, name string) *yaml.Node {
 		}
 	}
 	made := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	node.Content = append(node.Content, nodeOf(name), made)
+	node.Content = append(node.Content, yamlnode.Of(name), made)
 	return made
 }
 
@@ -177,7 +178,7 @@ func child(node *yaml.Node, name string) *yaml.Node {
 func (s Spec) encodeGrid(search *yaml.Node) {
 	grid := &yaml.Node{Kind: yaml.MappingNode}
 	for _, axis := range s.Search.Grid {
-		grid.Content = append(grid.Content, nodeOf(axis.Path), nodeOf(axis.Values))
+		grid.Content = append(grid.Content, yamlnode.Of(axis.Path), yamlnode.Of(axis.Values))
 	}
-	search.Content = append([]*yaml.Node{nodeOf("grid"), grid}, search.Content...)
+	search.Content = append([]*yaml.Node{yamlnode.Of("grid"), grid}, search.Content...)
 }

@@ -9,20 +9,21 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // readGrid takes the axes as they are written.
 func (d *decoder) readGrid(node *yaml.Node) {
-	if isNull(node) {
+	if yamlnode.IsNull(node) {
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "search.grid", param.Fault{Value: plain(node), Wanted: "paths of parameters, each with its values"})
+		d.fault(node, "search.grid", param.Fault{Value: yamlnode.Plain(node), Wanted: "paths of parameters, each with its values"})
 		return
 	}
 	for _, p := range d.pairs(node, "search.grid") {
-		d.axes = append(d.axes, rawAxis{d.file, p.key.Value, p.key, p.value})
+		d.axes = append(d.axes, rawAxis{d.file, p.Key.Value, p.Key, p.Value})
 	}
 }
 
@@ -86,11 +87,11 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 	switch {
 	case node.Kind == yaml.SequenceNode && len(node.Content) > 0:
 		for _, element := range node.Content {
-			values, nodes = append(values, plain(element)), append(nodes, element)
+			values, nodes = append(values, yamlnode.Plain(element)), append(nodes, element)
 		}
 		return values, nodes
 	case node.Kind != yaml.MappingNode || len(node.Content) != 2:
-		d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
+		d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
 		return nil, nil
 	}
 	key, bounds := node.Content[0], node.Content[1]
@@ -98,9 +99,9 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 		d.unknown(key, join(path, key.Value), []string{"log", "lin"})
 		return nil, nil
 	}
-	steps, problem := spaced(key.Value, plain(bounds))
+	steps, problem := spaced(key.Value, yamlnode.Plain(bounds))
 	if problem != "" {
-		d.fault(bounds, join(path, key.Value), param.Fault{Value: plain(bounds), Wanted: problem})
+		d.fault(bounds, join(path, key.Value), param.Fault{Value: yamlnode.Plain(bounds), Wanted: problem})
 		return nil, nil
 	}
 	for _, v := range steps {

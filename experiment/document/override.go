@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -60,7 +61,7 @@ func (d *decoder) overrides(list []Override) []*given {
 			continue
 		}
 		if len(document.Content) == 1 {
-			if value = d.expand(document.Content[0], 0); value == nil {
+			if value = d.expand(document.Content[0]); value == nil {
 				continue
 			}
 		}
@@ -83,15 +84,15 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	file := d.file
 	d.file = source
 	defer func() { d.file = file }()
-	if path == "search" && isNull(value) {
+	if path == "search" && yamlnode.IsNull(value) {
 		d.spec.Search, d.axes = nil, nil
 		return true
 	}
-	if path == "intervals" && isNull(value) {
+	if path == "intervals" && yamlnode.IsNull(value) {
 		d.spec.Intervals = nil
 		return true
 	}
-	if isNull(value) && d.unset(path) {
+	if yamlnode.IsNull(value) && d.unset(path) {
 		return true
 	}
 	if strings.HasPrefix(path, "search.") && d.spec.Search == nil {
@@ -107,7 +108,7 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	}
 	if axis, ok := strings.CutPrefix(path, "search.grid."); ok {
 		d.axes = slices.DeleteFunc(d.axes, func(a rawAxis) bool { return a.path == axis })
-		if !isNull(value) {
+		if !yamlnode.IsNull(value) {
 			d.axes = append(d.axes, rawAxis{source, axis, value, value})
 		}
 		return true
@@ -165,8 +166,8 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 		d.unknownPath(value, path)
 		return true
 	}
-	setting := param.Setting{Path: short, Value: plain(value)}
-	if isNull(value) {
+	setting := param.Setting{Path: short, Value: yamlnode.Plain(value)}
+	if yamlnode.IsNull(value) {
 		setting.Value = d.defaultOf(short)
 	}
 	changed, err := param.With(d.spec.Pipeline, setting)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -14,21 +13,18 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
 
-// The bounds of a document: an experiment is written by hand, and a file that is larger is none.
-const (
-	MaxBytes = 1 << 20 // of text
-	maxNodes = 1 << 16 // with every alias written out
-	maxDepth = 64      // of nesting
-)
+// MaxBytes is the size of the largest document: an experiment is written by hand, and a file that is larger is none.
+const MaxBytes = 1 << 20
 
 // tree is a YAML text that is being read, with all that is found wrong with it.
 type tree struct {
-	file   string
-	faults param.Faults
-	nodes  int
+	file     string
+	faults   param.Faults
+	expander yamlnode.Expander
 }
 
 // parse returns the root mapping of a text, every alias replaced by a copy of what it stands for,
@@ -52,7 +48,7 @@ func (t *tree) parse(text []byte) *yaml.Node {
 		t.faults = append(t.faults, param.Fault{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
 		return nil
 	}
-	return t.expand(root.Content[0], 0)
+	return t.expand(root.Content[0])
 }
 
 // yamlMessage finds the line in a message of the YAML reader.
@@ -96,87 +92,49 @@ func (t *tree) fault(node *yaml.Node, path string, f param.Fault) {
 	t.faults = append(t.faults, f)
 }
 
-// expand copies a tree with its aliases written out, and refuses one that grows beyond the bounds,
-// and keys that are no plain words.
-func (t *tree) expand(node *yaml.Node, depth int) *yaml.Node {
-	for node.Kind == yaml.AliasNode {
-		at := *node
-		node = at.Alias
-		if depth++; depth > maxDepth || node == nil {
-			break
-		}
+// expand copies a node with its aliases written out, nil where it grows beyond the bounds.
+func (t *tree) expand(node *yaml.Node) *yaml.Node {
+	out, at, problem := t.expander.Expand(node)
+	if at != nil {
+		t.fault(at, "", param.Fault{Problem: problem})
 	}
-	t.nodes++
-	switch {
-	case t.nodes > maxNodes:
-		if t.nodes == maxNodes+1 {
-			t.fault(node, "", param.Fault{Problem: fmt.Sprintf("with its aliases written out the file has more than %d values", maxNodes)})
-		}
-		return nil
-	case depth > maxDepth:
-		t.fault(node, "", param.Fault{Problem: fmt.Sprintf("nested more than %d deep", maxDepth)})
-		t.nodes = maxNodes + 1
-		return nil
-	}
-	out := *node
-	out.Anchor, out.Alias, out.Content = "", nil, make([]*yaml.Node, 0, len(node.Content))
-	for _, child := range node.Content {
-		grown := t.expand(child, depth+1)
-		if grown == nil {
-			return nil
-		}
-		out.Content = append(out.Content, grown)
-	}
-	return &out
-}
-
-// pair is one key of a mapping with its value.
-type pair struct {
-	key, value *yaml.Node
+	return out
 }
 
 // pairs returns the entries of a mapping, the first of each key, and reports the others.
-func (t *tree) pairs(node *yaml.Node, path string) []pair {
-	var out []pair
-	first := map[string]int{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			t.fault(key, path, param.Fault{Problem: "a key that is no word"})
-			continue
+func (t *tree) pairs(node *yaml.Node, path string) []yamlnode.Pair {
+	return yamlnode.Pairs(node, func(key *yaml.Node, name string, f param.Fault) {
+		if name != "" {
+			name = join(path, name)
+		} else {
+			name = path
 		}
-		if at, twice := first[key.Value]; twice {
-			t.fault(key, join(path, key.Value), param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", at)})
-			continue
-		}
-		first[key.Value] = key.Line
-		out = append(out, pair{key, node.Content[i+1]})
-	}
-	return out
+		t.fault(key, name, f)
+	})
 }
 
 // section sets the parameters of spec below prefix to what the mapping says and returns the result.
 // A key that is a path in special is given to its function instead.
 func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[string]func(key, value *yaml.Node)) any {
-	if isNull(node) {
+	if yamlnode.IsNull(node) {
 		return spec
 	}
 	if node.Kind != yaml.MappingNode {
-		t.fault(node, prefix, param.Fault{Value: plain(node), Wanted: "keys with values"})
+		t.fault(node, prefix, param.Fault{Value: yamlnode.Plain(node), Wanted: "keys with values"})
 		return spec
 	}
 	known := keysBelow(spec, prefix, special)
 	for _, p := range t.pairs(node, prefix) {
-		path := join(prefix, p.key.Value)
+		path := join(prefix, p.Key.Value)
 		switch apart := special[path]; {
 		case apart != nil:
-			apart(p.key, p.value)
-		case !slices.Contains(known, p.key.Value):
-			t.unknown(p.key, path, known)
+			apart(p.Key, p.Value)
+		case !slices.Contains(known, p.Key.Value):
+			t.unknown(p.Key, path, known)
 		case isParam(spec, path):
-			spec = t.set(spec, path, p.value)
+			spec = t.set(spec, path, p.Value)
 		default:
-			spec = t.section(spec, p.value, path, special)
+			spec = t.section(spec, p.Value, path, special)
 		}
 	}
 	return spec
@@ -184,7 +142,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 
 // set replaces one parameter by the value of a node.
 func (t *tree) set(spec any, path string, node *yaml.Node) any {
-	changed, err := param.With(spec, param.Setting{Path: path, Value: plain(node)})
+	changed, err := param.With(spec, param.Setting{Path: path, Value: yamlnode.Plain(node)})
 	if err != nil {
 		var faults param.Faults
 		if errors.As(err, &faults) {
@@ -239,121 +197,11 @@ func isParam(spec any, path string) bool {
 	return err == nil
 }
 
-func isNull(node *yaml.Node) bool {
-	return node == nil || node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
-}
-
 func join(prefix, name string) string {
 	if prefix == "" {
 		return name
 	}
 	return prefix + "." + name
-}
-
-// plain returns the plain value of a node without aliases, as package param takes it.
-func plain(node *yaml.Node) any {
-	switch node.Kind {
-	case yaml.SequenceNode:
-		out := make([]any, len(node.Content))
-		for i, child := range node.Content {
-			out[i] = plain(child)
-		}
-		return out
-	case yaml.MappingNode:
-		out := map[string]any{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			out[node.Content[i].Value] = plain(node.Content[i+1])
-		}
-		return out
-	}
-	return scalar(node)
-}
-
-func scalar(node *yaml.Node) any {
-	switch node.ShortTag() {
-	case "!!null":
-		return nil
-	case "!!bool":
-		var v bool
-		if node.Decode(&v) == nil {
-			return v
-		}
-	case "!!int":
-		var v int
-		if node.Decode(&v) == nil {
-			return v
-		}
-		var wide uint64
-		if node.Decode(&wide) == nil {
-			return wide
-		}
-		if f, err := strconv.ParseFloat(node.Value, 64); err == nil {
-			return f
-		}
-	case "!!float":
-		var v float64
-		if node.Decode(&v) == nil {
-			return v
-		}
-	}
-	return node.Value
-}
-
-// nodeOf writes a plain value as a node, lists and short maps on one line.
-func nodeOf(value any) *yaml.Node {
-	switch v := value.(type) {
-	case []any:
-		out := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, element := range v {
-			out.Content = append(out.Content, nodeOf(element))
-		}
-		return out
-	case map[string]any:
-		out := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			out.Content = append(out.Content, nodeOf(name), nodeOf(v[name]))
-		}
-		return out
-	case float64:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: number(v)}
-	}
-	out := &yaml.Node{}
-	if err := out.Encode(value); err != nil {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(value)}
-	}
-	return out
-}
-
-// number writes a float so that reading it gives the same bits, and every reader of YAML takes it for
-// a float: with a point, also before an exponent.
-func number(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return ".nan"
-	case math.IsInf(v, 1):
-		return ".inf"
-	case math.IsInf(v, -1):
-		return "-.inf"
-	}
-	return Pointed(strconv.FormatFloat(v, 'g', -1, 64))
-}
-
-// Pointed puts a point into a number that has none: 1e-08 is a text to readers of YAML 1.1, and 1 a
-// whole number to all.
-func Pointed(number string) string {
-	if strings.Contains(number, ".") {
-		return number
-	}
-	mantissa, exponent, scaled := strings.Cut(number, "e")
-	if scaled {
-		return mantissa + ".0e" + exponent
-	}
-	return mantissa + ".0"
 }
 
 // ReadText reads a file, but not more of it than shows that it is larger than an experiment may be.

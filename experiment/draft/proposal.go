@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -299,7 +300,7 @@ func (d *draft) searchSection() {
 func round(v float64) string {
 	text := fmt.Sprintf("%.1g", v)
 	if strings.Contains(text, "e") {
-		return document.Pointed(text)
+		return yamlnode.Pointed(text)
 	}
 	return text
 }

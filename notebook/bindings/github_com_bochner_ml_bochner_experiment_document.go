@@ -27,7 +27,6 @@ func init() {
 			"NewIntervals":     reflect.ValueOf(document.NewIntervals),
 			"NewReport":        reflect.ValueOf(document.NewReport),
 			"NewSearch":        reflect.ValueOf(document.NewSearch),
-			"Pointed":          reflect.ValueOf(document.Pointed),
 			"Problem":          reflect.ValueOf(document.Problem),
 			"ReadText":         reflect.ValueOf(document.ReadText),
 			"Reference":        reflect.ValueOf(document.Reference),

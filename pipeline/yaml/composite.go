@@ -5,34 +5,35 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
 // body splits what stands below a step that holds others: either the bare list, or a mapping in
 // which the list stands under its key beside parameters of the step's own.
-func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node, own []pair) {
+func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string) (list *tree.Node, own []yamlnode.Pair) {
 	h, bare := c.Holds(), len(d.known(c)) == 0
 	if node != nil && node.Kind == tree.SequenceNode {
 		return node, nil
 	}
 	if bare || node == nil || node.Kind != tree.MappingNode {
-		f := param.Fault{Value: plain(node), Wanted: "a list, or a mapping with " + h.Key}
+		f := param.Fault{Value: yamlnode.Plain(node), Wanted: "a list, or a mapping with " + h.Key}
 		if bare {
 			f.Wanted = "a list of " + h.What + "s"
 		}
 		if node == nil {
 			node = key
 			if bare {
-				f.Value = plain(key)
+				f.Value = yamlnode.Plain(key)
 			}
 		}
 		d.fault(node, where, f)
 		return nil, nil
 	}
 	for _, p := range d.pairs(node, where) {
-		if p.key.Value == h.Key {
-			list = p.value
+		if p.Key.Value == h.Key {
+			list = p.Value
 		} else {
 			own = append(own, p)
 		}
@@ -42,7 +43,7 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		return nil, own
 	}
 	if list.Kind != tree.SequenceNode {
-		d.fault(list, join(where, h.Key), param.Fault{Value: plain(list), Wanted: "a list"})
+		d.fault(list, join(where, h.Key), param.Fault{Value: yamlnode.Plain(list), Wanted: "a list"})
 		return nil, own
 	}
 	return list, own

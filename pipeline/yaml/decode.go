@@ -9,6 +9,7 @@ import (
 	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -40,7 +41,7 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
 			d.fault(node, from.Path, param.Fault{Wanted: wanted})
 		}
 	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
-		d.fault(node, from.Path, param.Fault{Value: plain(node), Wanted: wanted})
+		d.fault(node, from.Path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
 	default:
 		p = d.pipeline(node, from.Path, "")
 	}

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strconv"
-	"strings"
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -191,40 +190,14 @@ func text(s string) *tree.Node {
 
 // value writes a plain value; numbers so that they read back to the bit.
 func value(plain any) (*tree.Node, error) {
-	switch v := plain.(type) {
-	case string:
-		return text(v), nil
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+	elements, ok := plain.([]any)
+	if !ok {
+		elements = []any{plain}
+	}
+	for _, e := range elements {
+		if v, ok := e.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 			return nil, fmt.Errorf("%v cannot be written", v)
 		}
-		return &tree.Node{Kind: tree.ScalarNode, Tag: "!!float", Value: number(v)}, nil
-	case []any:
-		list := &tree.Node{Kind: tree.SequenceNode, Style: tree.FlowStyle}
-		for _, element := range v {
-			node, err := value(element)
-			if err != nil {
-				return nil, err
-			}
-			list.Content = append(list.Content, node)
-		}
-		return list, nil
 	}
-	var node tree.Node
-	err := node.Encode(plain)
-	return &node, err
-}
-
-// number writes v as short as it can be with a point, also before an exponent: to readers of YAML 1.1
-// 1e-08 is a text, and to all 1 is a whole number.
-func number(v float64) string {
-	s := strconv.FormatFloat(v, 'g', -1, 64)
-	if strings.Contains(s, ".") {
-		return s
-	}
-	mantissa, exponent, scaled := strings.Cut(s, "e")
-	if scaled {
-		return mantissa + ".0e" + exponent
-	}
-	return mantissa + ".0"
+	return yamlnode.Of(plain), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -38,7 +39,7 @@ func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 	switch node.Kind {
 	case tree.ScalarNode:
 		if h.node = node; node.Tag != "!!str" {
-			d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
+			d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
 			return h, false
 		}
 	case tree.MappingNode:
@@ -46,7 +47,7 @@ func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 			return h, false
 		}
 	default:
-		d.fault(node, path, param.Fault{Value: plain(node), Wanted: wanted})
+		d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
 		return h, false
 	}
 	if h.entry, ok = pipeline.Lookup(h.node.Value); !ok {
@@ -61,24 +62,24 @@ func (d *decoder) head(node *tree.Node, path string) (h head, ok bool) {
 
 func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) {
 	pairs := d.pairs(node, path)
-	var label *pair
+	var label *yamlnode.Pair
 	for i, p := range pairs {
 		switch {
-		case p.key.Value == "name":
+		case p.Key.Value == "name":
 			label = &pairs[i]
 		case h.node == nil:
-			h.node, h.params = p.key, p.value
+			h.node, h.params = p.Key, p.Value
 		default:
 			hint := "a step has one name; parameters stand below it"
-			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.key.Value) {
-				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.key.Value, h.node.Value)
+			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.Key.Value) {
+				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.Key.Value, h.node.Value)
 			}
-			d.fault(p.key, join(path, p.key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
+			d.fault(p.Key, join(path, p.Key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
 			ok = true
 		}
 	}
 	if h.node == nil {
-		d.fault(node, path, param.Fault{Value: plain(node), Wanted: "a step: its name, or its name with parameters"})
+		d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: "a step: its name, or its name with parameters"})
 		return h, false
 	}
 	if label == nil {
@@ -91,14 +92,14 @@ func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) 
 }
 
 // innerName takes a key name from among the parameters of a step that has no such parameter.
-func (d *decoder) innerName(h *head) *pair {
+func (d *decoder) innerName(h *head) *yamlnode.Pair {
 	e, ok := pipeline.Lookup(h.node.Value)
 	if !ok || h.params == nil || h.params.Kind != tree.MappingNode || slices.Contains(d.known(e.New()), "name") {
 		return nil
 	}
 	for i := 0; i+1 < len(h.params.Content); i += 2 {
 		if key := h.params.Content[i]; key.Value == "name" {
-			label := &pair{key, h.params.Content[i+1]}
+			label := &yamlnode.Pair{Key: key, Value: h.params.Content[i+1]}
 			rest := *h.params
 			rest.Content = slices.Delete(slices.Clone(rest.Content), i, i+2)
 			h.params = &rest
@@ -108,12 +109,12 @@ func (d *decoder) innerName(h *head) *pair {
 	return nil
 }
 
-func (d *decoder) label(p *pair, path string) string {
-	if p.value.Kind != tree.ScalarNode || p.value.Tag != "!!str" || !pipeline.ValidName(p.value.Value) {
-		d.fault(p.value, join(path, "name"), param.Fault{Value: plain(p.value), Wanted: "a name of letters, digits, _ and -"})
+func (d *decoder) label(p *yamlnode.Pair, path string) string {
+	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !pipeline.ValidName(p.Value.Value) {
+		d.fault(p.Value, join(path, "name"), param.Fault{Value: yamlnode.Plain(p.Value), Wanted: "a name of letters, digits, _ and -"})
 		return ""
 	}
-	return p.value.Value
+	return p.Value.Value
 }
 
 func names(accept func(pipeline.Entry) bool) []string {

@@ -7,20 +7,14 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
-)
-
-// The bounds of a document, aliases written out.
-const (
-	mostNodes = 1 << 16
-	mostDepth = 64
 )
 
 // decoder reads one document.
 type decoder struct {
 	from   Origin
 	faults param.Faults
-	nodes  int
 }
 
 func (d *decoder) fault(node *tree.Node, path string, f param.Fault) {
@@ -37,33 +31,11 @@ func (d *decoder) resolve(node *tree.Node) *tree.Node {
 	if node == nil {
 		return nil
 	}
-	out := d.expand(node, 0)
-	if out == nil {
-		d.fault(node, d.from.Path, param.Fault{Problem: fmt.Sprintf(
-			"with its aliases written out it has more than %d values, or is nested more than %d deep", mostNodes, mostDepth)})
+	out, at, problem := new(yamlnode.Expander).Expand(node)
+	if at != nil {
+		d.fault(at, d.from.Path, param.Fault{Problem: problem})
 	}
 	return out
-}
-
-func (d *decoder) expand(node *tree.Node, depth int) *tree.Node {
-	d.nodes++
-	if d.nodes > mostNodes || depth > mostDepth {
-		return nil
-	}
-	if node.Kind == tree.AliasNode {
-		if node.Alias == nil {
-			return nil
-		}
-		return d.expand(node.Alias, depth+1)
-	}
-	out := *node
-	out.Anchor, out.Content = "", make([]*tree.Node, len(node.Content))
-	for i, child := range node.Content {
-		if out.Content[i] = d.expand(child, depth+1); out.Content[i] == nil {
-			return nil
-		}
-	}
-	return &out
 }
 
 // trees matches the names of tree ensembles and decision trees.
@@ -92,27 +64,16 @@ func clip(text string) string {
 	return text
 }
 
-// pair is a key of a mapping and its value.
-type pair struct{ key, value *tree.Node }
-
 // pairs returns the entries of a mapping and reports keys that are there twice or no words.
-func (d *decoder) pairs(node *tree.Node, path string) []pair {
-	var out []pair
-	lines := map[string]int{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		if key.Kind != tree.ScalarNode || key.Tag == "!!merge" {
-			d.fault(key, path, param.Fault{Problem: "a key that is no word"})
-			continue
+func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
+	return yamlnode.Pairs(node, func(key *tree.Node, name string, f param.Fault) {
+		if name != "" {
+			name = join(path, name)
+		} else {
+			name = path
 		}
-		if line, twice := lines[key.Value]; twice {
-			d.fault(key, join(path, key.Value), param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
-			continue
-		}
-		lines[key.Value] = key.Line
-		out = append(out, pair{key, node.Content[i+1]})
-	}
-	return out
+		d.fault(key, name, f)
+	})
 }
 
 func join(path, name string) string {
@@ -120,10 +81,6 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-func isNull(node *tree.Node) bool {
-	return node == nil || node.Kind == tree.ScalarNode && node.Tag == "!!null"
 }
 
 // unreadable says why a value is no plain value, "" where it is one.
@@ -137,38 +94,4 @@ func unreadable(node *tree.Node) string {
 		}
 	}
 	return ""
-}
-
-// plain returns the value of a node.
-func plain(node *tree.Node) any {
-	if node == nil {
-		return nil
-	}
-	switch node.Kind {
-	case tree.ScalarNode:
-		if node.Tag == "!!str" || node.Tag == "!!timestamp" || node.Tag == "!!binary" {
-			return node.Value
-		}
-		var v any
-		if err := node.Decode(&v); err != nil {
-			return node.Value
-		}
-		if n, ok := v.(int64); ok {
-			return int(n)
-		}
-		return v
-	case tree.SequenceNode:
-		out := make([]any, len(node.Content))
-		for i, child := range node.Content {
-			out[i] = plain(child)
-		}
-		return out
-	case tree.MappingNode:
-		out := map[string]any{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			out[node.Content[i].Value] = plain(node.Content[i+1])
-		}
-		return out
-	}
-	return nil
 }

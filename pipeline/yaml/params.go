@@ -6,6 +6,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -23,25 +24,25 @@ func (d *decoder) known(spec any) []string {
 }
 
 // set returns spec with one parameter as given.
-func (d *decoder) set(spec any, p pair, where string) any {
-	path := join(where, p.key.Value)
+func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
+	path := join(where, p.Key.Value)
 	known := d.known(spec)
-	if !slices.Contains(known, p.key.Value) {
-		d.unknown(p.key, path, "parameter", known)
+	if !slices.Contains(known, p.Key.Value) {
+		d.unknown(p.Key, path, "parameter", known)
 		return spec
 	}
-	if problem := unreadable(p.value); problem != "" {
-		d.fault(p.value, path, param.Fault{Problem: problem})
+	if problem := unreadable(p.Value); problem != "" {
+		d.fault(p.Value, path, param.Fault{Problem: problem})
 		return spec
 	}
-	out, err := param.With(spec, param.Setting{Path: p.key.Value, Value: plain(p.value)})
+	out, err := param.With(spec, param.Setting{Path: p.Key.Value, Value: yamlnode.Plain(p.Value)})
 	if err != nil {
 		faults, ok := err.(param.Faults)
 		if !ok {
 			faults = param.Faults{{Problem: err.Error()}}
 		}
 		for _, f := range faults {
-			d.fault(p.value, path, f)
+			d.fault(p.Value, path, f)
 		}
 		return spec
 	}

@@ -7,6 +7,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -52,13 +53,13 @@ func (d *decoder) specAt(h head, where, within string) any {
 	}
 	given := map[string]*tree.Node{}
 	switch {
-	case isNull(h.params):
+	case yamlnode.IsNull(h.params):
 	case h.params.Kind != tree.MappingNode:
-		d.fault(h.params, where, param.Fault{Value: plain(h.params), Wanted: "parameters: " + strings.Join(d.known(spec), ", ")})
+		d.fault(h.params, where, param.Fault{Value: yamlnode.Plain(h.params), Wanted: "parameters: " + strings.Join(d.known(spec), ", ")})
 	default:
 		for _, p := range d.pairs(h.params, where) {
-			given[p.key.Value] = p.value
-			if _, isChild := childOf(spec, p.key.Value); !isChild {
+			given[p.Key.Value] = p.Value
+			if _, isChild := childOf(spec, p.Key.Value); !isChild {
 				spec = d.set(spec, p, where)
 			}
 		}
@@ -77,9 +78,9 @@ func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, w
 	spec := any(c.WithChildren(d.children(c.Holds(), list, where, within)))
 	given := map[string]*tree.Node{}
 	for _, p := range own {
-		given[p.key.Value] = p.value
-		if known := d.known(spec); !slices.Contains(known, p.key.Value) {
-			d.unknown(p.key, join(where, p.key.Value), "parameter", append(known, c.Holds().Key))
+		given[p.Key.Value] = p.Value
+		if known := d.known(spec); !slices.Contains(known, p.Key.Value) {
+			d.unknown(p.Key, join(where, p.Key.Value), "parameter", append(known, c.Holds().Key))
 			continue
 		}
 		spec = d.set(spec, p, where)
@@ -99,7 +100,7 @@ func (d *decoder) children(h pipeline.Holding, list *tree.Node, where, within st
 	case list == nil:
 		return nil
 	case len(list.Content) == 0 && h.None == "":
-		d.fault(list, where, param.Fault{Value: plain(list), Wanted: "at least one " + h.What})
+		d.fault(list, where, param.Fault{Value: yamlnode.Plain(list), Wanted: "at least one " + h.What})
 		return nil
 	case h.Kind == nil:
 		return d.steps(list.Content, where, within, h.What)
@@ -127,26 +128,26 @@ func (d *decoder) member(h pipeline.Holding, node *tree.Node, i int, where, with
 		known = append(known, inside.Holds().Key)
 	}
 	if node.Kind != tree.MappingNode {
-		d.fault(node, path, param.Fault{Value: plain(node), Wanted: "a " + h.What + ": " + shape(spec)})
+		d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: "a " + h.What + ": " + shape(spec)})
 		return child, false
 	}
-	var list *pair
+	var list *yamlnode.Pair
 	given := map[string]*tree.Node{}
 	pairs := d.pairs(node, path)
 	for k, p := range pairs {
-		switch name := p.key.Value; {
+		switch name := p.Key.Value; {
 		case holds && name == inside.Holds().Key:
 			list = &pairs[k]
 		case slices.Contains(known, name):
-			given[name] = p.value
+			given[name] = p.Value
 			spec = d.set(spec, p, path)
 		case name == "name":
 			child.Name = d.label(&pairs[k], path)
 			if slices.Contains(h.Taken, child.Name) {
-				d.fault(p.value, join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
+				d.fault(p.Value, join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
 			}
 		default:
-			d.unknown(p.key, join(path, name), "key of a "+h.What, append(known, "name"))
+			d.unknown(p.Key, join(path, name), "key of a "+h.What, append(known, "name"))
 		}
 	}
 	child.Fitter = spec.(transformer.Fitter)
@@ -162,10 +163,10 @@ func (d *decoder) member(h pipeline.Holding, node *tree.Node, i int, where, with
 }
 
 // inside reads the list of what a child holds itself.
-func (d *decoder) inside(c pipeline.Composite, list *pair, where, within string) any {
-	if list.value.Kind != tree.SequenceNode {
-		d.fault(list.value, where, param.Fault{Value: plain(list.value), Wanted: "a list of " + c.Holds().What + "s"})
+func (d *decoder) inside(c pipeline.Composite, list *yamlnode.Pair, where, within string) any {
+	if list.Value.Kind != tree.SequenceNode {
+		d.fault(list.Value, where, param.Fault{Value: yamlnode.Plain(list.Value), Wanted: "a list of " + c.Holds().What + "s"})
 		return c
 	}
-	return c.WithChildren(d.children(c.Holds(), list.value, where, within))
+	return c.WithChildren(d.children(c.Holds(), list.Value, where, within))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -72,19 +73,19 @@ func wantedOf(c param.Child) string {
 // members reads a mapping of names to estimators; nil where there is a fault.
 func (d *decoder) members(c param.Child, node *tree.Node, where, within string) any {
 	if node.Kind != tree.MappingNode || len(node.Content) == 0 {
-		d.fault(node, where, param.Fault{Value: plain(node), Wanted: wantedOf(c)})
+		d.fault(node, where, param.Fault{Value: yamlnode.Plain(node), Wanted: wantedOf(c)})
 		return nil
 	}
 	faults := len(d.faults)
 	var out meta.Members
 	one := param.Child{Type: reflect.TypeFor[estimator.Estimator]()}
 	for _, p := range d.pairs(node, where) {
-		one.Name = p.key.Value
+		one.Name = p.Key.Value
 		if !pipeline.ValidName(one.Name) {
-			d.fault(p.key, where, param.Fault{Value: one.Name, Wanted: "a name of letters, digits, _ and -"})
+			d.fault(p.Key, where, param.Fault{Value: one.Name, Wanted: "a name of letters, digits, _ and -"})
 			continue
 		}
-		spec, ok := d.child(one, p.value, join(where, one.Name), join(within, one.Name)).(estimator.Estimator)
+		spec, ok := d.child(one, p.Value, join(where, one.Name), join(within, one.Name)).(estimator.Estimator)
 		if ok {
 			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
@@ -100,8 +101,8 @@ func (d *decoder) child(c param.Child, node *tree.Node, where, within string) an
 	faults := len(d.faults)
 	var child any
 	switch {
-	case isNull(node) || node.Kind == tree.SequenceNode && len(node.Content) == 0:
-		d.fault(node, where, param.Fault{Value: plain(node), Wanted: wantedOf(c)})
+	case yamlnode.IsNull(node) || node.Kind == tree.SequenceNode && len(node.Content) == 0:
+		d.fault(node, where, param.Fault{Value: yamlnode.Plain(node), Wanted: wantedOf(c)})
 	case node.Kind == tree.SequenceNode && holdsModel(c):
 		child = d.pipeline(node, where, within)
 	case node.Kind == tree.SequenceNode:
