@@ -46,10 +46,8 @@ func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error
 	return a.list[0].FitBatch(ctx, unwrapped(b))
 }
 
-// BatchCost is that of the pipelines.
-func (a among) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
-	return a.list[0].BatchCost(unwrapped(b))
-}
+// PlanBatch is that of the pipelines.
+func (a among) PlanBatch(b estimator.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
 
 // unwrapped returns a batch of pipelines. Folds with the same training rows are one fold of it, see [inParts].
 func unwrapped(b estimator.Batch) estimator.Batch {

@@ -1,12 +1,12 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -79,17 +79,46 @@ func (r *run) stopped() bool {
 	}
 }
 
-// flops is what a trial takes, 0 where that cannot be told.
-func flops(list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold) float64 {
-	b := estimator.Batch{Shape: shape, Folds: folds}
-	for _, p := range list {
-		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: p})
+// Shares of a fit that a further penalty takes on a map that is there already: of ridge regression on sparse rows, whose
+// iterations serve all penalties, of an exact kernel, whose values do, and of Newton's method on dense features, whose
+// readings serve all penalties and folds.
+const sparseFurther, exactFurther, newtonFurther = 0.1, 0.2, 0.15
+
+// trialWork returns about how many operations the fits of points of one recipe to rows of a shape take. Only ratios
+// between trials of one kind count: [run.trialPace] is measured.
+func (r *run) trialWork(points []point, list []pipeline.Pipeline, shape datasets.Shape, folds []datasets.Fold) (sum float64) {
+	kind := r.table[points[0].recipe]
+	fold, fits := shape, 0.0
+	for k, f := range folds {
+		if fold.Rows = len(f.Train); k == 0 || &f.Train[0] != &folds[k-1].Train[0] { // see fewer
+			fits++
+		}
 	}
-	cost, _, err := list[0].BatchCost(fewer(b))
-	if err != nil {
-		return 0
+	type key struct{ size, gamma int }
+	mapped := map[key]bool{}
+	for i, p := range points {
+		own, at := list[i].Cost(fold).Flops, key{p.size, p.gamma}
+		first := !mapped[at]
+		mapped[at] = true
+		switch ridge := kind.iterates; {
+		case ridge && !kind.sparse() && first: // one reading of the rows for all folds
+			sum += list[i].Cost(shape).Flops
+		case ridge && !kind.sparse():
+			width := float64(cmp.Or(kind.sizeOf(p.size), shape.Cols))
+			sum += fits * width * width * width / 3
+		case ridge && !first:
+			sum += sparseFurther * fits * own
+		case kind.mapping.exact && !first:
+			sum += exactFurther * fits * own
+		case kind.late && !kind.sparse() && first:
+			sum += own * (1 + newtonFurther*(fits-1))
+		case kind.late && !kind.sparse():
+			sum += newtonFurther * fits * own
+		default:
+			sum += fits * own
+		}
 	}
-	return cost.Flops
+	return sum
 }
 
 // expected is how long a trial of points of one recipe on so many rows will take, by how long those before took,
@@ -113,7 +142,7 @@ func (r *run) expected(ctx context.Context, rows int, points []point) (float64, 
 	}
 	folds := 0
 	for _, part := range on.parts {
-		sum += r.trialPace(kind) * flops(list, part.data.Shape(), part.folds)
+		sum += r.trialPace(kind) * r.trialWork(points, list, part.data.Shape(), part.folds)
 		folds += len(part.folds)
 	}
 	return sum + perFit*float64(len(points)*folds), nil
@@ -226,7 +255,7 @@ func (r *run) learnPace(t trial) {
 	}
 	work, folds := 0.0, 0
 	for _, part := range t.on.parts {
-		work += flops(t.list, part.data.Shape(), part.folds)
+		work += r.trialWork(t.points, t.list, part.data.Shape(), part.folds)
 		folds += len(part.folds)
 	}
 	took := t.took - perFit*float64(len(t.list)*folds)

@@ -27,16 +27,16 @@ type BatchFitter interface {
 	// Yield returned. A candidate that cannot be fitted is yielded with its error and does not end
 	// the batch. Candidates are specs of the receiver's own type.
 	FitBatch(ctx context.Context, b Batch) (shared []string, err error)
-	// BatchCost estimates what FitBatch would cost, the mapping of rows by b.Maps left out, and names
-	// what it would share, from b.Shape, b.Folds and the candidates; there may be no data yet. Its
-	// error says why the estimator takes no such batch: of related maps, say, or leaving one out.
-	BatchCost(b Batch) (cost datasets.Cost, shared []string, err error)
+	// PlanBatch returns about how many bytes FitBatch holds at once beside the rows, from b.Shape, b.Folds and the
+	// candidates; there may be no data yet. Its error says why the estimator takes no such batch: of related maps,
+	// say, or leaving one out.
+	PlanBatch(b Batch) (bytes int64, err error)
 }
 
 // Batch is candidates to be fitted on the folds of some rows.
 type Batch struct {
 	Data       datasets.Set   // the rows, before Maps where there are some
-	Shape      datasets.Shape // of Data, for BatchCost
+	Shape      datasets.Shape // of Data, for PlanBatch
 	Folds      []datasets.Fold
 	Candidates []Candidate
 	// Maps are what the candidates' features are parts of, nil where they learn from Data as it is.
@@ -116,8 +116,8 @@ func (b Batch) WantsAny(candidate int) bool {
 	return false
 }
 
-// LoneCost is that of fitting the candidates one by one to the training rows of each fold, as they are.
-func (b Batch) LoneCost() (sum datasets.Cost) {
+// LoneBytes returns the most bytes that one candidate holds, fitted by itself to the training rows of a fold.
+func (b Batch) LoneBytes() (most int64) {
 	for _, c := range b.Candidates {
 		coster, ok := c.Estimator.(datasets.Coster)
 		for _, fold := range b.Folds {
@@ -126,11 +126,10 @@ func (b Batch) LoneCost() (sum datasets.Cost) {
 			}
 			shape := b.Shape
 			shape.Rows = len(fold.Train)
-			sum = sum.With(coster.Cost(shape))
+			most = max(most, coster.Cost(shape).Bytes)
 		}
 	}
-	// folds go in parallel
-	return sum
+	return most
 }
 
 // memory is Memory, or more than there can be where that is 0.

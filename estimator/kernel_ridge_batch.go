@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/param"
@@ -90,39 +89,36 @@ func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.Ker
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
-// BatchCost takes a batch on rows as they are, and leaving one out where Gamma is a number.
-func (s KernelRidge) BatchCost(b Batch) (sum datasets.Cost, shared []string, err error) {
+// PlanBatch takes a batch on rows as they are, and leaving one out where Gamma is a number.
+func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
 	if b.OneOut && s.Gamma.Rule() != "" {
-		return sum, nil, batch.ErrRuleOneOut
+		return 0, batch.ErrRuleOneOut
 	}
 	list, err := kernelRidges(b)
-	return kernelRidgesCost(b, list, err)
+	return kernelRidgesBytes(b, list, err)
 }
 
-// BatchCost is [KernelRidge.BatchCost], for class weights that are not balanced where one row is left out.
-func (s KernelRidgeClassifier) BatchCost(b Batch) (sum datasets.Cost, shared []string, err error) {
+// PlanBatch is [KernelRidge.PlanBatch], for class weights that are not balanced where one row is left out.
+func (s KernelRidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	switch {
 	case b.OneOut && s.ClassWeight.Balanced:
-		return sum, nil, batch.ErrBalancedOneOut
+		return 0, batch.ErrBalancedOneOut
 	case b.OneOut && s.Gamma.Rule() != "":
-		return sum, nil, batch.ErrRuleOneOut
+		return 0, batch.ErrRuleOneOut
 	}
 	list, err := kernelRidgeClassifiers(b)
-	return kernelRidgesCost(b, list, err)
+	return kernelRidgesBytes(b, list, err)
 }
 
-// kernelRidgesCost is BatchCost.
-func kernelRidgesCost(b Batch, list []batch.KernelRidge, err error) (datasets.Cost, []string, error) {
+// kernelRidgesBytes is PlanBatch.
+func kernelRidgesBytes(b Batch, list []batch.KernelRidge, err error) (int64, error) {
 	switch {
 	case err != nil:
-		return datasets.Cost{}, nil, err
+		return 0, err
 	case b.Mapped():
-		return datasets.Cost{}, nil, ErrNotMapped
+		return 0, ErrNotMapped
+	case b.OneOut:
+		return batch.KernelRidgesOneOutBytes(b.plain(), b.Shape, list), nil
 	}
-	of := batch.KernelRidgesCost
-	if b.OneOut {
-		of = batch.KernelRidgesOneOutCost
-	}
-	sum, shared := of(b.plain(), b.Shape, list)
-	return sum, shared, nil
+	return batch.KernelRidgesBytes(b.plain(), b.Shape, list), nil
 }

@@ -340,7 +340,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	_, err = s.Fit(ctx, classes)
 	said("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, _, err = s.BatchCost(estimator.Batch{OneOut: true})
+	_, err = s.PlanBatch(estimator.Batch{OneOut: true})
 	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {
 		t.Error(err)
 	}

@@ -3,7 +3,6 @@ package estimator
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/batch"
 )
 
@@ -28,9 +27,9 @@ func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 	return fitPenalised(ctx, b, specs, true)
 }
 
-// BatchCost takes a batch on rows as they are, and one on related maps where the solver is newton.
-func (s SVM) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	return pathCost(b, byNewton(s.Solver, s.Loss, false))
+// PlanBatch takes a batch on rows as they are, and one on related maps where the solver is newton.
+func (s SVM) PlanBatch(b Batch) (int64, error) {
+	return pathBytes(b, byNewton(s.Solver, s.Loss, false))
 }
 
 // FitBatch on rows as they are shares work as [SVM.FitBatch] does.
@@ -49,9 +48,9 @@ func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err e
 	return fitPenalised(ctx, b, specs, true)
 }
 
-// BatchCost is [SVM.BatchCost].
-func (s Logistic) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	return pathCost(b, s.Solver != "dual")
+// PlanBatch is [SVM.PlanBatch].
+func (s Logistic) PlanBatch(b Batch) (int64, error) {
+	return pathBytes(b, s.Solver != "dual")
 }
 
 // FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
@@ -63,8 +62,8 @@ func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 	return fitPenalised(ctx, b, specs, false)
 }
 
-// BatchCost takes a batch on rows as they are.
-func (s SVR) BatchCost(b Batch) (datasets.Cost, []string, error) { return pathCost(b, false) }
+// PlanBatch takes a batch on rows as they are.
+func (s SVR) PlanBatch(b Batch) (int64, error) { return pathBytes(b, false) }
 
 // fitPenalised is FitBatch of candidates of one type; mapped says that it may be on related maps.
 func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped bool) ([]string, error) {
@@ -85,23 +84,15 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 	return fitPlain(ctx, b, kind.name(), kind.fitted, fit, list)
 }
 
-// pathCost is the cost of a batch: on related maps, where newton takes them, that of
-// the paths, else that of fits one by one, which it is not told how much less the paths are.
-func pathCost(b Batch, newton bool) (sum datasets.Cost, shared []string, err error) {
+// pathBytes is the memory of a batch: on related maps, where newton takes them, that of the paths, else that of a fit.
+func pathBytes(b Batch, newton bool) (int64, error) {
 	switch {
 	case b.OneOut:
-		return sum, nil, ErrNotOneOut
+		return 0, ErrNotOneOut
 	case b.Mapped() && !newton:
-		return sum, nil, ErrNotMapped
+		return 0, ErrNotMapped
 	case b.Mapped():
-		sum, shared = batch.NewtonsCost(b.plain(), b.Shape)
-		return sum, shared, nil
+		return batch.NewtonsBytes(b.plain(), b.Shape), nil
 	}
-	sum = b.LoneCost()
-	for _, fold := range b.Folds { // whose rows are copied for all candidates
-		const kept = 60 // flops of writing an entry to fresh memory; measured
-		written := kept * float64(len(fold.Train)) * b.Shape.Entries()
-		sum = sum.With(datasets.Cost{Flops: written})
-	}
-	return sum, nil, nil
+	return b.LoneBytes(), nil
 }

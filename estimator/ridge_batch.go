@@ -125,46 +125,42 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 	return design.SeveralClasses(classes, mass)
 }
 
-// BatchCost takes a batch of any kind. On related maps the solver is, or may be, cholesky.
-func (s Ridge) BatchCost(b Batch) (datasets.Cost, []string, error) {
-	return ridgesCost(b, s, ridges)
-}
+// PlanBatch takes a batch of any kind. On related maps the solver is, or may be, cholesky.
+func (s Ridge) PlanBatch(b Batch) (int64, error) { return ridgesBytes(b, s, ridges) }
 
-// BatchCost is [Ridge.BatchCost]. Classes are taken to be known; on related maps the class weight is one
+// PlanBatch is [Ridge.PlanBatch]. Classes are taken to be known; on related maps the class weight is one
 // that does not depend on the rows.
-func (s RidgeClassifier) BatchCost(b Batch) (datasets.Cost, []string, error) {
+func (s RidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	switch {
 	case b.Mapped() && s.ClassWeight.Balanced:
-		return datasets.Cost{}, nil, ErrNotMapped
+		return 0, ErrNotMapped
 	case b.OneOut && s.ClassWeight.Balanced:
-		return datasets.Cost{}, nil, batch.ErrBalancedOneOut
+		return 0, batch.ErrBalancedOneOut
 	}
-	return ridgesCost(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
+	return ridgesBytes(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
 }
 
 // someClasses stands for the classes of data that is not there yet.
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
 
-// ridgesCost looks at the candidates only where there are folds: without them the question is whether the
+// ridgesBytes looks at the candidates only where there are folds: without them the question is whether the
 // estimator takes such a batch, and it is asked of every candidate.
-func ridgesCost(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (sum datasets.Cost, shared []string, _ error) {
+func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64, error) {
 	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return sum, nil, ErrNotMapped
+		return 0, ErrNotMapped
 	}
 	if len(b.Folds) == 0 {
-		return sum, nil, nil
+		return 0, nil
 	}
 	list, err := of(b)
 	switch {
-	case err != nil:
-		return sum, nil, nil
+	case err != nil: // the fit says it
+		return 0, nil
 	case b.OneOut:
-		sum, shared = batch.RidgesOneOutCost(b.Shape, list)
+		return batch.RidgesOneOutBytes(b.Shape, list), nil
 	case b.Mapped():
-		sum, shared = batch.RidgesMappedCost(b.plain(), b.Shape, list)
-	default:
-		sum, shared = batch.RidgesCost(b.plain(), b.Shape, list)
+		return batch.RidgesMappedBytes(b.plain(), b.Shape, list), nil
 	}
-	return sum, shared, nil
+	return batch.RidgesBytes(b.plain(), b.Shape, list), nil
 }

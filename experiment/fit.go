@@ -98,13 +98,7 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 	search.Last = finalOf(data.spec, data.shape, data.Streamed)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if o.Searching != nil {
-		var shared []string
-		if !data.Streamed {
-			if plan, err := planOfSearch(data.spec, set, data.Task); err == nil {
-				shared = plan.Shared
-			}
-		}
-		w := newWatch(o.Searching, shared, time.Now)
+		w := newWatch(o.Searching, time.Now)
 		watched, stop = w.see, w.run()
 	}
 	search.Progress = func(p gridsearch.Progress) {

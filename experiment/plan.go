@@ -83,11 +83,8 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		if search, err = planOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
-		if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
-			search.Shared = nil
-		}
 		p.AtMost = search.AtMost
-		p.Candidates, p.Folds, p.Fits, p.Shared = search.Candidates, search.Folds, search.Fits+1, append(p.Shared, search.Shared...)
+		p.Candidates, p.Folds, p.Fits = search.Candidates, search.Folds, search.Fits+1
 		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
 			p.Bytes = max(p.Bytes, search.Bytes)
 		}
@@ -102,7 +99,10 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	if p.Refusal() != nil {
 		return p, nil
 	}
-	p.Samples, err = timeSamples(ctx, spec, parts, count.Train, p.Candidates)
+	p.Samples, p.Shared, err = timeSamples(ctx, spec, parts, count.Train, p.Candidates)
+	if p.Stream && !byPasses(ctx, spec.Pipeline, parts.Train) {
+		p.Shared = []string{} // the samples are in memory
+	}
 	if len(p.Samples) > 0 {
 		p.Seconds = totalSeconds(p.Samples, spec, parts, count.Train, p.Candidates, opening)
 	}

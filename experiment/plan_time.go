@@ -33,8 +33,9 @@ const (
 var errEnough = errors.New("enough rows")
 
 // timeSamples measures the time that the search and the last fit take on samples of the rows, each twice
-// as large as the one before. It returns none where the smallest sample cannot be fitted or takes too long.
-func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candidates int) (samples []PlanSample, err error) {
+// as large as the one before, and what the candidates of the search shared. It returns none where the smallest sample
+// cannot be fitted or takes too long.
+func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candidates int) (samples []PlanSample, shared []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	for n := firstSample; ; n *= 2 {
@@ -44,16 +45,18 @@ func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candida
 			break
 		}
 		began := time.Now()
-		if err := tryOut(limited, spec, parts.Task, set, candidates); err != nil {
+		together, err := tryOut(limited, spec, parts.Task, set, candidates)
+		if err != nil {
 			break // a run says what is wrong with the rows, if it is wrong with all
 		}
+		shared = together
 		took := time.Since(began)
 		samples = append(samples, PlanSample{set.Rows(), took.Seconds()})
 		if took > sampleEnough || n == all || set.Rows() < n {
 			break
 		}
 	}
-	return samples, cause.Err(ctx)
+	return samples, append([]string{}, shared...), cause.Err(ctx)
 }
 
 // totalSeconds returns the time of a run by that of samples: it grows with a power of the rows, by which that of the
@@ -86,10 +89,10 @@ func extrapolated(samples []PlanSample, rows int) float64 {
 	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), min(max(power, least), most))
 }
 
-// tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random.
-func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) error {
+// tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random. It returns what they
+// shared.
+func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) (shared []string, err error) {
 	var model estimator.Predictor
-	var err error
 	if spec.Search == nil {
 		model, err = finalPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
 	} else {
@@ -100,14 +103,14 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 		}
 		var found *gridsearch.Result
 		if found, err = search.Run(ctx, set); err == nil {
-			model = found.Model
+			model, shared = found.Model, found.Shared
 		}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = model.Predict(ctx, set.X)
-	return err
+	return shared, err
 }
 
 // sampleOf returns n rows, spread over all where they are in memory, else the first of the file.

@@ -17,8 +17,7 @@ type Searching struct {
 	Folds      int     // that this is the mean over
 	Settings   string  // of the best: "rff.gamma=0.1 ridge.alpha=1"
 	Rate       float64 // candidates scored in a second, 0 before the first
-	Shared     []string
-	Memory     int64 // most bytes so far, 0 where the system does not tell
+	Memory     int64   // most bytes so far, 0 where the system does not tell
 
 	Elapsed time.Duration
 	// Left is how long the search goes on, or its round of several, if the fits to come take as long as those that
@@ -40,10 +39,9 @@ type watch struct {
 }
 
 // newWatch begins to watch.
-func newWatch(tell func(Searching), shared []string, now func() time.Time) *watch {
+func newWatch(tell func(Searching), now func() time.Time) *watch {
 	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
 	w.round = w.began
-	w.last.Shared = shared
 	return w
 }
 

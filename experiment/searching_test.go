@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,13 +13,13 @@ import (
 func TestWatch(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last Searching
-	w := newWatch(func(s Searching) { last = s }, []string{"features"}, func() time.Time { return clock })
+	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
 	w.tick()
 	if last.Of != 0 {
 		t.Error("it speaks before there is anything to say")
 	}
 	w.see(gridsearch.Progress{Done: 0, Total: 100, Candidate: -1, Best: math.NaN()})
-	if last.Left >= 0 || !math.IsNaN(last.Best) || last.Rate != 0 || !slices.Equal(last.Shared, []string{"features"}) {
+	if last.Left >= 0 || !math.IsNaN(last.Best) || last.Rate != 0 {
 		t.Errorf("at the beginning: %+v", last)
 	}
 	for done := 1; done <= 100; done++ {
@@ -45,7 +44,7 @@ func TestWatch(t *testing.T) {
 func TestWatchResumed(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last Searching
-	w := newWatch(func(s Searching) { last = s }, nil, func() time.Time { return clock })
+	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
 	if last.Left >= 0 {
 		t.Errorf("nothing tells, and it says %v", last.Left)
@@ -81,7 +80,7 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 func TestWatchRounds(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var last Searching
-	w := newWatch(func(s Searching) { last = s }, nil, func() time.Time { return clock })
+	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 0, Total: 90})
 	clock = clock.Add(20 * time.Second)
 	w.see(gridsearch.Progress{Done: 90, Total: 90, Scored: 30})

@@ -211,9 +211,7 @@ func (s stubborn) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 	return nil, nil
 }
 
-func (s stubborn) BatchCost(estimator.Batch) (datasets.Cost, []string, error) {
-	return datasets.Cost{}, nil, nil
-}
+func (s stubborn) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
 
 // A batch ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
 // failed by that is not.

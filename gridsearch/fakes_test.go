@@ -209,9 +209,7 @@ func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s batching) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
-	return datasets.Cost{Flops: float64(b.Shape.Cols * len(b.Folds) * len(b.Candidates)), Bytes: 77}, []string{"prefix", "folds"}, nil
-}
+func (s batching) PlanBatch(estimator.Batch) (int64, error) { return 77, nil }
 
 // logit scores two classes by Slope times the distance of the first column from its mean.
 type logit struct{ Slope float64 }
@@ -338,7 +336,7 @@ func mustRun(t testing.TB, s Search, data datasets.Set) *Result {
 // table writes everything of a result that must not depend on scheduling or resuming, scores to
 // the bit.
 func table(r *Result) string {
-	out := fmt.Sprintln(r.Score, r.Folds, r.BestIndex, r.OnGridEdge, r.Shared, r.Fits, r.Warnings)
+	out := fmt.Sprintln(r.Score, r.Folds, r.BestIndex, r.OnGridEdge, r.Fits, r.Warnings)
 	for _, c := range r.Candidates {
 		out += fmt.Sprintln(c, c.Rank, c.Failed)
 		for _, s := range append([]Summary{c.Summary}, c.Others...) {

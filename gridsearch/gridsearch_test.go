@@ -775,7 +775,7 @@ func TestPlan(t *testing.T) {
 	}
 	s.Estimator = batching{line: newLine()}
 	plan, err = s.Plan(data)
-	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 77, Shared: []string{"prefix", "folds"}}
+	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 77}
 	if err != nil || !reflect.DeepEqual(plan, want) {
 		t.Errorf("plan is %+v, %v, wanted %+v", plan, err, want)
 	}

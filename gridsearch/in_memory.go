@@ -112,14 +112,6 @@ func (r *inMemory) refit(ctx context.Context, spec estimator.Estimator) (estimat
 	return spec.Fit(ctx, r.rows)
 }
 
-func (r *inMemory) shares() []string {
-	if _, left := r.search.Splitter.(LeaveOneOut); left {
-		return []string{"rows"}
-	}
-	_, shared, _ := r.batchCost()
-	return shared
-}
-
 func (r *inMemory) identify(sums map[string]string) {
 	sums["folds"] = journal.Sum(func(w hash.Hash) {
 		for _, f := range r.folds {

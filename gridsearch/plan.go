@@ -12,10 +12,9 @@ import (
 type Plan struct {
 	Candidates int
 	Folds      int
-	Fits       int      // of candidates on folds
-	AtMost     bool     // whether the search may end with fewer candidates, which a [Coordinate] does
-	Shared     []string // work that candidates or folds share, in the words of [estimator.BatchFitter]
-	Bytes      int64    // held at once by fits, beside the data itself
+	Fits       int   // of candidates on folds
+	AtMost     bool  // whether the search may end with fewer candidates, which a [Coordinate] does
+	Bytes      int64 // held at once by fits, beside the data itself
 }
 
 // plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
@@ -47,30 +46,19 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 			tried += r.proposed.number
 			p.Candidates = max(p.Candidates, tried+r.proposed.left)
 		}
-		bytes, shared := r.bytesAtOnce()
-		p.Bytes = max(p.Bytes, bytes)
-		r.share(shared)
+		p.Bytes = max(p.Bytes, r.bytesAtOnce())
 	}
-	p.AtMost, p.Shared = tried < p.Candidates, r.shared
+	p.AtMost = tried < p.Candidates
 	return p, nil
 }
 
-// batchCost asks the estimator what fitting the round costs and shares. ok is false where it is no
-// BatchFitter or cannot say.
-func (r *inMemory) batchCost() (bytes int64, shared []string, ok bool) {
-	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
-	if !ok {
-		return 0, nil, false
-	}
-	cost, shared, err := fitter.BatchCost(r.batch())
-	return cost.Bytes, shared, err == nil
-}
-
-// bytesAtOnce is what the fits of the round hold, and what they share: those of a batch, or the most that fits side by
-// side hold, the largest ones together, within the bound. A candidate's folds may all be among them.
-func (r *inMemory) bytesAtOnce() (bytes int64, shared []string) {
-	if bytes, shared, ok := r.batchCost(); ok {
-		return bytes, shared
+// bytesAtOnce is the memory of the fits of the round: of a batch what the estimator says, else the most that fits side
+// by side hold, the largest ones together, within the bound. A candidate's folds may all be among them.
+func (r *inMemory) bytesAtOnce() (bytes int64) {
+	if fitter, ok := r.search.Estimator.(estimator.BatchFitter); ok {
+		if bytes, err := fitter.PlanBatch(r.batch()); err == nil {
+			return bytes
+		}
 	}
 	used := make([]int64, 0, len(r.candidates))
 	for _, c := range r.candidates[r.first:] {
@@ -86,5 +74,5 @@ func (r *inMemory) bytesAtOnce() (bytes int64, shared []string) {
 	if r.search.Memory > 0 {
 		bytes = min(bytes, r.search.Memory)
 	}
-	return bytes, nil
+	return bytes
 }

@@ -65,8 +65,6 @@ type fitter interface {
 	refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error)
 	// refuse returns an error where candidates need more memory than there is.
 	refuse(candidates []candidate) error
-	// shares returns what the fits of the round have in common.
-	shares() []string
 	// identify adds the sums that tell the rows and the folds from others.
 	identify(sums map[string]string)
 }
@@ -266,8 +264,8 @@ func (r *run) resume() {
 			}
 		}
 	}
-	if r.resumed > before && !r.told[r.round] { // killed in a batch, before it could tell
-		r.share(r.fitter.shares())
+	if _, left := r.search.Splitter.(LeaveOneOut); left && r.resumed > before && !r.told[r.round] {
+		r.share([]string{"rows"}) // killed in a batch, before it could tell
 	}
 }
 

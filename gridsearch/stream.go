@@ -179,8 +179,6 @@ func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator
 func (r *stream) refuse([]candidate) error { return nil }
 
 // shares returns none: the journal need not tell, for the fits to come do.
-func (r *stream) shares() []string { return nil }
-
 // sharing is candidates that share sums, and what they have learned so far on each fold.
 type sharing struct {
 	members []int

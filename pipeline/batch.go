@@ -62,23 +62,23 @@ func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []str
 // errMapped is the error of a batch on related maps, which are made by steps.
 var errMapped = errors.New("a pipeline takes rows as they are, and makes related maps of them itself")
 
-// BatchCost takes batches on rows as they are, and leaving one out where the estimator does and no step
-// learns from the rows. Steps and estimators that do not tell their cost are taken for free.
-func (p Pipeline) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+// PlanBatch takes batches on rows as they are, and leaving one out where the estimator does and no step
+// learns from the rows. Steps and estimators that do not tell what they hold are taken for free.
+func (p Pipeline) PlanBatch(b estimator.Batch) (bytes int64, err error) {
 	if b.Mapped() {
-		return cost, nil, place.Here(errMapped)
+		return 0, place.Here(errMapped)
 	}
 	job, err := p.job(b)
 	if err != nil {
-		return cost, nil, place.Here(err)
+		return 0, place.Here(err)
 	}
 	if b.OneOut {
 		err = leavesOneOut(job.Pipelines)
 	}
-	if err == nil && (!b.OneOut || len(b.Folds) > 0) {
-		cost, shared = sweep.Cost(job)
+	if err == nil && len(b.Folds) > 0 {
+		bytes = sweep.Bytes(job)
 	}
-	return cost, shared, err
+	return bytes, err
 }
 
 // job is a batch as package sweep takes it.
@@ -106,9 +106,6 @@ func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
 			spec.Steps = append([]Step{{Name: spec.Steps[0].Path(), Fitter: next}}, spec.Steps[1:]...)
 		}
 		return spec.Fit(ctx, data)
-	}
-	job.CostOf = func(candidate, done int, shape datasets.Shape) datasets.Cost {
-		return rest(candidate, done).Cost(shape)
 	}
 	return job, nil
 }

@@ -2,7 +2,6 @@ package pipeline_test
 
 import (
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -102,35 +101,25 @@ func TestCostCountsFeaturesThatAreKept(t *testing.T) {
 	}
 }
 
-// What a sweep would cost counts shared steps once, and what it would share is what it shares.
-func TestSweepCost(t *testing.T) {
-	data := numbers(300, 41)
-	folds := thirds(300)
-	wide := fourier(64)
+// The memory of a sweep is that of the sums of products of all folds at least.
+func TestSweepBytes(t *testing.T) {
+	const features = 2048
+	wide := fourier(features)
 	for name, base := range map[string]pipeline.Pipeline{
 		"without rows": pipeline.Steps(wide).Then(estimator.NewRidge()),
 		"with rows":    pipeline.Steps(transformer.NewStandardize(), wide).Then(estimator.NewRidge()),
 	} {
-		settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
-		cost, names := batchCost(base, datasets.Shape{Rows: 300, Cols: 4}, folds, settings)
-		_, shared := sweep(t, base, data, folds, settings)
-		if !slices.Equal(withoutInner(names), withoutInner(shared)) {
-			t.Errorf("%s: it would share %v, and shares %v", name, names, shared)
+		settings := grid(t, base, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0}})
+		bytes := plannedBytes(base, datasets.Shape{Rows: 3000, Cols: 4, Outputs: 1}, thirds(3000), settings)
+		if sums := int64(3 * 8 * features * features); bytes < sums || bytes > 20*sums {
+			t.Errorf("%s: %d bytes, the sums of three folds have %d", name, bytes, sums)
 		}
-		single := base.Cost(datasets.Shape{Rows: 200, Cols: 4}).Flops * 6 * 3
-		if cost.Flops <= 0 || cost.Flops >= single || cost.Bytes <= 0 {
-			t.Errorf("%s: shared %+v, one by one %v flops", name, cost, single)
-		}
-	}
-	alone := pipeline.Steps(transformer.NewStandardize()).Then(estimator.NewRidge())
-	if _, names := batchCost(alone, datasets.Shape{Rows: 300, Cols: 4}, folds, []estimator.Estimator{alone}); len(names) != 0 {
-		t.Errorf("one setting shares %v", names)
 	}
 }
 
 // Folds may leave out rows, as those of a halving do: the numbers of the others are then larger than
 // there are rows in them.
-func TestSweepCostOfSomeRows(t *testing.T) {
+func TestSweepBytesOfSomeRows(t *testing.T) {
 	fold := datasets.Fold{Train: []int{700, 900, 901, 990}, Test: []int{10, 20}}
 	for name, model := range map[string]estimator.Estimator{
 		"ridge": estimator.NewRidge(), "ridge_classifier": estimator.NewRidgeClassifier(), "logistic": estimator.NewLogistic(),
@@ -138,8 +127,8 @@ func TestSweepCostOfSomeRows(t *testing.T) {
 		for _, steps := range [][]transformer.Fitter{{fourier(8)}, {transformer.NewStandardize(), fourier(8)}} {
 			base := pipeline.Steps(steps...).Then(model)
 			settings := grid(t, base, param.Setting{Path: "rff.gamma", Value: []any{0.1, 0.2}})
-			if cost, _ := batchCost(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); !(cost.Flops > 0) {
-				t.Errorf("%s: %+v", name, cost)
+			if bytes := plannedBytes(base, datasets.Shape{Rows: 6, Cols: 4}, []datasets.Fold{fold, fold}, settings); bytes <= 0 || bytes > 1<<30 {
+				t.Errorf("%s: %d bytes", name, bytes)
 			}
 		}
 	}

@@ -47,9 +47,8 @@ func (c cells) Related(other transformer.Fitter) bool {
 	return ok && o.Seed == c.Seed
 }
 
-func (c cells) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
-	f := c.family(specs)
-	return f.members, datasets.Cost{Flops: float64(shape.Rows), Filled: 1}, f.Shared()
+func (c cells) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []transformer.FamilyMember {
+	return c.family(specs).members
 }
 
 func (c cells) FitFamily(_ context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {

@@ -518,27 +518,3 @@ func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
 		}
 	}
 }
-
-// A plan counts what is learned for several candidates once.
-func TestCostOfDerivedSteps(t *testing.T) {
-	folds := thirds(1500)
-	inside := pipeline.NewColumns(pipeline.Group{Name: "n", Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewStandardize(), scales())})
-	for at, steps := range map[string]pipeline.Sequence{"": pipeline.Steps(scales(), fourier(24)), "columns.n.": pipeline.Steps(inside, fourier(24))} {
-		base := steps.Then(estimator.NewRidge())
-		shape := datasets.Shape{Rows: 1500, Cols: 10, Outputs: 1, Columns: numbers(3, 1).Schema.Columns}
-		one, _ := batchCost(base, shape, folds, []estimator.Estimator{base})
-		for path, least := range map[string]float64{"ard.power": 1, "ard.steps": 4} {
-			values := []any{1.0, 0.5, 2.0, 3.0, 4.0}
-			if path == "ard.steps" {
-				values = []any{6, 7, 8, 9, 10}
-			}
-			five, shared := batchCost(base, shape, folds, grid(t, base, param.Setting{Path: at + path, Value: values}))
-			if share := five.Flops / one.Flops; share < least || share > 3*least {
-				t.Errorf("five values of %s%s cost %.2f times what one does, wanted from %g to %g", at, path, share, least, 3*least)
-			}
-			if slices.Contains(shared, "prefix") != (path == "ard.power") {
-				t.Errorf("five values of %s%s share %v", at, path, shared)
-			}
-		}
-	}
-}

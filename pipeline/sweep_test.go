@@ -77,7 +77,7 @@ func reportOf(p estimator.Predictor) estimator.Report {
 
 // takesMaps reports whether an estimator takes batches on related maps.
 func takesMaps(e estimator.Estimator) bool {
-	_, _, err := e.(estimator.BatchFitter).BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1}}})
+	_, err := e.(estimator.BatchFitter).PlanBatch(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1}}})
 	return err == nil
 }
 
@@ -93,13 +93,13 @@ func fitWanted(ctx context.Context, s estimator.BatchFitter, data datasets.Set, 
 	return s.FitBatch(ctx, estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Wanted: wanted, Yield: yield})
 }
 
-// batchCost is what fitAll would cost, and share.
-func batchCost(s estimator.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) (datasets.Cost, []string) {
-	cost, shared, err := s.BatchCost(estimator.Batch{Shape: shape, Folds: folds, Candidates: estimator.Candidates(settings...)})
+// plannedBytes is the memory that fitAll is expected to hold.
+func plannedBytes(s estimator.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) int64 {
+	bytes, err := s.PlanBatch(estimator.Batch{Shape: shape, Folds: folds, Candidates: estimator.Candidates(settings...)})
 	if err != nil {
 		panic(err)
 	}
-	return cost, shared
+	return bytes
 }
 
 func sweep(t *testing.T, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Outcome, []string) {

@@ -87,18 +87,13 @@ func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
 	return sparse.NewShared(n, width, indptr, indices, 1)
 }
 
-// FamilyCost takes the map with the most grids.
-func (s Binning) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
+// FamilyMembers are parts of the map with the most grids.
+func (s Binning) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember {
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
-		own := spec.(Binning)
-		members[k].Width = own.Cost(shape).Width
-		s.Grids = max(s.Grids, own.Grids)
+		members[k].Width = spec.(Binning).Cost(shape).Width
 	}
-	if len(specs) > 1 {
-		return members, s.Cost(shape), []string{"grids"}
-	}
-	return members, s.Cost(shape), nil
+	return members
 }
 
 // Members says how much of the wide map each spec has.

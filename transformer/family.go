@@ -26,10 +26,9 @@ type FamilyFitter interface {
 	// FitFamily fits specs that are related to the receiver to the same data. It fails where any of
 	// them does.
 	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error)
-	// FamilyCost tells beforehand how the maps of the specs will be related, by guesses where widths
-	// depend on the rows, what mapping rows by all of them together costs, and names what that shares.
-	// Features are sparse where the cost's Filled is above 0.
-	FamilyCost(shape datasets.Shape, specs []Fitter) (members []FamilyMember, cost datasets.Cost, shared []string)
+	// FamilyMembers tells beforehand how the maps of the specs will be related, by guesses where widths depend on the
+	// rows.
+	FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember
 }
 
 // Family is maps of the same draws, fitted to the same rows: one or a few wide maps, and any number of

@@ -113,33 +113,14 @@ func (s Nystroem) FitFamily(ctx context.Context, data datasets.Set, specs []Fitt
 	return f, nil
 }
 
-// FamilyCost takes no landmark to be left out.
-func (s Nystroem) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
-	wide, of := wideMaps(specs)
+// FamilyMembers takes no landmark to be left out.
+func (s Nystroem) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember {
+	_, of := wideMaps(specs)
 	members := make([]FamilyMember, len(specs))
 	for i, spec := range specs {
 		members[i] = FamilyMember{Map: of[i], Width: spec.(Nystroem).Cost(shape).Width, Scale: 1}
 	}
-	var cost datasets.Cost
-	tile := int64(0)
-	for i, w := range wide {
-		own := w.Cost(shape)
-		cost.Flops += own.Flops
-		if i > 0 && s.Choose == "uniform" { // whose distances are made
-			cost.Flops -= 2 * float64(shape.Rows) * shape.Entries() * float64(own.Width)
-		}
-		tile = max(tile, int64(16*tileRows*own.Width))
-		cost.Bytes += landmarks.Bytes(own.Width, shape.Cols)
-		cost.Width = max(cost.Width, own.Width)
-	}
-	cost.Bytes += tile
-	switch {
-	case len(wide) > 1:
-		return members, cost, []string{"distances"}
-	case len(specs) > 1:
-		return members, cost, []string{"landmarks"}
-	}
-	return members, cost, nil
+	return members
 }
 
 // Members says which map each spec has, and how many of its columns.

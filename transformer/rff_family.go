@@ -145,10 +145,9 @@ func (f *fourierFamily) share(ctx context.Context, law fourier.Law, widest fouri
 	return nil
 }
 
-// FamilyCost takes rules for γ to give others than the numbers there are.
-func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
+// FamilyMembers takes rules for γ to give others than the numbers there are.
+func (s RFF) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	var kinds []RFF
-	var widths []int
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
 		r := spec.(RFF)
@@ -157,27 +156,11 @@ func (s RFF) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, d
 		})
 		if at < 0 {
 			at = len(kinds)
-			kinds, widths = append(kinds, r), append(widths, 0)
+			kinds = append(kinds, r)
 		}
 		members[k] = FamilyMember{Map: at, Width: r.Features}
-		widths[at] = max(widths[at], r.Features)
 	}
-	var cost datasets.Cost
-	for _, width := range widths {
-		s.Features = width
-		part := s.Cost(shape)
-		if width == slices.Max(widths) && cost.Flops > 0 { // projected before
-			projection, _ := s.law().Cost(shape.Entries(), float64(shape.Cols), float64(s.frequencies()))
-			part.Flops -= float64(shape.Rows) * projection
-		}
-		cost.Flops += part.Flops
-		cost.Width = max(cost.Width, width)
-	}
-	cost.Bytes = int64(16 * float64(shape.Cols) * float64(cost.Width))
-	if len(widths) > 1 {
-		return members, cost, []string{"projection"}
-	}
-	return members, cost, nil
+	return members
 }
 
 // mapOf returns the number of base's map with γ, which is for now as wide as base.

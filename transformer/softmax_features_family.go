@@ -84,27 +84,15 @@ func (s SoftmaxFeatures) FitFamily(ctx context.Context, data datasets.Set, specs
 	return f, nil
 }
 
-// FamilyCost takes rules for γ to give others than the numbers there are.
-func (s SoftmaxFeatures) FamilyCost(shape datasets.Shape, specs []Fitter) ([]FamilyMember, datasets.Cost, []string) {
+// FamilyMembers takes rules for γ to give others than the numbers there are.
+func (s SoftmaxFeatures) FamilyMembers(_ datasets.Shape, specs []Fitter) []FamilyMember {
 	wide, of := wideSoftmax(specs)
 	members := make([]FamilyMember, len(specs))
 	for i, spec := range specs {
 		width := spec.(SoftmaxFeatures).Features
 		members[i] = FamilyMember{Map: of[i], Width: width, Scale: math.Sqrt(float64(wide[of[i]].Features) / float64(width))}
 	}
-	var cost datasets.Cost
-	for i, w := range wide {
-		cost.Flops += w.Cost(shape).Flops
-		if i > 0 { // projected before
-			cost.Flops -= 2 * float64(shape.Rows) * shape.Entries() * float64(min(w.Features, cost.Width))
-		}
-		cost.Width = max(cost.Width, w.Features)
-	}
-	cost.Bytes = int64(20*float64(shape.Cols)*float64(cost.Width)) + int64(16*tileRows*cost.Width)
-	if len(wide) > 1 {
-		return members, cost, []string{"projection"}
-	}
-	return members, cost, nil
+	return members
 }
 
 // Members says, for each spec, which map its own is a part of.

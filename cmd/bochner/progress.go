@@ -145,9 +145,6 @@ func searchWords(s experiment.Searching) []string {
 	if s.Rate > 0 {
 		words = append(words, fmt.Sprintf("%.2g candidates/s", s.Rate))
 	}
-	if len(s.Shared) > 0 {
-		words = append(words, "shared: "+strings.Join(s.Shared, ", "))
-	}
 	if s.Memory > 0 {
 		words = append(words, bytesText(s.Memory))
 	}

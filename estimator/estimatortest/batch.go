@@ -35,8 +35,8 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 	// A fold may leave rows out, and folds may overlap.
 	folds = append(folds, datasets.Fold{Train: folds[0].Test, Test: folds[1].Test})
 	specs := estimator.Candidates(fitter, fitter)
-	if _, _, err := fitter.BatchCost(estimator.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
-		return fmt.Errorf("BatchCost of rows as they are: %w", err)
+	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
+		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
 	whole, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *suite) mappedBatch(t testing.TB) {
 			b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
 		}
 	}
-	if _, _, err := fitter.BatchCost(b); err != nil {
+	if _, err := fitter.PlanBatch(b); err != nil {
 		t.Skip("takes no related maps: ", err)
 	}
 	if err := unlikeMapped(fitter, b, s.Tolerance); err != nil {
@@ -141,7 +141,7 @@ func (s *suite) oneOut(t testing.TB) {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, _, err := fitter.BatchCost(estimator.Batch{Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {

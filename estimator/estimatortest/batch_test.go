@@ -67,9 +67,7 @@ func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 	return nil, nil
 }
 
-func (s mean) BatchCost(estimator.Batch) (datasets.Cost, []string, error) {
-	return datasets.Cost{}, nil, nil
-}
+func (s mean) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
 
 // The law of batches catches each way in which one can be wrong.
 func TestBatchLaw(t *testing.T) {

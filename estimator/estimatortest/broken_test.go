@@ -130,9 +130,7 @@ func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 	return estimator.NewRidgeClassifier().FitBatch(ctx, b)
 }
 
-func (s bent) BatchCost(b estimator.Batch) (datasets.Cost, []string, error) {
-	return datasets.Cost{}, nil, nil
-}
+func (s bent) PlanBatch(b estimator.Batch) (int64, error) { return 0, nil }
 
 func (s bent) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	p, err := estimator.NewRidgeClassifier().Start(ctx, schema, cols)

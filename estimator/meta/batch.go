@@ -35,28 +35,26 @@ func fitBatch(ctx context.Context, b estimator.Batch) (shared []string, err erro
 	return shared, cause.Err(ctx)
 }
 
-// batchCost is the BatchCost of fitBatch.
-func batchCost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
+// planBatch is the PlanBatch of fitBatch.
+func planBatch(b estimator.Batch) (most int64, err error) {
 	for _, same := range byType(b) {
-		part := only(b, same)
-		cost, names := datasets.Cost{}, []string(nil)
+		part, bytes := only(b, same), int64(0)
 		fitter, ok := part.Candidates[0].Estimator.(estimator.BatchFitter)
 		switch {
 		case ok:
-			if cost, names, err = fitter.BatchCost(part); err != nil {
-				return sum, nil, err
+			if bytes, err = fitter.PlanBatch(part); err != nil {
+				return 0, err
 			}
 		case b.OneOut:
-			return sum, nil, estimator.ErrNotOneOut
+			return 0, estimator.ErrNotOneOut
 		case b.Mapped():
-			return sum, nil, estimator.ErrNotMapped
+			return 0, estimator.ErrNotMapped
 		default:
-			cost = part.LoneCost()
+			bytes = part.LoneBytes()
 		}
-		sum = sum.With(cost)
-		shared = append(shared, names...)
+		most = max(most, bytes)
 	}
-	return sum, shared, nil
+	return most, nil
 }
 
 // byType returns the numbers of the candidates of each type, in order.

@@ -86,11 +86,8 @@ func (Calibrated) FitBatch(ctx context.Context, b estimator.Batch) (shared []str
 	return batchScored[Calibrated](ctx, b)
 }
 
-// BatchCost is that of the folds within, on each fold. A batch on related maps is taken where scores come
-// from folds.
-func (Calibrated) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
-	return costScored[Calibrated](b)
-}
+// PlanBatch takes a batch on related maps where scores come from folds.
+func (Calibrated) PlanBatch(b estimator.Batch) (int64, error) { return planScored[Calibrated](b) }
 
 // Task returns datasets.Classification.
 func (Calibrated) Task() datasets.Task { return datasets.Classification }

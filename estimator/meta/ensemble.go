@@ -198,14 +198,15 @@ func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
 	if err != nil {
 		return sum
 	}
-	b := estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: make([]int, max(shape.Rows, 0))}}, Candidates: parts.candidates()}
 	if s.stacks() {
-		sum, _, _ = s.crossValidation(2).cost(b)
-	} else {
-		sum, _, _ = batchCost(b)
+		return s.crossValidation(2).lone(parts.candidates(), shape)
 	}
-	sum.Width, sum.Passes = 0, 0
-	return sum
+	for _, c := range parts.candidates() {
+		if coster, ok := c.Estimator.(datasets.Coster); ok {
+			sum = sum.With(coster.Cost(shape))
+		}
+	}
+	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
 }
 
 func (s Ensemble) crossValidation(classes int) crossValidation {

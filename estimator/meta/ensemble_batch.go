@@ -276,33 +276,30 @@ func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, fou
 	return out
 }
 
-// BatchCost is that of all members. A batch on related maps is not taken.
-func (s Ensemble) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+// PlanBatch takes no batch on related maps.
+func (s Ensemble) PlanBatch(b estimator.Batch) (most int64, err error) {
 	if b.Mapped() {
-		return cost, nil, s.named(estimator.ErrNotMapped)
+		return 0, s.named(estimator.ErrNotMapped)
 	}
 	specs, err := estimator.SpecsOf[Ensemble](b)
 	if err != nil {
-		return cost, nil, s.named(err)
+		return 0, s.named(err)
 	}
 	for _, spec := range specs {
 		parts, err := spec.partsFor(b)
 		if err != nil {
-			return cost, nil, s.named(err)
+			return 0, s.named(err)
 		}
-		part := b
-		part.Candidates = parts.candidates()
-		one, names := datasets.Cost{}, []string(nil)
-		if spec.stacks() {
-			one, names, err = spec.crossValidation(2).cost(part)
+		part, bytes := b, int64(0)
+		if part.Candidates = parts.candidates(); spec.stacks() {
+			bytes, err = spec.crossValidation(2).bytes(part)
 		} else {
-			one, names, err = batchCost(part)
+			bytes, err = planBatch(part)
 		}
 		if err != nil {
-			return cost, nil, s.named(err)
+			return 0, s.named(err)
 		}
-		cost = cost.With(one)
-		shared = append(shared, names...)
+		most = max(most, bytes)
 	}
-	return cost, shared, nil
+	return most, nil
 }

@@ -355,9 +355,7 @@ func (l loner) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error
 	return nil, nil
 }
 
-func (loner) BatchCost(estimator.Batch) (cost datasets.Cost, shared []string, err error) {
-	return cost, nil, nil
-}
+func (loner) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
 
 // columns is one map, of the rows as they are.
 type columns struct{}
@@ -471,8 +469,8 @@ func TestWrappersTakeTheirOwnSpecs(t *testing.T) {
 		"target": target("log", ridge), "calibrated": calibrated("sigmoid", 2, ridge), "ensemble": ensemble(ridge, ridge),
 	} {
 		_, fit := spec.FitBatch(context.Background(), b)
-		_, _, cost := spec.BatchCost(b)
-		for _, err := range []error{fit, cost} {
+		_, plan := spec.PlanBatch(b)
+		for _, err := range []error{fit, plan} {
 			if err == nil || err.Error() != "estimator: "+name+": candidate 0 is a estimator.Ridge" {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -29,7 +28,7 @@ func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) b
 	if v.folds != 0 || grouped {
 		return false
 	}
-	_, _, err := batchCost(estimator.Batch{OneOut: true, Candidates: candidates})
+	_, err := planBatch(estimator.Batch{OneOut: true, Candidates: candidates})
 	return err == nil
 }
 
@@ -212,36 +211,41 @@ func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 	}
 }
 
-// cost is what predict costs on every fold of a batch.
-func (v crossValidation) cost(b estimator.Batch) (sum datasets.Cost, shared []string, err error) {
+// bytes is the memory that predict takes on the folds of a batch, of which the largest counts.
+func (v crossValidation) bytes(b estimator.Batch) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
 	if exact && b.Mapped() {
-		return sum, nil, estimator.ErrNotMapped
+		return 0, estimator.ErrNotMapped
 	}
-	parts := b.Folds
-	if len(parts) == 0 {
-		parts = []datasets.Fold{{}}
+	folds := b.Folds
+	if len(folds) == 0 {
+		folds = []datasets.Fold{{}}
 	}
-	for _, fold := range parts {
-		part := b
-		if part.Folds = []datasets.Fold{fold}; !exact {
-			part.Folds = append(evenFolds(fold.Train, v.count()), fold)
+	for _, fold := range folds {
+		if b.Folds = []datasets.Fold{fold}; !exact {
+			b.Folds = append(evenFolds(fold.Train, v.count()), fold)
 		}
-		cost, names, err := batchCost(part)
+		bytes, err := planBatch(b)
 		if err != nil {
-			return sum, nil, err
+			return 0, err
 		}
-		if exact {
-			cost = cost.Times(2)
-		}
-		sum = sum.With(cost)
-		for _, name := range names {
-			if !slices.Contains(shared, name) {
-				shared = append(shared, name)
-			}
+		most = max(most, bytes)
+	}
+	return most, nil
+}
+
+// lone is the cost of candidates on rows of a shape: each is fitted for every fold, and once more.
+func (v crossValidation) lone(candidates []estimator.Candidate, shape datasets.Shape) (sum datasets.Cost) {
+	fits := float64(v.count() + 1)
+	if v.exact(candidates, false) {
+		fits = 2
+	}
+	for _, c := range candidates {
+		if coster, ok := c.Estimator.(datasets.Coster); ok {
+			sum = sum.With(coster.Cost(shape).Times(fits))
 		}
 	}
-	return sum, shared, nil
+	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
 }
 
 // namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.

@@ -174,39 +174,35 @@ func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate 
 	return out
 }
 
-// costScored is the BatchCost of specs that are scored: that of the folds within, on each fold. A batch on related
-// maps is taken where scores come from folds.
-func costScored[S scored](b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+// planScored is the PlanBatch of specs that are scored. A batch on related maps is taken where scores come from folds.
+func planScored[S scored](b estimator.Batch) (most int64, err error) {
 	var any S
 	if b.OneOut {
-		return cost, nil, any.named(estimator.ErrNotOneOut)
+		return 0, any.named(estimator.ErrNotOneOut)
 	}
 	specs, err := estimator.SpecsOf[S](b)
 	for _, spec := range specs {
 		err = cmp.Or(err, checkModel(spec, spec.within()))
 	}
 	if err != nil {
-		return cost, nil, any.named(err)
+		return 0, any.named(err)
 	}
 	groups, _ := foldsOf(b, specs)
 	for _, which := range groups {
 		part := only(b, which)
 		part.Candidates = modelsOf[S](part.Candidates)
-		one, names, err := (crossValidation{folds: specs[which[0]].folding(max(b.Shape.Outputs, 2)), classes: 2}).cost(part)
+		bytes, err := (crossValidation{folds: specs[which[0]].folding(max(b.Shape.Outputs, 2)), classes: 2}).bytes(part)
 		if err != nil {
-			return cost, nil, any.named(err)
+			return 0, any.named(err)
 		}
-		cost = cost.With(one)
-		shared = append(shared, names...)
+		most = max(most, bytes)
 	}
-	return cost, shared, nil
+	return most, nil
 }
 
 // loneCost is the cost of one spec that is scored: that of its model for each fold, or for what leaves one out, and
 // once more.
 func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
-	rows := make([]int, max(shape.Rows, 0))
-	cost, _, _ := (crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}).cost(estimator.Batch{Shape: shape, Folds: []datasets.Fold{{Train: rows, Test: nil}}, Candidates: estimator.Candidates(s.within())})
-	cost.Width, cost.Passes = 0, 0
-	return cost
+	v := crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}
+	return v.lone(estimator.Candidates(s.within()), shape)
 }

@@ -152,11 +152,11 @@ func (s Target) oneOut(gcv bool) error {
 	return nil
 }
 
-// BatchCost is that of the models within, and of turning back what they predict.
-func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
+// PlanBatch takes what the models within take, unless what it learns from the targets depends on the rows left out.
+func (s Target) PlanBatch(b estimator.Batch) (int64, error) {
 	specs, err := estimator.SpecsOf[Target](b)
 	if err != nil {
-		return cost, nil, s.named(err)
+		return 0, s.named(err)
 	}
 	for _, spec := range specs {
 		if err = checkModel(spec, spec.Of); err == nil && b.OneOut {
@@ -166,10 +166,10 @@ func (s Target) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []strin
 			err = estimator.ErrNotMapped
 		}
 		if err != nil {
-			return cost, nil, s.named(err)
+			return 0, s.named(err)
 		}
 	}
 	b.Candidates = withModels(b.Candidates, s.modelOf)
-	cost, shared, err = batchCost(b)
-	return cost, shared, s.named(err)
+	bytes, err := planBatch(b)
+	return bytes, s.named(err)
 }

@@ -181,12 +181,12 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {
 		spec := target(transform, weak)
 		oneOut.Candidates = estimator.Candidates(spec)
-		if _, _, err := spec.BatchCost(oneOut); (err == nil) != can {
+		if _, err := spec.PlanBatch(oneOut); (err == nil) != can {
 			t.Errorf("%s: leaving one out: %v", transform, err)
 		}
 	}
 	oneOut.Candidates = estimator.Candidates(target("log", estimator.NewSVR()))
-	if _, _, err := target("log", estimator.NewSVR()).BatchCost(oneOut); err == nil {
+	if _, err := target("log", estimator.NewSVR()).PlanBatch(oneOut); err == nil {
 		t.Error("svr leaves one out")
 	}
 }

@@ -188,11 +188,8 @@ func (Threshold) FitBatch(ctx context.Context, b estimator.Batch) (shared []stri
 	return batchScored[Threshold](ctx, b)
 }
 
-// BatchCost is that of the folds within, on each fold. A batch on related maps is taken where scores come
-// from folds.
-func (Threshold) BatchCost(b estimator.Batch) (cost datasets.Cost, shared []string, err error) {
-	return costScored[Threshold](b)
-}
+// PlanBatch takes a batch on related maps where scores come from folds.
+func (Threshold) PlanBatch(b estimator.Batch) (int64, error) { return planScored[Threshold](b) }
 
 // Task returns datasets.Classification.
 func (Threshold) Task() datasets.Task { return datasets.Classification }

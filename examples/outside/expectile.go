@@ -353,7 +353,6 @@ func (f *FittedExpectile) State(s *model.State) {
 var (
 	_ estimator.PassEstimator  = Expectile{}
 	_ estimator.BlockEstimator = Expectile{}
-	_ estimator.BatchFitter    = Expectile{}
 	_ datasets.Coster          = Expectile{}
 	_ datasets.Demander        = Expectile{}
 	_ estimator.FullPredictor  = (*FittedExpectile)(nil)

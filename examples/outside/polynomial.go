@@ -274,15 +274,13 @@ func (s Polynomial) FitFamily(ctx context.Context, data datasets.Set, specs []tr
 	return &polynomialFamily{wide: fitted.(*FittedPolynomial), scales: scales, members: members}, nil
 }
 
-// FamilyCost is that of one projection, and of the products of all scales.
-func (s Polynomial) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) (members []transformer.FamilyMember, cost datasets.Cost, shared []string) {
-	widest, scales, members, err := s.family(specs)
+// FamilyMembers relates each spec to the wide map of its scale.
+func (s Polynomial) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []transformer.FamilyMember {
+	_, _, members, err := s.family(specs)
 	if err != nil {
-		return nil, datasets.Cost{}, nil
+		return nil
 	}
-	cost = widest.Cost(shape)
-	cost.Flops += 2 * float64(shape.Rows) * float64(widest.Features) * float64(widest.Degree) * float64(len(scales))
-	return members, cost, []string{"projection"}
+	return members
 }
 
 // polynomialFamily is one set of signs, and the wide maps of all scales.

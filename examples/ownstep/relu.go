@@ -114,13 +114,12 @@ func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transfor
 	return f, nil
 }
 
-// FamilyCost is that of the widest map.
-func (s ReLU) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) (members []transformer.FamilyMember, cost datasets.Cost, shared []string) {
+// FamilyMembers are the first units of the widest map.
+func (s ReLU) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) (members []transformer.FamilyMember) {
 	for _, spec := range specs {
 		members = append(members, transformer.FamilyMember{Width: spec.(ReLU).Features})
-		s.Features = max(s.Features, spec.(ReLU).Features)
 	}
-	return members, s.Cost(shape), []string{"projection"}
+	return members
 }
 
 // reluFamily is one wide map and its first units.

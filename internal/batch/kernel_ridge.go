@@ -162,7 +162,7 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 	}
 	bytes := first.Cost(r.Shape(r.N, data.Targets)).Bytes
 	if len(members) > 1 {
-		bytes = first.CostTogether(r.Shape(r.N, data.Targets), len(members), false).Bytes
+		bytes = first.BytesTogether(r.Shape(r.N, data.Targets), len(members))
 	}
 	shares := s.sharesDistances(first.Spec, r.Shape(r.N, data.Targets))
 	if shares {
@@ -263,41 +263,31 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 	return out
 }
 
-// KernelRidgesCost estimates what [KernelRidges] costs on rows of a shape, and names what it would share.
-func KernelRidgesCost(b Batch, shape datasets.Shape, candidates []KernelRidge) (sum datasets.Cost, shared []string) {
+// KernelRidgesBytes returns about how many bytes [KernelRidges] holds at once on rows of a shape.
+func KernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
 	s := &kernelBatch{Batch: b, candidates: candidates}
-	groups := s.groups()
 	for _, fold := range b.Folds {
 		one := shape
 		one.Rows = len(fold.Train)
-		made := false // distances
-		for _, members := range groups {
+		for _, members := range s.groups() {
 			spec := candidates[members[len(members)-1]].Spec
-			cost := spec.CostTogether(one, len(members), made)
-			if len(members) == 1 && !made {
-				cost = spec.Cost(one)
+			bytes := spec.Cost(one).Bytes
+			if len(members) > 1 {
+				bytes = spec.BytesTogether(one, len(members))
 			}
-			sum.Flops += cost.Flops + spec.ScoresCost(one, len(fold.Test), len(members)*max(one.Outputs, 1))
-
 			if s.sharesDistances(spec, one) {
-				made = true
-				cost.Bytes += kernelridge.SharedBytes(one.Rows)
+				bytes += kernelridge.SharedBytes(one.Rows)
 			}
-			sum.Bytes, sum.Width = max(sum.Bytes, cost.Bytes), cost.Width
+			most = max(most, bytes)
 		}
 	}
-	return sum, s.shared(groups)
+	return most
 }
 
-// KernelRidgesOneOutCost is [KernelRidgesCost] of [KernelRidgesOneOut].
-func KernelRidgesOneOutCost(b Batch, shape datasets.Shape, candidates []KernelRidge) (sum datasets.Cost, shared []string) {
-	s := &kernelBatch{Batch: b, candidates: candidates}
-	groups := s.groups()
-	for _, members := range groups {
-		cost := candidates[members[0]].OneOutCost(shape, len(members))
-		sum.Flops += cost.Flops
-
-		sum.Bytes, sum.Width = max(sum.Bytes, cost.Bytes), cost.Width
+// KernelRidgesOneOutBytes is [KernelRidgesBytes] of [KernelRidgesOneOut].
+func KernelRidgesOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
+	for _, c := range candidates {
+		most = max(most, c.OneOutBytes(shape))
 	}
-	return sum, append(s.shared(groups), "rows")
+	return most
 }

@@ -57,8 +57,8 @@ func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 	return append(shared, "rows"), nil
 }
 
-// RidgesOneOutCost estimates what [RidgesOneOut] costs on rows of a shape, and names what it would share.
-func RidgesOneOutCost(shape datasets.Shape, candidates []Ridge) (sum datasets.Cost, shared []string) {
+// RidgesOneOutBytes returns about how many bytes [RidgesOneOut] holds at once on rows of a shape.
+func RidgesOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
 	alphas, intercept := map[string]int{}, map[string]bool{}
 	for _, s := range candidates {
 		key := fmt.Sprint(s.Key, s.Solver)
@@ -66,13 +66,9 @@ func RidgesOneOutCost(shape datasets.Shape, candidates []Ridge) (sum datasets.Co
 		intercept[key] = s.Intercept
 	}
 	for key, n := range alphas {
-		sum = sum.With(leastsquares.OneOutCost(shape, intercept[key], n))
-		if n > 1 {
-			shared = []string{"alpha"}
-		}
+		most = max(most, leastsquares.OneOutBytes(shape, intercept[key], n))
 	}
-	sum.Width = max(shape.Outputs, 1)
-	return sum, append(shared, "rows")
+	return most
 }
 
 // oneOutPath does candidates that differ in alpha.

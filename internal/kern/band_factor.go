@@ -5,9 +5,6 @@ import (
 	"math"
 )
 
-// BandFlops returns what a factor of a band matrix of n rows costs.
-func BandFlops(n int) float64 { return 7.0 / 3 * float64(n) * bandWidth * bandWidth }
-
 // Len returns how many numbers a factor of the band takes.
 func (s *Band) Len() int { return len(s.blocks) }
 

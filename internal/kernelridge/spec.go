@@ -157,7 +157,7 @@ func tiled(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	if s.Way(shape.Rows) == "cg" {
-		return s.CostTogether(shape, 1, false)
+		return s.conjugateCost(shape)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
@@ -172,20 +172,25 @@ func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 	return 2.5*n*shape.Entries() + 10*n*t
 }
 
-// CostTogether estimates solving for so many penalties by [Training.SolveAll]; shared says that there are distances already.
-func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) datasets.Cost {
+// BytesTogether returns the memory of solving for the given number of penalties by [Training.SolveAll].
+func (s Spec) BytesTogether(shape datasets.Shape, penalties int) int64 {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
-	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
-	values := n * n / 2 * s.value(shape, shared)
 	if s.Way(shape.Rows) == "cholesky" {
-		values = tiled(n) * (s.value(shape, shared) + writeFlops)
 		together := min(p, max(2, factorsTogether/(4*n*n)))
-		cost.Flops = values + p*choleskyShare*n*n*n/6 + p*solveFlops*n*n*(1+outputShare*(t-1))
-		cost.Bytes = design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
-		return cost
+		return design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 	}
+	together := min(p*t, columnsTogether)
+	most, _ := s.rank(shape.Rows)
+	largest := float64(most)
+	return design.Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
+}
+
+// conjugateCost is the cost of conjugate gradients for one penalty.
+func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
+	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
+	values := n * n / 2 * s.value(shape, false)
 	rank, rest := s.usualRank(shape.Rows)
-	columns, steps := p*t, min(s.steps(shape.Rows, rank, rest), float64(s.MaxIter))
+	steps := min(s.steps(shape.Rows, rank, rest), float64(s.MaxIter))
 	precision, checks := 1.0, 1.0
 	if s.Alpha < narrowPenalty*n {
 		precision = doubleShare
@@ -197,20 +202,15 @@ func (s Spec) CostTogether(shape datasets.Shape, penalties int, shared bool) dat
 		checks = 2
 	}
 	entry := float64(entryFlops)
-	if columns > 1 {
+	if t > 1 {
 		entry = panelFlops
 	}
-	step := n*n/2*(entry+max(0, columns-1)*2) + 2*n*rank*(factorFlops*precision+max(0, columns-1)*2)
-	cache := cacheBytes(shape.Rows)
-	if part := float64(cache) / float64(CacheBytes(shape.Rows)); part < 1 {
+	step := n*n/2*(entry+(t-1)*2) + 2*n*rank*(factorFlops*precision+(t-1)*2)
+	if part := float64(cacheBytes(shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
-	cost.Flops = pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + p*rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step
-	together := min(columns, columnsTogether)
-	most, _ := s.rank(shape.Rows)
-	largest := float64(most)
-	cost.Bytes = design.Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cache
-	return cost
+	return datasets.Cost{Passes: 1, Width: int(t), Each: s.ScoresCost(shape, 1, int(t)), Bytes: s.BytesTogether(shape, 1),
+		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 
 // ScoresCost is what the predictions of so many rows by models of so many columns in all cost.
@@ -218,12 +218,8 @@ func (s Spec) ScoresCost(shape datasets.Shape, rows, columns int) float64 {
 	return float64(rows) * float64(shape.Rows) * (s.value(shape, false) + 2*shape.Entries() + 2*float64(columns))
 }
 
-// OneOutCost estimates leaving one out for so many penalties: a factor and the diagonal of its inverse for each.
-func (s Spec) OneOutCost(shape datasets.Shape, penalties int) datasets.Cost {
-	n, p := float64(shape.Rows), float64(penalties)
-	cost := s.Cost(shape)
-	t := float64(max(shape.Outputs, 1))
-	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + p*n*n*n + p*checkFlops*n*n*(1+checkShares*(t-1))
-	cost.Bytes += design.Bytes(2 * n * n)
-	return cost
+// OneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.
+func (s Spec) OneOutBytes(shape datasets.Shape) int64 {
+	n := float64(shape.Rows)
+	return s.Cost(shape).Bytes + design.Bytes(2*n*n)
 }

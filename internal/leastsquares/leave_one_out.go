@@ -54,21 +54,14 @@ func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float
 // errPredictions is that of predictions of training rows that are not finite.
 var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 
-// OneOutCost estimates [LeaveOneOut] for so many alphas: with more rows than columns the Gram matrix, and for each alpha a factor
-// and its system for every row; with fewer the kernel, and for each alpha a factor and its inverse.
-func OneOutCost(shape datasets.Shape, intercept bool, alphas int) datasets.Cost {
-	const entry = 45 // flops of copying, centring and measuring an entry of a row; measured
-	n, d, t, m := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1)), float64(alphas)
-	cost := datasets.Cost{Width: max(shape.Outputs, 1)}
-	numbers := 2*n*t + m*n*(t+1)
+// OneOutBytes returns the memory that [LeaveOneOut] holds for the given number of alphas.
+func OneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
+	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
+	numbers := 2*n*t + float64(alphas)*n*(t+1)
 	if shape.Rows <= shape.Cols || intercept && shape.Rows == shape.Cols+1 {
-		cost.Flops = m*entry*n*n + n*n*d + m*(n*n*n/3+n*n*n+4*n*t*(n+d))
-		cost.Bytes = design.Bytes(numbers + n*d + 3*n*n)
-		return cost
+		return design.Bytes(numbers + n*d + 3*n*n)
 	}
-	cost.Flops = m*entry*n*d + n*d*(d+2*t) + m*(d*d*d/3+2*d*d*t+n*d*(d+2*t))
-	cost.Bytes = design.Bytes(numbers + 3*d*d)
-	return cost
+	return design.Bytes(numbers + 3*d*d)
 }
 
 // leaver computes, for one alpha after another, residuals and slacks: what is divided by what.

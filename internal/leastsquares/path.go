@@ -59,19 +59,6 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	return p, nil
 }
 
-// PathFlops estimates what one of so many alphas on a path costs, the first one with what they share.
-func PathFlops(width, alphas, targets int, first bool) float64 {
-	d, t := float64(width), float64(targets)
-	if !banded(width, alphas) {
-		return d*d*d/3 + 2*d*d*t
-	}
-	flops := kern.BandFlops(width) + 2*d*d*t
-	if first {
-		flops += 4.0/3*d*d*d + 2*d*d*t
-	}
-	return flops
-}
-
 // Solve returns the weights for each alpha, nil where the system is singular to working precision or so
 // near to it that refinements would not help, and whether another order of summation could give
 // other predictions.

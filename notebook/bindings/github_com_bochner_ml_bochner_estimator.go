@@ -138,19 +138,19 @@ func init() {
 
 type proxy_estimator_BatchFitter struct {
 	Object     any
-	BatchCost_ func(_proxy_obj_ any, a0 estimator.Batch) (datasets.Cost, []string, error)
 	Fit_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
 	FitBatch_  func(_proxy_obj_ any, a0 context.Context, a1 estimator.Batch) ([]string, error)
+	PlanBatch_ func(_proxy_obj_ any, a0 estimator.Batch) (int64, error)
 }
 
-func (p *proxy_estimator_BatchFitter) BatchCost(a0 estimator.Batch) (datasets.Cost, []string, error) {
-	return p.BatchCost_(p.Object, a0)
-}
 func (p *proxy_estimator_BatchFitter) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
 	return p.Fit_(p.Object, a0, a1)
 }
 func (p *proxy_estimator_BatchFitter) FitBatch(a0 context.Context, a1 estimator.Batch) ([]string, error) {
 	return p.FitBatch_(p.Object, a0, a1)
+}
+func (p *proxy_estimator_BatchFitter) PlanBatch(a0 estimator.Batch) (int64, error) {
+	return p.PlanBatch_(p.Object, a0)
 }
 
 type proxy_estimator_BlockEstimator struct {

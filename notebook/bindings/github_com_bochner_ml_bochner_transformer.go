@@ -196,15 +196,15 @@ func (p *proxy_transformer_Family) Shared() []string                    { return
 func (p *proxy_transformer_Family) Widths() []int                       { return p.Widths_(p.Object) }
 
 type proxy_transformer_FamilyFitter struct {
-	Object      any
-	FamilyCost_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string)
-	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	FitFamily_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error)
-	Related_    func(_proxy_obj_ any, a0 transformer.Fitter) bool
+	Object         any
+	FamilyMembers_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) []transformer.FamilyMember
+	Fit_           func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+	FitFamily_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error)
+	Related_       func(_proxy_obj_ any, a0 transformer.Fitter) bool
 }
 
-func (p *proxy_transformer_FamilyFitter) FamilyCost(a0 datasets.Shape, a1 []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
-	return p.FamilyCost_(p.Object, a0, a1)
+func (p *proxy_transformer_FamilyFitter) FamilyMembers(a0 datasets.Shape, a1 []transformer.Fitter) []transformer.FamilyMember {
+	return p.FamilyMembers_(p.Object, a0, a1)
 }
 func (p *proxy_transformer_FamilyFitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
 	return p.Fit_(p.Object, a0, a1)

@@ -108,8 +108,8 @@ func (s double) Related(other transformer.Fitter) bool {
 	return ok || s.breaks == "member is lone fit: relation"
 }
 
-func (s double) FamilyCost(shape datasets.Shape, specs []transformer.Fitter) ([]transformer.FamilyMember, datasets.Cost, []string) {
-	return make([]transformer.FamilyMember, len(specs)), datasets.Cost{Width: shape.Cols}, nil
+func (s double) FamilyMembers(_ datasets.Shape, specs []transformer.Fitter) []transformer.FamilyMember {
+	return make([]transformer.FamilyMember, len(specs))
 }
 
 func (s double) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {

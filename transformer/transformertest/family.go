@@ -38,9 +38,9 @@ func memberIsLoneFit(s *suite) {
 	if _, err := f.FitFamily(context.Background(), s.Data, []transformer.Fitter{s.spec, stranger{}}); err == nil {
 		s.Error("a family with a stranger was fitted")
 	}
-	members, _, _ := f.FamilyCost(s.Data.Shape(), specs)
+	members := f.FamilyMembers(s.Data.Shape(), specs)
 	if len(members) != len(specs) {
-		s.Fatalf("FamilyCost tells of %d members of %d: a plan could not be made", len(members), len(specs))
+		s.Fatalf("FamilyMembers tells of %d members of %d: a plan could not be made", len(members), len(specs))
 	}
 	family, err := f.FitFamily(context.Background(), s.Data, specs)
 	if err != nil {

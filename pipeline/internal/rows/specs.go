@@ -55,19 +55,6 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
 }
 
-// MapCost is what mapping rows takes by steps that are fitted.
-func MapCost(specs []Spec, shape datasets.Shape) (sum datasets.Cost) {
-	for _, s := range specs {
-		cost := CostOf(s.Fitter, shape)
-		shape = shape.After(cost)
-		if cost.Each > 0 {
-			cost.Flops = cost.Each * float64(shape.Rows)
-		}
-		sum = sum.With(datasets.Cost{Flops: cost.Flops})
-	}
-	return sum
-}
-
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.

@@ -123,7 +123,6 @@ func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacin
 // learned is what a learner has learned from the rows of one fold.
 type learned struct {
 	learner
-	counted bool // whether its cost is that of a step before
 	fitted  transformer.Transformer
 	err     error
 	seconds float64 // that it took
@@ -148,9 +147,7 @@ func (s *sweep) deriving(step transformer.Fitter, from []*learned, candidates in
 		if k < 0 {
 			return nil
 		}
-		free := from[k].counted
-		from[k].counted = true
-		return derived{sweep: s, step: step.(transformer.Deriver), whole: whole(), from: from[k], free: free, late: late}
+		return derived{sweep: s, step: step.(transformer.Deriver), whole: whole(), from: from[k], late: late}
 	})
 	return out, late
 }
@@ -169,7 +166,6 @@ type derived struct {
 	step  transformer.Deriver
 	whole transformer.Fitter // the learner
 	from  *learned
-	free  bool // whether the cost of learning is that of another step
 	late  *shift
 }
 
@@ -209,17 +205,8 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 	d.late.seconds += d.from.seconds * float64(d.late.candidates) / float64(d.from.candidates)
 }
 
-// Cost is that of the step, by whose width and memory a fit decides what it caches. Mapping the rows is not counted
-// for every candidate either, for it is little beside learning, but where other steps inside the step do that.
-func (d derived) Cost(shape datasets.Shape) datasets.Cost {
-	cost := rows.CostOf(d.step, shape)
-	if _, holds := d.sweep.Inside(d.step); holds {
-		cost.Flops = rows.CostOf(d.whole, shape).Flops
-	} else if d.free {
-		cost = cost.Times(0)
-	}
-	return cost
-}
+// Cost is that of the step, by whose width and memory a fit decides what it caches.
+func (d derived) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
 // TakesSparse says what the step says.
 func (d derived) TakesSparse() bool { return takesSparse(d.step) }

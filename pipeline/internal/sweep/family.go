@@ -26,18 +26,14 @@ func takesMaps(e estimator.Estimator) bool {
 	if !ok {
 		return false
 	}
-	_, _, err := fitter.BatchCost(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
+	_, err := fitter.PlanBatch(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
 	return err == nil
 }
 
 // dense reports whether the features of a step's family are dense.
 func dense(s rows.Spec) bool {
-	f, ok := s.Fitter.(transformer.FamilyFitter)
-	if !ok {
-		return true
-	}
-	_, cost, _ := f.FamilyCost(datasets.Shape{Rows: 1, Cols: 1}, []transformer.Fitter{s.Fitter})
-	return cost.Filled == 0
+	_, ok := s.Fitter.(transformer.FamilyFitter)
+	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).Filled == 0
 }
 
 // related reports whether two steps make their maps from the same draws.

@@ -3,9 +3,6 @@ package sweep
 import (
 	"context"
 	"slices"
-
-	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
 
 // group is nodes that begin at the same place and are done together: those whose sparse maps are of one family, those
@@ -76,37 +73,4 @@ func (s *sweep) group(ctx context.Context, g *group, d foldRows, depth int) {
 			}
 		}
 	}
-}
-
-// groupCost is what the nodes of g cost on one fold.
-func (s *sweep) groupCost(g *group, fold datasets.Fold, shape datasets.Shape, depth int) datasets.Cost {
-	switch {
-	case len(g.nodes) == 1:
-		return s.nodeCost(g.nodes[0], fold, shape, depth)
-	case dense(g.nodes[0].step):
-		return s.learnOnceCost(g, fold, shape, depth)
-	}
-	return s.sparseFamilyCost(g.nodes, fold, shape, depth)
-}
-
-// learnOnceCost is what nodes cost on one fold whose steps learn something in common, which is counted once.
-func (s *sweep) learnOnceCost(g *group, fold datasets.Fold, shape datasets.Shape, depth int) (sum datasets.Cost) {
-	shape = of(shape, rowsOfFold(fold))
-	s.share("prefix")
-	learned := g.learned()
-	for _, b := range g.nodes {
-		alone := s.goesAlone(b, shape)
-		for k := range b.candidates {
-			if spec, _ := s.deriving(b.step.Fitter, learned, 1); k == 0 || alone {
-				besideTime(&sum, rows.CostOf(spec, shape))
-			}
-		}
-		if alone {
-			mapped := shape.After(rows.CostOf(b.step.Fitter, shape))
-			besideTime(&sum, s.loneCost(b.candidates, fold, mapped, depth+1))
-		} else {
-			besideTime(&sum, s.belowCost(b, fold, shape, depth))
-		}
-	}
-	return sum
 }

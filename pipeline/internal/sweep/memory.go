@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -62,7 +63,7 @@ func held(shape datasets.Shape) int64 {
 
 // familyBytes estimates what the features of the widest map of a family take.
 func familyBytes(family []*node, shape datasets.Shape) int64 {
-	members, _, _ := family[0].step.Fitter.(transformer.FamilyFitter).FamilyCost(shape, stepsOf(family))
+	members := family[0].step.Fitter.(transformer.FamilyFitter).FamilyMembers(shape, stepsOf(family))
 	widest := 0
 	for k, m := range members {
 		if m.Width > members[widest].Width {
@@ -76,10 +77,60 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 	return int64(12 * float64(shape.Rows) * shape.After(rows.CostOf(step.Fitter, shape)).Entries())
 }
 
-// of returns the shape with another number of rows.
-func of(shape datasets.Shape, rows int) datasets.Shape {
-	shape.Rows = rows
-	return shape
+// Bytes returns about how many bytes Run holds at once beside the rows. Steps and estimators that do not tell what they
+// hold are taken for free.
+func Bytes(job Job) int64 {
+	s := newSweep(job)
+	most := int64(0)
+	if job.OneOut {
+		for _, c := range s.Pipelines {
+			if c.Err == nil && c.CanLeaveOneOut() == nil {
+				mapping := rows.Cost(c.Steps, s.shape)
+				most = max(most, mapping.Bytes+s.estimatorBytes([]estimator.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping), s.Folds, true))
+			}
+		}
+		return most
+	}
+	all, rowless := s.trees(func(int, error) {})
+	for _, c := range s.Pipelines {
+		most = max(most, s.taskBytes(c))
+	}
+	for _, fold := range s.Folds {
+		shape := s.shape
+		shape.Rows = len(fold.Train) + len(fold.Test)
+		most = max(most, s.nodeBytes(all, shape, []datasets.Fold{fold}))
+	}
+	most = max(most, s.nodeBytes(rowless, s.shape, s.Folds))
+	return most * int64(s.atOnce())
 }
 
-func rowsOfFold(fold datasets.Fold) int { return len(fold.Train) + len(fold.Test) }
+// nodeBytes is the memory of what is fitted below a node to rows of a shape, of which the largest part counts.
+func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) (most int64) {
+	if len(b.ends) > 0 {
+		s.byKind(b.ends, func(same []int) { most = max(most, s.estimatorBytes(s.specsOf(same), shape, folds, false)) })
+	}
+	families, others := s.families(b.next, len(folds))
+	for _, family := range families {
+		list := s.specsOf(members(family))
+		for k, m := range family[0].step.Fitter.(transformer.FamilyFitter).FamilyMembers(shape, specs(family)) {
+			list[k].Map, list[k].Width = m.Map, m.Width
+		}
+		most = max(most, s.estimatorBytes(list, shape, folds, false))
+	}
+	for _, n := range others {
+		cost := rows.CostOf(n.step.Fitter, shape)
+		most = max(most, cost.Bytes, s.nodeBytes(n, shape.After(cost), folds))
+	}
+	return most
+}
+
+// estimatorBytes is the memory of fitting estimators of one type together.
+func (s *sweep) estimatorBytes(list []estimator.Candidate, shape datasets.Shape, folds []datasets.Fold, oneOut bool) int64 {
+	b := estimator.Batch{Shape: shape, Folds: folds, Candidates: list, OneOut: oneOut}
+	if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
+		if bytes, err := fitter.PlanBatch(b); err == nil {
+			return bytes
+		}
+	}
+	return b.LoneBytes()
+}

@@ -3,10 +3,8 @@ package sweep
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -21,7 +19,7 @@ func (p Candidate) CanLeaveOneOut() error {
 	if !ok {
 		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge, kernel_ridge and their classifiers can; use k folds", p.Estimator))
 	}
-	if _, _, err := fitter.BatchCost(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+	if _, err := fitter.PlanBatch(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
 	}
 	for _, s := range p.Steps {
@@ -50,35 +48,6 @@ func (s *sweep) runOneOut(ctx context.Context) {
 		tree.add(i, candidate.Steps)
 	}
 	s.oneOut(ctx, tree, nil)
-}
-
-// oneOutCost estimates runOneOut, and returns the names of what it would share.
-func (s *sweep) oneOutCost() (sum datasets.Cost, shared []string) {
-	tree := &node{}
-	for i, c := range s.Pipelines {
-		if c.Err == nil && c.CanLeaveOneOut() == nil {
-			tree.add(i, c.Steps)
-		}
-	}
-	var below func(b *node, steps []rows.Spec)
-	below = func(b *node, steps []rows.Spec) {
-		if len(b.ends) > 0 {
-			mapping := rows.Cost(steps, s.shape)
-			if len(steps) > 0 && len(b.ends) > 1 {
-				s.share("prefix", "features")
-			}
-			work := mapping
-			besideTime(&work, s.estimatorsCost(b.ends, s.shape.After(mapping), s.Folds))
-			work.Bytes += mapping.Bytes
-			besideTime(&sum, work)
-		}
-		for _, n := range b.next {
-			below(n, append(slices.Clone(steps), n.step))
-		}
-	}
-	below(tree, nil)
-	sum.Width = max(s.shape.Outputs, 1)
-	return sum, slices.Sorted(maps.Keys(s.shared))
 }
 
 // oneOut does the candidates below b, whose steps are those given.

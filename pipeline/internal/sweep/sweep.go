@@ -40,8 +40,6 @@ type Job struct {
 	Inside func(step transformer.Fitter) (Inside, bool)
 	// Predict returns all that a predictor says.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
-	// CostOf is what Fit costs.
-	CostOf func(candidate, done int, shape datasets.Shape) datasets.Cost
 }
 
 // sweep is one run of a job.

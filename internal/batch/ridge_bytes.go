@@ -1,0 +1,73 @@
+package batch
+
+import (
+	"math"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/design"
+)
+
+// RidgesBytes returns about how many bytes [Ridges] holds at once on rows of a shape.
+func RidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
+	d, t, rows, together := float64(shape.Cols), float64(max(shape.Outputs, 1)), 0, false
+	for _, fold := range b.Folds {
+		rows = max(rows, len(fold.Train)+len(fold.Test))
+	}
+	for _, s := range list {
+		if !s.Alone && s.SharedWay(rows/2, shape.Cols, shape.Filled > 0) == "cholesky" {
+			together = true
+			continue
+		}
+		for _, fold := range b.Folds {
+			one := shape
+			one.Rows = len(fold.Train)
+			most = max(most, s.Cost(one, 0).Bytes)
+		}
+	}
+	if together { // of the sums of each fold and all rows, the targets' part
+		most = max(most, design.Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
+	}
+	return most
+}
+
+// RidgesMappedBytes returns about how many bytes [RidgesMapped] holds at once beside the maps.
+func RidgesMappedBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes int64) {
+	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
+	b.Memory, b.Wants = math.MaxInt64, func(int, int) bool { return true }
+	s := &mappedRidges{Batch: b, candidates: list, shared: map[string]bool{}}
+	test := 0
+	for _, fold := range b.Folds {
+		test += len(fold.Test)
+	}
+	for _, i := range s.plan(rows) {
+		for _, fold := range b.Folds {
+			one := datasets.Shape{Rows: len(fold.Train), Cols: b.Features[i].Width, Outputs: shape.Outputs}
+			bytes = max(bytes, list[i].Cost(one, 0).Bytes)
+		}
+	}
+	widest := 0
+	for _, g := range s.groups {
+		bytes += design.Bytes(float64(g.width) * t * float64(len(s.parts)+4))
+		widest = max(widest, g.width)
+	}
+	bytes += s.bytes(s.groups...)
+	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
+	cores := runtime.GOMAXPROCS(0)
+	tiles, scored := min(cores, len(s.parts)), min(cores, len(b.Folds))
+	bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.rowsAtOnce()) * float64(widest))
+	return bytes + design.Bytes(float64(test)*t+2*float64(test*len(list)*scored)*t/float64(len(b.Folds)))
+}
+
+// bytes returns those of the matrices of groups that are done at once: the sums of each part, for each core that of a fold,
+// a corner of it, and a factor, or what a band is made in. Of the group that is solved first folds may keep theirs for
+// refinements, when its parts are still there; later ones take the place of those parts.
+func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
+	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
+	for _, g := range groups {
+		whole, corner := int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
+		sum += 8 * whole * int64(len(s.parts))
+		most = max(most, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
+	}
+	return sum + most
+}
