@@ -306,7 +306,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for k := range 300 {
+	for k := range 100 {
 		whole := must(os.ReadFile(names[k%len(names)]))
 		for range 1 + r.IntN(4) {
 			i := r.IntN(len(whole))

@@ -7,6 +7,8 @@
 //	files.Target = reader.Texts{"income"}
 //	source, err := files.Open(ctx, []string{"part-*.parquet"}, files.Roles(nil))
 //
+// Parquet and Arrow are read by programs that import datasets/parquet or datasets/arrow, if only with _.
+//
 // [Files.OpenLike] opens rows whose columns and codes are those of other rows. What can be read just
 // once, such as standard input, is held in memory or in a temporary file by [Files.Hold], or read in one
 // pass by a [Stream].

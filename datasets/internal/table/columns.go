@@ -22,7 +22,7 @@ type ColumnForm struct {
 	Columns []TypedColumn
 	Rows    int // -1 where only reading would tell
 
-	// Place says in which of several files a row is, and which one there; nil for one file.
+	// Place says in which of several files a row is, and which one there, both counted from 1; nil for one file.
 	Place func(row int) (file string, at int)
 }
 

@@ -67,13 +67,7 @@ type part struct {
 
 // form returns what the text formats say of their columns, the parts of dates in the place of the dates.
 func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
-	out := Form{Name: s.typed.Name, ByRow: true}
-	if place := s.typed.Place; place != nil {
-		out.Place = func(line int) (string, int) {
-			file, row := place(line - 1)
-			return file, row + 1
-		}
-	}
+	out := Form{Name: s.typed.Name, ByRow: true, Place: s.typed.Place}
 	var errs []error
 	s.typed.Columns = slices.Clone(s.typed.Columns)
 	for k := range s.typed.Columns {

@@ -149,11 +149,16 @@ func (s *several) Form() Form { return s.form }
 
 // place says in which file a line is, and where.
 func (s *several) place(line int) (file string, at int) {
-	k := 0
-	for k+1 < len(s.readers) && s.before[k+1].Load() < int64(line) {
-		k++
+	k, at := placeIn(s.before, line)
+	return s.readers[k].Form().Name, at
+}
+
+// placeIn finds a line in files before which, and behind the last of which, there are so many.
+func placeIn(before []atomic.Int64, line int) (file, at int) {
+	for file+2 < len(before) && before[file+1].Load() < int64(line) {
+		file++
 	}
-	return s.readers[k].Form().Name, line - int(s.before[k].Load())
+	return file, line - int(before[file].Load())
 }
 
 // Records counts lines on from file to file.

@@ -98,11 +98,8 @@ func (s *severalColumns) ColumnForm() ColumnForm { return s.form }
 
 // place says in which file a row is, and which one there.
 func (s *severalColumns) place(row int) (file string, at int) {
-	k := 0
-	for k+1 < len(s.readers) && s.before[k+1].Load() <= int64(row) {
-		k++
-	}
-	return s.readers[k].ColumnForm().Name, row - int(s.before[k].Load())
+	k, at := placeIn(s.before, row)
+	return s.readers[k].ColumnForm().Name, at
 }
 
 func (s *severalColumns) Read(ctx context.Context, wanted []Reading) (Cursor, error) {
