@@ -29,7 +29,7 @@ type processSums struct {
 const mappedRows = 512
 
 func (p *processSums) add(ctx context.Context, first int, block datasets.Set) error {
-	y, count, weights, err := givenTargets(first, block)
+	y, count, weights, err := design.BlockTruth(first, block)
 	if err != nil {
 		return err
 	}

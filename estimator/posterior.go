@@ -67,22 +67,22 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 		return nil, err
 	}
 	rows, logWeights := 0, 0.0
-	watched := func(first int, block datasets.Set) ([]float64, int, error) {
-		y, count, err := design.BlockTargets(first, block)
+	watched := func(first int, block datasets.Set) ([]float64, int, []float64, error) {
+		y, count, weights, err := design.BlockTruth(first, block)
 		if err == nil && count != 1 {
 			err = fmt.Errorf("%d targets, wanted one", count)
 		}
 		rows += block.Rows()
-		for _, w := range block.Weights {
+		for _, w := range weights {
 			if w == 0 {
 				rows--
 			} else {
 				logWeights += math.Log(w)
 			}
 		}
-		return y, count, err
+		return y, count, weights, err
 	}
-	m, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, watched, design.BlockWeights).Moments(ctx)
+	m, err := leastsquares.NewProblem(leastsquares.Ridge(s), r, watched).Moments(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargets, design.BlockWeights))
+	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTruth))
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}

@@ -88,7 +88,7 @@ func ridges(b Batch) ([]batch.Ridge, error) {
 	for i, s := range specs {
 		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s), Key: fmt.Sprint(s.Intercept), Invalid: param.Check(s),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
-				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTargets, design.BlockWeights), nil
+				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTruth), nil
 			}}
 	}
 	return list, err

@@ -93,13 +93,11 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		return l.Signs(make([]float64, block.Rows()*l.Outputs()), first), l.Outputs(), nil
+	coded := func(first int, block datasets.Set) ([]float64, int, []float64, error) {
+		n := block.Rows()
+		return l.Signs(make([]float64, n*l.Outputs()), first), l.Outputs(), l.Weights[first : first+n], nil
 	}
-	weights := func(first int, block datasets.Set) ([]float64, error) {
-		return l.Weights[first : first+block.Rows()], nil
-	}
-	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.Known(len(l.Y)), codes, weights).Solve(ctx)
+	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.Known(len(l.Y)), coded).Solve(ctx)
 	return model, l.Classes, err
 }
 
@@ -127,36 +125,7 @@ func (s RidgeClassifier) coded(r *design.Rows, classes []string) (p *leastsquare
 	if err != nil {
 		return nil, nil, err
 	}
-	codes := func(first int, block datasets.Set) ([]float64, int, error) {
-		l, err := design.BlockLabels(first, block, classes)
-		if err != nil {
-			return nil, 0, err
-		}
-		return l.Signs(make([]float64, block.Rows()*l.Outputs()), 0), l.Outputs(), nil
-	}
-	weights := func(first int, block datasets.Set) ([]float64, error) {
-		given, err := design.BlockWeights(first, block)
-		if err != nil {
-			return nil, err
-		}
-		l, err := design.BlockLabels(first, block, classes)
-		if err != nil {
-			return nil, err
-		}
-		out := make([]float64, block.Rows())
-		for i, y := range l.Y {
-			out[i] = 1
-			if given != nil {
-				out[i] = given[i]
-			}
-			mass[int(y)] += out[i]
-			if factors != nil {
-				out[i] *= factors[int(y)]
-			}
-		}
-		return out, nil
-	}
-	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codes, weights), mass, nil
+	return leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r, codedBlocks(classes, factors, mass)), mass, nil
 }
 
 // Cost is [Ridge.Cost] and that of the classes' codes. Balanced weights need the classes of all rows first:

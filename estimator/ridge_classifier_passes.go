@@ -37,12 +37,13 @@ func (s RidgeClassifier) sums(cols int, c *counts) (*ridgeSums, error) {
 	if c.rows == 0 {
 		out.mass = make([]float64, len(out.classes))
 	}
-	out.Sums = leastsquares.NewSums(leastsquares.Ridge(s.ridge()), cols, codedBlocks(out.classes, factors))
+	out.Sums = leastsquares.NewSums(leastsquares.Ridge(s.ridge()), cols, codedBlocks(out.classes, factors, nil))
 	return out, nil
 }
 
-// codedBlocks returns the ±1 codes of the classes of a block, and the weights of its rows.
-func codedBlocks(classes []string, factors []float64) func(first int, block datasets.Set) ([]float64, int, []float64, error) {
+// codedBlocks returns the ±1 codes of the classes of a block, and the weights of its rows, which it adds to the mass of each
+// class unless that is nil.
+func codedBlocks(classes []string, factors, mass []float64) func(first int, block datasets.Set) ([]float64, int, []float64, error) {
 	return func(first int, block datasets.Set) ([]float64, int, []float64, error) {
 		given, err := design.BlockWeights(first, block)
 		if err != nil {
@@ -57,6 +58,9 @@ func codedBlocks(classes []string, factors []float64) func(first int, block data
 			weights[i] = 1
 			if given != nil {
 				weights[i] = given[i]
+			}
+			if mass != nil {
+				mass[int(y)] += weights[i]
 			}
 			if factors != nil {
 				weights[i] *= factors[int(y)]

@@ -94,16 +94,7 @@ func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if err := forNumbers(schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, givenTargets)})
-}
-
-// givenTargets are the targets and weights of a block as they are.
-func givenTargets(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
-	if y, count, err = design.BlockTargets(first, block); err != nil {
-		return nil, 0, nil, err
-	}
-	weights, err = design.BlockWeights(first, block)
-	return y, count, weights, err
+	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTruth)})
 }
 
 // Finish returns the [*FittedLinear] that solves for the sums.

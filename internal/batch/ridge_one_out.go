@@ -110,14 +110,11 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []
 	if err != nil {
 		return nil, nil, err
 	}
-	y, t, err := p.Targets(0, data)
+	y, t, weights, err := p.Block(0, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	if data.Weights, err = p.Weights(0, data); err != nil {
-		return nil, nil, err
-	}
-	data.Y, data.Targets = nil, mat.NewDense(data.Rows(), t, y)
+	data.Y, data.Weights, data.Targets = nil, weights, mat.NewDense(data.Rows(), t, y)
 	alphas := make([]float64, len(members))
 	for k, i := range members {
 		alphas[k] = candidates[i].Alpha

@@ -49,6 +49,15 @@ func BlockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	return y, count, nil
 }
 
+// BlockTruth returns the targets, rows × count, and the weights, nil for ones, of a block that begins at row first.
+func BlockTruth(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+	if y, count, err = BlockTargets(first, block); err != nil {
+		return nil, 0, nil, err
+	}
+	weights, err = BlockWeights(first, block)
+	return y, count, weights, err
+}
+
 // NameFault says which input of a block is missing or infinite, found because a sum over the block
 // was not finite.
 func NameFault(first int, block datasets.Set) error {

@@ -34,11 +34,7 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, t, err := p.Targets(0, *r.Set)
-	if err != nil {
-		return nil, err
-	}
-	weights, err := p.Weights(0, *r.Set)
+	y, t, weights, err := p.Block(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}

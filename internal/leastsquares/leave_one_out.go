@@ -87,15 +87,11 @@ func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error)
 	if err != nil {
 		return nil, err
 	}
-	y, targets, err := design.BlockTargets(0, *r.Set)
+	y, targets, weights, err := design.BlockTruth(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	weights, err := design.BlockWeights(0, *r.Set)
-	if err != nil {
-		return nil, err
-	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargets, design.BlockWeights)}
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTruth)}
 	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
 	l.by = l.primal
 	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {

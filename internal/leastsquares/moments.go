@@ -480,24 +480,19 @@ func (m *Moments) system(dst []float64, cols int, alpha float64) {
 	fixed := m.fixed(cols)
 	kern.Parallel(cols, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			m.systemRow(dst[i*cols:i*cols+i+1], fixed, alpha)
+			row := dst[i*cols : i*cols+i+1]
+			copy(row, m.Gram[i*m.Cols:])
+			if m.centred {
+				kern.Axpy(-m.sum[i]/m.Weight, m.sum[:i+1], row)
+			}
+			for j := range row {
+				if fixed[i] || fixed[j] {
+					row[j] = 0
+				}
+			}
+			row[i] += alpha
 		}
 	})
-}
-
-// systemRow writes the row of the system that has so many entries up to the diagonal.
-func (m *Moments) systemRow(row []float64, fixed []bool, alpha float64) {
-	i := len(row) - 1
-	copy(row, m.Gram[i*m.Cols:])
-	if m.centred {
-		kern.Axpy(-m.sum[i]/m.Weight, m.sum[:i+1], row)
-	}
-	for j := range row {
-		if fixed[i] || fixed[j] {
-			row[j] = 0
-		}
-	}
-	row[i] += alpha
 }
 
 // fixed reports which of the leading columns are constant: what centring leaves of their squares is
@@ -570,39 +565,14 @@ func (m *Moments) factoriseIn(ctx context.Context, alpha float64, room []float64
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }
 
-// FactoriseLeading writes the factor that [Moments.Factorise] makes, of the first columns and in single precision, to lower, cols ×
-// cols. It is made in single precision where a pivot does not lose most of its digits, else in double.
+// FactoriseLeading writes the factor that [Moments.Factorise] makes, of the first columns, to lower, cols × cols, and reports
+// whether single precision holds it.
 func (m *Moments) FactoriseLeading(ctx context.Context, alpha float64, cols int, lower []float32) (ok bool) {
-	fixed, diagonal := m.fixed(cols), make([]float32, cols)
-	kern.Parallel(cols, 64, func(lo, hi int) {
-		hold := design.Borrow[float64](cols)
-		defer hold.Release()
-		for i := lo; i < hi; i++ {
-			row := hold.List[:i+1]
-			m.systemRow(row, fixed, alpha)
-			design.Round(lower[i*cols:], row)
-			diagonal[i] = lower[i*cols+i]
-		}
-	})
-	const left = 1e-4 // of a pivot beside its diagonal entry, which rounding changes by far less
-	if _, ok, err := kern.Cholesky(ctx, kern.Dense(cols, cols, cols, lower)); ok && err == nil {
-		for i, d := range diagonal {
-			p := lower[i*cols+i]
-			ok = ok && p*p > left*d
-		}
-		if ok {
-			return true
-		}
-	}
 	double := make([]float64, cols*cols)
 	m.system(double, cols, alpha)
 	ok = cholesky(ctx, double, cols)
 	design.Round(lower, double)
-	for i := range cols { // single precision may not hold it
-		d := lower[i*cols+i]
-		ok = ok && d-d == 0
-	}
-	return ok
+	return ok && kern.Finite(lower)
 }
 
 // intercepts returns ȳ − w'x̄ for each target.

@@ -100,7 +100,7 @@ func problemOf(t testing.TB, s Ridge, src datasets.Source) *Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewProblem(s, r, design.BlockTargets, design.BlockWeights)
+	return NewProblem(s, r, design.BlockTruth)
 }
 
 // predictions of a model for rows.

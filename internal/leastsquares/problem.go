@@ -9,32 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Problem is a ridge regression on targets and weights that functions make of each block.
+// Problem is a ridge regression on targets and weights that a function makes of each block.
 type Problem struct {
 	Ridge
-	rows    *design.Rows
-	Targets targetsOf
-	Weights weightsOf
+	rows *design.Rows
+	// Block returns the targets, rows × count, and weights, nil for ones, of a block that begins at row first.
+	Block blockOf
 }
-
-// targetsOf returns the targets of a block that begins at row first, rows × count.
-type targetsOf func(first int, block datasets.Set) (y []float64, count int, err error)
-
-// weightsOf returns the weights of a block that begins at row first, nil for ones.
-type weightsOf func(first int, block datasets.Set) ([]float64, error)
 
 // NewProblem is ridge regression on rows.
-func NewProblem(s Ridge, r *design.Rows, targets targetsOf, weights weightsOf) *Problem {
-	return &Problem{Ridge: s, rows: r, Targets: targets, Weights: weights}
-}
-
-// Block returns the targets and the weights of a block.
-func (p *Problem) Block(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
-	if y, count, err = p.Targets(first, block); err != nil {
-		return nil, 0, nil, err
-	}
-	weights, err = p.Weights(first, block)
-	return y, count, weights, err
+func NewProblem(s Ridge, r *design.Rows, block blockOf) *Problem {
+	return &Problem{Ridge: s, rows: r, Block: block}
 }
 
 // Moments adds up all blocks.

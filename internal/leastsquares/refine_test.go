@@ -46,7 +46,7 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewProblem(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, rows, design.BlockTargets, design.BlockWeights)
+	p := NewProblem(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, rows, design.BlockTruth)
 	fine, err := p.Solve(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		p := NewProblem(Ridge{Alpha: 1e-3, Intercept: true, Solver: "cholesky"}, rows, design.BlockTargets, design.BlockWeights)
+		p := NewProblem(Ridge{Alpha: 1e-3, Intercept: true, Solver: "cholesky"}, rows, design.BlockTruth)
 		got, err := p.Solve(ctx)
 		if err != nil {
 			t.Fatal(err)

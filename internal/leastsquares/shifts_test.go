@@ -49,7 +49,7 @@ func thinRows(t *testing.T, shared bool) *design.Rows {
 
 func thinProblem(t *testing.T, shared, intercept bool) *Problem {
 	s := Ridge{Intercept: intercept, Solver: "auto", Tol: 1e-12, MaxIter: 1000}
-	return NewProblem(s, thinRows(t, shared), design.BlockTargets, design.BlockWeights)
+	return NewProblem(s, thinRows(t, shared), design.BlockTruth)
 }
 
 // Products column by column are those with the kernel itself, and its trace is that.

@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// The last fit of a search of ridges on random features begins with the sums of the folds. It predicts what the best candidate
-// does, fitted by itself, and has the same scores and the same bits wherever the search was stopped, and on any number of cores;
-// of penalties down to where it has to be refined, and of fewer features than the widest map has.
+// A search of ridges on random features ends in a model that predicts what the best candidate does, fitted by itself, and has
+// the same scores and the same bits wherever the search was stopped, and on any number of cores; of penalties down to where it
+// has to be refined, and of fewer features than the widest map has.
 func TestSearchOfRidgesEndsAlike(t *testing.T) {
 	ctx := context.Background()
 	data, err := synthetic.Friedman1(900, 6, 0.1, 3)
@@ -63,9 +63,6 @@ func TestSearchOfRidgesEndsAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := bytes.SplitAfter(journal, []byte("\n"))
-			if !bytes.Contains(journal, []byte(`"known"`)) {
-				t.Fatal("nothing is known of all rows")
-			}
 			for _, left := range []int{1, 5, 14, len(lines)} {
 				if err := os.WriteFile(s.Journal, slices.Concat(lines[:min(left, len(lines))]...), 0o644); err != nil {
 					t.Fatal(err)
