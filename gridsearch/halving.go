@@ -95,7 +95,7 @@ func (w *halvings) next(r *run) (p proposal, ok bool, err error) {
 		}
 	}
 	candidates, faults := w.with(w.means)
-	return proposal{candidates: candidates, number: w.number, resource: w.means, rows: w.Resource == "rows", final: w.means == w.Most}, true, faults.Err()
+	return proposal{candidates: candidates, number: w.number, resource: w.means, rows: w.Resource == "rows"}, true, faults.Err()
 }
 
 // bound checks the means against the rows, and fills in Most.

@@ -41,7 +41,6 @@ type proposal struct {
 	number     int  // of candidates; in a plan also of those that they stand for
 	resource   int  // what a Halving gives to each fit, 0 for no bound
 	rows       bool // whether the resource is training rows
-	final      bool // whether no round follows, whatever the results
 	left       int  // most candidates that may follow with the same resource
 }
 
@@ -130,7 +129,7 @@ type oneRound struct {
 func (o oneRound) known() []candidate { return o.candidates }
 
 func (o oneRound) next(r *run) (proposal, bool, error) {
-	return proposal{candidates: o.candidates, number: o.number, final: true}, r.round < 0, nil
+	return proposal{candidates: o.candidates, number: o.number}, r.round < 0, nil
 }
 
 func (oneRound) cut(*run) string { return "" }
