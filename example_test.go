@@ -70,8 +70,8 @@ func ExampleFit() {
 	// Output:
 	// columns → rff → logistic
 	// centre 4
-	// pipeline: row 0, column room: the schema has no such column; it has size, rooms, built, furnished, rent
-	// row 0, column size: "large" is not a number
+	// pipeline: row 0, column room: the model has no such column; it has size, rooms, built, furnished, rent
+	// row 0, column size: got "large", wanted a number
 	// row 0, column rooms: no value; a missing one is nil
 }
 
