@@ -2,7 +2,6 @@ package meta
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -46,31 +45,14 @@ func NewCalibrated(of estimator.Estimator) Calibrated {
 	return Calibrated{Method: "sigmoid", Of: param.ByValue(of)}
 }
 
-var (
-	_ estimator.BatchFitter = Calibrated{}
-	_ datasets.Coster       = Calibrated{}
-	_ param.Declarer        = (*Calibrated)(nil)
-)
-
 // Params declares the method, the number of folds, and the parameters of the model, below of.
 func (s *Calibrated) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
-	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
-	l.Also("folds", func() error {
-		if s.Folds == 1 {
-			return errors.New("0, or a whole number ≥ 2")
-		}
-		return nil
-	})
+	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
 	l.Child("of", &s.Of)
 }
 
-func (s Calibrated) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("estimator: calibrated: %w", err)
-}
+func (s Calibrated) named(err error) error { return named("calibrated", err) }
 
 func (s Calibrated) within() estimator.Estimator { return s.Of }
 
@@ -98,7 +80,7 @@ func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predi
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedCalibrated{cols: data.Cols(), classes: classes, learned: learned.(calibratedScores).Map, within: fitted}, nil
+	return &FittedCalibrated{wrapped: wrapped{data.Cols(), fitted}, classes: classes, learned: learned.(calibratedScores).Map}, nil
 }
 
 // labelsOf returns class and weight of every row, or what is wrong with them.
@@ -123,24 +105,9 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 // FittedCalibrated is what [Calibrated] is fitted to: a classifier and the map from its scores to
 // probabilities.
 type FittedCalibrated struct {
-	cols    int
+	wrapped
 	classes []string
 	learned calibration.Map
-	within  estimator.Predictor
-}
-
-var (
-	_ estimator.FullPredictor = (*FittedCalibrated)(nil)
-	_ estimator.Wrapper       = (*FittedCalibrated)(nil)
-	_ model.Stateful          = (*FittedCalibrated)(nil)
-)
-
-// InputWidth returns the number of columns that go in.
-func (f *FittedCalibrated) InputWidth() int { return f.cols }
-
-// Unwrap returns the classifier within.
-func (f *FittedCalibrated) Unwrap() (within estimator.Predictor, sameRows bool) {
-	return f.within, true
 }
 
 // Outputs returns values, scores and probabilities.
@@ -167,11 +134,9 @@ func (f *FittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64
 
 // State keeps the map and the model.
 func (f *FittedCalibrated) State(s *model.State) {
-	s.Int("columns", &f.cols)
-	s.Require(f.cols > 0, "there are no columns")
+	f.wrapped.state(s)
 	s.Strings("classes", &f.classes)
 	f.learned.State(s, len(f.classes))
-	keepModel(s, "of", &f.within, f.cols)
 	if s.Reading() && s.Err() == nil {
 		s.Require(len(classesOf(f.within)) == len(f.classes), "the model within is of other classes")
 	}

@@ -61,12 +61,6 @@ func NewSeedEnsemble(of estimator.Estimator, seeds int) Ensemble {
 	return s
 }
 
-var (
-	_ estimator.BatchFitter = Ensemble{}
-	_ datasets.Coster       = Ensemble{}
-	_ param.Declarer        = (*Ensemble)(nil)
-)
-
 // Params declares how members are combined, and the parameters of of, or of each member below members.
 func (s *Ensemble) Params(l *param.List) {
 	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.Between(0, 1000))
@@ -75,13 +69,7 @@ func (s *Ensemble) Params(l *param.List) {
 	l.Floats(&s.Given, "given", "weight of each member, in their order, where weights is given", param.NonNegative)
 	l.Also("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
-	l.Int(&s.Folds, "folds", "folds that weights are found by; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
-	l.Also("folds", func() error {
-		if s.Folds == 1 {
-			return errors.New("0, or a whole number ≥ 2")
-		}
-		return nil
-	})
+	declareFolds(l, &s.Folds, "folds that weights are found by; 0: one row left out where that is exact, else 5")
 	l.Seed(&s.Seed, "seed", "seed of the folds of a regression")
 	l.OptionalChild("of", &s.Of)
 	l.OptionalChild("members", &s.Members)
@@ -185,12 +173,7 @@ func another(seed any, k int) any {
 // stacks reports whether weights are learned.
 func (s Ensemble) stacks() bool { return s.Of == nil && s.Weights == "stacked" && len(s.Members) > 1 }
 
-func (s Ensemble) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("estimator: ensemble: %w", err)
-}
+func (s Ensemble) named(err error) error { return named("ensemble", err) }
 
 // Cost adds up the members, each as often as it is fitted.
 func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
@@ -250,7 +233,9 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	if !s.stacks() {
 		return newFittedEnsemble(data.Cols(), members, nil)
 	}
-	data = namedIfClasses(data, classes)
+	if classes != nil {
+		data = namedClasses(data, classes)
+	}
 	found, _, err := s.crossValidation(len(classes)).predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allOf(data), false, make([]int, len(parts)))
 	if err != nil {
 		return nil, err
@@ -284,13 +269,6 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 
 // classesOf returns the classes of a classifier, none of another model.
 func classesOf(fitted estimator.Predictor) []string { return estimator.OutputsOf(fitted).Classes }
-
-func namedIfClasses(data datasets.Set, classes []string) datasets.Set {
-	if classes == nil {
-		return data
-	}
-	return namedClasses(data, classes)
-}
 
 // Combine makes an ensemble of members that have been fitted elsewhere, as by a search: predictions are the
 // out-of-fold predictions of each for the rows of data, a row of which the value is NaN counting for nothing.

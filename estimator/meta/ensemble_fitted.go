@@ -21,13 +21,6 @@ type FittedEnsemble struct {
 	outputs estimator.Outputs
 }
 
-var (
-	_ estimator.FullPredictor = (*FittedEnsemble)(nil)
-	_ estimator.Reporter      = (*FittedEnsemble)(nil)
-	_ Combination             = (*FittedEnsemble)(nil)
-	_ model.Stateful          = (*FittedEnsemble)(nil)
-)
-
 // newFittedEnsemble combines members, which agree on their classes.
 func newFittedEnsemble(cols int, members []FittedMember, sizes []float64) (*FittedEnsemble, error) {
 	f := &FittedEnsemble{cols: cols, members: members, sizes: sizes}

@@ -12,15 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 )
 
-var (
-	_ graph.ModelExporter = (*FittedTarget)(nil)
-	_ graph.ModelExporter = (*FittedCalibrated)(nil)
-	_ graph.ModelExporter = (*FittedThreshold)(nil)
-	_ graph.ModelExporter = (*FittedIntervals)(nil)
-	_ graph.ModelExporter = (*FittedSets)(nil)
-	_ graph.ModelExporter = (*FittedEnsemble)(nil)
-)
-
 // exportWithin exports the model within, called of in documents.
 func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, within, rows)
@@ -79,7 +70,7 @@ func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 
 // ExportModel adds to g class and scores, and what else the model within says.
 func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out, err := exportWithin(g, f.of, rows)
+	out, err := exportWithin(g, f.within, rows)
 	if err != nil {
 		return out, err
 	}

@@ -63,13 +63,6 @@ func NewIntervals(of estimator.Estimator) Intervals {
 	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Of: param.ByValue(of)}
 }
 
-var (
-	_ estimator.BlockEstimator = Intervals{}
-	_ estimator.Estimator      = Intervals{}
-	_ datasets.Coster          = Intervals{}
-	_ param.Declarer           = (*Intervals)(nil)
-)
-
 // Params declares the method with its numbers, and the parameters of the model, below of.
 func (s *Intervals) Params(l *param.List) {
 	between := param.Range{Low: 0, High: 1, LowOpen: true, HighOpen: true}
@@ -81,12 +74,7 @@ func (s *Intervals) Params(l *param.List) {
 	l.Child("of", &s.Of)
 }
 
-func (s Intervals) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("estimator: intervals: %w", err)
-}
+func (s Intervals) named(err error) error { return named("intervals", err) }
 
 // Way returns the method that data of a shape go by: that of the spec, or what auto comes to.
 func (s Intervals) Way(shape datasets.Shape) string {
@@ -142,10 +130,7 @@ func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimat
 			out, err = s.fit(ctx, set)
 		}
 	}
-	if err != nil {
-		return nil, s.named(err)
-	}
-	return out, nil
+	return out, s.named(err)
 }
 
 func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
@@ -170,10 +155,7 @@ func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Of) }
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	out, err := s.fit(ctx, data)
-	if err != nil {
-		return nil, s.named(err)
-	}
-	return out, nil
+	return out, s.named(err)
 }
 
 func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -204,7 +186,7 @@ func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predi
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
 	}
-	return &FittedIntervals{cols: cols, method: "normal", level: s.Level, within: fitted}, nil
+	return &FittedIntervals{wrapped: wrapped{cols, fitted}, method: "normal", level: s.Level}, nil
 }
 
 var errNoStd = errors.New("the model within does not know its standard deviation, as gaussian_process does")
@@ -231,7 +213,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	out := &FittedIntervals{cols: data.Cols(), method: s.Method, level: s.Level, residuals: smoother.Residuals(), within: fitted}
+	out := &FittedIntervals{wrapped: wrapped{data.Cols(), fitted}, method: s.Method, level: s.Level, residuals: smoother.Residuals()}
 	if s.Method == "jackknife_plus" {
 		out.smoother = smoother
 	}

@@ -25,30 +25,16 @@ type Sure interface {
 // FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
 // [estimator.As] finds.
 type FittedIntervals struct {
-	cols       int
+	wrapped
 	method     string
 	level      float64
 	normalized bool
 	residuals  *mat.Dense          // rows × targets, nil for normal
 	smoother   *estimator.Smoother // of jackknife_plus
-	within     estimator.Predictor
 }
-
-var (
-	_ estimator.FullPredictor = (*FittedIntervals)(nil)
-	_ estimator.Wrapper       = (*FittedIntervals)(nil)
-	_ Sure                    = (*FittedIntervals)(nil)
-	_ model.Stateful          = (*FittedIntervals)(nil)
-)
 
 // Sureness returns the way to the intervals and their level.
 func (f *FittedIntervals) Sureness() (method string, level float64) { return f.method, f.level }
-
-// InputWidth returns the number of columns that go in.
-func (f *FittedIntervals) InputWidth() int { return f.cols }
-
-// Unwrap returns the model within.
-func (f *FittedIntervals) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, true }
 
 // Predict returns what the model within predicts.
 func (f *FittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -197,8 +183,7 @@ func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64,
 
 // State keeps the residuals, the weights that the jackknife+ needs, and the model.
 func (f *FittedIntervals) State(s *model.State) {
-	s.Int("columns", &f.cols)
-	s.Require(f.cols > 0, "there are no columns")
+	f.wrapped.state(s)
 	s.String("method", &f.method)
 	s.Float("level", &f.level)
 	s.Bool("normalized", &f.normalized)
@@ -217,7 +202,6 @@ func (f *FittedIntervals) State(s *model.State) {
 	default:
 		s.Matrix("residuals", &f.residuals)
 	}
-	keepModel(s, "of", &f.within, f.cols)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
@@ -251,29 +235,15 @@ func ofZeros(p estimator.Predictor, cols int) (said estimator.Prediction, known 
 // FittedSets is what [Intervals] is fitted to of classes: a classifier, and how little the true classes of rows fitted that
 // it had not seen. What else the classifier can do, [estimator.As] finds.
 type FittedSets struct {
-	cols     int
+	wrapped
 	level    float64
 	classes  int
 	probable bool      // whether sets are made of probabilities; else of scores
 	strange  []float64 // of true classes, from the smallest
-	within   estimator.Predictor
 }
-
-var (
-	_ estimator.FullPredictor = (*FittedSets)(nil)
-	_ estimator.Wrapper       = (*FittedSets)(nil)
-	_ Sure                    = (*FittedSets)(nil)
-	_ model.Stateful          = (*FittedSets)(nil)
-)
 
 // Sureness returns split, and the level of the sets.
 func (f *FittedSets) Sureness() (method string, level float64) { return "split", f.level }
-
-// InputWidth returns the number of columns that go in.
-func (f *FittedSets) InputWidth() int { return f.cols }
-
-// Unwrap returns the classifier within.
-func (f *FittedSets) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, true }
 
 // Predict returns what the classifier within predicts.
 func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -349,13 +319,11 @@ func (f *FittedSets) scores(said estimator.Prediction) (*mat.Dense, error) {
 
 // State keeps how little true classes fitted, and the classifier.
 func (f *FittedSets) State(s *model.State) {
-	s.Int("columns", &f.cols)
-	s.Require(f.cols > 0, "there are no columns")
+	f.wrapped.state(s)
 	s.Float("level", &f.level)
 	s.Int("classes", &f.classes)
 	s.Bool("probabilities", &f.probable)
 	s.Floats("strangeness", &f.strange)
-	keepModel(s, "of", &f.within, f.cols)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}

@@ -93,7 +93,7 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	if decides && s.Normalize {
 		return nil, errNormalizeClasses
 	} else if decides {
-		sets = &FittedSets{cols: cols, level: s.Level, classes: classes, within: fitted}
+		sets = &FittedSets{wrapped: wrapped{cols, fitted}, level: s.Level, classes: classes}
 	}
 	err = seen.Blocks(ctx, func(block datasets.Set) (err error) {
 		var more []float64
@@ -164,7 +164,7 @@ func (s Intervals) parts(data datasets.Set) (train, others []int, err error) {
 
 // around is the model with intervals from how far off it is on other rows.
 func (s Intervals) around(fitted estimator.Predictor, cols int, off []float64, targets int) *FittedIntervals {
-	return &FittedIntervals{cols: cols, method: "split", level: s.Level, normalized: s.Normalize, residuals: mat.NewDense(len(off)/targets, targets, off), within: fitted}
+	return &FittedIntervals{wrapped: wrapped{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize, residuals: mat.NewDense(len(off)/targets, targets, off)}
 }
 
 // residuals returns how far off the fitted model is on each target of other rows.
@@ -237,7 +237,7 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 			return nil, err
 		}
 	}
-	out := &FittedSets{cols: data.Cols(), level: s.Level, classes: len(classesOf(fitted)), within: fitted}
+	out := &FittedSets{wrapped: wrapped{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
 	if err := out.look(ctx, data.Select(others)); err != nil {
 		return nil, err
 	}

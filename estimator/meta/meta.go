@@ -19,8 +19,11 @@ package meta
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -48,6 +51,43 @@ func checkModel(spec any, of estimator.Estimator) error {
 	return param.CheckFit(spec)
 }
 
+// named says which wrapper failed; nil stays nil.
+func named(wrapper string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("estimator: %s: %w", wrapper, err)
+}
+
+// declareFolds declares a number of folds, 0 for leaving one row out where that is exact.
+func declareFolds(l *param.List, folds *int, text string) {
+	l.Int(folds, "folds", text, param.Between(0, mostFolds))
+	l.Also("folds", func() error {
+		if *folds == 1 {
+			return errors.New("0, or a whole number ≥ 2")
+		}
+		return nil
+	})
+}
+
+// wrapped is the model within a fitted wrapper.
+type wrapped struct {
+	cols   int
+	within estimator.Predictor
+}
+
+// InputWidth returns the number of columns that go in.
+func (w *wrapped) InputWidth() int { return w.cols }
+
+// Unwrap returns the model within, which is fitted to the same rows.
+func (w *wrapped) Unwrap() (within estimator.Predictor, sameRows bool) { return w.within, true }
+
+func (w *wrapped) state(s *model.State) {
+	s.Int("columns", &w.cols)
+	s.Require(w.cols > 0, "there are no columns")
+	keepModel(s, "of", &w.within, w.cols)
+}
+
 // keepModel keeps the model within below a name. One that is read must be of the columns that come to it, where it
 // knows their number.
 func keepModel(s *model.State, name string, fitted *estimator.Predictor, cols int) {
@@ -56,3 +96,22 @@ func keepModel(s *model.State, name string, fitted *estimator.Predictor, cols in
 	sized, ok := (*fitted).(interface{ InputWidth() int })
 	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
 }
+
+var (
+	_ = []interface {
+		estimator.FullPredictor
+		graph.ModelExporter
+		model.Stateful
+	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil), (*FittedEnsemble)(nil)}
+	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil)}
+	_ = []Sure{(*FittedIntervals)(nil), (*FittedSets)(nil)}
+	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
+	_ = []estimator.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
+	_ = []datasets.Coster{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
+
+	_ estimator.Reporter = (*FittedEnsemble)(nil)
+	_ Combination        = (*FittedEnsemble)(nil)
+	_ Decisive           = (*FittedThreshold)(nil)
+	_ estimator.Rounding = Target{}
+	_ estimator.Tasked   = Target{}
+)

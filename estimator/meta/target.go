@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,14 +48,6 @@ type Target struct {
 // NewTarget returns the spec that fits of to logarithms of the targets.
 func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: param.ByValue(of)} }
 
-var (
-	_ estimator.Rounding    = Target{}
-	_ estimator.BatchFitter = Target{}
-	_ datasets.Coster       = Target{}
-	_ estimator.Tasked      = Target{}
-	_ param.Declarer        = (*Target)(nil)
-)
-
 // Params declares the transform, smear, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
 	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
@@ -87,12 +80,7 @@ func (s Target) Task() datasets.Task { return datasets.Regression }
 // learns reports whether the transform depends on the training rows.
 func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 
-func (s Target) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("estimator: target: %w", err)
-}
+func (s Target) named(err error) error { return named("target", err) }
 
 // check reports what is wrong with the spec, or that the targets are classes.
 func (s Target) check(schema datasets.Schema) error {
@@ -109,10 +97,7 @@ func (s Target) check(schema datasets.Schema) error {
 
 // Fit fits the model to transformed targets; the result is a [*FittedTarget].
 func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	if err := s.check(data.Schema); err != nil {
-		return nil, s.named(err)
-	}
-	if err := data.Check(); err != nil {
+	if err := cmp.Or(s.check(data.Schema), data.Check()); err != nil {
 		return nil, s.named(err)
 	}
 	learned, mapped, err := s.transformed(data)
@@ -120,16 +105,13 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 		return nil, s.named(err)
 	}
 	fitted, err := s.Of.Fit(ctx, mapped)
-	if err != nil {
-		return nil, s.named(err)
-	}
-	if s.Smear {
+	if err == nil && s.Smear {
 		err = learned.smear(ctx, fitted, mapped.Source())
 	}
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedTarget{cols: data.Cols(), learned: learned, within: fitted}, nil
+	return &FittedTarget{wrapped: wrapped{data.Cols(), fitted}, learned: learned}, nil
 }
 
 // transformed returns data with transformed targets, and the transforms.
@@ -170,7 +152,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 		return nil, s.named(err)
 	}
 	_, cols := data.Dims()
-	return &FittedTarget{cols: cols, learned: learned, within: fitted}, nil
+	return &FittedTarget{wrapped: wrapped{cols, fitted}, learned: learned}, nil
 }
 
 // learn learns the transforms from the targets of a stream.
@@ -253,16 +235,9 @@ func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets
 // FittedTarget is what [Target] is fitted to: a model and the way back to the unit of the targets. What else
 // the model can do, [estimator.As] finds, with predictions that have been turned back.
 type FittedTarget struct {
-	cols    int
+	wrapped
 	learned transforms
-	within  estimator.Predictor
 }
-
-var (
-	_ estimator.FullPredictor = (*FittedTarget)(nil)
-	_ estimator.Wrapper       = (*FittedTarget)(nil)
-	_ model.Stateful          = (*FittedTarget)(nil)
-)
 
 // Predict returns the first target of each row of X.
 func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -290,16 +265,11 @@ func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estim
 
 func (f *FittedTarget) named(err error) error { return Target{}.named(err) }
 
-// InputWidth returns the number of columns that go in.
-func (f *FittedTarget) InputWidth() int { return f.cols }
-
 // Unwrap returns the model, which predicts transformed targets.
 func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, false }
 
 // State keeps the transforms and the model.
 func (f *FittedTarget) State(s *model.State) {
-	s.Int("columns", &f.cols)
-	s.Require(f.cols > 0, "there are no columns")
+	f.wrapped.state(s)
 	f.learned.state(s, &f.learned)
-	keepModel(s, "of", &f.within, f.cols)
 }

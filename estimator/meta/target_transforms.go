@@ -39,34 +39,24 @@ var errNotPositive = errors.New("log takes numbers > 0; signed_log takes all")
 
 // block returns rows with transformed targets.
 func (m transforms) block(data datasets.Set) (datasets.Set, error) {
-	out := data
+	out, y, width := data, data.Y, 1
+	if data.Targets != nil {
+		y, width = design.DenseData(data.Targets), data.Targets.RawMatrix().Cols
+	}
+	if width != len(m) {
+		return out, fmt.Errorf("targets in each row: must be %d, got %d", len(m), width)
+	}
+	mapped := make([]float64, len(y))
+	for k, v := range y {
+		var err error
+		if mapped[k], err = m.forward(v, data, k/width, k%width); err != nil {
+			return out, err
+		}
+	}
 	if data.Targets == nil {
-		if len(m) != 1 {
-			return out, fmt.Errorf("one target, %d were expected", len(m))
-		}
-		out.Y = make([]float64, len(data.Y))
-		for i, y := range data.Y {
-			z, err := m.forward(y, data, i, 0)
-			if err != nil {
-				return out, err
-			}
-			out.Y[i] = z
-		}
-		return out, nil
-	}
-	n, t := data.Targets.Dims()
-	if t != len(m) {
-		return out, fmt.Errorf("%d targets, %d were expected", t, len(m))
-	}
-	out.Targets = mat.NewDense(n, t, nil)
-	for i := range n {
-		for j := range t {
-			z, err := m.forward(data.Targets.At(i, j), data, i, j)
-			if err != nil {
-				return out, err
-			}
-			out.Targets.Set(i, j, z)
-		}
+		out.Y = mapped
+	} else {
+		out.Targets = mat.NewDense(len(y)/width, width, mapped)
 	}
 	return out, nil
 }
@@ -83,92 +73,48 @@ func (m transforms) forward(y float64, data datasets.Set, row, target int) (floa
 	return m[target].Forward(y), nil
 }
 
-// back turns a prediction back. A value that is too large to be one is an error.
+// back turns a prediction back: ends of intervals too, for the transforms rise, so that what was between them stays
+// between them. A value that is too large to be a number is an error.
 func (m transforms) back(p estimator.Prediction) (estimator.Prediction, error) {
 	if len(m) == 0 || p.Targets != nil && !p.Targets.IsEmpty() && p.Targets.RawMatrix().Cols != len(m) {
 		return p, errors.New("the model predicts another number of targets")
 	}
-	out := estimator.Prediction{Values: make([]float64, len(p.Values))}
-	if p.Std != nil {
-		out.Std = make([]float64, len(p.Std))
-	}
-	for i, z := range p.Values {
-		out.Values[i] = m[0].Value(z)
-		finite := out.Values[i]
-		if p.Std != nil {
-			out.Std[i] = m[0].Deviation(z, p.Std[i])
-			finite += out.Std[i]
+	var failed error
+	list := func(from []float64, width int, back func(i, j int, z float64) float64) []float64 {
+		if from == nil {
+			return nil
 		}
-		if err := tooLarge(i, finite); err != nil {
-			return p, err
-		}
-	}
-	if err := m.backEnds(&out, p); err != nil {
-		return p, err
-	}
-	if p.Targets == nil || p.Targets.IsEmpty() {
-		out.Targets, out.StdTargets = p.Targets, p.StdTargets
-		return out, nil
-	}
-	n, t := p.Targets.Dims()
-	out.Targets = mat.NewDense(n, t, nil)
-	if p.StdTargets != nil {
-		out.StdTargets = mat.NewDense(n, t, nil)
-	}
-	for i := range n {
-		for j := range t {
-			v := m[j].Value(p.Targets.At(i, j))
-			finite := v
-			out.Targets.Set(i, j, v)
-			if p.StdTargets != nil {
-				std := m[j].Deviation(p.Targets.At(i, j), p.StdTargets.At(i, j))
-				finite += std
-				out.StdTargets.Set(i, j, std)
-			}
-			if err := tooLarge(i, finite); err != nil {
-				return p, err
+		out := make([]float64, len(from))
+		for k, z := range from {
+			if out[k] = back(k/width, k%width, z); failed == nil {
+				failed = tooLarge(k/width, out[k])
 			}
 		}
+		return out
+	}
+	matrix := func(from *mat.Dense, back func(i, j int, z float64) float64) *mat.Dense {
+		if from == nil || from.IsEmpty() {
+			return from
+		}
+		n, t := from.Dims()
+		return mat.NewDense(n, t, list(design.DenseData(from), t, back))
+	}
+	value := func(_, j int, z float64) float64 { return m[j].Value(z) }
+	inverse := func(_, j int, z float64) float64 { return m[j].Inverse(z) }
+	out := estimator.Prediction{
+		Values:       list(p.Values, 1, value),
+		Std:          list(p.Std, 1, func(i, _ int, std float64) float64 { return m[0].Deviation(p.Values[i], std) }),
+		Lower:        list(p.Lower, 1, inverse),
+		Upper:        list(p.Upper, 1, inverse),
+		Targets:      matrix(p.Targets, value),
+		StdTargets:   matrix(p.StdTargets, func(i, j int, std float64) float64 { return m[j].Deviation(p.Targets.At(i, j), std) }),
+		LowerTargets: matrix(p.LowerTargets, inverse),
+		UpperTargets: matrix(p.UpperTargets, inverse),
+	}
+	if failed != nil {
+		return p, failed
 	}
 	return out, nil
-}
-
-// backEnds turns the ends of intervals back: the transforms rise, so that what was between them stays between them.
-// An end that is too large to be a number is an error.
-func (m transforms) backEnds(out *estimator.Prediction, p estimator.Prediction) error {
-	for _, ends := range []struct {
-		to   *[]float64
-		from []float64
-	}{{&out.Lower, p.Lower}, {&out.Upper, p.Upper}} {
-		if ends.from == nil {
-			continue
-		}
-		*ends.to = make([]float64, len(ends.from))
-		for i, z := range ends.from {
-			(*ends.to)[i] = m[0].Inverse(z)
-			if err := tooLarge(i, (*ends.to)[i]); err != nil {
-				return err
-			}
-		}
-	}
-	for _, ends := range []struct{ to, from **mat.Dense }{{&out.LowerTargets, &p.LowerTargets}, {&out.UpperTargets, &p.UpperTargets}} {
-		if *ends.from == nil || (*ends.from).IsEmpty() {
-			*ends.to = *ends.from
-			continue
-		}
-		*ends.to = mat.DenseCopyOf(*ends.from)
-		n, _ := (*ends.to).Dims()
-		for i := range n {
-			row := (*ends.to).RawRowView(i)
-			for j, z := range row {
-				row[j] = m[j].Inverse(z)
-				if err := tooLarge(i, row[j]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 func tooLarge(row int, v float64) error {

@@ -51,25 +51,12 @@ func NewThreshold(of estimator.Estimator) Threshold {
 	return Threshold{Score: "auto", Of: param.ByValue(of)}
 }
 
-var (
-	_ estimator.BatchFitter = Threshold{}
-	_ datasets.Coster       = Threshold{}
-	_ param.Declarer        = (*Threshold)(nil)
-	_ scored                = Threshold{}
-)
-
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost where there is one")
 	l.Also("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
-	l.Int(&s.Folds, "folds", "folds that scores are from; 0: one row left out where that is exact, else 5", param.Between(0, mostFolds))
-	l.Also("folds", func() error {
-		if s.Folds == 1 {
-			return errors.New("0, or a whole number ≥ 2")
-		}
-		return nil
-	})
+	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
 	l.Child("of", &s.Of)
 }
 
@@ -106,12 +93,7 @@ func decisive() (names []string) {
 	return names
 }
 
-func (s Threshold) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("estimator: threshold: %w", err)
-}
+func (s Threshold) named(err error) error { return named("threshold", err) }
 
 func (s Threshold) within() estimator.Estimator { return s.Of }
 
@@ -204,7 +186,7 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.Probabilities) {
 		return nil, s.named(errNoProbabilities)
 	}
-	return &FittedThreshold{cols: data.Cols(), classes: classes, rule: rule, of: fitted}, nil
+	return &FittedThreshold{wrapped: wrapped{data.Cols(), fitted}, classes: classes, rule: rule}, nil
 }
 
 var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put calibrated around it")

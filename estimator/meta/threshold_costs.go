@@ -23,8 +23,6 @@ type Costs struct {
 	Of map[string]map[string]float64
 }
 
-var _ param.Value = (*Costs)(nil)
-
 const falsePositive, falseNegative = "false_positive", "false_negative"
 
 // given reports whether there are any.

@@ -165,24 +165,10 @@ func (d decision) expected(scores []float64, said estimator.Prediction, row int)
 
 // FittedThreshold is what [Threshold] is fitted to: a classifier, and how its classes are decided between.
 type FittedThreshold struct {
-	cols    int
+	wrapped
 	classes []string
 	rule    decision
-	of      estimator.Predictor
 }
-
-var (
-	_ estimator.FullPredictor = (*FittedThreshold)(nil)
-	_ estimator.Wrapper       = (*FittedThreshold)(nil)
-	_ Decisive                = (*FittedThreshold)(nil)
-	_ model.Stateful          = (*FittedThreshold)(nil)
-)
-
-// InputWidth returns the number of columns that go in.
-func (f *FittedThreshold) InputWidth() int { return f.cols }
-
-// Unwrap returns the classifier within, whose probabilities are also those of what is around it.
-func (f *FittedThreshold) Unwrap() (within estimator.Predictor, sameRows bool) { return f.of, true }
 
 // Cutoff returns the threshold between two classes.
 func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
@@ -193,7 +179,7 @@ func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 
 // Outputs returns those of the classifier within.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
-	out := estimator.OutputsOf(f.of)
+	out := estimator.OutputsOf(f.within)
 	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)
 	return out
 }
@@ -205,7 +191,7 @@ func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want es
 	if want.Outputs != 0 {
 		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities
 	}
-	said, err := estimator.Predict(ctx, f.of, X, want)
+	said, err := estimator.Predict(ctx, f.within, X, want)
 	if err != nil {
 		return said, Threshold{}.named(err)
 	}
@@ -221,14 +207,12 @@ func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 
 // State keeps the threshold or the costs, and the model.
 func (f *FittedThreshold) State(s *model.State) {
-	s.Int("columns", &f.cols)
-	s.Require(f.cols > 0, "there are no columns")
+	f.wrapped.state(s)
 	s.Strings("classes", &f.classes)
 	f.rule.classes = len(f.classes)
 	f.rule.state(s)
-	keepModel(s, "of", &f.of, f.cols)
 	if s.Reading() && s.Err() == nil {
-		has := estimator.OutputsOf(f.of)
+		has := estimator.OutputsOf(f.within)
 		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
 		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities), "the model within knows no probabilities")
 	}
