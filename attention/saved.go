@@ -23,24 +23,6 @@ var (
 	_ encoding.BinaryUnmarshaler = (*StateFloat32)(nil)
 )
 
-// MarshalBinary returns all that the state needs to go on, its features included: 8·m·(width + heads·batch·(values + 2))
-// bytes and a few.
-func (s *State) MarshalBinary() ([]byte, error) { return s.save() }
-
-// MarshalBinary returns all that the state needs to go on, its features included: 8·m·width + 4·m·heads·batch·(values + 2)
-// bytes and a few.
-func (s *StateFloat32) MarshalBinary() ([]byte, error) { return s.save() }
-
-// UnmarshalBinary makes the state one that [State.MarshalBinary] returned. Both go on with the same bits. Where the
-// features of the state that it was are the same, it goes on sharing them. An error says what is wrong with the data:
-// that it is no state, of another precision or a newer version, cut off, or damaged; the state is as it was then.
-func (s *State) UnmarshalBinary(data []byte) error { return s.restore(data) }
-
-// UnmarshalBinary makes the state one that [StateFloat32.MarshalBinary] returned. Both go on with the same bits. Where
-// the features of the state that it was are the same, it goes on sharing them. An error says what is wrong with the data:
-// that it is no state, of another precision or a newer version, cut off, or damaged; the state is as it was then.
-func (s *StateFloat32) UnmarshalBinary(data []byte) error { return s.restore(data) }
-
 // A state is saved in this order, all numbers little-endian:
 //
 //	magic, 8 bytes
@@ -74,11 +56,13 @@ func bitsOf[T kern.Float]() uint32 {
 	return 64
 }
 
-func (s *stream[T]) save() ([]byte, error) {
+// MarshalBinary returns all that the state needs to go on, its features included: 8·m·width bytes for these, and
+// m·heads·batch·(values + 2) numbers of the state's precision.
+func (s *stream[T]) MarshalBinary() ([]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	numbers := []int{s.shape.Batch, s.shape.Heads, s.shape.Width, s.shape.Values, s.features.Len(), s.seen}
+	numbers := []int{s.shape.Batch, s.shape.Heads, s.shape.Width, s.shape.Values, s.by.Len(), s.seen}
 	size := savedBytes[T](numbers)
 	if err := memory.Check(int64(min(size, 1<<62))); err != nil {
 		return nil, fmt.Errorf("attention: %w", err)
@@ -89,7 +73,7 @@ func (s *stream[T]) save() ([]byte, error) {
 	for _, n := range numbers {
 		data = binary.LittleEndian.AppendUint64(data, uint64(n))
 	}
-	normal := s.features.features.Normal
+	normal := s.by.features.Normal
 	for j := range s.shape.Width {
 		data = put(data, normal.RawRowView(j))
 	}
@@ -133,8 +117,11 @@ func take[T kern.Float](data []byte, dst []T) []byte {
 	return data
 }
 
-func (s *stream[T]) restore(data []byte) error {
-	read, err := restored[T](data, s.features)
+// UnmarshalBinary makes the state one that MarshalBinary returned. Both go on with the same bits. Where the features of
+// the state that it was are the same, it goes on sharing them. An error says what is wrong with the data: that it is no
+// state, of another precision or a newer version, cut off, or damaged; the state is as it was then.
+func (s *stream[T]) UnmarshalBinary(data []byte) error {
+	read, err := restored[T](data, s.by)
 	if err != nil {
 		return fmt.Errorf("attention: a saved state: %w", err)
 	}
@@ -158,8 +145,8 @@ func restored[T kern.Float](data []byte, known *Features) (stream[T], error) {
 		return s, errors.New("a number of the features is not finite")
 	}
 	if known != nil && mat.Equal(normal, known.features.Normal) {
-		s.features = known
-	} else if s.features, err = newFeatures(normal); err != nil {
+		s.by = known
+	} else if s.by, err = newFeatures(normal); err != nil {
 		return s, err
 	}
 	s.heads = s.fresh()

@@ -43,36 +43,6 @@ func (f *Features) NewStateFloat32(batch, heads, values int) (*StateFloat32, err
 	return &StateFloat32{s}, nil
 }
 
-// Append adds one or more keys and values to every head, [batch][head][position][width]. Of many, as a prompt has, all
-// cores make the sums. Where it fails, or the context ends, the state is as it was.
-func (s *State) Append(ctx context.Context, k, v []float64) error { return s.append(ctx, k, v) }
-
-// Append adds one or more keys and values to every head, [batch][head][position][width]. Of many, as a prompt has, all
-// cores make the sums. Where it fails, or the context ends, the state is as it was.
-func (s *StateFloat32) Append(ctx context.Context, k, v []float32) error { return s.append(ctx, k, v) }
-
-// Query returns attention of one or more queries of every head, [batch][head][position][width], to all keys so far:
-// [batch][head][position][values].
-func (s *State) Query(ctx context.Context, q []float64) ([]float64, error) { return s.query(ctx, q) }
-
-// Query returns attention of one or more queries of every head, [batch][head][position][width], to all keys so far:
-// [batch][head][position][values].
-func (s *StateFloat32) Query(ctx context.Context, q []float32) ([]float32, error) {
-	return s.query(ctx, q)
-}
-
-// Len returns how many keys each head has seen.
-func (s *State) Len() int { return s.seen }
-
-// Len returns how many keys each head has seen.
-func (s *StateFloat32) Len() int { return s.seen }
-
-// Features returns the features that weigh the keys.
-func (s *State) Features() *Features { return s.features }
-
-// Features returns the features that weigh the keys.
-func (s *StateFloat32) Features() *Features { return s.features }
-
 // Clone returns a state that goes on by itself from here.
 func (s *State) Clone() *State { return &State{s.clone()} }
 
@@ -81,11 +51,17 @@ func (s *StateFloat32) Clone() *StateFloat32 { return &StateFloat32{s.clone()} }
 
 // stream is a state in either precision.
 type stream[T kern.Float] struct {
-	features *Features
-	shape    Shape // of one position
-	heads    []sums[T]
-	seen     int
+	by    *Features
+	shape Shape // of one position
+	heads []sums[T]
+	seen  int
 }
+
+// Len returns how many keys each head has seen.
+func (s *stream[T]) Len() int { return s.seen }
+
+// Features returns the features that weigh the keys.
+func (s *stream[T]) Features() *Features { return s.by }
 
 // mostKeys is how many keys a head can see: the sums of so many largest values are finite.
 const mostKeys = min(1<<40, math.MaxInt)
@@ -94,7 +70,7 @@ func newStream[T kern.Float](f *Features, batch, heads, values int) (stream[T], 
 	if err := f.check(); err != nil {
 		return stream[T]{}, err
 	}
-	s := stream[T]{features: f, shape: Shape{batch, heads, 1, 1, f.Width(), values, true}}
+	s := stream[T]{by: f, shape: Shape{batch, heads, 1, 1, f.Width(), values, true}}
 	if err := errors.Join(s.shape.faults()...); err != nil {
 		return s, err
 	}
@@ -107,17 +83,17 @@ func newStream[T kern.Float](f *Features, batch, heads, values int) (stream[T], 
 
 // fresh returns the sums of no keys for each head.
 func (s *stream[T]) fresh() []sums[T] {
-	size := s.features.Len() * (s.shape.Values + 2)
+	size := s.by.Len() * (s.shape.Values + 2)
 	heads, room := make([]sums[T], s.shape.sequences()), make([]T, s.shape.sequences()*size)
 	for i := range heads {
-		heads[i] = sumsOf(rounded[T](s.features), s.shape.Values, room[i*size:(i+1)*size])
+		heads[i] = sumsOf(rounded[T](s.by), s.shape.Values, room[i*size:(i+1)*size])
 	}
 	return heads
 }
 
 func (s *stream[T]) clone() stream[T] {
 	out := *s
-	if s.features == nil {
+	if s.by == nil {
 		return out
 	}
 	out.heads = s.fresh()
@@ -129,7 +105,7 @@ func (s *stream[T]) clone() stream[T] {
 
 // check reports a state that nobody made.
 func (s *stream[T]) check() error {
-	if s.features == nil {
+	if s.by == nil {
 		return errors.New("attention: an empty state, wanted one that NewState made or that was restored")
 	}
 	return nil
@@ -150,13 +126,15 @@ func (s *stream[T]) given(t tensor, data []T, limit float64) (positions int, fau
 // atOnce is how many flops are made without a look at the context.
 const atOnce = 1 << 27
 
-func (s *stream[T]) append(ctx context.Context, k, v []T) error {
+// Append adds one or more keys and values to every head, [batch][head][position][width]. Of many, as a prompt has, all
+// cores make the sums. Where it fails, or the context ends, the state is as it was.
+func (s *stream[T]) Append(ctx context.Context, k, v []T) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	f, t := rounded[T](s.features), s.shape.tensors()
+	f, t := rounded[T](s.by), s.shape.tensors()
 	n, keys := s.given(t[1], k, f.Limit)
-	m, values := s.given(t[2], v, mostValue[T](s.features.Len()))
+	m, values := s.given(t[2], v, mostValue[T](s.by.Len()))
 	faults := []error{keys, values}
 	if n != m && min(n, m) > 0 {
 		faults = append(faults, fmt.Errorf("attention: %d keys and %d values, wanted as many", n, m))
@@ -172,7 +150,7 @@ func (s *stream[T]) append(ctx context.Context, k, v []T) error {
 	}
 	p := &problem[T]{Shape: s.shape, k: k, v: v}
 	p.Keys = n
-	if flops := 2 * float64(len(s.heads)*n) * float64(s.features.Len()) * float64(p.Width+p.Values); n <= chunk && flops <= atOnce {
+	if flops := 2 * float64(len(s.heads)*n) * float64(s.by.Len()) * float64(p.Width+p.Values); n <= chunk && flops <= atOnce {
 		kern.Parallel(len(s.heads), 1, func(i, _ int) {
 			t := newScratch(f, p.Values)
 			defer t.hold.Release()
@@ -207,11 +185,13 @@ func (s *stream[T]) appendMany(ctx context.Context, f *softmax.Rounded[T], p *pr
 	return nil
 }
 
-func (s *stream[T]) query(ctx context.Context, q []T) ([]T, error) {
+// Query returns attention of one or more queries of every head, [batch][head][position][width], to all keys so far:
+// [batch][head][position][values].
+func (s *stream[T]) Query(ctx context.Context, q []T) ([]T, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	n, fault := s.given(s.shape.tensors()[0], q, rounded[T](s.features).Limit)
+	n, fault := s.given(s.shape.tensors()[0], q, rounded[T](s.by).Limit)
 	if s.seen == 0 {
 		fault = errors.Join(fault, errors.New("attention: a state that has seen no keys"))
 	}

@@ -185,12 +185,8 @@ func silhouette(in Input) (float64, error) {
 		return 0, err
 	}
 	n, d := g.Rows.Dims()
-	factor := make([]float64, d)
-	for j := range factor {
-		factor[j] = 1
-	}
 	X := design.Widened(design.Native(g.Rows))
-	rows := pairwise.NewRows[float64](pairwise.FrameOf(factor, X), X)
+	rows := pairwise.NewRows[float64](pairwise.FrameOf(slices.Repeat([]float64{1}, d), X), X)
 	const tile = 128
 	scores := make([]float64, n)
 	kern.Parallel(n, tile, func(lo, hi int) {

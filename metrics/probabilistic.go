@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -135,14 +134,9 @@ func d2(q float64) func(Input) (float64, error) {
 
 // quantile is the least target that a share q of the weight is at or below.
 func (in Input) quantile(q float64) float64 {
-	order := make([]scored, in.rows())
-	var total, below sum
-	for i := range order {
-		order[i] = scored{in.Truth[i], i}
-		total.add(in.weight(i))
-	}
-	slices.SortFunc(order, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	enough := q * total.value() * (1 - 0x1p-50)
+	order, total := in.ordered(func(i int) float64 { return in.Truth[i] })
+	var below sum
+	enough := q * total * (1 - 0x1p-50)
 	for _, o := range order {
 		if below.add(in.weight(o.row)); below.value() >= enough {
 			return o.score

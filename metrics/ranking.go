@@ -67,28 +67,26 @@ func cuts(in Input, class int) ([]cut, error) {
 	if err := in.bothSides(class); err != nil {
 		return nil, err
 	}
-	return cutsOf(in, class, func(int) bool { return true }), nil
+	return cutsOf(in, class, nil), nil
 }
 
 // bothSides checks that some rows are in the class and some are not.
 func (in Input) bothSides(class int) error {
-	isIn := func(c float64) bool { return c == float64(class) }
-	isOut := func(c float64) bool { return c != float64(class) }
-	switch {
-	case !slices.ContainsFunc(in.Truth, isIn):
+	switch code := float64(class); {
+	case !slices.Contains(in.Truth, code):
 		return fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(class))
-	case !slices.ContainsFunc(in.Truth, isOut):
+	case !slices.ContainsFunc(in.Truth, func(c float64) bool { return c != code }):
 		return fmt.Errorf("%w: every row is of class %s", ErrUndefined, in.nameOf(class))
 	}
 	return nil
 }
 
-// cutsOf is cuts over the rows of the classes that are kept.
+// cutsOf is cuts over the rows of the classes that are kept, nil for all.
 func cutsOf(in Input, class int, keep func(class int) bool) []cut {
 	score := in.scorer(class)
 	order := make([]scored, 0, in.rows())
 	for i := range in.rows() {
-		if keep(int(in.Truth[i])) {
+		if keep == nil || keep(int(in.Truth[i])) {
 			order = append(order, scored{score(i), i})
 		}
 	}
@@ -151,7 +149,7 @@ func averagePrecision(in Input) (float64, error) {
 	if !slices.Contains(in.Truth, 1) {
 		return 0, fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(1))
 	}
-	all := cutsOf(in, 1, func(int) bool { return true })
+	all := cutsOf(in, 1, nil)
 	var total sum
 	var last cut
 	for _, c := range all {
@@ -301,10 +299,10 @@ func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
 
 func curveCuts(name string, in Input, class int) ([]cut, error) {
 	in, err := in.checked(datasets.Classification, ScoresOrProbabilities)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %s: %w", name, err)
+	var all []cut
+	if err == nil {
+		all, err = cuts(in, class)
 	}
-	all, err := cuts(in, class)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %s: %w", name, err)
 	}

@@ -120,14 +120,8 @@ func maxError(in Input) (float64, error) {
 // medianAbsoluteError sorts the errors and walks to half the weight. When a row ends there exactly (to rounding),
 // the median is midway to the next, so that weights of 1 are no weights and a row of weight 2 is the row twice.
 func medianAbsoluteError(in Input) (float64, error) {
-	order := make([]scored, in.rows())
-	var total sum
-	for i := range order {
-		order[i] = scored{in.absoluteError(i), i}
-		total.add(in.weight(i))
-	}
-	slices.SortFunc(order, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	half, slack := total.value()/2, total.value()*0x1p-50
+	order, total := in.ordered(in.absoluteError)
+	half, slack := total/2, total*0x1p-50
 	var below sum
 	n := 0
 	for below.add(in.weight(order[0].row)); below.value() < half-slack; below.add(in.weight(order[n].row)) {
@@ -137,6 +131,18 @@ func medianAbsoluteError(in Input) (float64, error) {
 		return order[n].score, nil
 	}
 	return order[n].score/2 + order[n+1].score/2, nil
+}
+
+// ordered returns the rows in ascending order of f, and their weight.
+func (in Input) ordered(f func(row int) float64) (order []scored, weight float64) {
+	order = make([]scored, in.rows())
+	var total sum
+	for i := range order {
+		order[i] = scored{f(i), i}
+		total.add(in.weight(i))
+	}
+	slices.SortFunc(order, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+	return order, total.value()
 }
 
 func meanAbsolutePercentageError(in Input) (float64, error) {

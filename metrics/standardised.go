@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -25,11 +26,11 @@ func Standardised(data datasets.Set) mat.Matrix {
 	if m, ok := data.X.(*sparse.CSR); ok {
 		return standardisedSparse(m, data.Weights)
 	}
-	out := mat.NewDense(data.Rows(), len(columns), nil)
+	out, weighted := mat.NewDense(data.Rows(), len(columns), nil), Input{Weights: data.Weights}
 	for to, from := range columns {
 		c := column{}
 		for i := range data.Rows() {
-			c.add(data.X.At(i, from), rowWeight(data.Weights, i))
+			c.add(data.X.At(i, from), weighted.weight(i))
 		}
 		mean, scale := c.mean(), c.scale()
 		for i := range data.Rows() {
@@ -50,13 +51,6 @@ func numericColumns(data datasets.Set) []int {
 		}
 	}
 	return out
-}
-
-func rowWeight(weights []float64, row int) float64 {
-	if weights == nil {
-		return 1
-	}
-	return weights[row]
 }
 
 // column is what there is to know of a column: sums over the rows that have a value, as differences from the first of
@@ -104,14 +98,11 @@ func standardisedSparse(m *sparse.CSR, weights []float64) mat.Matrix {
 	rows, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	if shared, ok := m.Shared(); ok {
-		values = make([]float64, len(indices))
-		for k := range values {
-			values[k] = shared
-		}
+		values = slices.Repeat([]float64{shared}, len(indices))
 	}
-	columns, total := make([]column, cols), sum{}
+	columns, total, weighted := make([]column, cols), sum{}, Input{Weights: weights}
 	for i := range rows {
-		w := rowWeight(weights, i)
+		w := weighted.weight(i)
 		total.add(w)
 		for k := indptr[i]; k < indptr[i+1]; k++ {
 			if v := values[k]; !math.IsNaN(v) {

@@ -15,19 +15,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
 
 // numbers is what the models here ask for: complete numeric columns.
 var numbers = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
-
-// room refuses a fit that would hold more memory than there is.
-func room(spec datasets.Coster, shape datasets.Shape) error {
-	return memory.Check(spec.Cost(shape).Bytes)
-}
 
 // opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
 func opened(ctx context.Context, spec datasets.Coster, open func() (*design.Rows, error)) (*design.Rows, error) {
@@ -38,7 +36,7 @@ func opened(ctx context.Context, spec datasets.Coster, open func() (*design.Rows
 	if err != nil {
 		return nil, err
 	}
-	if err := room(spec, r.Shape(r.N, 1)); err != nil {
+	if err := memory.Check(spec.Cost(r.Shape(r.N, 1)).Bytes); err != nil {
 		return nil, err
 	}
 	return r.Cached(ctx)
@@ -62,3 +60,16 @@ func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) 
 	}
 	return X, nil
 }
+
+var (
+	_ = []interface {
+		estimator.Reporter
+		graph.ModelExporter
+		model.Stateful
+	}{(*FittedKMeans)(nil), (*FittedSpectral)(nil)}
+	_ = []estimator.BlockEstimator{KMeans{}, Spectral{}}
+	_ = []datasets.Coster{KMeans{}, Spectral{}}
+	_ = []datasets.Demander{KMeans{}, Spectral{}}
+
+	_ estimator.PassEstimator = KMeans{}
+)

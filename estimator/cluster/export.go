@@ -2,11 +2,6 @@ package cluster
 
 import "github.com/bochner-ml/bochner/graph"
 
-var (
-	_ graph.ModelExporter = (*FittedKMeans)(nil)
-	_ graph.ModelExporter = (*FittedSpectral)(nil)
-)
-
 // ExportModel adds to g the number of the nearest centre.
 func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	return graph.Prediction{Values: f.m.Export(g, rows)}, nil

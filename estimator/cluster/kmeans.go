@@ -57,15 +57,6 @@ func NewKMeans() KMeans {
 	return KMeans{Clusters: 8, Restarts: 4, Init: "kmeans++", MaxIter: 300, Tol: 1e-4}
 }
 
-var (
-	_ estimator.BlockEstimator = KMeans{}
-	_ estimator.PassEstimator  = KMeans{}
-	_ estimator.Tasked         = KMeans{}
-	_ datasets.Coster          = KMeans{}
-	_ datasets.Demander        = KMeans{}
-	_ param.Declarer           = (*KMeans)(nil)
-)
-
 // Params declares the hyper-parameters.
 func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
@@ -167,27 +158,28 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 	if !m.Converged {
 		r.Warnings = []string{fmt.Sprintf("the centres were still moving after %d readings of the rows; raise max_iter or tol", m.Iterations)}
 	}
-	return &FittedKMeans{m, r}
+	return &FittedKMeans{centred{m, r}}
 }
 
 // FittedKMeans is the centres of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
-type FittedKMeans struct {
+type FittedKMeans struct{ centred }
+
+// centred is centres, and how the fit of them went.
+type centred struct {
 	m      *kmeans.Model
 	report estimator.Report
 }
 
-var (
-	_ estimator.Predictor = (*FittedKMeans)(nil)
-	_ estimator.Reporter  = (*FittedKMeans)(nil)
-	_ model.Stateful      = (*FittedKMeans)(nil)
-)
+// Report says how the fit went; its Objective is the inertia of k-means, its Gradient the residual of singular vectors
+// where there are some.
+func (f *centred) Report() estimator.Report {
+	r := f.report
+	r.Warnings = slices.Clone(r.Warnings)
+	return r
+}
 
-// Predict returns the number of the nearest centre for each row of X.
-func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	X, err := prepared(ctx, X, f.InputWidth())
-	if err != nil {
-		return nil, err
-	}
+// assign returns the number of the nearest centre for each row of X, which is nil for no rows.
+func (f *centred) assign(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	if X == nil {
 		return []float64{}, nil
 	}
@@ -199,6 +191,15 @@ func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return out, nil
 }
 
+// Predict returns the number of the nearest centre for each row of X.
+func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	X, err := prepared(ctx, X, f.InputWidth())
+	if err != nil {
+		return nil, err
+	}
+	return f.assign(ctx, X)
+}
+
 // Centres returns a copy of the centres, clusters × inputs.
 func (f *FittedKMeans) Centres() *mat.Dense {
 	return mat.NewDense(f.m.Clusters, f.m.Cols, slices.Clone(f.m.Centres))
@@ -206,13 +207,6 @@ func (f *FittedKMeans) Centres() *mat.Dense {
 
 // Inertia returns the weighted sum of the squared distances of the training rows to their centres.
 func (f *FittedKMeans) Inertia() float64 { return f.m.Inertia }
-
-// Report says how the fit went; its Objective is the inertia.
-func (f *FittedKMeans) Report() estimator.Report {
-	r := f.report
-	r.Warnings = slices.Clone(r.Warnings)
-	return r
-}
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedKMeans) InputWidth() int { return f.m.Cols }

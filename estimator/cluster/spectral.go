@@ -46,14 +46,6 @@ type Spectral struct {
 // 300 steps for them.
 func NewSpectral() Spectral { return Spectral{Clusters: 8, Restarts: 4, Tol: 1e-4, MaxIter: 300} }
 
-var (
-	_ estimator.BlockEstimator = Spectral{}
-	_ estimator.Tasked         = Spectral{}
-	_ datasets.Coster          = Spectral{}
-	_ datasets.Demander        = Spectral{}
-	_ param.Declarer           = (*Spectral)(nil)
-)
-
 // Params declares the hyper-parameters.
 func (s *Spectral) Params(l *param.List) {
 	l.Int(&s.Clusters, "clusters", "number of clusters", param.Between(1, 1<<20))
@@ -161,15 +153,8 @@ func (s Spectral) means() KMeans {
 type FittedSpectral struct {
 	project *mat.Dense // inputs × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²
-	m       *kmeans.Model
-	report  estimator.Report
+	centred
 }
-
-var (
-	_ estimator.Predictor = (*FittedSpectral)(nil)
-	_ estimator.Reporter  = (*FittedSpectral)(nil)
-	_ model.Stateful      = (*FittedSpectral)(nil)
-)
 
 // embed writes the projection of each row of X, of length 1, to dst, rows × clusters.
 func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix) error {
@@ -232,24 +217,12 @@ func (f *FittedSpectral) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 	if embedded.IsEmpty() {
 		return []float64{}, nil
 	}
-	out := make([]float64, embedded.RawMatrix().Rows)
-	if err := f.m.Assign(ctx, out, embedded); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return f.assign(ctx, embedded)
 }
 
 // Values returns the leading eigenvalues of the graph, the first of which is 1: as many near 1 as it has parts that
 // hardly hang together.
 func (f *FittedSpectral) Values() []float64 { return slices.Clone(f.values) }
-
-// Report says how the fit went: its Gradient is the residual of the singular vectors, its Objective the inertia of
-// k-means in them.
-func (f *FittedSpectral) Report() estimator.Report {
-	r := f.report
-	r.Warnings = slices.Clone(r.Warnings)
-	return r
-}
 
 // InputWidth returns the number of columns that go in.
 func (f *FittedSpectral) InputWidth() int { return f.project.RawMatrix().Rows }

@@ -136,7 +136,7 @@ func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Den
 	case l.Name == "orthogonal":
 		return spectral.Orthogonal(ctx, l.Seed, d, m)
 	case l.Name == "iid":
-		return normals(ctx, l.Seed, d, m)
+		return spectral.Normals(ctx, l.Seed, d, m)
 	}
 	out, points := mat.NewDense(d, m, nil), newPoints(l.Seed, d, k.Uniforms)
 	u, each, omega := make([]float64, k.Uniforms), make([]float64, d), make([]float64, d)
@@ -152,20 +152,6 @@ func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Den
 			k.FrequencyOf(u, each, omega)
 		}
 		out.SetCol(j, omega)
-	}
-	return out, nil
-}
-
-// normals returns independent normal numbers.
-func normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
-	out, rng, column := mat.NewDense(d, m, nil), spectral.NewStream(), make([]float64, d)
-	for j := range m {
-		if err := cause.Err(ctx); err != nil {
-			return nil, err
-		}
-		rng.At(seed, spectral.Frequencies, j)
-		spectral.Normal(rng.Rand, 1, column)
-		out.SetCol(j, column)
 	}
 	return out, nil
 }

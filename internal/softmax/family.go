@@ -3,6 +3,7 @@ package softmax
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -22,11 +23,7 @@ type Family struct {
 // NewFamily returns the family of maps whose draws are the first columns of the widest, d×m.
 func NewFamily(maps []*Map, widest *mat.Dense) (*Family, error) {
 	d, _ := widest.Dims()
-	ones := make([]float64, d)
-	for j := range ones {
-		ones[j] = 1
-	}
-	all, err := New(widest, ones)
+	all, err := New(widest, slices.Repeat([]float64{1}, d))
 	return &Family{maps: maps, widest: all}, err
 }
 

@@ -24,7 +24,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -41,16 +40,7 @@ func Draw(ctx context.Context, draw string, seed uint64, d, m int) (*mat.Dense, 
 	if draw == "orthogonal" {
 		return spectral.Orthogonal(ctx, seed, d, m)
 	}
-	out, column, rng := mat.NewDense(d, m, nil), make([]float64, d), spectral.NewStream()
-	for j := range m {
-		if err := cause.Err(ctx); err != nil {
-			return nil, err
-		}
-		rng.At(seed, spectral.Frequencies, j)
-		spectral.Normal(rng.Rand, 1, column)
-		out.SetCol(j, column)
-	}
-	return out, nil
+	return spectral.Normals(ctx, seed, d, m)
 }
 
 // Map is what some factors of the inputs make of draws.

@@ -10,6 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
+// Normals returns m columns of d independent standard normal numbers, d×m, column j by the seed and j alone. An error is
+// the context's.
+func Normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
+	out, rng, column := mat.NewDense(d, m, nil), NewStream(), make([]float64, d)
+	for j := range m {
+		if err := cause.Err(ctx); err != nil {
+			return nil, err
+		}
+		rng.At(seed, Frequencies, j)
+		Normal(rng.Rand, 1, column)
+		out.SetCol(j, column)
+	}
+	return out, nil
+}
+
 // Orthogonal returns m columns of d standard normal numbers, d×m, that are orthogonal to each other in blocks of
 // d columns, the last of which may be cut:
 //
