@@ -27,6 +27,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // Need says which outputs of a model a metric reads. Where two will do, the first named is taken if both are given.
@@ -206,7 +207,7 @@ func Names() []string {
 
 // ByName returns the metric of that name or alias. Every metric for which less is better is known, too, as neg_ and
 // its name, as in scikit-learn's scorers: its value negated, so that greater is better. An unknown name is an error
-// that gives the nearest known one and lists all.
+// that gives a near one, if any, and lists all.
 func ByName(name string) (Metric, error) {
 	if m, ok := lookup(name); ok {
 		return m, nil
@@ -220,8 +221,12 @@ func ByName(name string) (Metric, error) {
 			return Metric{}, fmt.Errorf("metrics: no metric is named %q: greater is better for %s already", name, m.Name)
 		}
 	}
-	return Metric{}, fmt.Errorf("metrics: no metric is named %q, did you mean %q? Known are %s; and neg_ before those of which less is better",
-		name, nearest(name), strings.Join(Names(), ", "))
+	hint := ""
+	if near := param.Nearest(name, spellings()); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return Metric{}, fmt.Errorf("metrics: no metric is named %q%s; known are %s; and neg_ before those of which less is better",
+		name, hint, strings.Join(Names(), ", "))
 }
 
 func lookup(name string) (Metric, bool) {
@@ -258,44 +263,16 @@ func ForTask(task datasets.Task, classes int) []Metric {
 	return set
 }
 
-// nearest returns the known name or alias that takes the fewest edits to reach from name.
-func nearest(name string) string {
-	best, fewest := "", math.MaxInt
-	try := func(known string) {
-		if d := edits(name, known); d < fewest {
-			best, fewest = known, d
-		}
-	}
+// spellings returns all names that ByName knows, but those of other quantiles.
+func spellings() (names []string) {
 	for _, m := range registry {
 		for _, known := range append([]string{m.Name}, m.Aliases...) {
-			try(known)
-			if !m.GreaterIsBetter {
-				try(negation + known)
+			if names = append(names, known); !m.GreaterIsBetter {
+				names = append(names, negation+known)
 			}
 		}
 	}
-	return best
-}
-
-// edits is the Levenshtein distance between a and b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return names
 }
 
 // sum adds numbers with Neumaier's compensation, so that its error does not grow with how many there are.

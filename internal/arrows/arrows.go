@@ -21,7 +21,7 @@ var Allowed = map[string][]string{
 	"graph/golang":         {"graph"},
 	"graph/python":         {"graph"},
 	"compare":              {},                                                                                              // tests of one model against another
-	"metrics":              {"datasets", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
+	"metrics":              {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},

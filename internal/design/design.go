@@ -49,17 +49,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	}
 	data.X = Native(data.X)
 	_, r.Float32 = data.X.(*single.Dense)
-	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		for lo := 0; lo < n; lo += size {
-			if err := cause.Err(ctx); err != nil {
-				return err
-			}
-			if err := yield(lo, data.Slice(lo, min(lo+size, n))); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	r.Each = inBlocks(n, size, func(lo, hi int) datasets.Set { return data.Slice(lo, hi) })
 	for name, length := range map[string]int{"Y": len(data.Y), "Weights": len(data.Weights)} {
 		if length != 0 && length != n {
 			return nil, fmt.Errorf("%d rows in X, %d in %s", n, length, name)
@@ -227,18 +217,23 @@ func (r *Rows) Targets() int {
 // Selected reads some rows of a set in memory, a block at a time.
 func Selected(data datasets.Set, list []int) *Rows {
 	r := &Rows{Schema: data.Schema, N: len(list), Cols: data.Cols()}
-	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		for lo := 0; lo < len(list); lo += datasets.BlockRows {
+	r.Each = inBlocks(len(list), datasets.BlockRows, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
+	return r
+}
+
+// inBlocks yields n rows in memory, so many at once.
+func inBlocks(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
+	return func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		for lo := 0; lo < n; lo += size {
 			if err := cause.Err(ctx); err != nil {
 				return err
 			}
-			if err := yield(lo, Select(data, list[lo:min(lo+datasets.BlockRows, len(list))])); err != nil {
+			if err := yield(lo, block(lo, min(lo+size, n))); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r
 }
 
 // Select is data.Select without a copy of rows that follow each other.

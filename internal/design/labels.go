@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -103,14 +104,10 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 		if err != nil {
 			return err
 		}
-		l.Y = append(l.Y, y...)
 		if w == nil {
-			for range y {
-				l.Weights = append(l.Weights, 1)
-			}
-		} else {
-			l.Weights = append(l.Weights, w...)
+			w = slices.Repeat([]float64{1}, len(y))
 		}
+		l.Y, l.Weights = append(l.Y, y...), append(l.Weights, w...)
 		return nil
 	}
 	var err error

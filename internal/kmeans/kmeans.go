@@ -106,10 +106,7 @@ func (m *Model) ordered() *Model {
 	}
 	centre := func(c int) []float64 { return m.Centres[c*m.Cols : (c+1)*m.Cols] }
 	slices.SortStableFunc(order, func(a, b int) int {
-		if byMass := cmp.Compare(m.Mass[b], m.Mass[a]); byMass != 0 {
-			return byMass
-		}
-		return slices.Compare(centre(a), centre(b))
+		return cmp.Or(cmp.Compare(m.Mass[b], m.Mass[a]), slices.Compare(centre(a), centre(b)))
 	})
 	out := *m
 	out.Centres, out.Mass = nil, nil

@@ -251,7 +251,9 @@ func meanVariance(r rows, weights []float64, d int) float64 {
 
 // state carries the sample to a file and back.
 func (s *sample) state(st *model.State) {
-	s.compactIfWriting(st)
+	if !st.Reading() {
+		s.compact()
+	}
 	var keys []uint64
 	var weights, values []float64
 	var columns []uint32
@@ -282,24 +284,13 @@ func (s *sample) state(st *model.State) {
 	}
 }
 
-func (s *sample) compactIfWriting(st *model.State) {
-	if !st.Reading() {
-		s.compact()
-	}
-}
-
 // fits reports whether lists that were read are a sample.
 func (s *sample) fits(keys []uint64, weights []float64, starts []int, columns []uint32, values []float64) bool {
 	if len(keys) > s.most || len(weights) != len(keys) || len(starts) != len(keys)+1 || starts[0] != 0 ||
 		starts[len(keys)] != len(columns) || len(values) != len(columns) || !slices.IsSorted(starts) || !slices.IsSorted(keys) {
 		return false
 	}
-	for _, w := range weights {
-		if !pass.Count(w) {
-			return false
-		}
-	}
-	if !kern.Finite(values) {
+	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.Count(w) }) || !kern.Finite(values) {
 		return false
 	}
 	for i := range keys {

@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -36,12 +37,8 @@ func (b Bars) SVG() string {
 	wide := plotWidth - left - right - 18
 	place := func(v float64) float64 { return left + (v-low)/(high-low)*wide }
 	height := top + tall*float64(len(b.Values)) + 22
-	says := b.Says
-	if says == "" {
-		says = b.Title
-	}
 	var out strings.Builder
-	begin(&out, "plot", plotWidth, height, says)
+	begin(&out, "plot", plotWidth, height, cmp.Or(b.Says, b.Title))
 	text(&out, 8, 18, start, head, cut(b.Title, (plotWidth-16)/bold))
 	for k, v := range b.Values {
 		y := top + tall*float64(k)

@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -59,11 +60,7 @@ func (p Plot) draw() (picture string, height float64) {
 	f.bottom = max(f.bottom, f.top+100)
 	height = f.bottom + 42 + line*float64(len(legend))
 	var out strings.Builder
-	says := p.Says
-	if says == "" {
-		says = p.Title
-	}
-	begin(&out, "plot", plotWidth, height, says)
+	begin(&out, "plot", plotWidth, height, cmp.Or(p.Says, p.Title))
 	text(&out, 8, 18, start, head, cut(p.Title, (plotWidth-16)/bold))
 	f.grid(&out)
 	for _, s := range p.Series {

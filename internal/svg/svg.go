@@ -3,6 +3,7 @@
 package svg
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -136,11 +137,7 @@ func Heat(t Table) string {
 	const tall, top = 30.0, 3.2 * line
 	width := max(side+cell*float64(len(t.Columns))+edge, long(t.Title)+2*edge, side+long(t.Across)+edge)
 	var out strings.Builder
-	says := t.Says
-	if says == "" {
-		says = t.Title
-	}
-	begin(&out, "table", width, top+tall*float64(len(t.Rows))+edge, says)
+	begin(&out, "table", width, top+tall*float64(len(t.Rows))+edge, cmp.Or(t.Says, t.Title))
 	text(&out, edge, line, start, head, t.Title)
 	text(&out, side, 2*line, start, blue, t.Across)
 	text(&out, edge, 3*line-2, start, blue, t.Down)
