@@ -221,11 +221,11 @@ func ByName(name string) (Metric, error) {
 			return Metric{}, fmt.Errorf("metrics: no metric is named %q: greater is better for %s already", name, m.Name)
 		}
 	}
-	hint := ""
+	hint := "."
 	if near := param.Nearest(name, spellings()); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
+		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return Metric{}, fmt.Errorf("metrics: no metric is named %q%s; known are %s; and neg_ before those of which less is better",
+	return Metric{}, fmt.Errorf("metrics: no metric is named %q%s Known are %s; and neg_ before those of which less is better",
 		name, hint, strings.Join(Names(), ", "))
 }
 
