@@ -20,7 +20,7 @@ var Allowed = map[string][]string{
 	"graph/onnx":           {"graph"},
 	"graph/golang":         {"graph"},
 	"graph/python":         {"graph"},
-	"compare":              {},                                                                                              // tests of one model against another
+	"compare":              {},                                                                                                       // tests of one model against another
 	"metrics":              {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
