@@ -270,7 +270,7 @@ func (f *FittedARD) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 }
 
 func (f *FittedARD) products() entrywise {
-	return products("ard", f.scales, math.MaxFloat64, false)
+	return products("ard", &f.scales, math.MaxFloat64, false)
 }
 
 // Export adds to g the scaled rows.

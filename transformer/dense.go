@@ -42,7 +42,7 @@ type FittedDense struct{ width int }
 
 // Transform returns X itself where it is a *mat.Dense, else a dense copy.
 func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
-	same := perEntry("dense", f.width, func(_ int, x float64) float64 { return x }, nil)
+	same := perEntry("dense", f.width, unchanged{})
 	X, err := same.check(X)
 	if err != nil {
 		return nil, err
@@ -55,6 +55,11 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	}
 	return transformDense(ctx, same, X)
 }
+
+type unchanged struct{}
+
+func (unchanged) value(_ int, x float64) float64   { return x }
+func (unchanged) keepsZeros(datasets.Schema) error { return nil }
 
 // Export returns the rows as they are.
 func (f *FittedDense) Export(_ *graph.Graph, rows graph.Value) (graph.Value, error) {

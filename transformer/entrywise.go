@@ -15,25 +15,36 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// entrywise is a map of every entry of a row independently of the others.
+// entryMap maps the entry x of column j.
+type entryMap interface {
+	value(j int, x float64) float64
+	// keepsZeros reports a column in which zero does not become zero.
+	keepsZeros(schema datasets.Schema) error
+}
+
+// entrywise is a map of every entry of a row independently of the others. It is passed without an allocation.
 type entrywise struct {
 	step    string
 	width   int
 	limit   float64 // of an entry
 	missing bool    // whether values may be missing
-	value   func(j int, x float64) float64
-	zeros   func(datasets.Schema) error // reports a column in which zero does not become zero; nil where there is none
+	of      entryMap
 }
 
-// products returns the map that multiplies the columns by factors ≥ 0.
-func products(step string, factors []float64, limit float64, missing bool) entrywise {
-	return entrywise{step: step, width: len(factors), limit: limit / max(1, slices.Max(factors)), missing: missing,
-		value: func(j int, x float64) float64 { return x * factors[j] }}
+// factors multiply the columns by numbers ≥ 0.
+type factors []float64
+
+func (f *factors) value(j int, x float64) float64   { return x * (*f)[j] }
+func (f *factors) keepsZeros(datasets.Schema) error { return nil }
+
+// products returns the map that multiplies the columns by factors.
+func products(step string, list *[]float64, limit float64, missing bool) entrywise {
+	return entrywise{step: step, width: len(*list), limit: limit / max(1, slices.Max(*list)), missing: missing, of: (*factors)(list)}
 }
 
 // perEntry returns the map of entries of any size that may be missing.
-func perEntry(step string, width int, value func(j int, x float64) float64, zeros func(datasets.Schema) error) entrywise {
-	return entrywise{step: step, width: width, limit: math.MaxFloat64, missing: true, value: value, zeros: zeros}
+func perEntry(step string, width int, of entryMap) entrywise {
+	return entrywise{step: step, width: width, limit: math.MaxFloat64, missing: true, of: of}
 }
 
 // Transform returns the mapped rows of X, sparse where X is.
@@ -48,7 +59,7 @@ func (e entrywise) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, err
 	if err := cause.Err(ctx); err != nil {
 		return nil, err
 	}
-	return design.MapEntries(ctx, m, e.value)
+	return design.MapEntries(ctx, m, e.of.value)
 }
 
 // TransformTo writes the mapped rows of X into dst, the zeros of sparse rows too.
@@ -62,18 +73,30 @@ func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 		return err
 	}
 	const rows = 256 // of a piece of work
-	kern.Parallel(n, rows, func(lo, hi int) {
-		if ctx.Err() != nil {
-			return
-		}
-		for i := lo; i < hi; i++ {
-			to := dst.RawRowView(i)
-			for j, x := range design.Row(X, i, to) {
-				to[j] = e.value(j, x)
-			}
+	if n <= rows {
+		e.write(dst, X, 0, n)
+	} else {
+		e.writeAll(ctx, dst, X, rows)
+	}
+	return cause.Err(ctx)
+}
+
+// writeAll writes all rows, so many at once.
+func (e entrywise) writeAll(ctx context.Context, dst *mat.Dense, X mat.Matrix, rows int) {
+	kern.Parallel(dst.RawMatrix().Rows, rows, func(lo, hi int) {
+		if ctx.Err() == nil {
+			e.write(dst, X, lo, hi)
 		}
 	})
-	return cause.Err(ctx)
+}
+
+func (e entrywise) write(dst *mat.Dense, X mat.Matrix, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		to := dst.RawRowView(i)
+		for j, x := range design.Row(X, i, to) {
+			to[j] = e.of.value(j, x)
+		}
+	}
 }
 
 // check returns X as a *mat.Dense or *sparse.CSR of entries that the map takes, a sparse one only where its zeros
@@ -83,8 +106,8 @@ func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := X.(*sparse.CSR); ok && e.zeros != nil {
-		if err := e.zeros(datasets.Schema{}); err != nil {
+	if _, ok := X.(*sparse.CSR); ok {
+		if err := e.of.keepsZeros(datasets.Schema{}); err != nil {
 			return nil, err
 		}
 	}
@@ -95,9 +118,9 @@ func (e entrywise) check(X mat.Matrix) (mat.Matrix, error) {
 func (e entrywise) OutputWidth() int { return e.width }
 
 // keepsZeros reports the first column in which zero does not become zero, with a hint at a remedy.
-func keepsZeros(step string, width int, value func(j int, x float64) float64, schema datasets.Schema, hint string) error {
+func keepsZeros(step string, width int, of entryMap, schema datasets.Schema, hint string) error {
 	for j := range width {
-		if v := value(j, 0); v != 0 {
+		if v := of.value(j, 0); v != 0 {
 			return fmt.Errorf("transformer: %s: column %s of sparse input: zero would become %.4g, and the zeros would have to be stored; put a dense step before%s", step, schema.Name(j), v, hint)
 		}
 	}

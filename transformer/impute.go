@@ -371,16 +371,17 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	case shared:
 		return m, nil
 	}
-	return design.MapEntries(ctx, m, f.filled)
+	return design.MapEntries(ctx, m, f.value)
 }
 
 // entries is the map without the indicators.
 func (f *FittedImpute) entries() entrywise {
-	return perEntry("impute", len(f.fill), f.filled, nil)
+	return perEntry("impute", len(f.fill), f)
 }
 
-// filled returns the value of an entry.
-func (f *FittedImpute) filled(j int, v float64) float64 {
+func (f *FittedImpute) keepsZeros(datasets.Schema) error { return nil }
+
+func (f *FittedImpute) value(j int, v float64) float64 {
 	if v != v {
 		return f.fill[j]
 	}
@@ -408,7 +409,7 @@ func (f *FittedImpute) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 				}
 			}
 			for j, v := range to[:d] {
-				to[j] = f.filled(j, v)
+				to[j] = f.value(j, v)
 			}
 		}
 	})
@@ -431,7 +432,7 @@ func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.M
 			if entries != nil {
 				v = entries[k]
 			}
-			indices, values = append(indices, j), append(values, f.filled(int(j), v))
+			indices, values = append(indices, j), append(values, f.value(int(j), v))
 		}
 		eachMissing(m, i, func(j int) {
 			if k, ok := slices.BinarySearch(f.indicators, j); ok {

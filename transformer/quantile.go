@@ -248,7 +248,7 @@ func (f *FittedQuantile) keepsZeros(schema datasets.Schema) error {
 	if f.normal {
 		hint = ", or set output: uniform where no value is negative"
 	}
-	return keepsZeros("quantile", len(f.columns), f.value, schema, hint)
+	return keepsZeros("quantile", len(f.columns), f, schema, hint)
 }
 
 // Transform returns the mapped rows of X, sparse where X is.
@@ -262,7 +262,7 @@ func (f *FittedQuantile) TransformTo(ctx context.Context, dst *mat.Dense, X mat.
 }
 
 func (f *FittedQuantile) entries() entrywise {
-	return perEntry("quantile", len(f.columns), f.value, f.keepsZeros)
+	return perEntry("quantile", len(f.columns), f)
 }
 
 // InputWidth returns the number of columns that go in.

@@ -262,7 +262,7 @@ func (f *FittedRFM) diagonal() []float64 {
 // Transform returns the mapped rows of X, sparse where X is and the map is diagonal.
 func (f *FittedRFM) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, error) {
 	if scales := f.diagonal(); scales != nil {
-		return products("rfm", scales, math.MaxFloat64/4, false).Transform(ctx, X)
+		return products("rfm", &scales, math.MaxFloat64/4, false).Transform(ctx, X)
 	}
 	return transformDense(ctx, f, X)
 }
@@ -283,7 +283,7 @@ func (f *FittedRFM) limit() float64 {
 // TransformTo writes the mapped rows of X into dst.
 func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	if scales := f.diagonal(); scales != nil {
-		return products("rfm", scales, math.MaxFloat64/4, false).TransformTo(ctx, dst, X)
+		return products("rfm", &scales, math.MaxFloat64/4, false).TransformTo(ctx, dst, X)
 	}
 	X, err := checkMap("rfm", X, f.InputWidth(), f.limit(), dst, f.OutputWidth())
 	if err != nil {

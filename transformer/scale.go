@@ -206,7 +206,7 @@ func (f *FittedScale) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Mat
 }
 
 func (f *FittedScale) products() entrywise {
-	return products("scale", f.factors, math.MaxFloat64, true)
+	return products("scale", &f.factors, math.MaxFloat64, true)
 }
 
 // Export adds to g the scaled rows.

@@ -64,7 +64,7 @@ func (f *FittedScaler) keepsZeros(schema datasets.Schema) error {
 	if f.step == "standardize" {
 		hint = ", or set mean: false"
 	}
-	return keepsZeros(f.step, len(f.center), f.value, schema, hint)
+	return keepsZeros(f.step, len(f.center), f, schema, hint)
 }
 
 // constantScale is the scale of a column that is the same in all training rows.
@@ -104,7 +104,7 @@ func (f *FittedScaler) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 }
 
 func (f *FittedScaler) entries() entrywise {
-	return perEntry(f.step, len(f.center), f.value, f.keepsZeros)
+	return perEntry(f.step, len(f.center), f)
 }
 
 // Export adds to g the scaled rows.
