@@ -29,7 +29,7 @@
 // Each package has one idea, and its documentation begins with it:
 //
 //   - [datasets]: rows in memory, or as a stream of blocks, and the schema that names their columns; the
-//     readers are datasets/reader for files of any format and a package for each format, and
+//     readers are Load for files of any format and a package for each format, and
 //     datasets/builtin has small real sets.
 //   - [transformer]: steps that map rows, such as random features, scaling and one-hot columns.
 //   - [estimator]: models, such as ridge and logistic regression and support vector machines;
@@ -51,11 +51,11 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/transformer"

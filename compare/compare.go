@@ -40,17 +40,17 @@ type Test struct {
 
 // The methods of tests.
 const (
-	McNemarExact      = "McNemar, exact binomial"
-	McNemarChiSquared = "McNemar, chi-squared with continuity correction"
-	PairedTTest       = "paired t"
-	CorrectedTTest    = "corrected resampled t"
+	mcNemarExact      = "McNemar, exact binomial"
+	mcNemarChiSquared = "McNemar, chi-squared with continuity correction"
+	pairedTTest       = "paired t"
+	correctedTTest    = "corrected resampled t"
 )
 
-// Few is the number of rows that only one of two models gets right from which on [McNemar] goes by chi-squared.
-const Few = 25
+// few is the number of rows that only one of two models gets right from which on [McNemar] goes by chi-squared.
+const few = 25
 
 // McNemar compares two classifiers on the same rows by those that only one of them gets right, b by the first and c by
-// the second. Of equally good models each gets such a row with probability ½. With b+c < [Few] the p value is that of the
+// the second. Of equally good models each gets such a row with probability ½. With b+c < 25 the p value is that of the
 // binomial distribution, else that of max(|b−c|−1, 0)²/(b+c) by χ² with one degree of freedom (McNemar 1947, with the
 // correction of Edwards 1948): the corrected difference is at least 0, so that b = c has the p value 1. Difference is
 // that of the accuracies, (c−b)/rows, and its interval that of Agresti and Min (2005): the one of Wald with ½ added to each cell of the table of right and wrong.
@@ -70,9 +70,9 @@ func McNemar(onlyFirst, onlySecond, rows int) (Test, error) {
 		return Test{}, errors.Join(wrong...)
 	}
 	b, c, n := float64(onlyFirst), float64(onlySecond), float64(rows)
-	t := Test{Method: McNemarExact, Difference: (c - b) / n, P: 1}
-	if m := b + c; m >= Few {
-		t.Method = McNemarChiSquared
+	t := Test{Method: mcNemarExact, Difference: (c - b) / n, P: 1}
+	if m := b + c; m >= few {
+		t.Method = mcNemarChiSquared
 		off := max(math.Abs(b-c)-1, 0)
 		t.P = distuv.ChiSquared{K: 1}.Survival(off * off / m)
 	} else if m > 0 {
@@ -115,7 +115,7 @@ func (p *Paired) Test() (Test, error) {
 		return Test{}, fmt.Errorf("compare: paired t: %d rows, wanted at least 2", p.rows)
 	}
 	n := float64(p.rows)
-	return student("paired t", PairedTTest, p.mean, math.Sqrt(p.sum2/(n-1)/n), n-1)
+	return student("paired t", pairedTTest, p.mean, math.Sqrt(p.sum2/(n-1)/n), n-1)
 }
 
 // CorrectedT compares two models by the differences of their scores, second − first, on the same k test folds of
@@ -147,7 +147,7 @@ func CorrectedT(differences []float64, train, test float64) (Test, error) {
 	for _, d := range differences {
 		sum2 += (d - mean) * (d - mean)
 	}
-	return student("corrected t", CorrectedTTest, mean, math.Sqrt((1/k+test/train)*sum2/(k-1)), k-1)
+	return student("corrected t", correctedTTest, mean, math.Sqrt((1/k+test/train)*sum2/(k-1)), k-1)
 }
 
 // student is a t test of whether a mean with that standard error is 0.

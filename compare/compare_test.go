@@ -32,13 +32,13 @@ func TestMcNemar(t *testing.T) {
 		method                   string
 		difference, low, high, p float64
 	}{
-		{0, 0, 10, McNemarExact, 0, -0.16333033204500449, 0.16333033204500449, 1},
-		{1, 8, 40, McNemarExact, 0.175, 0.027971569156362702, 0.30536176417697058, 0.0390625},
-		{10, 14, 100, McNemarExact, 0.04, -0.056559088343092298, 0.13499046089211192, 0.54125618934631348},
-		{12, 13, 100, McNemarChiSquared, 0.01, -0.088156962813856904, 0.10776480595111182, 1},
-		{25, 60, 1000, McNemarChiSquared, 0.035, 0.016919856944073126, 0.052940422497044642, 0.00022618552587132289},
-		{400, 300, 16281, McNemarChiSquared, -100.0 / 16281, -0.0093269092387627123, -0.0029558396404364522, 0.00018267179110955029},
-		{2000, 1000, 100000, McNemarChiSquared, -0.01, -0.011071683604144818, -0.0089279164038550216, 2.5230053428432517e-74},
+		{0, 0, 10, mcNemarExact, 0, -0.16333033204500449, 0.16333033204500449, 1},
+		{1, 8, 40, mcNemarExact, 0.175, 0.027971569156362702, 0.30536176417697058, 0.0390625},
+		{10, 14, 100, mcNemarExact, 0.04, -0.056559088343092298, 0.13499046089211192, 0.54125618934631348},
+		{12, 13, 100, mcNemarChiSquared, 0.01, -0.088156962813856904, 0.10776480595111182, 1},
+		{25, 60, 1000, mcNemarChiSquared, 0.035, 0.016919856944073126, 0.052940422497044642, 0.00022618552587132289},
+		{400, 300, 16281, mcNemarChiSquared, -100.0 / 16281, -0.0093269092387627123, -0.0029558396404364522, 0.00018267179110955029},
+		{2000, 1000, 100000, mcNemarChiSquared, -0.01, -0.011071683604144818, -0.0089279164038550216, 2.5230053428432517e-74},
 	} {
 		got, err := McNemar(c.first, c.second, c.rows)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestPaired(t *testing.T) {
 	if err != nil || few.Rows() != 40 {
 		t.Fatal(err)
 	}
-	holds(t, got, PairedTTest, -0.14935649427475575, -0.3141823444533861, 0.015469355903874604, 0.0744662128056041)
+	holds(t, got, pairedTTest, -0.14935649427475575, -0.3141823444533861, 0.015469355903874604, 0.0744662128056041)
 	for i := range 200000 {
 		x := float64(i)
 		many.Add(1.01*math.Cos(3*x), math.Sin(5*x+1))
@@ -76,7 +76,7 @@ func TestPaired(t *testing.T) {
 	if got, err = many.Test(); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, got, PairedTTest, -0.01005294586166142, -0.012266406695731256, -0.007839485027591584, 5.5449419390285845e-19)
+	holds(t, got, pairedTTest, -0.01005294586166142, -0.012266406695731256, -0.007839485027591584, 5.5449419390285845e-19)
 }
 
 // A model differs from itself by nothing, and what is no number is an error and no p value.
@@ -85,7 +85,7 @@ func TestPairedEnds(t *testing.T) {
 	for i := range 5 {
 		same.Add(float64(i), -float64(i))
 	}
-	if got, err := same.Test(); err != nil || got != (Test{Method: PairedTTest, P: 1}) {
+	if got, err := same.Test(); err != nil || got != (Test{Method: pairedTTest, P: 1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	one.Add(1, 2)
@@ -117,7 +117,7 @@ func TestCorrectedT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, got, CorrectedTTest, 0.0134, -0.01072633347296205, 0.03752633347296205, 0.19791942462086154)
+	holds(t, got, correctedTTest, 0.0134, -0.01072633347296205, 0.03752633347296205, 0.19791942462086154)
 	var ten []float64
 	for i := range 10 {
 		ten = append(ten, 0.01*math.Cos(float64(i))+0.004)
@@ -125,7 +125,7 @@ func TestCorrectedT(t *testing.T) {
 	if got, err = CorrectedT(ten, 9, 1); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, got, CorrectedTTest, 0.004421623782620546, -0.003537044313020982, 0.012380291878262074, 0.24046558321194533)
+	holds(t, got, correctedTTest, 0.004421623782620546, -0.003537044313020982, 0.012380291878262074, 0.24046558321194533)
 	_, err = CorrectedT([]float64{math.NaN()}, 0, 1)
 	if err == nil {
 		t.Fatal("no error")

@@ -8,16 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/cause"
 )
 
-// Seeker is a source that can begin at a row for less than a reading of the rows before it.
-type Seeker interface {
-	Source
-	// BlocksFrom is Blocks without the first rows, whose numbers of errors count on from there.
-	BlocksFrom(ctx context.Context, row int, yield func(block Set) error) error
-}
-
-// Range returns rows lo to hi−1 of src, for which it reads src through to the last of them, from the first
-// on where src is no [Seeker]; hi may be beyond the end. Its blocks begin anew after every run rows, counted from lo, and depend on nothing else
-// but the kind of the rows: whoever cuts the same rows into other blocks gets the same ones here.
+// Range returns rows lo to hi−1 of src, for which it reads src through to the last of them; hi may be beyond
+// the end. Its blocks begin anew after every run rows, counted from lo, and depend on nothing else but the kind
+// of the rows: whoever cuts the same rows into other blocks gets the same ones here.
 func Range(src Source, lo, hi, run int) (Source, error) {
 	if n, _ := src.Dims(); lo < 0 || hi < lo || run < 1 || n >= 0 && lo > n {
 		return nil, fmt.Errorf("datasets: rows %d to %d of %d, in runs of %d", lo, hi, n, run)
@@ -56,12 +49,7 @@ func (r stretch) Blocks(ctx context.Context, yield func(block Set) error) error 
 		c.reset()
 		return err
 	}
-	read := r.src.Blocks
-	if s, ok := r.src.(Seeker); ok && r.lo > 0 {
-		first = r.lo
-		read = func(ctx context.Context, yield func(block Set) error) error { return s.BlocksFrom(ctx, r.lo, yield) }
-	}
-	err := read(ctx, func(block Set) error {
+	err := r.src.Blocks(ctx, func(block Set) error {
 		from, to := max(r.lo-first, 0), min(r.hi-first, block.Rows())
 		full := blockRows(block.X)
 		if block.origin == nil && from < to {

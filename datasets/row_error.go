@@ -8,7 +8,7 @@ import (
 )
 
 // RowError is something that is wrong with a row. Its number counts from 0 in the rows that a function was
-// given; where these were selected from others, as the rows of a fold are, [Set.Locate] and [AtRows]
+// given; where these were selected from others, as the rows of a fold are, [Set.Locate] and [Set.AtRows]
 // make it the number in those.
 type RowError struct {
 	Row    int
@@ -29,9 +29,9 @@ func (e *RowError) Error() string {
 // Unwrap returns what is wrong.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// AtRows returns an error about row k of some rows as one about row rows[k] of all. An error that is about
+// atRows returns an error about row k of some rows as one about row rows[k] of all. An error that is about
 // no row, or that has been located already, stays as it is.
-func AtRows(err error, rows []int) error {
+func atRows(err error, rows []int) error {
 	var at *RowError
 	if !errors.As(err, &at) || at.located || at.Row < 0 || at.Row >= len(rows) {
 		return err
@@ -76,16 +76,16 @@ func (s Set) Locate(err error, first int) error {
 	if !errors.As(err, &at) || at.located || at.Row < first {
 		return err
 	}
-	return AtRows(err, append(make([]int, first), s.origin...))
+	return atRows(err, append(make([]int, first), s.origin...))
 }
 
-// AtRows returns an error about row k of some rows of s as one about row rows[k], as [AtRows] does, or
+// AtRows returns an error about row k of some rows of s as one about row rows[k], or
 // about that of the rows that s was selected from.
 func (s Set) AtRows(err error, rows []int) error {
 	if err == nil {
 		return nil
 	}
-	return AtRows(err, s.originOf(rows))
+	return atRows(err, s.originOf(rows))
 }
 
 // originOf returns the numbers of rows of s in what s was selected from.

@@ -12,6 +12,7 @@ package datasets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -232,6 +233,9 @@ func (s Schema) Outputs() int {
 	}
 	return max(len(s.Targets), 1)
 }
+
+// ErrChanged is a file that is not what it was when it was first read.
+var ErrChanged = errors.New("the file has changed since it was first read")
 
 // Typed is a source whose file says of what type its columns are.
 type Typed interface {

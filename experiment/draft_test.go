@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // rowsOf is a CSV with a header and n rows.

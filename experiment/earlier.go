@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // runOutputs are all that [Run] may write, and autoOutputs all that [Auto] may.
@@ -101,7 +101,7 @@ func earlier(s Spec, data result.Digests, before *result.Before) error {
 // files, patterns or folders, by whatever name or link.
 func CheckOutput(out string, inputs ...string) error {
 	for _, in := range inputs {
-		found, _ := datasets.Files(nil, in) // reading the inputs reports their errors
+		found, _ := rowfile.List(nil, in) // reading the inputs reports their errors
 		if err := files.CheckOutput(out, found...); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ import (
 type ExportOptions struct {
 	To        string // onnx, go or python; by the ending of the file where it is empty
 	Precision string // of an ONNX model: float32, for which "" stands, float64 or float32-only
-	Opset     int    // of an ONNX model, 0 for onnx.DefaultOpset
+	Opset     int    // of an ONNX model, 0 for 17
 	Columns   bool   // an input of an ONNX model for each column where one would do, too
 	Package   string // of Go; by the name of the model where it is empty
 }

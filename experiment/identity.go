@@ -9,11 +9,12 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // digestsOf returns the digests of the files or of the database that the rows are from.
@@ -77,7 +78,7 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 	slices.Sort(paths)
 	for _, path := range paths {
 		then, is := before[path], now[path]
-		if then == nil || is == nil || !datasets.SameFile(then, is) {
+		if then == nil || is == nil || !rowfile.SameFile(then, is) {
 			return fmt.Errorf("experiment: %w", &datasets.LineError{File: path, Err: datasets.ErrChanged})
 		}
 	}

@@ -13,8 +13,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
@@ -22,6 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -269,7 +270,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, err
 	}
-	inputs, err := datasets.Files(nil, append([]string{data}, o.More...)...)
+	inputs, err := rowfile.List(nil, append([]string{data}, o.More...)...)
 	if err != nil {
 		return 0, fmt.Errorf("experiment: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // A pipe as a data file is refused at once: nobody waits for somebody to write into it.

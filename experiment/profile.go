@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/param"
 )
 

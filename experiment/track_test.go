@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/mlflow/mlflowtest"
+	"github.com/bochner-ml/bochner/internal/mlflow/mlflowtest"
 )
 
 const tracked = `

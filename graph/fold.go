@@ -1,6 +1,10 @@
 package graph
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/graph/internal/ops"
+)
 
 // Folded returns a graph that computes the same in fewer operations, up to rounding: what multiplies columns by constants
 // or puts them into another order, and then goes into a product with a matrix and nowhere else, becomes part of the
@@ -11,7 +15,7 @@ func (g *Graph) Folded() *Graph {
 	out.nodes = slices.Clone(g.nodes)
 	uses := g.Uses()
 	for i, n := range out.nodes {
-		if n.Op != MatMul || uses[i] == 0 || uses[n.In[1].Index()] != 1 {
+		if n.Op != ops.MatMul || uses[i] == 0 || uses[n.In[1].Index()] != 1 {
 			continue
 		}
 		v, w := n.In[0], out.Node(n.In[1])
@@ -32,14 +36,14 @@ func (g *Graph) Folded() *Graph {
 func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
 	n := g.Node(v)
 	switch n.Op {
-	case Mul:
+	case ops.Mul:
 		for k, factor := range n.In {
 			other := n.In[1-k]
-			if f := g.Node(factor); f.Op == Constant && g.Width(other) == n.Width {
+			if f := g.Node(factor); f.Op == ops.Constant && g.Width(other) == n.Width {
 				return other, w.rows(n.Width, func(j int) (int, float64) { return j, f.Data[min(j, len(f.Data)-1)] }), true
 			}
 		}
-	case Columns: // all of them: what is left out may be NaN, which is not 0 times anything
+	case ops.Columns: // all of them: what is left out may be NaN, which is not 0 times anything
 		all := make([]bool, g.Width(n.In[0]))
 		for _, c := range n.Columns {
 			all[c] = true
@@ -53,7 +57,7 @@ func (g *Graph) fold(v Value, w Node) (Value, Node, bool) {
 
 // rows returns a matrix of so many rows, to which those of n are added where to says, times what it says.
 func (n Node) rows(count int, to func(row int) (int, float64)) Node {
-	out := Node{Op: Constant, Rows: count, Width: n.Width, Data: make([]float64, count*n.Width)}
+	out := Node{Op: ops.Constant, Rows: count, Width: n.Width, Data: make([]float64, count*n.Width)}
 	for j := range n.Rows {
 		at, factor := to(j)
 		for k := range n.Width {

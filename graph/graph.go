@@ -31,6 +31,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // StepExporter is a fitted step that can say what it computes.
@@ -74,15 +76,15 @@ type Output struct {
 
 // Node is an operation of a graph.
 type Node struct {
-	Op      Op
+	Op      ops.Op
 	In      []Value   // what it takes, in order
 	Width   int       // number of columns
-	Rows    int       // of a [Constant]; 0 stands for as many as come in
-	Data    []float64 // of a [Constant], row by row
-	Columns []int     // of [Columns]
+	Rows    int       // of a [ops.Constant]; 0 stands for as many as come in
+	Data    []float64 // of a [ops.Constant], row by row
+	Columns []int     // of [ops.Columns]
 }
 
-// AppendBytes appends the numbers of a [Constant], 8 bytes each, the lowest first.
+// AppendBytes appends the numbers of a [ops.Constant], 8 bytes each, the lowest first.
 func (n Node) AppendBytes(bytes []byte) []byte {
 	for _, v := range n.Data {
 		bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(v))
@@ -103,7 +105,7 @@ type Graph struct {
 // New returns a graph of rows with these columns.
 func New(inputs []Input) *Graph {
 	g := &Graph{inputs: slices.Clone(inputs), shared: map[string]Value{}}
-	g.add(Node{Op: Rows, Width: len(inputs)})
+	g.add(Node{Op: ops.Rows, Width: len(inputs)})
 	return g
 }
 
@@ -175,7 +177,7 @@ func (g *Graph) checkValue(v Value) error {
 	return nil
 }
 
-func (g *Graph) constant(v Value) bool { return g.nodes[v.Index()].Op == Constant }
+func (g *Graph) constant(v Value) bool { return g.nodes[v.Index()].Op == ops.Constant }
 
 func (g *Graph) add(n Node) Value {
 	g.nodes = append(g.nodes, n)
@@ -216,7 +218,7 @@ func (g *Graph) constantOf(rows, cols int, data []float64) Value {
 			return v
 		}
 	}
-	v := g.add(Node{Op: Constant, Rows: rows, Width: cols, Data: data})
+	v := g.add(Node{Op: ops.Constant, Rows: rows, Width: cols, Data: data})
 	if key != "" {
 		g.shared[key] = v
 	}
@@ -239,7 +241,7 @@ func (g *Graph) Columns(v Value, columns []int) Value {
 			return g.fail(fmt.Errorf("columns: there is no column %d of %d", j, g.Width(v)))
 		}
 	}
-	return g.add(Node{Op: Columns, In: []Value{v}, Width: len(columns), Columns: slices.Clone(columns)})
+	return g.add(Node{Op: ops.Columns, In: []Value{v}, Width: len(columns), Columns: slices.Clone(columns)})
 }
 
 // checkRows reports a value that is no matrix of the rows that come in.
@@ -271,7 +273,7 @@ func (g *Graph) Concat(values ...Value) Value {
 	if len(values) == 1 {
 		return values[0]
 	}
-	return g.add(Node{Op: Concat, In: slices.Clone(values), Width: width})
+	return g.add(Node{Op: ops.Concat, In: slices.Clone(values), Width: width})
 }
 
 // MatMul returns v·w, where w is a constant of as many rows as v has columns.
@@ -282,10 +284,10 @@ func (g *Graph) MatMul(v, w Value) Value {
 	if err := errors.Join(g.checkRows(v), g.checkValue(w)); err != nil {
 		return g.fail(fmt.Errorf("matmul: %w", err))
 	}
-	if n := g.Node(w); n.Op != Constant || n.Rows != g.Width(v) {
+	if n := g.Node(w); n.Op != ops.Constant || n.Rows != g.Width(v) {
 		return g.fail(fmt.Errorf("matmul: %d columns by what is not a constant of %d rows", g.Width(v), g.Width(v)))
 	}
-	return g.add(Node{Op: MatMul, In: []Value{v, w}, Width: g.Width(w)})
+	return g.add(Node{Op: ops.MatMul, In: []Value{v, w}, Width: g.Width(w)})
 }
 
 // Lookup returns for each row of index, a value of width 1 with whole numbers, that row of table, a constant. Where the
@@ -302,11 +304,11 @@ func (g *Graph) Lookup(table, index Value) Value {
 	if !g.constant(table) || width != 1 && g.Width(index) != 1 {
 		return g.fail(fmt.Errorf("lookup: wanted a constant and an index of 1 column, not of %d", g.Width(index)))
 	}
-	return g.add(Node{Op: Lookup, In: []Value{table, index}, Width: max(width, g.Width(index))})
+	return g.add(Node{Op: ops.Lookup, In: []Value{table, index}, Width: max(width, g.Width(index))})
 }
 
 // apply adds an operation on each entry of one value.
-func (g *Graph) apply(op Op, v Value) Value {
+func (g *Graph) apply(op ops.Op, v Value) Value {
 	if g.err != nil {
 		return Value{}
 	}
@@ -317,7 +319,7 @@ func (g *Graph) apply(op Op, v Value) Value {
 }
 
 // reduce adds an operation that makes one column of a value's.
-func (g *Graph) reduce(op Op, v Value) Value {
+func (g *Graph) reduce(op ops.Op, v Value) Value {
 	if v = g.apply(op, v); !v.None() {
 		g.nodes[v.Index()].Width = 1
 	}
@@ -326,7 +328,7 @@ func (g *Graph) reduce(op Op, v Value) Value {
 
 // combine adds an operation on the entries of several values that lie at the same place. A value of one column stands
 // beside all columns of the others, a constant of one row beside all rows.
-func (g *Graph) combine(op Op, values ...Value) Value {
+func (g *Graph) combine(op ops.Op, values ...Value) Value {
 	if g.err != nil {
 		return Value{}
 	}
@@ -336,13 +338,13 @@ func (g *Graph) combine(op Op, values ...Value) Value {
 			return g.fail(fmt.Errorf("%s: %w", op, err))
 		}
 		n := g.Node(v)
-		if n.Op == Constant && n.Rows != 1 {
+		if n.Op == ops.Constant && n.Rows != 1 {
 			return g.fail(fmt.Errorf("%s: a constant of %d rows", op, n.Rows))
 		}
 		if n.Width != 1 && width != 1 && n.Width != width {
 			return g.fail(fmt.Errorf("%s: values of %d and %d columns", op, width, n.Width))
 		}
-		width, ofRows = max(width, n.Width), ofRows || n.Op != Constant
+		width, ofRows = max(width, n.Width), ofRows || n.Op != ops.Constant
 	}
 	if !ofRows {
 		return g.fail(fmt.Errorf("%s: of constants only", op))

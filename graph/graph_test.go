@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
@@ -116,7 +117,7 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 			}
 		}
 	}
-	count := func(g *graph.Graph, op graph.Op) (n int) {
+	count := func(g *graph.Graph, op ops.Op) (n int) {
 		for i, uses := range g.Uses() {
 			if uses > 0 && g.Nodes()[i].Op == op {
 				n++
@@ -124,7 +125,7 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 		}
 		return n
 	}
-	if count(g, graph.Columns) != 2 || count(folded, graph.Columns) != 1 || count(g, graph.Mul) != 4 || count(folded, graph.Mul) != 1 {
-		t.Errorf("%d choices of columns are left of %d, %d products of %d", count(folded, graph.Columns), count(g, graph.Columns), count(folded, graph.Mul), count(g, graph.Mul))
+	if count(g, ops.Columns) != 2 || count(folded, ops.Columns) != 1 || count(g, ops.Mul) != 4 || count(folded, ops.Mul) != 1 {
+		t.Errorf("%d choices of columns are left of %d, %d products of %d", count(folded, ops.Columns), count(g, ops.Columns), count(folded, ops.Mul), count(g, ops.Mul))
 	}
 }

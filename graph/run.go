@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // Run returns what the outputs are for the rows of X, by name: a plain computation, node by node and number by number,
@@ -24,9 +26,9 @@ func (g *Graph) Run(X mat.Matrix) (map[string]*mat.Dense, error) {
 	values := make([]*mat.Dense, len(g.nodes))
 	for i, node := range g.nodes {
 		switch node.Op {
-		case Rows:
+		case ops.Rows:
 			values[i] = mat.DenseCopyOf(X)
-		case Constant:
+		case ops.Constant:
 			values[i] = mat.NewDense(node.Rows, node.Width, node.Data)
 		default:
 			values[i] = mat.NewDense(n, node.Width, nil)
@@ -50,29 +52,29 @@ func (n Node) run(dst *mat.Dense, in []*mat.Dense) {
 	for i := range rows {
 		row := dst.RawRowView(i)
 		switch n.Op {
-		case Columns:
+		case ops.Columns:
 			for j, c := range n.Columns {
 				row[j] = in[0].At(i, c)
 			}
-		case Concat:
+		case ops.Concat:
 			for _, m := range in {
 				row = row[copy(row, m.RawRowView(i)):]
 			}
-		case MatMul:
+		case ops.MatMul:
 			for j := range row {
 				row[j] = 0
 				for k, v := range in[0].RawRowView(i) {
 					row[j] += v * in[1].At(k, j)
 				}
 			}
-		case Lookup:
+		case ops.Lookup:
 			last, width := in[0].Dims()
 			for k, v := range in[1].RawRowView(i) {
 				copy(row[k*width:], in[0].RawRowView(rowOf(v, last)))
 			}
-		case RowSum, RowMax, ArgMax:
+		case ops.RowSum, ops.RowMax, ops.ArgMax:
 			row[0] = reduced(n.Op, in[0].RawRowView(i))
-		case Softmax:
+		case ops.Softmax:
 			softmax(row, in[0].RawRowView(i))
 		default:
 			n.runEntries(row, i, in)
@@ -88,9 +90,9 @@ func (n Node) runEntries(row []float64, i int, in []*mat.Dense) {
 	}
 	for j := range row {
 		switch {
-		case n.Op == Where && at(0, j) != 0:
+		case n.Op == ops.Where && at(0, j) != 0:
 			row[j] = at(1, j)
-		case n.Op == Where:
+		case n.Op == ops.Where:
 			row[j] = at(2, j)
 		case len(in) == 2:
 			row[j] = pairs[n.Op](at(0, j), at(1, j))
@@ -108,7 +110,7 @@ func rowOf(v float64, rows int) int {
 	return int(min(max(v, 0), float64(rows-1)))
 }
 
-func reduced(op Op, row []float64) float64 {
+func reduced(op ops.Op, row []float64) float64 {
 	sum, largest := 0.0, 0
 	for j, v := range row {
 		sum += v
@@ -117,16 +119,16 @@ func reduced(op Op, row []float64) float64 {
 		}
 	}
 	switch op {
-	case RowSum:
+	case ops.RowSum:
 		return sum
-	case RowMax:
+	case ops.RowMax:
 		return row[largest]
 	}
 	return float64(largest)
 }
 
 func softmax(dst, row []float64) {
-	largest, sum := reduced(RowMax, row), 0.0
+	largest, sum := reduced(ops.RowMax, row), 0.0
 	for j, v := range row {
 		dst[j] = math.Exp(v - largest)
 		sum += dst[j]

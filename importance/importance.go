@@ -31,13 +31,13 @@ import (
 // Options say how closely to look. The zero value looks as a report does.
 type Options struct {
 	Score   string // metric by its name; "" for the first that [metrics.ForTask] has
-	Repeats int    // permutations of each input; 0 for DefaultRepeats
+	Repeats int    // permutations of each input; 0 for 5
 	Rows    int    // at most, evenly spread over those given; 0 for as many as keep the work bounded, see [Rows]
 	Seed    uint64
 }
 
-// DefaultRepeats is how often each input is permuted where nothing is said.
-const DefaultRepeats = 5
+// defaultRepeats is how often each input is permuted where nothing is said.
+const defaultRepeats = 5
 
 // Rows returns how many rows [Permutation] looks at where nothing is said: so many that all inputs together take some
 // 200,000 predictions, at least 100 and at most 2,000.
@@ -88,7 +88,7 @@ type measured struct {
 // is that of inputs × repeats × rows predictions; memory is that of two copies of the rows looked at.
 func Permutation(ctx context.Context, model estimator.Predictor, data datasets.Set, o Options) (Result, error) {
 	if o.Repeats == 0 {
-		o.Repeats = DefaultRepeats
+		o.Repeats = defaultRepeats
 	}
 	if err := o.check(model, data); err != nil {
 		return Result{}, err
@@ -211,7 +211,7 @@ func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 		}
 	}
 	if o.Repeats < 0 {
-		faults = append(faults, fmt.Errorf("importance: repeats = %d, wanted at least 1, or 0 for %d", o.Repeats, DefaultRepeats))
+		faults = append(faults, fmt.Errorf("importance: repeats = %d, wanted at least 1, or 0 for %d", o.Repeats, defaultRepeats))
 	}
 	if o.Rows < 0 {
 		faults = append(faults, fmt.Errorf("importance: rows = %d, wanted at least 1, or 0 for a number that suits", o.Rows))

@@ -41,7 +41,7 @@ func TestStdErrorCoversRows(t *testing.T) {
 		if first := found.Inputs[0]; first.Column == 0 {
 			means = append(means, first.Mean)
 			claimed += first.StdError / draws
-			overRepeats += first.Std / math.Sqrt(DefaultRepeats) / draws
+			overRepeats += first.Std / math.Sqrt(defaultRepeats) / draws
 		}
 	}
 	_, actual := meanStd(means)

@@ -20,9 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// Format is the version of the model file that this package writes. It reads this one and those
+// format is the version of the model file that this package writes. It reads this one and those
 // before it.
-const Format = 1
+const format = 1
 
 // Header is what a model file says about the model besides its state.
 type Header struct {
@@ -81,7 +81,7 @@ var (
 // so that numpy.load opens it too. The comment of the zip is the sha256 of what is before it. The
 // same header and state give the same bytes.
 func Write(w io.Writer, h Header, a *Archive) error {
-	x := index{Format: Format, Header: h, State: a.Scalars, Arrays: []arrayEntry{}}
+	x := index{Format: format, Header: h, State: a.Scalars, Arrays: []arrayEntry{}}
 	for _, name := range slices.Sorted(maps.Keys(a.Arrays)) {
 		array := a.Arrays[name]
 		if err := array.check(); err != nil {
@@ -347,8 +347,8 @@ func readIndex(f *zip.File) (x index, err error) {
 	switch {
 	case version.Format == nil || *version.Format < 1:
 		return x, fmt.Errorf("%s has no format version", indexName)
-	case *version.Format > Format:
-		return x, fmt.Errorf("%w: its format is %d, this program reads up to %d", ErrNewer, *version.Format, Format)
+	case *version.Format > format:
+		return x, fmt.Errorf("%w: its format is %d, this program reads up to %d", ErrNewer, *version.Format, format)
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.DisallowUnknownFields()

@@ -5,12 +5,14 @@ import (
 	"math"
 	"reflect"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/paramkind"
 )
 
 // Float declares a number.
 func (l *List) Float(p *float64, name, doc string, r Range) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Float, Range: r, Wanted: "a number" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Float, Range: r, Wanted: "a number" + r.words()},
 		set: func(plain any) error {
 			v, ok := number(plain)
 			if !ok {
@@ -33,7 +35,7 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 		return r.check(float64(v))
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Int, Range: r, Wanted: "a whole number" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Int, Range: r, Wanted: "a whole number" + r.words()},
 		set: func(plain any) error {
 			v, ok := whole(plain)
 			if !ok {
@@ -50,7 +52,7 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 // Bool declares a switch.
 func (l *List) Bool(p *bool, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Bool, Wanted: "true or false"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Wanted: "true or false"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
@@ -59,7 +61,7 @@ func (l *List) Bool(p *bool, name, doc string) {
 // String declares a text.
 func (l *List) String(p *string, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: String, Wanted: "a text"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.String, Wanted: "a text"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
@@ -79,7 +81,7 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 		return errWanted
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Choice, Options: options, Wanted: Alternatives(options)},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Wanted: Alternatives(options)},
 		set: func(plain any) error {
 			v, ok := plain.(string)
 			if !ok {
@@ -94,10 +96,10 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 }
 
 // Seed declares the seed of the spec's random draws. A reader that knows a better default than the
-// constructor's, such as a stream derived from an experiment's seed, recognises it by its [Kind].
+// constructor's, such as a stream derived from an experiment's seed, recognises it by its kind.
 func (l *List) Seed(p *uint64, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Seed, Range: AtLeast(0), Wanted: "a whole number ≥ 0"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Wanted: "a whole number ≥ 0"},
 		set: func(plain any) error {
 			if v, ok := plain.(uint64); ok {
 				*p = v
@@ -122,7 +124,7 @@ func (l *List) Seed(p *uint64, name, doc string) {
 // Floats declares a list of numbers.
 func (l *List) Floats(p *[]float64, name, doc string, r Range) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Floats, Range: r, Wanted: "a list of numbers" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Floats, Range: r, Wanted: "a list of numbers" + r.words()},
 		set: func(plain any) error {
 			list, ok := plain.([]any)
 			if !ok {
@@ -151,7 +153,7 @@ func (l *List) Floats(p *[]float64, name, doc string, r Range) {
 // Names declares a list of texts, such as names of columns.
 func (l *List) Names(p *[]string, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: Names, Wanted: "a list of names"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Names, Wanted: "a list of names"},
 		set: func(plain any) error {
 			list, ok := plain.([]any)
 			if !ok {
@@ -179,7 +181,7 @@ func (l *List) Names(p *[]string, name, doc string) {
 // Value declares a parameter of a kind of its own.
 func (l *List) Value(v Value, name, doc string) {
 	l.add(&entry{
-		Param:  Param{Name: name, Doc: doc, Kind: Mixed, Wanted: v.Wanted()},
+		Param:  Param{Name: name, Doc: doc, Kind: paramkind.Mixed, Wanted: v.Wanted()},
 		set:    v.Set,
 		get:    v.Plain,
 		checks: []func() error{v.Check},

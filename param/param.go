@@ -27,6 +27,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/paramkind"
 )
 
 // Declarer is a spec that has hyper-parameters. The method has a pointer receiver and binds each
@@ -47,33 +49,17 @@ type Value interface {
 	Check() error
 }
 
-// Kind is the plain kind of a parameter.
-type Kind string
-
-// The kinds. Mixed is that of a [Value].
-const (
-	Float  Kind = "float"
-	Int    Kind = "int"
-	Bool   Kind = "bool"
-	String Kind = "string"
-	Choice Kind = "choice"
-	Seed   Kind = "seed"
-	Floats Kind = "floats"
-	Names  Kind = "names"
-	Mixed  Kind = "mixed"
-)
-
 // Param describes one parameter of a spec and its value.
 type Param struct {
-	Path       string     // full path within the spec: "rff.gamma"
-	Name       string     // last element of the path: "gamma"
-	Doc        string     // what it is
-	Kind       Kind       // its plain kind
-	Wanted     string     // what it takes, in words
-	Options    []string   // of a Choice
-	Range      Range      // of a Float, Int or Floats
-	Complexity Complexity // how a larger value changes the model
-	Value      any        // the plain value it has
+	Path       string         // full path within the spec: "rff.gamma"
+	Name       string         // last element of the path: "gamma"
+	Doc        string         // what it is
+	Kind       paramkind.Kind // its plain kind
+	Wanted     string         // what it takes, in words
+	Options    []string       // of a Choice
+	Range      Range          // of a Float, Int or Floats
+	Complexity Complexity     // how a larger value changes the model
+	Value      any            // the plain value it has
 }
 
 // Complexity says how a larger value of a parameter changes the complexity of a model. Searches that

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/paramkind"
 )
 
 // dial is a spec with a parameter of every kind.
@@ -123,15 +125,15 @@ func TestAllListsEveryParameter(t *testing.T) {
 		t.Errorf("parameters %v, wanted %v", names, dialNames)
 	}
 	for i, want := range []Param{
-		{Kind: Float, Wanted: "a number > 0", Value: 1.0},
-		{Kind: Int, Wanted: "a whole number from 1 to 100", Value: 10},
-		{Kind: Bool, Wanted: "true or false", Value: false},
-		{Kind: String, Wanted: "a text", Value: "x"},
-		{Kind: Choice, Wanted: "paired or phase", Value: "paired"},
-		{Kind: Seed, Wanted: "a whole number ≥ 0", Value: 0},
-		{Kind: Floats, Wanted: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
-		{Kind: Names, Wanted: "a list of names", Value: []any{"a"}},
-		{Kind: Mixed, Wanted: "a number > 0, or auto", Value: "auto"},
+		{Kind: paramkind.Float, Wanted: "a number > 0", Value: 1.0},
+		{Kind: paramkind.Int, Wanted: "a whole number from 1 to 100", Value: 10},
+		{Kind: paramkind.Bool, Wanted: "true or false", Value: false},
+		{Kind: paramkind.String, Wanted: "a text", Value: "x"},
+		{Kind: paramkind.Choice, Wanted: "paired or phase", Value: "paired"},
+		{Kind: paramkind.Seed, Wanted: "a whole number ≥ 0", Value: 0},
+		{Kind: paramkind.Floats, Wanted: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
+		{Kind: paramkind.Names, Wanted: "a list of names", Value: []any{"a"}},
+		{Kind: paramkind.Mixed, Wanted: "a number > 0, or auto", Value: "auto"},
 	} {
 		got := all[i]
 		if got.Kind != want.Kind || got.Wanted != want.Wanted || !reflect.DeepEqual(got.Value, want.Value) {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -254,7 +255,7 @@ func TestReceiversAndMethods(t *testing.T) {
 func TestIntegersAreBounded(t *testing.T) {
 	for _, e := range pipeline.Registered() {
 		for _, p := range param.Own(e.New()) {
-			if p.Kind != param.Int {
+			if p.Kind != paramkind.Int {
 				continue
 			}
 			if _, err := param.With(e.New(), param.Setting{Path: p.Path, Value: 1 << 40}); err == nil {

@@ -19,9 +19,9 @@ func beside() result.Comparison {
 			Search: &result.Search{Score: "accuracy", Folds: 5, Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1}, Mean: 0.9, Std: 0.01}},
 		}
 	}
-	test := compare.Test{Method: compare.McNemarChiSquared, Difference: 0.035, Low: 0.017, High: 0.053, P: 0.0002}
-	worse := compare.Test{Method: compare.McNemarExact, Difference: -0.004, Low: -0.01, High: 0.002, P: 0.3}
-	folds := compare.Test{Method: compare.CorrectedTTest, Difference: 0.01, Low: -0.01, High: 0.03, P: 0.2}
+	test := compare.Test{Method: "McNemar, chi-squared with continuity correction", Difference: 0.035, Low: 0.017, High: 0.053, P: 0.0002}
+	worse := compare.Test{Method: "McNemar, exact binomial", Difference: -0.004, Low: -0.01, High: 0.002, P: 0.3}
+	folds := compare.Test{Method: "corrected resampled t", Difference: 0.01, Low: -0.01, High: 0.03, P: 0.2}
 	return result.Comparison{
 		Task: "classification", Positive: nasty, TestRows: 1000, Runs: []result.Compared{run("a", 0.85), run(nasty, 0.885), run("c", 0.846)},
 		Differences: []result.Setting{{Path: "pipeline.rff.gamma", Values: []string{"0.1", nasty, "none"}}},
@@ -85,7 +85,7 @@ func TestComparisonPage(t *testing.T) {
 func TestComparisonOutcomes(t *testing.T) {
 	c := beside()
 	c.Task, c.Positive = "regression", ""
-	test := compare.Test{Method: compare.PairedTTest, Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
+	test := compare.Test{Method: "paired t", Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
 	c.OnTestRows = []result.Tested{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
 	said := comparisonPage(c).Lead
 	if len(said) != 1 || said[0] != "On 40 test rows the mean squared errors of price for c and a differ by −0.25, from −0.5 to −0.01 with 95\u00a0% confidence. c is better by more than chance (p 0.04)." {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/metrics"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/internal/profile"
 )
 
 const nasty = `<script>alert("x")</script> & Ünïcode "quoted"`

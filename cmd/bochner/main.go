@@ -25,9 +25,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // The exit codes.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/profile"
 )
 
 // call runs the command and wants an exit code.

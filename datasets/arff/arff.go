@@ -38,7 +38,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
 // them all. The files have the same attributes, in any order; the levels of a nominal one are those of the first file,
-// then those that others add. A file without rows says nothing unless none has any. [datasets.Files] lists the files
+// then those that others add. A file without rows says nothing unless none has any. [rowfile.List] lists the files
 // of a folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	r, err := table.Several(paths, func(path string) (table.Reader, error) {
@@ -76,25 +76,6 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 		return datasets.Set{}, err
 	}
 	return datasets.Gather(ctx, src)
-}
-
-// Learned is what files say about their columns, which is learned file by file, in several goroutines or on
-// several machines, and merged in the order of the rows. Another reading collects the categories of those
-// columns that are Late: it goes on from what Again returns.
-type Learned = table.Learned
-
-// Begin returns what is learned of no rows, into which what was learned elsewhere is merged, or read from a
-// file.
-func Begin(o Options) *Learned { return table.Begin(o.Roles) }
-
-// Learn reads the file at path once for what [Open] learns of its columns, going on from what Begin or Again
-// returns. Columns whose values do not go together are no error before the schema is asked for.
-func Learn(ctx context.Context, path string, o Options, from *Learned) (*Learned, error) {
-	f, err := open(text.NewFile(o.FS, path), path, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Learn(ctx, f, from)
 }
 
 // source returns the rows of a text.

@@ -28,9 +28,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/arrays"
-	"github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/internal/formats"
 )
 
 func init() {
@@ -54,7 +54,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The files have the same columns, in any order. [datasets.Files] lists the files of a folder or a
+// them all. The files have the same columns, in any order. [rowfile.List] lists the files of a folder or a
 // pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)

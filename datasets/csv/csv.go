@@ -55,7 +55,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
 // them all: kinds and categories are those of all rows. Each file is written as the options say, with a header of its
 // own unless they say otherwise; the files have the same columns, in any order where a header names them. One that is
-// empty has no rows. [datasets.Files] lists the files of a folder or a pattern.
+// empty has no rows. A folder or a pattern has to be listed before.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	r, err := table.Several(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
 	if err != nil {
@@ -88,25 +88,6 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 		return datasets.Set{}, err
 	}
 	return datasets.Gather(ctx, src)
-}
-
-// Learned is what files say about their columns, which is learned file by file, in several goroutines or on
-// several machines, and merged in the order of the rows. Another reading collects the categories of those
-// columns that are Late: it goes on from what Again returns.
-type Learned = table.Learned
-
-// Begin returns what is learned of no rows, into which what was learned elsewhere is merged, or read from a
-// file.
-func Begin(o Options) *Learned { return table.Begin(o.Roles) }
-
-// Learn reads the file at path once for what [Open] learns of its columns, going on from what Begin or Again
-// returns. Columns whose values do not go together are no error before the schema is asked for.
-func Learn(ctx context.Context, path string, o Options, from *Learned) (*Learned, error) {
-	f, err := open(text.NewFile(o.FS, path), path, o)
-	if err != nil {
-		return nil, err
-	}
-	return table.Learn(ctx, f, from)
 }
 
 // source returns the rows of a text.

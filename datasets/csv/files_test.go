@@ -4,12 +4,10 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
@@ -147,44 +145,5 @@ func TestMemory(t *testing.T) {
 	small, large := allocated(4<<20), allocated(32<<20)
 	if large > small+1<<20 {
 		t.Errorf("%d bytes allocated for 4 MB of text, %d for 32 MB", small, large)
-	}
-}
-
-// Rows in several files have the schema that they have in one, learned file by file.
-func TestLearnFileByFile(t *testing.T) {
-	ctx := context.Background()
-	parts := fstest.MapFS{
-		"1.csv":   {Data: []byte("a,b,y\n1,u,no\n2,v,yes\n")},
-		"2.csv":   {Data: []byte("a,b,y\n")},
-		"3.csv":   {Data: []byte("a,b,y\n3,,no\nx,7,maybe\nx,7,no\n")},
-		"all.csv": {Data: []byte("a,b,y\n1,u,no\n2,v,yes\n3,,no\nx,7,maybe\nx,7,no\n")},
-	}
-	o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}}, FS: parts}
-	learn := func(from, all *csv.Learned) *csv.Learned {
-		for _, path := range []string{"1.csv", "2.csv", "3.csv"} {
-			l, err := csv.Learn(ctx, path, o, from)
-			if err == nil {
-				err = all.Merge(l)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		return all
-	}
-	all := learn(csv.Begin(o), csv.Begin(o))
-	if got := all.Late(); all.Rows() != 5 || !slices.Equal(got, []string{"a", "b"}) { // in 3.csv alone b is one of numbers
-		t.Errorf("%d rows, late: %s", all.Rows(), got)
-	}
-	if _, err := all.Schema(); err == nil || err.Error() != "1.csv: column a, b: text comes after numbers; read the rows again for the categories" {
-		t.Error(err)
-	}
-	got, err := learn(all.Again(), all.Again()).Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := csv.Open(ctx, "all.csv", o)
-	if err != nil || !reflect.DeepEqual(got, src.Schema()) {
-		t.Errorf("file by file: %v\nin one: %v, %v", got, src.Schema(), err)
 	}
 }

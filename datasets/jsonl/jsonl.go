@@ -44,7 +44,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The columns are the keys of all files. [datasets.Files] lists the files of a folder or a pattern.
+// them all. The columns are the keys of all files. A folder or a pattern has to be listed before.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named")

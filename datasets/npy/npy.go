@@ -46,7 +46,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all. The files have the same columns, in any order where they have names. [datasets.Files] lists the files of a
+// them all. The files have the same columns, in any order where they have names. [rowfile.List] lists the files of a
 // folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)

@@ -31,9 +31,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/arrays"
-	"github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
+	"github.com/bochner-ml/bochner/internal/formats"
 )
 
 func init() {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 }
 
 // OpenFiles returns the rows of several files, one after the other, as [Open] returns those of one file that has
-// them all, as Spark and others write them into a folder. The files have the same columns, in any order. [datasets.Files]
+// them all, as Spark and others write them into a folder. The files have the same columns, in any order. [rowfile.List]
 // lists the files of a folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
 	return format.OpenFiles(ctx, o.FS, paths, o.Roles)

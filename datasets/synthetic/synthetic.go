@@ -8,47 +8,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 )
-
-// Names returns the names that [Make] knows.
-func Names() []string {
-	names := make([]string, len(sets))
-	for i, s := range sets {
-		names[i] = s.name
-	}
-	return names
-}
-
-// Make draws the set called name in its usual shape: moons with noise 0.2, circles of radius 0.5 and s_curve with noise
-// 0.1, three blobs of spread 1 in two columns, friedman1 with 10 columns and noise 1, a checkerboard of 4×4 squares.
-func Make(name string, rows int, seed uint64) (datasets.Set, error) {
-	i := slices.IndexFunc(sets, func(s set) bool { return s.name == name })
-	if i < 0 {
-		return datasets.Set{}, fmt.Errorf("synthetic: no set %q; there are %s", name, strings.Join(Names(), ", "))
-	}
-	return sets[i].draw(rows, seed)
-}
-
-type set struct {
-	name string
-	draw func(rows int, seed uint64) (datasets.Set, error)
-}
-
-var sets = []set{
-	{"blobs", func(rows int, seed uint64) (datasets.Set, error) { return Blobs(rows, 2, 3, 1, seed) }},
-	{"checkerboard", func(rows int, seed uint64) (datasets.Set, error) { return Checkerboard(rows, 4, seed) }},
-	{"circles", func(rows int, seed uint64) (datasets.Set, error) { return Circles(rows, 0.5, 0.1, seed) }},
-	{"friedman1", func(rows int, seed uint64) (datasets.Set, error) { return Friedman1(rows, 10, 1, seed) }},
-	{"moons", func(rows int, seed uint64) (datasets.Set, error) { return Moons(rows, 0.2, seed) }},
-	{"s_curve", func(rows int, seed uint64) (datasets.Set, error) { return SCurve(rows, 0.1, seed) }},
-}
 
 // SCurve draws points on a surface bent like an S in three dimensions, rows×3; the target is the
 // place t along the S:

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -121,7 +122,7 @@ func (s Ensemble) fixed(members int) []float64 {
 // seedsOf returns the parameters that random draws begin from.
 func seedsOf(spec estimator.Estimator) (out []param.Param) {
 	for _, p := range param.All(spec) {
-		if p.Kind == param.Seed {
+		if p.Kind == paramkind.Seed {
 			out = append(out, p)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -195,7 +196,7 @@ func (d *decoder) defaultOf(path string) any {
 	dot := strings.LastIndexByte(path, '.')
 	step, name := path[:max(dot, 0)], path[dot+1:]
 	for _, p := range own.Params() {
-		if p.Name == name && p.Kind == param.Seed {
+		if p.Name == name && p.Kind == paramkind.Seed {
 			return pipeline.DeriveSeed(d.spec.Seed, step)
 		}
 		if p.Name == name {

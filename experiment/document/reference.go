@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -81,7 +82,7 @@ func initial(p param.Param) string {
 			return ""
 		}
 	}
-	if p.Kind == param.Seed {
+	if p.Kind == paramkind.Seed {
 		if p.Path == "seed" {
 			return "`0`"
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -132,24 +133,24 @@ func value(p param.Param) *property {
 		out.Default = nil
 	}
 	switch p.Kind {
-	case param.Float:
+	case paramkind.Float:
 		out.Type = "number"
 		out.bound(p.Range)
-	case param.Int, param.Seed:
+	case paramkind.Int, paramkind.Seed:
 		out.Type = "integer"
 		out.bound(p.Range)
-	case param.Bool:
+	case paramkind.Bool:
 		out.Type = "boolean"
-	case param.String:
+	case paramkind.String:
 		out.Type = "string"
-	case param.Choice:
+	case paramkind.Choice:
 		out.Type, out.Enum = "string", p.Options
-	case param.Floats:
+	case paramkind.Floats:
 		out.Type, out.Items = "array", &property{Type: "number"}
 		out.Items.bound(p.Range)
-	case param.Names:
+	case paramkind.Names:
 		out.Type, out.Items = "array", &property{Type: "string"}
-	case param.Mixed:
+	case paramkind.Mixed:
 		out.Description = sentence(p.Doc) + " Takes " + p.Wanted + "."
 	}
 	return out

@@ -17,9 +17,10 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -450,10 +451,10 @@ func Name(paths []string) string {
 	}
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")
 	name := strings.TrimSuffix(base, filepath.Ext(base))
-	if !datasets.IsPattern(name) {
+	if !rowfile.IsPattern(name) {
 		return name
 	}
-	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !datasets.IsPattern(folder) {
+	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !rowfile.IsPattern(folder) {
 		return folder
 	}
 	if name = strings.Trim(name[:strings.IndexAny(name, "*?[")], "-_. "); name != "" {

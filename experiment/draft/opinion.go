@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // use is what a draft makes of a column.

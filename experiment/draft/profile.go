@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // profile is what a look at all values of a column has seen, in memory that does not grow with them.

@@ -27,10 +27,10 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/distributed"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/distributed"
+	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/param"
 )
 

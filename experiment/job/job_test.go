@@ -13,17 +13,17 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/distributed"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/distributed"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // table writes n rows with numbers, missing ones, categories and a target of every kind.

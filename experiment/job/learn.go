@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
-	"github.com/bochner-ml/bochner/datasets/reader"
-	"github.com/bochner-ml/bochner/distributed"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/distributed"
+	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 

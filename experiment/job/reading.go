@@ -3,8 +3,8 @@ package job
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // input is one file of rows.

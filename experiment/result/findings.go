@@ -1,8 +1,8 @@
 package result
 
 import (
-	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/internal/profile"
 )
 
 // Findings are what there is to see of a model besides its scores: result.json has each under its own key. What a

@@ -4,7 +4,7 @@
 //	r, err := result.Read("runs/adult")
 package result
 
-import "github.com/bochner-ml/bochner/datasets/profile"
+import "github.com/bochner-ml/bochner/internal/profile"
 
 // Result is what a run found, as result.json holds it.
 type Result struct {

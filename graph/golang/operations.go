@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // predict writes the function that predicts: a statement or a loop for each value that has a variable.
@@ -17,7 +18,7 @@ func (x *writer) predict() {
 	x.printf("\n// Predict returns what the model says of a row. It allocates nothing, and many goroutines may call it at once.\nfunc Predict(row Row) Prediction {\n")
 	x.choose()
 	for i, n := range x.g.Nodes() {
-		if x.uses[i] > 0 && !x.inside[i] && n.Op != graph.Constant {
+		if x.uses[i] > 0 && !x.inside[i] && n.Op != ops.Constant {
 			x.statement(i, n)
 		}
 	}
@@ -56,7 +57,7 @@ func (x *writer) choose() {
 	}
 	for i, n := range x.g.Nodes() {
 		to := x.g.Nodes()[user[i]]
-		entries := x.entrywise(to) && to.Width == n.Width || to.Op == graph.RowSum || to.Op == graph.MatMul
+		entries := x.entrywise(to) && to.Width == n.Width || to.Op == ops.RowSum || to.Op == ops.MatMul
 		x.inside[i] = x.uses[i] == 1 && !told[i] && x.entrywise(n) && entries
 	}
 }
@@ -64,9 +65,9 @@ func (x *writer) choose() {
 // entrywise reports whether an operation is one on entries.
 func (x *writer) entrywise(n graph.Node) bool {
 	switch n.Op {
-	case graph.Lookup:
+	case ops.Lookup:
 		return x.g.Width(n.In[0]) == 1
-	case graph.Rows, graph.Constant, graph.Columns, graph.Concat, graph.MatMul, graph.RowSum, graph.RowMax, graph.ArgMax, graph.Softmax:
+	case ops.Rows, ops.Constant, ops.Columns, ops.Concat, ops.MatMul, ops.RowSum, ops.RowMax, ops.ArgMax, ops.Softmax:
 		return false
 	}
 	return true
@@ -77,7 +78,7 @@ func (x *writer) statement(i int, n graph.Node) {
 	name := fmt.Sprintf("v%d", i)
 	x.names[i] = name
 	switch {
-	case n.Op == graph.Rows:
+	case n.Op == ops.Rows:
 		x.printf("\t%s := [%d]float64{\n", name, n.Width)
 		for j, in := range x.g.Inputs() {
 			value := x.input(j)
@@ -87,11 +88,11 @@ func (x *writer) statement(i int, n graph.Node) {
 			x.printf("\t\t%s,\n", value)
 		}
 		x.printf("\t}\n")
-	case n.Op == graph.MatMul:
+	case n.Op == ops.MatMul:
 		x.matmul(name, n)
-	case n.Op == graph.Columns:
+	case n.Op == ops.Columns:
 		x.columns(name, n)
-	case n.Op == graph.Concat:
+	case n.Op == ops.Concat:
 		x.printf("\tvar %s [%d]float64\n", name, n.Width)
 		from := 0
 		for _, v := range n.In {
@@ -102,13 +103,13 @@ func (x *writer) statement(i int, n graph.Node) {
 			}
 			from += x.g.Width(v)
 		}
-	case n.Op == graph.Lookup && !x.entrywise(n):
+	case n.Op == ops.Lookup && !x.entrywise(n):
 		x.printf("\t%s := %s\n", name, x.looked(n, "0"))
-	case n.Op == graph.RowSum && x.g.Width(n.In[0]) == 1:
+	case n.Op == ops.RowSum && x.g.Width(n.In[0]) == 1:
 		x.printf("\t%s := %s\n", name, x.at(n.In[0].Index(), "0"))
-	case n.Op == graph.RowSum:
+	case n.Op == ops.RowSum:
 		x.printf("\tvar %s float64\n\tfor j := range %d {\n\t\t%s += %s\n\t}\n", name, x.g.Width(n.In[0]), name, x.at(n.In[0].Index(), "j"))
-	case n.Op == graph.RowMax || n.Op == graph.ArgMax || n.Op == graph.Softmax:
+	case n.Op == ops.RowMax || n.Op == ops.ArgMax || n.Op == ops.Softmax:
 		x.reduce(name, n)
 	default:
 		x.entries(i, name, n)
@@ -163,17 +164,17 @@ func (x *writer) columns(name string, n graph.Node) {
 func (x *writer) reduce(name string, n graph.Node) {
 	v := n.In[0].Index()
 	list := x.names[v] + "[:]"
-	if x.g.Nodes()[v].Width == 1 && x.g.Nodes()[v].Op != graph.Rows {
+	if x.g.Nodes()[v].Width == 1 && x.g.Nodes()[v].Op != ops.Rows {
 		list = fmt.Sprintf("[]float64{%s}", x.at(v, "0"))
 	}
 	x.needs["argmax"] = true
 	switch {
-	case n.Op == graph.Softmax && n.Width == 1:
+	case n.Op == ops.Softmax && n.Width == 1:
 		x.printf("\t%s := 1.0\n", name)
-	case n.Op == graph.Softmax:
+	case n.Op == ops.Softmax:
 		x.needs["softmax"] = true
 		x.printf("\t%s := %s\n\tsoftmax(%s[:])\n", name, x.names[v], name)
-	case n.Op == graph.RowMax:
+	case n.Op == ops.RowMax:
 		x.printf("\t%s := %s[argmax(%s)]\n", name, strings.TrimSuffix(list, "[:]"), list)
 	default:
 		x.printf("\t%s := float64(argmax(%s))\n", name, list)
@@ -203,7 +204,7 @@ func (x *writer) free(i int) int {
 		k := v.Index()
 		of := x.g.Nodes()[k]
 		switch {
-		case of.Op == graph.Constant || of.Op == graph.Rows || of.Width != n.Width:
+		case of.Op == ops.Constant || of.Op == ops.Rows || of.Width != n.Width:
 		case x.inside[k]:
 			if from := x.free(k); from >= 0 {
 				return from
@@ -223,13 +224,13 @@ func (x *writer) at(i int, j string) string {
 		return x.expression(i, j)
 	case x.inside[i]:
 		return "(" + x.expression(i, j) + ")"
-	case n.Op == graph.Constant && len(n.Data) == 1 && n.Data[0] < 0:
+	case n.Op == ops.Constant && len(n.Data) == 1 && n.Data[0] < 0:
 		return "(" + number(n.Data[0]) + ")"
-	case n.Op == graph.Constant && len(n.Data) == 1:
+	case n.Op == ops.Constant && len(n.Data) == 1:
 		return number(n.Data[0])
-	case n.Op == graph.Constant:
+	case n.Op == ops.Constant:
 		return fmt.Sprintf("c%d[0][%s]", i, j)
-	case n.Op == graph.Rows:
+	case n.Op == ops.Rows:
 		if n.Width == 1 {
 			j = "0"
 		}
@@ -241,21 +242,21 @@ func (x *writer) at(i int, j string) string {
 }
 
 // The ways in which operations on entries are written.
-var expressions = map[graph.Op]string{
-	graph.Add: "%s + %s", graph.Sub: "%s - %s", graph.Mul: "%s * %s", graph.Div: "%s / %s",
-	graph.Min: "min(%s, %s)", graph.Max: "max(%s, %s)",
-	graph.Where: "where(%s, %s, %s)",
-	graph.Neg:   "-%s", graph.Abs: "math.Abs(%s)", graph.Sqrt: "math.Sqrt(%s)", graph.Exp: "math.Exp(%s)",
-	graph.Log: "math.Log(%s)", graph.Cos: "math.Cos(%s)", graph.Sin: "math.Sin(%s)", graph.Tanh: "math.Tanh(%s)",
-	graph.Sigmoid: "1 / (1 + math.Exp(-%s))", graph.Floor: "math.Floor(%s)",
+var expressions = map[ops.Op]string{
+	ops.Add: "%s + %s", ops.Sub: "%s - %s", ops.Mul: "%s * %s", ops.Div: "%s / %s",
+	ops.Min: "min(%s, %s)", ops.Max: "max(%s, %s)",
+	ops.Where: "where(%s, %s, %s)",
+	ops.Neg:   "-%s", ops.Abs: "math.Abs(%s)", ops.Sqrt: "math.Sqrt(%s)", ops.Exp: "math.Exp(%s)",
+	ops.Log: "math.Log(%s)", ops.Cos: "math.Cos(%s)", ops.Sin: "math.Sin(%s)", ops.Tanh: "math.Tanh(%s)",
+	ops.Sigmoid: "1 / (1 + math.Exp(-%s))", ops.Floor: "math.Floor(%s)",
 }
 
 // infix are those that are written with an operator between or before, which need brackets within others.
-var infix = map[graph.Op]bool{graph.Add: true, graph.Sub: true, graph.Mul: true, graph.Div: true, graph.Neg: true, graph.Sigmoid: true}
+var infix = map[ops.Op]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Neg: true, ops.Sigmoid: true}
 
 // truths are those that tell whether something is so.
-var truths = map[graph.Op]string{
-	graph.Less: "%s < %s", graph.LessEqual: "%s <= %s", graph.Equal: "%s == %s", graph.IsNaN: "math.IsNaN(%s)",
+var truths = map[ops.Op]string{
+	ops.Less: "%s < %s", ops.LessEqual: "%s <= %s", ops.Equal: "%s == %s", ops.IsNaN: "math.IsNaN(%s)",
 }
 
 // looked is the row of a table that entry j of a value names.
@@ -267,14 +268,14 @@ func (x *writer) looked(n graph.Node, j string) string {
 // expression is how entry j of an operation on entries is computed.
 func (x *writer) expression(i int, j string) string {
 	n := x.g.Nodes()[i]
-	if n.Op == graph.Lookup {
+	if n.Op == ops.Lookup {
 		return x.looked(n, j) + "[0]"
 	}
 	args := make([]any, len(n.In))
 	for k, v := range n.In {
 		args[k] = x.at(v.Index(), j)
 	}
-	if n.Op == graph.Where {
+	if n.Op == ops.Where {
 		args[0] = x.condition(n.In[0].Index(), j)
 	}
 	text := fmt.Sprintf(expressions[n.Op], args...)
@@ -317,7 +318,7 @@ func number(v float64) string {
 func (x *writer) constants() {
 	var packed []int
 	for i, n := range x.g.Nodes() {
-		if n.Op != graph.Constant || x.uses[i] == 0 || len(n.Data) == 1 && !x.matrix(i) {
+		if n.Op != ops.Constant || x.uses[i] == 0 || len(n.Data) == 1 && !x.matrix(i) {
 			continue
 		}
 		if x.packed && len(n.Data) > 64 {
@@ -346,7 +347,7 @@ func (x *writer) constants() {
 // matrix reports whether a constant is used as one even where it is a single number.
 func (x *writer) matrix(i int) bool {
 	return slices.ContainsFunc(x.g.Nodes(), func(n graph.Node) bool {
-		return n.Op == graph.MatMul && n.In[1].Index() == i || n.Op == graph.Lookup && n.In[0].Index() == i
+		return n.Op == ops.MatMul && n.In[1].Index() == i || n.Op == ops.Lookup && n.In[0].Index() == i
 	})
 }
 

@@ -34,13 +34,13 @@ import (
 
 // The opsets that can be written, and the one that 0 stands for. ONNX Runtime 1.12 and later have it.
 const (
-	FirstOpset   = 13
-	LastOpset    = 21
-	DefaultOpset = 17
+	firstOpset   = 13
+	lastOpset    = 21
+	defaultOpset = 17
 )
 
-// Precisions are the ways in which numbers are computed with.
-var Precisions = []string{"float32", "float64", "float32-only"}
+// precisions are the ways in which numbers are computed with.
+var precisions = []string{"float32", "float64", "float32-only"}
 
 // mlOpset is the opset of the operators of ai.onnx.ml, of which LabelEncoder is used.
 const mlOpset = 2
@@ -48,19 +48,19 @@ const mlOpset = 2
 // Options say how a graph is written.
 type Options struct {
 	graph.About
-	Precision string // of numbers: one of Precisions, "" for float32
-	Opset     int    // from FirstOpset to LastOpset, 0 for DefaultOpset
+	Precision string // of numbers: float32 (also ""), float64 or float32-only
+	Opset     int    // from 13 to 21, 0 for 17
 	Columns   bool   // an input for each column where one would do, too
 }
 
 // Check reports what is wrong with the options.
 func (o Options) Check() error {
 	var errs []error
-	if o.Precision != "" && !slices.Contains(Precisions, o.Precision) {
-		errs = append(errs, fmt.Errorf("onnx: precision %q, wanted one of %s", o.Precision, strings.Join(Precisions, ", ")))
+	if o.Precision != "" && !slices.Contains(precisions, o.Precision) {
+		errs = append(errs, fmt.Errorf("onnx: precision %q, wanted one of %s", o.Precision, strings.Join(precisions, ", ")))
 	}
-	if o.Opset != 0 && (o.Opset < FirstOpset || o.Opset > LastOpset) {
-		errs = append(errs, fmt.Errorf("onnx: opset %d, wanted one from %d to %d", o.Opset, FirstOpset, LastOpset))
+	if o.Opset != 0 && (o.Opset < firstOpset || o.Opset > lastOpset) {
+		errs = append(errs, fmt.Errorf("onnx: opset %d, wanted one from %d to %d", o.Opset, firstOpset, lastOpset))
 	}
 	return errors.Join(errs...)
 }
@@ -68,10 +68,10 @@ func (o Options) Check() error {
 // Whole returns the options with what was left open.
 func (o Options) Whole() Options {
 	if o.Opset == 0 {
-		o.Opset = DefaultOpset
+		o.Opset = defaultOpset
 	}
 	if o.Precision == "" {
-		o.Precision = Precisions[0]
+		o.Precision = precisions[0]
 	}
 	return o
 }
@@ -209,8 +209,8 @@ func (x *writer) metadata() [][2]string {
 	}
 }
 
-// Categorical reports whether a graph has columns of texts, for which each column is an input of its own.
-func Categorical(g *graph.Graph) bool {
+// categorical reports whether a graph has columns of texts, for which each column is an input of its own.
+func categorical(g *graph.Graph) bool {
 	return slices.ContainsFunc(g.Inputs(), texts)
 }
 

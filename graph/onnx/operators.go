@@ -4,42 +4,43 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // operators are those that do what an operation of a graph does.
-var operators = map[graph.Op]string{
-	graph.MatMul: "MatMul",
-	graph.Add:    "Add", graph.Sub: "Sub", graph.Mul: "Mul", graph.Div: "Div", graph.Min: "Min", graph.Max: "Max",
-	graph.Less: "Less", graph.LessEqual: "LessOrEqual", graph.Equal: "Equal", graph.IsNaN: "IsNaN",
-	graph.Neg: "Neg", graph.Abs: "Abs", graph.Sqrt: "Sqrt", graph.Exp: "Exp", graph.Log: "Log", graph.Cos: "Cos",
-	graph.Sin: "Sin", graph.Tanh: "Tanh", graph.Sigmoid: "Sigmoid", graph.Floor: "Floor",
-	graph.RowSum: "ReduceSum", graph.RowMax: "ReduceMax", graph.ArgMax: "ArgMax", graph.Softmax: "Softmax",
+var operators = map[ops.Op]string{
+	ops.MatMul: "MatMul",
+	ops.Add:    "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Min: "Min", ops.Max: "Max",
+	ops.Less: "Less", ops.LessEqual: "LessOrEqual", ops.Equal: "Equal", ops.IsNaN: "IsNaN",
+	ops.Neg: "Neg", ops.Abs: "Abs", ops.Sqrt: "Sqrt", ops.Exp: "Exp", ops.Log: "Log", ops.Cos: "Cos",
+	ops.Sin: "Sin", ops.Tanh: "Tanh", ops.Sigmoid: "Sigmoid", ops.Floor: "Floor",
+	ops.RowSum: "ReduceSum", ops.RowMax: "ReduceMax", ops.ArgMax: "ArgMax", ops.Softmax: "Softmax",
 }
 
 // truth reports whether an operation tells whether something is so, which in ONNX is a boolean.
-func truth(op graph.Op) bool {
-	return op == graph.Less || op == graph.LessEqual || op == graph.Equal || op == graph.IsNaN
+func truth(op ops.Op) bool {
+	return op == ops.Less || op == ops.LessEqual || op == ops.Equal || op == ops.IsNaN
 }
 
 // node makes the operators of one node of the graph.
 func (x *writer) node(i int, n graph.Node) {
-	if n.Op == graph.Constant {
+	if n.Op == ops.Constant {
 		return // made where it is wanted
 	}
-	if n.Op == graph.Columns && x.columns != nil && n.In[0] == x.g.Input() {
+	if n.Op == ops.Columns && x.columns != nil && n.In[0] == x.g.Input() {
 		x.pickInputs(i, n)
 		return
 	}
 	in := make([]string, len(n.In))
 	for k, v := range n.In {
 		switch {
-		case n.Op == graph.Where && k == 0:
+		case n.Op == ops.Where && k == 0:
 			in[k] = x.truth(v.Index())
-		case n.Op == graph.Lookup && k == 0:
+		case n.Op == ops.Lookup && k == 0:
 			in[k] = x.table(v.Index(), x.kinds[i])
-		case n.Op == graph.Lookup:
+		case n.Op == ops.Lookup:
 			in[k] = x.row(i, v.Index(), x.g.Node(n.In[0]))
-		case n.Op == graph.Cos || n.Op == graph.Sin || n.Op == graph.IsNaN:
+		case n.Op == ops.Cos || n.Op == ops.Sin || n.Op == ops.IsNaN:
 			in[k] = x.number(v.Index(), x.kinds[v.Index()])
 		default:
 			in[k] = x.number(v.Index(), x.kinds[i])
@@ -48,7 +49,7 @@ func (x *writer) node(i int, n graph.Node) {
 	switch {
 	case truth(n.Op):
 		x.truths[i] = x.add(operators[n.Op], in, x.fresh(string(n.Op), i))
-	case n.Op == graph.ArgMax:
+	case n.Op == ops.ArgMax:
 		x.wholes[i] = x.add("ArgMax", in, x.fresh(string(n.Op), i), integer("axis", 1), integer("keepdims", 1))
 	default:
 		x.numbers[x.kinds[i]][i] = x.operator(i, n, in, x.named(i, x.kinds[i], string(n.Op)))
@@ -80,33 +81,33 @@ func (x *writer) named(i int, k kind, word string) string {
 func (x *writer) operator(i int, n graph.Node, in []string, out string) string {
 	op := operators[n.Op]
 	switch n.Op {
-	case graph.Columns:
+	case ops.Columns:
 		numbers := make([]int64, len(n.Columns))
 		for k, c := range n.Columns {
 			numbers[k] = int64(c)
 		}
 		return x.add("Gather", append(in, x.int64s("columns", numbers...)), out, integer("axis", 1))
-	case graph.Concat:
+	case ops.Concat:
 		return x.add("Concat", in, out, integer("axis", 1))
-	case graph.Where:
+	case ops.Where:
 		return x.add("Where", in, out)
-	case graph.Lookup:
+	case ops.Lookup:
 		return x.add("Gather", in, out, integer("axis", 0))
-	case graph.Softmax:
+	case ops.Softmax:
 		return x.add(op, in, out, integer("axis", 1))
-	case graph.RowSum:
+	case ops.RowSum:
 		return x.add(op, append(in, x.int64s("axis", 1)), out, integer("keepdims", 1))
-	case graph.RowMax:
+	case ops.RowMax:
 		if x.o.Opset >= 18 {
 			return x.add(op, append(in, x.int64s("axis", 1)), out, integer("keepdims", 1))
 		}
 		axes := attribute("axes", attrIsInts)
 		axes.number(attrInts, 1)
 		return x.add(op, in, out, integer("keepdims", 1), axes)
-	case graph.Cos, graph.Sin:
+	case ops.Cos, ops.Sin:
 		return x.wave(i, n, in[0], out)
-	case graph.Min, graph.Max:
-		if x.g.Node(n.In[0]).Op == graph.Constant { // older ones pass NaN on from the first of both only
+	case ops.Min, ops.Max:
+		if x.g.Node(n.In[0]).Op == ops.Constant { // older ones pass NaN on from the first of both only
 			in[0], in[1] = in[1], in[0]
 		}
 	}
@@ -122,7 +123,7 @@ func (x *writer) wave(i int, n graph.Node, phase, out string) string {
 		whole := x.add("Round", []string{turns}, x.fresh("whole_turns", i))
 		part := x.cast(x.add("Sub", []string{turns, whole}, x.fresh("part", i)), x.kinds[i], x.fresh("part_turn", i))
 		phase = x.add("Mul", []string{part, x.scalar(2*math.Pi, x.kinds[i])}, x.fresh("phase", i))
-	case n.Op == graph.Cos && from == typeDouble:
+	case n.Op == ops.Cos && from == typeDouble:
 		// Of doubles ONNX Runtime has had the sine for long, the cosine since the summer of 2026.
 		shifted := x.add("Add", []string{phase, x.scalar(math.Pi/2, from)}, x.fresh("shifted", i))
 		return x.add("Sin", []string{shifted}, out)
@@ -174,7 +175,7 @@ func (x *writer) number(i int, k kind) string {
 func (x *writer) makeNumber(i int, k kind) string {
 	other := x.numbers[typeFloat+typeDouble-k][i]
 	switch n := x.g.Nodes()[i]; {
-	case n.Op == graph.Constant:
+	case n.Op == ops.Constant:
 		name := x.fresh("constant", i)
 		x.constant(name, k, n.Data, n.Rows, n.Width)
 		return name

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // writer makes the nodes and constants of a file of those of a graph.
@@ -81,13 +82,13 @@ func (x *writer) chooseKinds() {
 		}
 		n := nodes[i]
 		for k, v := range n.In {
-			phase := n.Op == graph.Cos || n.Op == graph.Sin
-			place := n.Op == graph.Lookup && k == 1
+			phase := n.Op == ops.Cos || n.Op == ops.Sin
+			place := n.Op == ops.Lookup && k == 1
 			if x.kinds[i] == typeDouble || phase || place {
 				x.kinds[v.Index()] = typeDouble
 			}
 		}
-		if n.Op == graph.Rows || n.Op == graph.IsNaN || n.Op == graph.Columns && n.In[0] == x.g.Input() {
+		if n.Op == ops.Rows || n.Op == ops.IsNaN || n.Op == ops.Columns && n.In[0] == x.g.Input() {
 			x.kinds[i] = x.comes // as they come
 		}
 	}
@@ -101,7 +102,7 @@ func (x *writer) write() error {
 	names := x.nameOutputs()
 	x.inputs()
 	for i, uses := range x.uses {
-		if node := x.g.Nodes()[i]; uses > 0 && node.Op != graph.Rows {
+		if node := x.g.Nodes()[i]; uses > 0 && node.Op != ops.Rows {
 			x.node(i, node)
 		}
 	}
@@ -115,7 +116,7 @@ func (x *writer) write() error {
 
 // nameInputs takes the names of the inputs.
 func (x *writer) nameInputs() error {
-	if !x.o.Columns && !Categorical(x.g) {
+	if !x.o.Columns && !categorical(x.g) {
 		x.taken["X"] = true
 		return nil
 	}

@@ -25,6 +25,7 @@ import (
 	"unicode"
 
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/graph/internal/ops"
 )
 
 // Options say how a graph is written.
@@ -157,7 +158,7 @@ func (x *writer) block() {
 			continue
 		}
 		text := x.expression(i, n)
-		if n.Op != graph.Rows && n.Op != graph.Constant && (x.uses[i] > 1 || !entrywise(n.Op)) {
+		if n.Op != ops.Rows && n.Op != ops.Constant && (x.uses[i] > 1 || !entrywise(n.Op)) {
 			x.printf("    v%d = %s\n", i, text)
 			text = fmt.Sprintf("v%d", i)
 		}
@@ -172,22 +173,22 @@ func (x *writer) block() {
 }
 
 // The ways in which operations are written.
-var expressions = map[graph.Op]string{
-	graph.MatMul: "%s @ %s",
-	graph.Add:    "(%s + %s)", graph.Sub: "(%s - %s)", graph.Mul: "(%s * %s)", graph.Div: "(%s / %s)",
-	graph.Min: "np.minimum(%s, %s)", graph.Max: "np.maximum(%s, %s)",
-	graph.Where: "np.where(%s, %s, %s)",
-	graph.Neg:   "(-%s)", graph.Abs: "np.abs(%s)", graph.Sqrt: "np.sqrt(%s)", graph.Exp: "np.exp(%s)", graph.Log: "np.log(%s)",
-	graph.Cos: "np.cos(%s)", graph.Sin: "np.sin(%s)", graph.Tanh: "np.tanh(%s)", graph.Sigmoid: "(1 / (1 + np.exp(-%s)))",
-	graph.Floor:  "np.floor(%s)",
-	graph.RowSum: "%s.sum(axis=1, keepdims=True)", graph.RowMax: "%s.max(axis=1, keepdims=True)",
-	graph.ArgMax: "(1.0 * %s.argmax(axis=1))[:, None]", graph.Softmax: "_softmax(%s)",
+var expressions = map[ops.Op]string{
+	ops.MatMul: "%s @ %s",
+	ops.Add:    "(%s + %s)", ops.Sub: "(%s - %s)", ops.Mul: "(%s * %s)", ops.Div: "(%s / %s)",
+	ops.Min: "np.minimum(%s, %s)", ops.Max: "np.maximum(%s, %s)",
+	ops.Where: "np.where(%s, %s, %s)",
+	ops.Neg:   "(-%s)", ops.Abs: "np.abs(%s)", ops.Sqrt: "np.sqrt(%s)", ops.Exp: "np.exp(%s)", ops.Log: "np.log(%s)",
+	ops.Cos: "np.cos(%s)", ops.Sin: "np.sin(%s)", ops.Tanh: "np.tanh(%s)", ops.Sigmoid: "(1 / (1 + np.exp(-%s)))",
+	ops.Floor:  "np.floor(%s)",
+	ops.RowSum: "%s.sum(axis=1, keepdims=True)", ops.RowMax: "%s.max(axis=1, keepdims=True)",
+	ops.ArgMax: "(1.0 * %s.argmax(axis=1))[:, None]", ops.Softmax: "_softmax(%s)",
 }
 
 // entrywise reports whether an operation is one on entries.
-func entrywise(op graph.Op) bool {
+func entrywise(op ops.Op) bool {
 	switch op {
-	case graph.Columns, graph.Concat, graph.MatMul, graph.Lookup, graph.RowSum, graph.RowMax, graph.ArgMax, graph.Softmax:
+	case ops.Columns, ops.Concat, ops.MatMul, ops.Lookup, ops.RowSum, ops.RowMax, ops.ArgMax, ops.Softmax:
 		return false
 	}
 	return true
@@ -200,14 +201,14 @@ func (x *writer) expression(i int, n graph.Node) string {
 		args = append(args, x.texts[v.Index()])
 	}
 	switch n.Op {
-	case graph.Rows:
+	case ops.Rows:
 		return "x"
-	case graph.Constant:
+	case ops.Constant:
 		if len(n.Data) == 1 && !x.matrix(i) {
 			return number(n.Data[0])
 		}
 		return fmt.Sprintf("_C%d", i)
-	case graph.Columns:
+	case ops.Columns:
 		first, following := n.Columns[0], true
 		for k, c := range n.Columns {
 			following = following && c == first+k
@@ -216,15 +217,15 @@ func (x *writer) expression(i int, n graph.Node) string {
 			return fmt.Sprintf("%s[:, %d:%d]", args[0], first, first+n.Width)
 		}
 		return fmt.Sprintf("%s[:, %s]", args[0], quoted(n.Columns))
-	case graph.Concat:
+	case ops.Concat:
 		var list []string
 		for _, v := range n.In {
 			list = append(list, x.texts[v.Index()])
 		}
 		return "np.hstack([" + strings.Join(list, ", ") + "])"
-	case graph.Where:
+	case ops.Where:
 		args[0] = x.condition(n.In[0].Index())
-	case graph.Lookup:
+	case ops.Lookup:
 		table := x.g.Node(n.In[0])
 		if table.Width == 1 {
 			return fmt.Sprintf("%s[_row(%s, %d), 0]", args[0], args[1], table.Rows)
@@ -238,8 +239,8 @@ func (x *writer) expression(i int, n graph.Node) string {
 }
 
 // truths are operations that tell whether something is so.
-var truths = map[graph.Op]string{
-	graph.Less: "(%s < %s)", graph.LessEqual: "(%s <= %s)", graph.Equal: "(%s == %s)", graph.IsNaN: "np.isnan(%s)",
+var truths = map[ops.Op]string{
+	ops.Less: "(%s < %s)", ops.LessEqual: "(%s <= %s)", ops.Equal: "(%s == %s)", ops.IsNaN: "np.isnan(%s)",
 }
 
 // condition is how it is asked where a value is not 0.
@@ -258,7 +259,7 @@ func (x *writer) condition(i int) string {
 // matrix reports whether a constant is used as one even where it is a single number.
 func (x *writer) matrix(i int) bool {
 	return slices.ContainsFunc(x.g.Nodes(), func(n graph.Node) bool {
-		return n.Op == graph.MatMul && n.In[1].Index() == i || n.Op == graph.Lookup && n.In[0].Index() == i
+		return n.Op == ops.MatMul && n.In[1].Index() == i || n.Op == ops.Lookup && n.In[0].Index() == i
 	})
 }
 
@@ -310,7 +311,7 @@ const few = 8
 func (x *writer) constants() {
 	var matrices []int
 	for i, n := range x.g.Nodes() {
-		if n.Op == graph.Constant && x.uses[i] > 0 && (len(n.Data) > 1 || x.matrix(i)) {
+		if n.Op == ops.Constant && x.uses[i] > 0 && (len(n.Data) > 1 || x.matrix(i)) {
 			matrices = append(matrices, i)
 			if x.o.Data != "" && len(n.Data) > few {
 				x.data = n.AppendBytes(x.data)

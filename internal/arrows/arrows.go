@@ -14,14 +14,15 @@ var Everywhere = []string{"internal/cause"}
 var Allowed = map[string][]string{
 	"sparse":               {},
 	"single":               {},
-	"param":                {},
+	"param":                {"internal/paramkind"},
 	"kernel":               {"param"},
-	"graph":                {}, // what a fitted pipeline computes, for other programs
-	"graph/onnx":           {"graph"},
-	"graph/golang":         {"graph"},
-	"graph/python":         {"graph"},
+	"graph":                {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":           {"graph", "graph/internal/ops"},
+	"graph/golang":         {"graph", "graph/internal/ops"},
+	"graph/python":         {"graph", "graph/internal/ops"},
 	"compare":              {},                                                                                                       // tests of one model against another
 	"metrics":              {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
+	"graph/internal/ops":   {},                                                                                                       // names of operations
 	"internal/kern":        {},
 	"internal/solve":       {"internal/kern", "sparse"},
 	"internal/golden":      {},
@@ -30,8 +31,10 @@ var Allowed = map[string][]string{
 	"internal/snapshot":    {}, // for tests: whether a value has changed
 	"internal/postgres":    {}, // a server for tests
 	"internal/arrows":      {},
-	"internal/exhaustive":  {}, // for tests: which cases are taken
-	"internal/files":       {}, // written in full or not at all
+	"internal/paramkind":   {},           // names of kinds of parameters
+	"internal/rowfile":     {"datasets"}, // files of rows: listed, regular, unchanged
+	"internal/exhaustive":  {},           // for tests: which cases are taken
+	"internal/files":       {},           // written in full or not at all
 	"internal/svg":         {},
 	"internal/scan":        {}, // JSON, with the place of what is wrong
 	"internal/memory":      {},
@@ -42,7 +45,7 @@ var Allowed = map[string][]string{
 	"internal/threshold":   {},                                      // where to cut the scores of two classes
 	"datasets/pass":        {"datasets", "model", "param"},
 
-	"distributed":                 {"datasets", "model"}, // one fit of many workers: sums in a fixed order
+	"internal/distributed":        {"datasets", "model"}, // one fit of many workers: sums in a fixed order
 	"distributed/store":           {"internal/files"},    // files by path or URL
 	"distributed/store/storetest": {"distributed/store"},
 
@@ -64,9 +67,9 @@ var Allowed = map[string][]string{
 	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/scan"},
 	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
 	"datasets/npy":       {"datasets", "datasets/internal/..."},
-	"datasets/parquet":   {"datasets", "datasets/internal/..."},
-	"datasets/arrow":     {"datasets", "datasets/internal/..."},
-	"datasets/reader":    {"datasets", "datasets/internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
+	"datasets/parquet":   {"internal/formats", "datasets", "datasets/internal/..."},
+	"datasets/arrow":     {"internal/formats", "datasets", "datasets/internal/..."},
+	"internal/reader":    {"internal/rowfile", "datasets", "internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
 	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
@@ -77,11 +80,11 @@ var Allowed = map[string][]string{
 	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers share.
-	"datasets/internal/text":    {"datasets"},
-	"datasets/internal/steady":  {"datasets"},
-	"datasets/internal/formats": {"datasets"},                                   // those that programs import for themselves
-	"datasets/internal/arrays":  {"datasets/internal/table", "internal/memory"}, // by arrow-go
-	"datasets/internal/table":   {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse", "model"},
+	"datasets/internal/text":   {"internal/rowfile", "datasets"},
+	"datasets/internal/steady": {"internal/rowfile", "datasets"},
+	"internal/formats":         {"datasets"},                                   // those that programs import for themselves
+	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
+	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
 
 	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
@@ -123,7 +126,7 @@ var Allowed = map[string][]string{
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
+	"estimator/meta":    {"internal/paramkind", "graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
 	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
@@ -142,9 +145,9 @@ var Allowed = map[string][]string{
 	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
 	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
-	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "datasets/profile", "model", "internal/files", "internal/coding", "internal/svg"},
+	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "internal/profile", "model", "internal/files", "internal/coding", "internal/svg"},
 	"internal/yamlnode":         {"param"}, // nodes of YAML documents
-	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param"},
+	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param", "internal/paramkind"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
@@ -158,41 +161,41 @@ var Allowed = map[string][]string{
 
 	// What models know: which inputs matter, what rows look like.
 	"importance":       {"internal/judged", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
-	"datasets/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
+	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
 
 	// A tracking server over HTTP.
-	"mlflow":            {},
-	"mlflow/mlflowtest": {},
+	"internal/mlflow":            {},
+	"internal/mlflow/mlflowtest": {},
 
 	// The page that shows what a run found.
-	"report": {"experiment/result", "compare", "importance", "datasets/profile", "metrics", "internal/svg"},
+	"report": {"experiment/result", "compare", "importance", "internal/profile", "metrics", "internal/svg"},
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
-	"experiment/result":               {"importance", "datasets/profile", "compare"},
-	"experiment/document":             {"internal/yamlnode", "datasets/reader", "mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param"},
-	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory"},
-	"experiment/internal/check":       {"datasets/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/result":               {"importance", "internal/profile", "compare"},
+	"experiment/document":             {"internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
+	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
+	"experiment/internal/check":       {"internal/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
 	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"experiment/draft":                {"internal/yamlnode", "internal/preprocessing", "pipeline", "datasets/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param"},
-	"experiment":                      {"datasets/reader", "internal/files", "auto", "mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "datasets/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer"},
-	"experiment/job":                  {"datasets/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "datasets/profile", "model", "param"},
+	"experiment/draft":                {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader", "experiment/document", "experiment/internal/rows", "internal/judged", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
+	"experiment":                      {"internal/reader", "internal/files", "auto", "internal/mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "importance", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
+	"experiment/job":                  {"internal/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "internal/distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "internal/profile", "model", "param"},
 	// Rows of named values, and what is wrong with them.
 	"internal/coding": {"datasets", "internal/faults", "param"},
 	"internal/faults": {"datasets", "internal/scan"},
 
 	// Models that answer requests.
-	"serve":                         {"datasets/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan", "internal/coding", "internal/faults", "serve/internal/..."}, // how the rows of a model file are read
+	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/scan", "internal/coding", "internal/faults", "serve/internal/..."}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/internal/...", "internal/faults", "serve/grpc/internal/inference"},
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
-	"serve/ui": {"serve", "estimator", "datasets", "datasets/profile", "internal/coding"},
+	"serve/ui": {"serve", "estimator", "datasets", "internal/profile", "internal/coding"},
 
-	"cmd/bochner": {"datasets/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "datasets/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
+	"cmd/bochner": {"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "internal/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 
 	// The front door, at the root of the module.
-	".": {"internal/preprocessing", "datasets/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "datasets/profile"},
+	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "internal/profile"},
 
 	// Runs the benchmarks, and the peers', as programs.
 	"bench/internal/tree": {}, // the files of a commit

@@ -14,15 +14,10 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/compare"] = imports.Package{
 		Name: "compare",
 		Binds: map[string]reflect.Value{
-			"CorrectedT":        reflect.ValueOf(compare.CorrectedT),
-			"CorrectedTTest":    reflect.ValueOf(compare.CorrectedTTest),
-			"Few":               reflect.ValueOf(compare.Few),
-			"Holm":              reflect.ValueOf(compare.Holm),
-			"Level":             reflect.ValueOf(compare.Level),
-			"McNemar":           reflect.ValueOf(compare.McNemar),
-			"McNemarChiSquared": reflect.ValueOf(compare.McNemarChiSquared),
-			"McNemarExact":      reflect.ValueOf(compare.McNemarExact),
-			"PairedTTest":       reflect.ValueOf(compare.PairedTTest),
+			"CorrectedT": reflect.ValueOf(compare.CorrectedT),
+			"Holm":       reflect.ValueOf(compare.Holm),
+			"Level":      reflect.ValueOf(compare.Level),
+			"McNemar":    reflect.ValueOf(compare.McNemar),
 		},
 		Types: map[string]reflect.Type{
 			"Paired": reflect.TypeOf((*compare.Paired)(nil)).Elem(),
@@ -30,12 +25,7 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"CorrectedTTest":    "string:corrected resampled t",
-			"Few":               "int:25",
-			"Level":             "float:19/20",
-			"McNemarChiSquared": "string:McNemar, chi-squared with continuity correction",
-			"McNemarExact":      "string:McNemar, exact binomial",
-			"PairedTTest":       "string:paired t",
+			"Level": "float:19/20",
 		},
 	}
 }

@@ -19,11 +19,9 @@ func init() {
 			"Anomaly":        reflect.ValueOf(datasets.Anomaly),
 			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
 			"AnyValue":       reflect.ValueOf(datasets.AnyValue),
-			"AtRows":         reflect.ValueOf(datasets.AtRows),
 			"BlockRows":      reflect.ValueOf(datasets.BlockRows),
 			"Categorical":    reflect.ValueOf(datasets.Categorical),
 			"Categories":     reflect.ValueOf(datasets.Categories),
-			"CheckRegular":   reflect.ValueOf(datasets.CheckRegular),
 			"Classification": reflect.ValueOf(datasets.Classification),
 			"Clustering":     reflect.ValueOf(datasets.Clustering),
 			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
@@ -33,11 +31,9 @@ func init() {
 			"ErrNoPasses":    reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
 			"ErrNoRows":      reflect.ValueOf(&datasets.ErrNoRows).Elem(),
 			"EveryValue":     reflect.ValueOf(datasets.EveryValue),
-			"Files":          reflect.ValueOf(datasets.Files),
 			"FromRow":        reflect.ValueOf(datasets.FromRow),
 			"Gather":         reflect.ValueOf(datasets.Gather),
 			"Held":           reflect.ValueOf(datasets.Held),
-			"IsPattern":      reflect.ValueOf(datasets.IsPattern),
 			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
 			"Learn":          reflect.ValueOf(datasets.Learn),
 			"ManyColumns":    reflect.ValueOf(datasets.ManyColumns),
@@ -53,14 +49,11 @@ func init() {
 			"Regression":     reflect.ValueOf(datasets.Regression),
 			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
 			"SameColumns":    reflect.ValueOf(datasets.SameColumns),
-			"SameFile":       reflect.ValueOf(datasets.SameFile),
 			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
 			"SideBySide":     reflect.ValueOf(datasets.SideBySide),
 			"SliceRows":      reflect.ValueOf(datasets.SliceRows),
 			"Spread":         reflect.ValueOf(datasets.Spread),
 			"Stack":          reflect.ValueOf(datasets.Stack),
-			"StackSources":   reflect.ValueOf(datasets.StackSources),
-			"Stat":           reflect.ValueOf(datasets.Stat),
 			"Subset":         reflect.ValueOf(datasets.Subset),
 			"Survey":         reflect.ValueOf(datasets.Survey),
 			"Targets":        reflect.ValueOf(datasets.Targets),
@@ -93,7 +86,6 @@ func init() {
 			"Rounded":         reflect.TypeOf((*datasets.Rounded)(nil)).Elem(),
 			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
 			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
-			"Seeker":          reflect.TypeOf((*datasets.Seeker)(nil)).Elem(),
 			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
 			"Shape":           reflect.TypeOf((*datasets.Shape)(nil)).Elem(),
 			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
@@ -116,7 +108,6 @@ func init() {
 			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
 			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
 			"Rounded":    reflect.TypeOf((*proxy_datasets_Rounded)(nil)).Elem(),
-			"Seeker":     reflect.TypeOf((*proxy_datasets_Seeker)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
@@ -215,23 +206,6 @@ func (p *proxy_datasets_Rounded) Blocks(a0 context.Context, a1 func(block datase
 func (p *proxy_datasets_Rounded) Dims() (int, int)         { return p.Dims_(p.Object) }
 func (p *proxy_datasets_Rounded) Rounded() datasets.Source { return p.Rounded_(p.Object) }
 func (p *proxy_datasets_Rounded) Schema() datasets.Schema  { return p.Schema_(p.Object) }
-
-type proxy_datasets_Seeker struct {
-	Object      any
-	Blocks_     func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	BlocksFrom_ func(_proxy_obj_ any, a0 context.Context, a1 int, a2 func(block datasets.Set) error) error
-	Dims_       func(_proxy_obj_ any) (int, int)
-	Schema_     func(_proxy_obj_ any) datasets.Schema
-}
-
-func (p *proxy_datasets_Seeker) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Seeker) BlocksFrom(a0 context.Context, a1 int, a2 func(block datasets.Set) error) error {
-	return p.BlocksFrom_(p.Object, a0, a1, a2)
-}
-func (p *proxy_datasets_Seeker) Dims() (int, int)        { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Seeker) Schema() datasets.Schema { return p.Schema_(p.Object) }
 
 type proxy_datasets_Source struct {
 	Object  any

@@ -14,15 +14,12 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/arff"] = imports.Package{
 		Name: "arff",
 		Binds: map[string]reflect.Value{
-			"Begin":     reflect.ValueOf(arff.Begin),
-			"Learn":     reflect.ValueOf(arff.Learn),
 			"Open":      reflect.ValueOf(arff.Open),
 			"OpenFiles": reflect.ValueOf(arff.OpenFiles),
 			"Read":      reflect.ValueOf(arff.Read),
 			"ReadFile":  reflect.ValueOf(arff.ReadFile),
 		},
 		Types: map[string]reflect.Type{
-			"Learned": reflect.TypeOf((*arff.Learned)(nil)).Elem(),
 			"Options": reflect.TypeOf((*arff.Options)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},

@@ -14,9 +14,7 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets/csv"] = imports.Package{
 		Name: "csv",
 		Binds: map[string]reflect.Value{
-			"Begin":       reflect.ValueOf(csv.Begin),
 			"ErrEncoding": reflect.ValueOf(&csv.ErrEncoding).Elem(),
-			"Learn":       reflect.ValueOf(csv.Learn),
 			"Open":        reflect.ValueOf(csv.Open),
 			"OpenFiles":   reflect.ValueOf(csv.OpenFiles),
 			"Read":        reflect.ValueOf(csv.Read),
@@ -25,7 +23,6 @@ func init() {
 			"Write":       reflect.ValueOf(csv.Write),
 		},
 		Types: map[string]reflect.Type{
-			"Learned": reflect.TypeOf((*csv.Learned)(nil)).Elem(),
 			"Options": reflect.TypeOf((*csv.Options)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},

@@ -14,7 +14,6 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/importance"] = imports.Package{
 		Name: "importance",
 		Binds: map[string]reflect.Value{
-			"DefaultRepeats":    reflect.ValueOf(importance.DefaultRepeats),
 			"PartialDependence": reflect.ValueOf(importance.PartialDependence),
 			"Permutation":       reflect.ValueOf(importance.Permutation),
 			"Rows":              reflect.ValueOf(importance.Rows),
@@ -26,9 +25,7 @@ func init() {
 			"Options": reflect.TypeOf((*importance.Options)(nil)).Elem(),
 			"Result":  reflect.TypeOf((*importance.Result)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{},
-		Untypeds: map[string]string{
-			"DefaultRepeats": "int:5",
-		},
+		Proxies:  map[string]reflect.Type{},
+		Untypeds: map[string]string{},
 	}
 }

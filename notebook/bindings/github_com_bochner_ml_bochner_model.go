@@ -16,7 +16,6 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"ErrDamaged":   reflect.ValueOf(&model.ErrDamaged).Elem(),
 			"ErrNewer":     reflect.ValueOf(&model.ErrNewer).Elem(),
-			"Format":       reflect.ValueOf(model.Format),
 			"FreeCount":    reflect.ValueOf(model.FreeCount),
 			"KindOf":       reflect.ValueOf(model.KindOf),
 			"Read":         reflect.ValueOf(model.Read),
@@ -39,7 +38,6 @@ func init() {
 			"Stateful": reflect.TypeOf((*proxy_model_Stateful)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
-			"Format":    "int:1",
 			"FreeCount": "int:1048576",
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -317,19 +318,19 @@ func (r writer) dial(spec any) any {
 	for _, p := range param.Own(spec) {
 		var v any
 		switch p.Kind {
-		case param.Float:
+		case paramkind.Float:
 			v = math.Exp(20 * r.NormFloat64())
-		case param.Int:
+		case paramkind.Int:
 			v = r.IntN(1000)
-		case param.Bool:
+		case paramkind.Bool:
 			v = r.IntN(2) == 0
-		case param.Choice:
+		case paramkind.Choice:
 			v = p.Options[r.IntN(len(p.Options))]
-		case param.Seed:
+		case paramkind.Seed:
 			v = r.Uint64()
-		case param.Floats:
+		case paramkind.Floats:
 			v = []any{r.Float64(), r.IntN(9)}
-		case param.Mixed:
+		case paramkind.Mixed:
 			v = []any{r.ExpFloat64(), "scale", "median", "balanced", []any{0.5, 2.0}, r.IntN(50) + 1}[r.IntN(6)]
 		}
 		changed, err := param.With(spec, param.Setting{Path: p.Name, Value: v})

@@ -6,6 +6,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -52,7 +53,7 @@ func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
 // finish derives the seeds that are not given and checks the parameters against each other.
 func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
 	for _, p := range param.Own(spec) {
-		if p.Kind == param.Seed && given[p.Name] == nil {
+		if p.Kind == paramkind.Seed && given[p.Name] == nil {
 			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
 		}
 	}

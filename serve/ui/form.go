@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
 	"github.com/bochner-ml/bochner/internal/coding"
+	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/serve"
 )
 

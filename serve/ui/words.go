@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/internal/profile"
 )
 
 // number returns a number with four digits.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // File is a file that is opened for every pass.
@@ -80,7 +81,7 @@ func (f *File) Open() (*Bytes, error) {
 		return b, b.unpack(bytes.NewReader(f.held), int64(len(f.held)))
 	}
 	if f.fsys == nil {
-		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
+		if _, err := rowfile.Stat(f.path); err != nil { // before a pipe makes everybody wait
 			return nil, openError(err)
 		}
 	}
@@ -148,10 +149,10 @@ func (b *Bytes) unpack(r io.Reader, size int64) error {
 
 // check remembers what the file is, or holds it against that.
 func (f *File) check(now fs.FileInfo) error {
-	if err := datasets.CheckRegular(f.path, now); err != nil {
+	if err := rowfile.CheckRegular(f.path, now); err != nil {
 		return err
 	}
-	if f.first.CompareAndSwap(nil, &now) || datasets.SameFile(*f.first.Load(), now) {
+	if f.first.CompareAndSwap(nil, &now) || rowfile.SameFile(*f.first.Load(), now) {
 		return nil
 	}
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
@@ -181,7 +182,7 @@ func (b *Bytes) Same() error {
 	} else {
 		now, err = fs.Stat(b.of.fsys, b.of.path)
 	}
-	if err != nil || !datasets.SameFile(*b.of.first.Load(), now) {
+	if err != nil || !rowfile.SameFile(*b.of.first.Load(), now) {
 		return &datasets.LineError{File: b.of.path, Err: datasets.ErrChanged}
 	}
 	return nil

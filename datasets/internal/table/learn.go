@@ -13,7 +13,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
@@ -131,31 +130,6 @@ func (l *Learned) part() *Learned {
 func (l *layout) declared(j int) bool {
 	kind, known := l.kindOf(j)
 	return known && kind == datasets.Categorical && l.columns[j].Levels != nil
-}
-
-// Learn reads the records of r once. From is what [Begin] or [Learned.Again] has returned, and is left as it is.
-func Learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
-	r, err := withDates(r, from.roles.Dates)
-	if err != nil {
-		return nil, err
-	}
-	form := r.Form()
-	l, err := arrange(form, from.roles)
-	if err != nil {
-		return nil, err
-	}
-	if from.roles.DropMissingTarget && len(l.targets) > 0 {
-		r = &labelled{Reader: r, layout: l}
-	}
-	out := &Learned{roles: from.roles, before: from.before}
-	out.arrange(form, l)
-	switch err := out.read(ctx, r, nil); {
-	case ctx.Err() != nil:
-		return nil, cause.Err(ctx)
-	case err != nil:
-		return nil, out.faults(err)
-	}
-	return out, nil
 }
 
 // read adds all records of r.

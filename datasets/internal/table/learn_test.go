@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/internal/cause"
 )
 
 // parts cuts records into consecutive parts, learns each by itself, and merges them in a random tree.
@@ -20,7 +20,7 @@ type parts struct {
 	lines  []int
 }
 
-// learn returns what a part has learned, as it comes out of a file now and then.
+// learn returns what a part has learned.
 func (p *parts) learn(t *testing.T, lo, hi int) *Learned {
 	t.Helper()
 	if hi-lo > 1 && p.random.IntN(4) > 0 {
@@ -39,27 +39,6 @@ func (p *parts) learn(t *testing.T, lo, hi int) *Learned {
 	for i := lo; i < hi; i++ {
 		out.add(record(p.rows[i], p.lines[i]-before), nil)
 		out.lines = p.lines[i] - before
-	}
-	if p.random.IntN(3) == 0 {
-		return kept(t, out)
-	}
-	return out
-}
-
-// kept returns l as it comes out of a file.
-func kept(t *testing.T, l *Learned) *Learned {
-	t.Helper()
-	state, err := model.Record(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := Begin(l.roles)
-	if err := model.Restore(state, out); err != nil {
-		t.Fatal(err)
-	}
-	again, err := model.Record(out)
-	if err != nil || !reflect.DeepEqual(state, again) {
-		t.Fatalf("another state comes out of a file than went in: %v\n%v\n%v", err, state, again)
 	}
 	return out
 }
@@ -217,20 +196,23 @@ func TestMergedFiles(t *testing.T) {
 	ctx := context.Background()
 	roles := datasets.Roles{Target: []string{"b"}, Task: datasets.Regression}
 	file := func(name string, rows ...[]string) *Learned {
-		l, err := Learn(ctx, records{Form{Name: name, Columns: columns("a", "b")}, rows}, Begin(roles))
+		l, err := learn(ctx, records{Form{Name: name, Columns: columns("a", "b")}, rows}, Begin(roles))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
 	first := file("f", []string{"1", "2"}, []string{"2", "3"})
-	second := file("g", []string{"", "4"}, []string{"u", "5"}, []string{"v", "many"})
+	middle := func() *Learned {
+		return file("g", []string{"", "4"}, []string{"u", "5"}, []string{"v", "many"})
+	}
+	second := middle()
 	third := file("h", []string{"v", "more"})
 	for _, right := range []bool{false, true} {
 		all := Begin(roles)
-		list := []*Learned{kept(t, first), second, kept(t, third)}
+		list := []*Learned{file("f", []string{"1", "2"}, []string{"2", "3"}), second, third}
 		if right {
-			joined := kept(t, second)
+			joined := middle()
 			if err := joined.Merge(third); err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +237,7 @@ func TestMergedFiles(t *testing.T) {
 		t.Error(err)
 	}
 	for _, names := range [][]string{{"c", "b"}, {"b", "a"}} {
-		other, err := Learn(ctx, records{Form{Name: "g", Columns: columns(names...)}, [][]string{{"7", "x"}}}, Begin(roles))
+		other, err := learn(ctx, records{Form{Name: "g", Columns: columns(names...)}, [][]string{{"7", "x"}}}, Begin(roles))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,4 +267,29 @@ func TestDeclaredLevels(t *testing.T) {
 	if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Levels) != 3 {
 		t.Errorf("%v", c)
 	}
+}
+
+// learn reads the records of r once. From is what [Begin] or [Learned.Again] has returned, and is left as it is.
+func learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
+	r, err := withDates(r, from.roles.Dates)
+	if err != nil {
+		return nil, err
+	}
+	form := r.Form()
+	l, err := arrange(form, from.roles)
+	if err != nil {
+		return nil, err
+	}
+	if from.roles.DropMissingTarget && len(l.targets) > 0 {
+		r = &labelled{Reader: r, layout: l}
+	}
+	out := &Learned{roles: from.roles, before: from.before}
+	out.arrange(form, l)
+	switch err := out.read(ctx, r, nil); {
+	case ctx.Err() != nil:
+		return nil, cause.Err(ctx)
+	case err != nil:
+		return nil, out.faults(err)
+	}
+	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // MaxLine is the default bound on the bytes of one line.
@@ -67,7 +68,7 @@ func (f *File) Open() (io.ReadCloser, error) {
 		return f.unpack(io.NopCloser(bytes.NewReader(f.held)), int64(len(f.held)))
 	}
 	if f.fsys == nil {
-		if _, err := datasets.Stat(f.path); err != nil { // before a pipe makes everybody wait
+		if _, err := rowfile.Stat(f.path); err != nil { // before a pipe makes everybody wait
 			return nil, openError(err)
 		}
 	}
@@ -112,10 +113,10 @@ func (f *File) check(now fs.FileInfo, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := datasets.CheckRegular(f.path, now); err != nil {
+	if err := rowfile.CheckRegular(f.path, now); err != nil {
 		return err
 	}
-	if f.first.CompareAndSwap(nil, &now) || datasets.SameFile(*f.first.Load(), now) {
+	if f.first.CompareAndSwap(nil, &now) || rowfile.SameFile(*f.first.Load(), now) {
 		return nil
 	}
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
@@ -148,7 +149,7 @@ func (f *File) same() bool {
 	} else {
 		now, err = fs.Stat(f.fsys, f.path)
 	}
-	return err == nil && datasets.SameFile(*first, now)
+	return err == nil && rowfile.SameFile(*first, now)
 }
 
 // Same returns an error where the file is not the one first opened.

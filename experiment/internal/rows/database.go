@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // drivers are those of package database/sql by the scheme of a URL, and the packages that bring them.
@@ -47,7 +48,7 @@ func addressed(s document.SQL) (driver, source string, err error) {
 	if !is {
 		return d.name, address, nil
 	}
-	if _, err := datasets.Stat(path); err != nil {
+	if _, err := rowfile.Stat(path); err != nil {
 		return "", "", files.Tell(err)
 	}
 	return d.name, "file:" + escaped.Replace(path) + "?mode=ro&_query_only=1", nil

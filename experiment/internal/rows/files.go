@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	_ "github.com/bochner-ml/bochner/datasets/arrow"   // experiments read every format
 	_ "github.com/bochner-ml/bochner/datasets/parquet" // experiments read every format
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/reader"
 )
 
 // Files returns the files of the section, or its queries to a database.

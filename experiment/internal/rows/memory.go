@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/reader"
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // Streams says whether the rows stay in the file: when they are asked to, when they would take too
@@ -51,7 +52,7 @@ func keeps(s document.Spec) int64 {
 		return 0
 	}
 	size := int64(0)
-	files, _ := datasets.Files(s.Data.FS, s.Data.Train...)
+	files, _ := rowfile.List(s.Data.FS, s.Data.Train...)
 	for _, path := range files {
 		if info, err := s.Data.Stat(path); err == nil {
 			size += info.Size()

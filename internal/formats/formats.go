@@ -1,4 +1,4 @@
-// Package formats lists the file formats that a program reads beyond those of datasets/reader itself. As with image
+// Package formats lists the file formats that a program reads beyond those of internal/reader itself. As with image
 // formats and drivers of databases, importing the package of a format registers it, so that a program contains the
 // decoders that it uses.
 package formats

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/distributed"
+	"github.com/bochner-ml/bochner/internal/distributed"
 	"github.com/bochner-ml/bochner/model"
 )
 

@@ -1,10 +1,13 @@
-package datasets
+// Package rowfile finds the files of rows, and tells whether they can be read in several passes.
+package rowfile
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/bochner-ml/bochner/datasets"
 )
 
 // Stat returns what the system says of a file of rows, without waiting for anybody to write into it. A
@@ -24,7 +27,7 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	case mode.IsRegular():
 		return nil
 	case mode.IsDir():
-		return &LineError{File: path, Err: errors.New("a folder, wanted a file")}
+		return &datasets.LineError{File: path, Err: errors.New("a folder, wanted a file")}
 	case mode&fs.ModeNamedPipe != 0:
 		what = "a pipe"
 	case mode&fs.ModeSocket != 0:
@@ -32,11 +35,8 @@ func CheckRegular(path string, info fs.FileInfo) error {
 	default:
 		what = "a device"
 	}
-	return &LineError{File: path, Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
+	return &datasets.LineError{File: path, Err: fmt.Errorf("not a regular file but %s, and rows are read more than once; write them into a file before", what)}
 }
-
-// ErrChanged is a file that is not what it was when it was first read.
-var ErrChanged = errors.New("the file has changed since it was first read")
 
 // SameFile says whether what the system says of a file is what it said before: the same file, as large
 // and as old. A file that is not the machine's own is known by size and time alone.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/mlflow"
-	"github.com/bochner-ml/bochner/mlflow/mlflowtest"
+	"github.com/bochner-ml/bochner/internal/mlflow"
+	"github.com/bochner-ml/bochner/internal/mlflow/mlflowtest"
 )
 
 // begin starts a server and a run on it.

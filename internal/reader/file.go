@@ -12,23 +12,24 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/csv"
-	registered "github.com/bochner-ml/bochner/datasets/internal/formats"
 	"github.com/bochner-ml/bochner/datasets/jsonl"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
 	"github.com/bochner-ml/bochner/internal/files"
+	registered "github.com/bochner-ml/bochner/internal/formats"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // Stat says what a file is, which has to be one that can be read again.
 func (f Files) Stat(path string) (fs.FileInfo, error) {
 	if f.FS == nil {
-		return datasets.Stat(path)
+		return rowfile.Stat(path)
 	}
 	info, err := fs.Stat(f.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	return info, datasets.CheckRegular(path, info)
+	return info, rowfile.CheckRegular(path, info)
 }
 
 // OpenBytes opens a file as it is.
@@ -39,9 +40,9 @@ func (f Files) OpenBytes(path string) (io.ReadCloser, error) {
 	return f.FS.Open(path)
 }
 
-// List returns the files that paths name, as [datasets.Files] does. They are in one format, as far as their names tell.
+// List returns the files that paths name, as [rowfile.List] does. They are in one format, as far as their names tell.
 func (f Files) List(paths []string) ([]string, error) {
-	files, err := datasets.Files(f.FS, paths...)
+	files, err := rowfile.List(f.FS, paths...)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (t *Texts) Wanted() string { return "a text or a list of texts" }
 // Check finds no fault.
 func (t *Texts) Check() error { return nil }
 
-// Paths are files of rows: each is a file, a pattern or a folder, as [datasets.Files] has them.
+// Paths are files of rows: each is a file, a pattern or a folder, as [rowfile.List] has them.
 type Paths []string
 
 // StandardInput is the path of rows that come from there.

@@ -2,9 +2,9 @@
 # Logs runs to MLflow's own server and reads them back with MLflow's own client: what is there has to be what result.json and
 # the files of the run say. A run that is stopped has to be KILLED there, one that fails FAILED.
 #
-#   sh mlflow/check.sh [folder for the Python environment and what is made]
+#   sh internal/mlflow/check.sh [folder for the Python environment and what is made]
 set -eu
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 work=${1:-$(mktemp -d)}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
@@ -14,7 +14,7 @@ if [ ! -x "$work/env/bin/mlflow" ]; then
 	"$work/env/bin/pip" install --quiet --no-compile 'mlflow==3.*'
 fi
 (cd "$root" && go build -o "$work/bochner" ./cmd/bochner)
-cp "$root/mlflow/readback.py" "$work"
+cp "$root/internal/mlflow/readback.py" "$work"
 cd "$work"
 rm -rf server runs && mkdir server
 port=$(env/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

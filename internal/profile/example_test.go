@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/datasets/profile"
+	"github.com/bochner-ml/bochner/internal/profile"
 )
 
 // days is the temperature of n days, so many degrees warmer, and the weather.

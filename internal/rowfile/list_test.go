@@ -1,4 +1,4 @@
-package datasets_test
+package rowfile_test
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // Files of a pattern or a folder come in the order of their names, numbers as such, and without what programs
@@ -51,11 +51,11 @@ func TestFiles(t *testing.T) {
 			var paths []string
 			var err error
 			if own {
-				paths, err = datasets.Files(nil, strings.Fields(given)...)
+				paths, err = rowfile.List(nil, strings.Fields(given)...)
 			} else if given == "parts/" || given == "[" {
 				continue // not a path of package fs; a file system may say so in its own words
 			} else {
-				paths, err = datasets.Files(memory, strings.Fields(given)...)
+				paths, err = rowfile.List(memory, strings.Fields(given)...)
 			}
 			got := strings.Join(paths, " ")
 			if err != nil {

@@ -1,4 +1,4 @@
-package datasets
+package rowfile
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Files lists the files of rows that the paths name, each of which is
+// List lists the files of rows that the paths name, each of which is
 //
 //   - a file,
 //   - a pattern such as parts/*.csv, as [path/filepath.Match] has it, unless a file is called so, or
@@ -24,7 +24,7 @@ import (
 // nothing at all, is returned as it is.
 //
 // The files are those of fsys, or of the machine's own file system where that is nil.
-func Files(fsys fs.FS, paths ...string) ([]string, error) {
+func List(fsys fs.FS, paths ...string) ([]string, error) {
 	var out []string
 	var wrong []error
 	for _, p := range paths {

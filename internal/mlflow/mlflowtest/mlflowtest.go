@@ -1,5 +1,5 @@
 // Package mlflowtest is a tracking server for tests: it takes what MLflow takes and refuses what that refuses, as far as
-// package mlflow speaks to it. A program that logs to MLflow's own server is tried by mlflow/check.sh.
+// package mlflow speaks to it. A program that logs to MLflow's own server is tried by internal/mlflow/check.sh.
 package mlflowtest
 
 import (

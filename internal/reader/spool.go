@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
 // inMemory is how many bytes of what comes once are held in memory; more go into a temporary file. A test lowers it.
@@ -146,7 +146,7 @@ func (s *Spool) Open(name string) (fs.File, error) {
 	if h := s.held[name]; h != nil {
 		return opened{io.NewSectionReader(h.bytes, 0, h.size), h}, nil
 	}
-	if _, err := datasets.Stat(name); err != nil { // before a pipe makes everybody wait
+	if _, err := rowfile.Stat(name); err != nil { // before a pipe makes everybody wait
 		return nil, err
 	}
 	return os.Open(name)
