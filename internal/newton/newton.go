@@ -73,8 +73,11 @@ func (t Task) Solve(ctx context.Context, r *design.Rows, tol float64, maxIter in
 // with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the objective. The weights are those of the columns, the report's
 // objective is that of the features.
 func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol float64, maxIter int) (solve.Linear, error) {
-	weights := slices.Clone(t.weights)
-	kern.Scale(C*scale*scale, weights)
+	weights := t.weights
+	if factor := C * scale * scale; factor != 1 { // streams hold few numbers for each row
+		weights = slices.Clone(weights)
+		kern.Scale(factor, weights)
+	}
 	w, b, report, err := t.objective(ctx, r, weights).minimise(tol, maxIter)
 	if err == nil {
 		report.Objective /= scale * scale

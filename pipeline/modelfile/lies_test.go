@@ -160,7 +160,7 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 		"intercept": {floats("ridge/ridge/intercept", math.Inf(1)), "not finite"},
 		"frequency": {floats(within+"rff/rff/base", math.NaN()), "not finite"},
 		"phase":     {floats(within+"rff/rff/phase", 1e300), "a phase is not an angle"},
-		"gamma":     {floats(within+"rff/rff/gamma", -1), "a gamma is not above 0"},
+		"gamma":     {floats(within+"rff/rff/gamma", -1), "a gamma is not a number above 0"},
 		"scale":     {floats(within+"rff/scale", math.NaN()), "a scale is not a number"},
 		"grid":      {floats(within+"binning/binning/base", math.Inf(1)), "not finite"},
 		"bins that crowd": {func(_ *model.Header, a *model.Archive) {
