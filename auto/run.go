@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
-	"github.com/bochner-ml/bochner/transformer"
 )
 
 // run is a search at work.
@@ -199,7 +198,9 @@ func (r *run) findLessons() error {
 	}
 	alike := datasets.Set{X: mat.NewDense(r.data.Rows(), 1, nil), Y: r.data.Y, Weights: r.data.Weights,
 		Schema: datasets.Schema{Targets: r.data.Schema.Targets}} // what is drawn does not depend on the inputs
-	r.lessonRows, err = step.(transformer.Sampler).Sample(context.Background(), alike.Source())
+	r.lessonRows, err = step.(interface {
+		Sample(ctx context.Context, data datasets.Source) ([]int, error)
+	}).Sample(context.Background(), alike.Source())
 	return err
 }
 

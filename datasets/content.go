@@ -31,18 +31,18 @@ func (s Spot) String() string {
 	return fmt.Sprintf("row %d", s.Row)
 }
 
-// Surveyor is a Source that knows what its columns hold, or finds out for less than a reading of its
+// surveyor is a Source that knows what its columns hold, or finds out for less than a reading of its
 // blocks. What is wrong with its rows is the error.
-type Surveyor interface {
+type surveyor interface {
 	Source
 	// Survey returns the content of every column.
 	Survey(ctx context.Context) ([]Content, error)
 }
 
 // Survey returns the content of every column of src, which it reads through where src is no
-// [Surveyor].
+// source that surveys itself.
 func Survey(ctx context.Context, src Source) ([]Content, error) {
-	if s, ok := src.(Surveyor); ok {
+	if s, ok := src.(surveyor); ok {
 		return s.Survey(ctx)
 	}
 	_, cols := src.Dims()

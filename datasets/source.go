@@ -237,15 +237,8 @@ func (s Schema) Outputs() int {
 // ErrChanged is a file that is not what it was when it was first read.
 var ErrChanged = errors.New("the file has changed since it was first read")
 
-// Typed is a source whose file says of what type its columns are.
-type Typed interface {
-	Source
-	// Unfit returns the columns of the file of which no inputs are made as they are, in its order.
-	Unfit() []Unfit
-}
-
-// Aside is a source that can leave its inputs unread.
-type Aside interface {
+// aside is a source that can leave its inputs unread.
+type aside interface {
 	Source
 	// WithoutInputs returns the same rows with zeros for the inputs.
 	WithoutInputs() Source
@@ -254,7 +247,7 @@ type Aside interface {
 // WithoutInputs returns the rows of src for those who look at targets, weights and groups alone. The inputs are not
 // read where src can do without, and mean nothing then.
 func WithoutInputs(src Source) Source {
-	if a, ok := src.(Aside); ok {
+	if a, ok := src.(aside); ok {
 		return a.WithoutInputs()
 	}
 	return src

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/single"
 )
 
 // BatchFitter is an Estimator that fits many candidates on many folds together, sharing whatever they
@@ -59,7 +58,7 @@ type Batch struct {
 
 // Candidate is a spec and its features: those of the rows as they are where Width is 0, else Scale
 // times the first Width columns of the map Map. Float32 says that the model will be fitted to features in
-// single precision: to those of SingleMaps, or where there are none to others so near to them that their rounding does
+// single precision: to those of maps in single precision, or where there are none to others so near to them that their rounding does
 // not show, else by itself.
 type Candidate struct {
 	Estimator
@@ -152,11 +151,4 @@ type Maps interface {
 	Widths() []int
 	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
-}
-
-// SingleMaps are Maps that make features in single precision too, the very ones that a fit of one map would.
-type SingleMaps interface {
-	Maps
-	// EachSingle is Each in single precision.
-	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 }

@@ -53,14 +53,6 @@ type BlockEstimator interface {
 	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
 }
 
-// Rounding is a BlockEstimator that learns of a [datasets.Rounded] source mostly by its rows in single precision, and is
-// no less right for it. A pipeline then caches these and makes the rows themselves again where they are read.
-type Rounding interface {
-	BlockEstimator
-	// LearnsRounded reports whether that holds of rows of a shape.
-	LearnsRounded(shape datasets.Shape) bool
-}
-
 // Predictor is a fitted model.
 type Predictor interface {
 	// Predict returns a value for each row of X: the target, or the code of the class.
@@ -80,18 +72,6 @@ type Report struct {
 
 // State carries the report to a file and back.
 func (r *Report) State(s *model.State) { reportState(s, r) }
-
-// RelevancePredictor is a Predictor that may have learned how much each of its inputs matters for the targets.
-type RelevancePredictor interface {
-	// Relevance returns a number for each input, the greatest 1, or nil where it was not learned.
-	Relevance() []float64
-}
-
-// RowKeeper is a Predictor that keeps training rows.
-type RowKeeper interface {
-	// Rows returns their number.
-	Rows() int
-}
 
 // Reporter is a Predictor that can say how its fit went.
 type Reporter interface {

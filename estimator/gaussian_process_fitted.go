@@ -30,11 +30,10 @@ type FittedGaussianProcess struct {
 }
 
 var (
-	_ FullPredictor      = (*FittedGaussianProcess)(nil)
-	_ RelevancePredictor = (*FittedGaussianProcess)(nil)
-	_ Reporter           = (*FittedGaussianProcess)(nil)
-	_ model.Stateful     = (*FittedGaussianProcess)(nil)
-	_ FullPredictor      = (*SampledFunctions)(nil)
+	_ FullPredictor  = (*FittedGaussianProcess)(nil)
+	_ Reporter       = (*FittedGaussianProcess)(nil)
+	_ model.Stateful = (*FittedGaussianProcess)(nil)
+	_ FullPredictor  = (*SampledFunctions)(nil)
 )
 
 // Noise returns the variance of the noise of each target.

@@ -23,7 +23,6 @@ type FittedKernelRidge struct{ kernelModel }
 var (
 	_ FullPredictor  = (*FittedKernelRidge)(nil)
 	_ Reporter       = (*FittedKernelRidge)(nil)
-	_ RowKeeper      = (*FittedKernelRidge)(nil)
 	_ model.Stateful = (*FittedKernelRidge)(nil)
 )
 

@@ -58,7 +58,6 @@ func NewLogistic() Logistic {
 }
 
 var (
-	_ Rounding        = Logistic{}
 	_ Estimator       = Logistic{}
 	_ datasets.Coster = Logistic{}
 	_ param.Declarer  = (*Logistic)(nil)

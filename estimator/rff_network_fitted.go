@@ -22,10 +22,9 @@ type FittedRFFNetwork struct {
 }
 
 var (
-	_ FullPredictor      = (*FittedRFFNetwork)(nil)
-	_ Reporter           = (*FittedRFFNetwork)(nil)
-	_ RelevancePredictor = (*FittedRFFNetwork)(nil)
-	_ model.Stateful     = (*FittedRFFNetwork)(nil)
+	_ FullPredictor  = (*FittedRFFNetwork)(nil)
+	_ Reporter       = (*FittedRFFNetwork)(nil)
+	_ model.Stateful = (*FittedRFFNetwork)(nil)
 )
 
 // Predict returns the first target, or the code of the class, of each row of X.

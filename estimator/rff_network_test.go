@@ -223,7 +223,7 @@ func TestNetworkRelevanceInAFile(t *testing.T) {
 	s := smallNetwork()
 	s.Epochs = 60
 	f := fittedNetwork(t, s, data)
-	var relevant RelevancePredictor
+	var relevant interface{ Relevance() []float64 }
 	if !As(f, &relevant) || len(relevant.Relevance()) != 3 || slices.Max(relevant.Relevance()) != 1 || slices.Min(relevant.Relevance()) <= 0 {
 		t.Fatalf("relevance %v", f.Relevance())
 	}

@@ -54,7 +54,6 @@ func NewRidge() Ridge {
 
 var (
 	_ BlockEstimator  = Ridge{}
-	_ Rounding        = Ridge{}
 	_ Estimator       = Ridge{}
 	_ datasets.Coster = Ridge{}
 	_ param.Declarer  = (*Ridge)(nil)

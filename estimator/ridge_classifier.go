@@ -32,7 +32,6 @@ func NewRidgeClassifier() RidgeClassifier {
 
 var (
 	_ BlockEstimator  = RidgeClassifier{}
-	_ Rounding        = RidgeClassifier{}
 	_ Estimator       = RidgeClassifier{}
 	_ datasets.Coster = RidgeClassifier{}
 	_ param.Declarer  = (*RidgeClassifier)(nil)

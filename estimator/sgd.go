@@ -28,11 +28,6 @@ type Continuer interface {
 // model is none that does.
 var ErrNoContinue = errors.New("not learned on")
 
-// LearnedOn is a predictor that knows how many rows it was fitted to and has learned on from since.
-type LearnedOn interface {
-	RowsLearned() int
-}
-
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
 type descending struct {
 	everywhere     bool // whether each row takes a step for each output

@@ -154,7 +154,6 @@ type FittedSGDProbabilistic struct {
 }
 
 var (
-	_ LearnedOn      = (*FittedSGDClassifier)(nil)
 	_ model.Stateful = (*FittedSGDClassifier)(nil)
 	_ FullPredictor  = (*FittedSGDProbabilistic)(nil)
 	_ model.Stateful = (*FittedSGDProbabilistic)(nil)

@@ -131,7 +131,6 @@ type FittedSGDRegressor struct {
 }
 
 var (
-	_ LearnedOn      = (*FittedSGDRegressor)(nil)
 	_ model.Stateful = (*FittedSGDRegressor)(nil)
 )
 

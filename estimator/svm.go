@@ -48,7 +48,6 @@ func NewSVM() SVM {
 }
 
 var (
-	_ Rounding        = SVM{}
 	_ Estimator       = SVM{}
 	_ datasets.Coster = SVM{}
 	_ param.Declarer  = (*SVM)(nil)

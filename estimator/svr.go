@@ -38,7 +38,6 @@ func NewSVR() SVR {
 }
 
 var (
-	_ Rounding        = SVR{}
 	_ Estimator       = SVR{}
 	_ datasets.Coster = SVR{}
 	_ param.Declarer  = (*SVR)(nil)

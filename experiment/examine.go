@@ -277,7 +277,7 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 		}
 	}
 	features = at.Entries()
-	var keeper estimator.RowKeeper
+	var keeper interface{ Rows() int } // a model that keeps training rows
 	if estimator.As(e.model, &keeper) {
 		products += features * float64(keeper.Rows())
 		features = float64(keeper.Rows())

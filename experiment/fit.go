@@ -53,7 +53,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 		if model, err = data.spec.Pipeline.Continue(ctx, data.before.Predictor, data.Train); err != nil {
 			return nil, err
 		}
-		var learned estimator.LearnedOn
+		var learned interface{ RowsLearned() int }
 		if estimator.As(model, &learned) {
 			out.result.Before.Rows = learned.RowsLearned()
 		}

@@ -346,7 +346,7 @@ func Inspect(path string) (Model, error) {
 		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Levels})
 	}
 	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
-	var keeper estimator.RowKeeper
+	var keeper interface{ Rows() int } // a model that keeps training rows
 	if estimator.As(m.Predictor, &keeper) {
 		out.KeptRows = keeper.Rows()
 		if at, err := os.Stat(m.path); err == nil {

@@ -15,7 +15,7 @@ import (
 
 // membersOf returns the members of the ensemble that a model is or holds, none where there is none.
 func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
-	var c meta.Combination
+	var c *meta.FittedEnsemble
 	if estimator.As(m, &c) {
 		for _, one := range c.Combined() {
 			out = append(out, result.MemberWeight{Name: one.Name, Weight: one.Weight})
@@ -26,9 +26,14 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 
 // surenessOf returns what a model says of itself, nil where that is nothing.
 func surenessOf(m estimator.Predictor) *result.Sureness {
-	var sure meta.Sure
-	if estimator.As(m, &sure) {
-		method, level := sure.Sureness()
+	var intervals *meta.FittedIntervals
+	var sets *meta.FittedSets
+	if estimator.As(m, &intervals) {
+		method, level := intervals.Sureness()
+		return &result.Sureness{Method: method, Level: level}
+	}
+	if estimator.As(m, &sets) {
+		method, level := sets.Sureness()
 		return &result.Sureness{Method: method, Level: level}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
@@ -39,8 +44,11 @@ func surenessOf(m estimator.Predictor) *result.Sureness {
 
 // isSure reports whether a model is one that intervals, or sets, were put around.
 func isSure(m estimator.Predictor) bool {
-	_, sure := m.(meta.Sure)
-	return sure
+	switch m.(type) {
+	case *meta.FittedIntervals, *meta.FittedSets:
+		return true
+	}
+	return false
 }
 
 // judged adds what rows with a truth tell of it.
@@ -67,7 +75,7 @@ func judgeSureness(s *result.Sureness, v predictions.Verdict) error {
 
 // thresholdOf returns the threshold that a model decides by, nil where it has none of its own.
 func thresholdOf(m estimator.Predictor) *result.Threshold {
-	var decides meta.Decisive
+	var decides *meta.FittedThreshold
 	if !estimator.As(m, &decides) {
 		return nil
 	}

@@ -316,7 +316,7 @@ func requireNames(s *model.State, names []string) {
 // requireWidth holds what a part says of its inputs to the columns that come to it. A part that says
 // nothing finds out when it is tried.
 func requireWidth(s *model.State, fit any, cols int) {
-	if p, ok := fit.(InputSized); ok && s.Reading() && s.Err() == nil {
+	if p, ok := fit.(inputSized); ok && s.Reading() && s.Err() == nil {
 		if w := p.InputWidth(); w != cols {
 			s.Fail("%d columns at fit, %d come to it", w, cols)
 		}

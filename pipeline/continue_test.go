@@ -104,7 +104,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if !reflect.DeepEqual(said(t, part, c.data), before) {
 				t.Error("the model before has changed")
 			}
-			var read estimator.LearnedOn
+			var read interface{ RowsLearned() int }
 			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
 				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}

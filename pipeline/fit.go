@@ -91,7 +91,7 @@ func (p Pipeline) room(shape datasets.Shape) error {
 // when the pipeline is fitted to n×cols inputs; n is −1 where that is unknown. Its features are then
 // mapped as it reads them and never stored; those of any other estimator are cached where they fit into
 // memory, because reading them again would map them again: in single precision where they are many and the estimator is a
-// [estimator.Rounding].
+// estimators that learn by rounded rows.
 func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 	if _, ok := p.Estimator.(estimator.BlockEstimator); !ok {
 		return false
@@ -105,8 +105,9 @@ func (p Pipeline) widthAfter(rows, cols int) int {
 	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).Width
 }
 
-// learnsRounded reports whether the estimator learns by rounded features of what comes out of the last step.
+// learnsRounded reports whether the estimator learns of a [datasets.Rounded] source mostly by its rows in single precision,
+// and is no less accurate for it. The pipeline then caches these, and makes the rows themselves again where they are read.
 func (p Pipeline) learnsRounded(n, cols int) bool {
-	e, ok := p.Estimator.(estimator.Rounding)
+	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && e.LearnsRounded(datasets.Shape{Rows: n, Cols: max(p.widthAfter(n, cols), 1)})
 }

@@ -474,7 +474,7 @@ func (c *chainSums) State(s *model.State) {
 func (c *chainSums) reopen() error {
 	width := c.cols
 	for i, fit := range c.fits {
-		if in, ok := fit.(InputSized); ok && in.InputWidth() != width {
+		if in, ok := fit.(inputSized); ok && in.InputWidth() != width {
 			return place.At("step", c.steps[i].Path(), fmt.Errorf("%d columns at fit, %d come to it", in.InputWidth(), width))
 		}
 		chain, _, err := c.chain(context.Background(), c.fits[:i+1])

@@ -261,7 +261,7 @@ func (p *parallelSums) State(s *model.State) {
 func (p *parallelSums) requireFit(s *model.State, i int) {
 	own := p.rows(i, &oneBlock{schema: p.in, cols: p.cols})
 	_, cols := own.Source().Dims()
-	if in, ok := p.fits[i].(InputSized); ok && in.InputWidth() != cols {
+	if in, ok := p.fits[i].(inputSized); ok && in.InputWidth() != cols {
 		s.Fail("%d columns at fit, %d come to it", in.InputWidth(), cols)
 		return
 	}

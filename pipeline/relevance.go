@@ -15,18 +15,25 @@ type Relevance struct {
 	Values  []float64
 }
 
-// Holder is a fitted step that holds fitted steps: what is asked of every step of a pipeline, as how much inputs
+// relevant is a fitted step or model that has learned how much each of its inputs matters for the targets.
+type relevant interface {
+	// Relevance returns a number from 0 to 1 for each column that goes in, in their order, whatever the columns' units:
+	// 1 for the one that matters most; nil where it was not learned.
+	Relevance() []float64
+}
+
+// holder is a fitted step that holds fitted steps: what is asked of every step of a pipeline, as how much inputs
 // matter, is then asked of them.
-type Holder interface {
+type holder interface {
 	// Each calls yield with the name of every fitted step inside, what it is, and the columns that come to it when
 	// in comes to the holder.
 	Each(in datasets.Schema, yield func(name string, fitted transformer.Transformer, in datasets.Schema))
 }
 
 var (
-	_ Holder = (*FittedChain)(nil)
-	_ Holder = (*FittedColumns)(nil)
-	_ Holder = (*FittedUnion)(nil)
+	_ holder = (*FittedChain)(nil)
+	_ holder = (*FittedColumns)(nil)
+	_ holder = (*FittedUnion)(nil)
 )
 
 // Each calls yield with every step.
@@ -45,10 +52,10 @@ func (c *concatenation) Each(in datasets.Schema, yield func(name string, fitted 
 }
 
 // Supervised reports whether the spec of a step, or of one that it holds, learns from the targets, as far as its
-// fitted type tells by being [transformer.Relevant].
+// fitted type tells by a method Relevance.
 func Supervised(spec any) bool {
 	if own, ok := EntryOf(spec); ok {
-		if _, relevant := any(own.Fitted()).(transformer.Relevant); relevant {
+		if _, relevant := any(own.Fitted()).(relevant); relevant {
 			return true
 		}
 	}
@@ -67,20 +74,20 @@ func Supervised(spec any) bool {
 	return false
 }
 
-// Relevance returns how much the inputs of every [transformer.Relevant] step matter, in the order of the steps, and then
-// those of a model that is an [estimator.RelevancePredictor].
+// Relevance returns how much the inputs of every step with a method Relevance matter, in the order of the steps, and then
+// those of the model if it has one.
 func (p *FittedPipeline) Relevance() []Relevance {
 	var out []Relevance
 	var look func(path string, fitted transformer.Transformer, in datasets.Schema)
 	look = func(path string, fitted transformer.Transformer, in datasets.Schema) {
-		if r, ok := fitted.(transformer.Relevant); ok {
+		if r, ok := fitted.(relevant); ok {
 			found := Relevance{Step: path, Values: r.Relevance()}
 			for j := range found.Values {
 				found.Columns = append(found.Columns, in.Name(j))
 			}
 			out = append(out, found)
 		}
-		if h, ok := fitted.(Holder); ok {
+		if h, ok := fitted.(holder); ok {
 			h.Each(in, func(name string, fitted transformer.Transformer, in datasets.Schema) {
 				if path != "" {
 					name = path + "." + name
@@ -90,7 +97,7 @@ func (p *FittedPipeline) Relevance() []Relevance {
 		}
 	}
 	look("", p.chain, p.in)
-	var model estimator.RelevancePredictor
+	var model relevant
 	if estimator.As(p.model, &model) {
 		if found := (Relevance{Step: p.name, Values: model.Relevance()}); found.Values != nil {
 			in := rows.Describe(p.chain, p.in)

@@ -15,9 +15,9 @@ type Step struct {
 	Fitter transformer.Fitter // a spec: [transformer.RFF], [Columns], [Union], [Chain] …
 }
 
-// InputSized is a fitted step or model that knows how many columns go in. One that is read from a model
+// inputSized is a fitted step or model that knows how many columns go in. One that is read from a model
 // file, or from the file of a pass, is held to the columns that come to it before a row does.
-type InputSized interface {
+type inputSized interface {
 	InputWidth() int
 }
 

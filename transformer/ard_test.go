@@ -342,7 +342,7 @@ func ExampleARD_inputs() {
 		fmt.Println(err)
 		return
 	}
-	for j, r := range fitted.(Relevant).Relevance() {
+	for j, r := range fitted.(*FittedARD).Relevance() {
 		fmt.Printf("x%d matters: %v\n", j, r > 0.1)
 	}
 	// Output:
@@ -352,12 +352,18 @@ func ExampleARD_inputs() {
 	// x3 matters: false
 }
 
+// sampler is a spec that learns from a sample of the rows.
+type sampler interface {
+	Fitter
+	Sample(ctx context.Context, data datasets.Source) ([]int, error)
+}
+
 // What a step learns depends on the targets of the rows that it says it learns from, and on those of no others.
 func TestSample(t *testing.T) {
 	data := waves(400, 3)
-	for name, spec := range map[string]Sampler{
+	for name, spec := range map[string]sampler{
 		"ard": smallARD(func(s *ARD) { s.Rows, s.Features, s.Steps = 120, 40, 5 }),
-		"rfm": func() Sampler { s := NewRFM(); s.Rows, s.Rounds, s.Seed = 120, 2, 3; return s }(),
+		"rfm": func() sampler { s := NewRFM(); s.Rows, s.Rounds, s.Seed = 120, 2, 3; return s }(),
 	} {
 		taken, err := spec.Sample(context.Background(), data.Source())
 		if err != nil {

@@ -53,14 +53,6 @@ type Family interface {
 	Shared() []string
 }
 
-// SingleFamily is a Family of dense maps that makes features in single precision too: those that each wide map makes by
-// itself as a SingleTransformer, so that a search in single precision scores what is fitted.
-type SingleFamily interface {
-	Family
-	// EachSingle is Each in single precision.
-	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
-}
-
 // eachSingle does it for maps that work in single precision.
 func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
 	n, _ := X.Dims()

@@ -7,12 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// SparseTaker is a Fitter that may make the same features of sparse rows as of dense ones, and no
-// slower. Rows that are cached for it alone are cached sparse where nearly all of them is 0.
-type SparseTaker interface {
-	TakesSparse() bool
-}
-
 // TakesSparse reports true.
 func (RFF) TakesSparse() bool { return true }
 

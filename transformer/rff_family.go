@@ -36,7 +36,6 @@ func (f *fourierFamily) Shared() []string {
 
 var (
 	_ FamilyFitter = RFF{}
-	_ SingleFamily = (*fourierFamily)(nil)
 )
 
 // Related reports whether other is a Fourier map of the same draws; γ and the number of features may be

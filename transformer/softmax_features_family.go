@@ -21,7 +21,6 @@ type softmaxFamily struct {
 
 var (
 	_ FamilyFitter = SoftmaxFeatures{}
-	_ SingleFamily = (*softmaxFamily)(nil)
 )
 
 // Related reports whether other's features are of the same draws; γ and their number may be others.

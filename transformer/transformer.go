@@ -84,14 +84,6 @@ type Deriver interface {
 	Derive(learned Transformer) (Transformer, error)
 }
 
-// Sampler is a spec that learns from a sample of the rows, and not from all. Who judges what it has learned, such as
-// a search that lets it learn once for all folds, leaves these rows out.
-type Sampler interface {
-	Fitter
-	// Sample returns the numbers of the rows that Fit learns from, ascending: all where they are few.
-	Sample(ctx context.Context, data datasets.Source) ([]int, error)
-}
-
 // Transformer is a fitted map of rows.
 type Transformer interface {
 	// Transform returns the features of the rows of X, which has the columns seen in Fit: a
@@ -132,13 +124,6 @@ type Rowless interface {
 	FitsWithoutRows() bool
 }
 
-// Relevant is a Transformer that has learned how much each of its inputs matters for the targets.
-type Relevant interface {
-	// Relevance returns a number from 0 to 1 for each column that goes in, in their order, whatever the
-	// columns' units: 1 for the one that matters most, 0 for one that does not matter at all.
-	Relevance() []float64
-}
-
 // fitted is what every fitted type of this package is.
 type fitted interface {
 	Transformer
@@ -156,12 +141,9 @@ var (
 	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
 		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
-	_ = []Relevant{(*FittedARD)(nil), (*FittedRFM)(nil)}
 	_ = []Deriver{ARD{}, Quantile{}}
-	_ = []Sampler{ARD{}, RFM{}}
 	_ = []Rowless{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
 	_ = []FitTransformer{Binning{}}
-	_ = []SparseTaker{RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}}
 	_ = []interface {
 		datasets.Demander
 		datasets.Forecaster

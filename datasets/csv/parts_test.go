@@ -45,7 +45,7 @@ func outcomeOf(r table.Reader, roles datasets.Roles, hold int64) (out outcome) {
 	}
 	out.Schema = src.Schema()
 	out.Rows, _ = src.Dims()
-	out.Content, err = src.(datasets.Surveyor).Survey(ctx)
+	out.Content, err = datasets.Survey(ctx, src)
 	out.Survey = fmt.Sprint(err)
 	out.LeftOut = append(out.LeftOut, src.(datasets.Partial).LeftOut()...)
 	out.Blocks = fmt.Sprint(src.Blocks(ctx, func(b datasets.Set) error {

@@ -115,7 +115,7 @@ func ExampleThreshold() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var d meta.Decisive
+	var d *meta.FittedThreshold
 	if !estimator.As(model, &d) {
 		log.Fatal("no threshold")
 	}

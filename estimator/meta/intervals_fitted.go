@@ -16,12 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Sure is a fitted model that says in predictions how far off they may be, so that one can ask how.
-type Sure interface {
-	// Sureness returns the way to the intervals or sets, and the probability with which what is true is in them.
-	Sureness() (method string, level float64)
-}
-
 // FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
 // [estimator.As] finds.
 type FittedIntervals struct {

@@ -28,12 +28,6 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Combination is a Predictor that combines others, so that one can ask how much each of them counts.
-type Combination interface {
-	// Combined returns the models with their names and weights.
-	Combined() []FittedMember
-}
-
 // FittedMember is a fitted model that others are combined with.
 type FittedMember struct {
 	Name      string
@@ -104,14 +98,10 @@ var (
 		model.Stateful
 	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil), (*FittedEnsemble)(nil)}
 	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil)}
-	_ = []Sure{(*FittedIntervals)(nil), (*FittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
 	_ = []estimator.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.Coster{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
 
 	_ estimator.Reporter = (*FittedEnsemble)(nil)
-	_ Combination        = (*FittedEnsemble)(nil)
-	_ Decisive           = (*FittedThreshold)(nil)
-	_ estimator.Rounding = Target{}
 	_ estimator.Tasked   = Target{}
 )

@@ -70,7 +70,7 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 
 // LearnsRounded reports whether the model within does.
 func (s Target) LearnsRounded(shape datasets.Shape) bool {
-	within, ok := s.Of.(estimator.Rounding)
+	within, ok := s.Of.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && within.LearnsRounded(shape)
 }
 

@@ -12,12 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Decisive is a fitted model that decides between two classes by a threshold of its own, so that one can ask for it.
-type Decisive interface {
-	// Cutoff returns the threshold and how it was chosen, and false where there is none, as of more classes.
-	Cutoff() (c Cutoff, ok bool)
-}
-
 // Cutoff is the threshold of a [Threshold], and how good others would have been: scores of rows that models had not seen.
 type Cutoff struct {
 	Value   float64 // what is above is of the second class

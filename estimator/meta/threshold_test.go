@@ -85,7 +85,7 @@ func cutoff(t *testing.T, spec estimator.Estimator, data datasets.Set) meta.Cuto
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d meta.Decisive
+	var d *meta.FittedThreshold
 	if !estimator.As(p, &d) {
 		t.Fatal("it has no threshold")
 	}

@@ -268,7 +268,7 @@ func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, 
 		return nil, nil
 	}
 	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
-	typed, ok := src.(datasets.Typed)
+	typed, ok := src.(interface{ Unfit() []datasets.Unfit }) // its file says of what type its columns are
 	if err != nil || !ok || len(typed.Unfit()) == 0 {
 		return nil, err
 	}

@@ -63,7 +63,6 @@ func init() {
 			"WithoutTargets": reflect.ValueOf(datasets.WithoutTargets),
 		},
 		Types: map[string]reflect.Type{
-			"Aside":           reflect.TypeOf((*datasets.Aside)(nil)).Elem(),
 			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),
 			"Content":         reflect.TypeOf((*datasets.Content)(nil)).Elem(),
 			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
@@ -92,16 +91,13 @@ func init() {
 			"Splitter":        reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
 			"Spot":            reflect.TypeOf((*datasets.Spot)(nil)).Elem(),
 			"StratifiedKFold": reflect.TypeOf((*datasets.StratifiedKFold)(nil)).Elem(),
-			"Surveyor":        reflect.TypeOf((*datasets.Surveyor)(nil)).Elem(),
 			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
 			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
 			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
-			"Typed":           reflect.TypeOf((*datasets.Typed)(nil)).Elem(),
 			"Unfit":           reflect.TypeOf((*datasets.Unfit)(nil)).Elem(),
 			"Want":            reflect.TypeOf((*datasets.Want)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"Aside":      reflect.TypeOf((*proxy_datasets_Aside)(nil)).Elem(),
 			"Coster":     reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
 			"Demander":   reflect.TypeOf((*proxy_datasets_Demander)(nil)).Elem(),
 			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
@@ -110,8 +106,6 @@ func init() {
 			"Rounded":    reflect.TypeOf((*proxy_datasets_Rounded)(nil)).Elem(),
 			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
 			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
-			"Surveyor":   reflect.TypeOf((*proxy_datasets_Surveyor)(nil)).Elem(),
-			"Typed":      reflect.TypeOf((*proxy_datasets_Typed)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"BlockRows": "int:2048",
@@ -119,21 +113,6 @@ func init() {
 		},
 	}
 }
-
-type proxy_datasets_Aside struct {
-	Object         any
-	Blocks_        func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_          func(_proxy_obj_ any) (int, int)
-	Schema_        func(_proxy_obj_ any) datasets.Schema
-	WithoutInputs_ func(_proxy_obj_ any) datasets.Source
-}
-
-func (p *proxy_datasets_Aside) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Aside) Dims() (int, int)               { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Aside) Schema() datasets.Schema        { return p.Schema_(p.Object) }
-func (p *proxy_datasets_Aside) WithoutInputs() datasets.Source { return p.WithoutInputs_(p.Object) }
 
 type proxy_datasets_Coster struct {
 	Object any
@@ -228,35 +207,3 @@ type proxy_datasets_Splitter struct {
 func (p *proxy_datasets_Splitter) Split(a0 datasets.Set) ([]datasets.Fold, error) {
 	return p.Split_(p.Object, a0)
 }
-
-type proxy_datasets_Surveyor struct {
-	Object  any
-	Blocks_ func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_   func(_proxy_obj_ any) (int, int)
-	Schema_ func(_proxy_obj_ any) datasets.Schema
-	Survey_ func(_proxy_obj_ any, a0 context.Context) ([]datasets.Content, error)
-}
-
-func (p *proxy_datasets_Surveyor) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Surveyor) Dims() (int, int)        { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Surveyor) Schema() datasets.Schema { return p.Schema_(p.Object) }
-func (p *proxy_datasets_Surveyor) Survey(a0 context.Context) ([]datasets.Content, error) {
-	return p.Survey_(p.Object, a0)
-}
-
-type proxy_datasets_Typed struct {
-	Object  any
-	Blocks_ func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_   func(_proxy_obj_ any) (int, int)
-	Schema_ func(_proxy_obj_ any) datasets.Schema
-	Unfit_  func(_proxy_obj_ any) []datasets.Unfit
-}
-
-func (p *proxy_datasets_Typed) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
-}
-func (p *proxy_datasets_Typed) Dims() (int, int)        { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Typed) Schema() datasets.Schema { return p.Schema_(p.Object) }
-func (p *proxy_datasets_Typed) Unfit() []datasets.Unfit { return p.Unfit_(p.Object) }

@@ -10,7 +10,6 @@ import (
 	context "context"
 	datasets "github.com/bochner-ml/bochner/datasets"
 	estimator "github.com/bochner-ml/bochner/estimator"
-	single "github.com/bochner-ml/bochner/single"
 	mat "gonum.org/v1/gonum/mat"
 )
 
@@ -77,7 +76,6 @@ func init() {
 			"GaussianProcess":             reflect.TypeOf((*estimator.GaussianProcess)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
-			"LearnedOn":                   reflect.TypeOf((*estimator.LearnedOn)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
@@ -89,20 +87,16 @@ func init() {
 			"Prediction":                  reflect.TypeOf((*estimator.Prediction)(nil)).Elem(),
 			"Predictor":                   reflect.TypeOf((*estimator.Predictor)(nil)).Elem(),
 			"RFFNetwork":                  reflect.TypeOf((*estimator.RFFNetwork)(nil)).Elem(),
-			"RelevancePredictor":          reflect.TypeOf((*estimator.RelevancePredictor)(nil)).Elem(),
 			"Report":                      reflect.TypeOf((*estimator.Report)(nil)).Elem(),
 			"Reporter":                    reflect.TypeOf((*estimator.Reporter)(nil)).Elem(),
 			"Request":                     reflect.TypeOf((*estimator.Request)(nil)).Elem(),
 			"Ridge":                       reflect.TypeOf((*estimator.Ridge)(nil)).Elem(),
 			"RidgeClassifier":             reflect.TypeOf((*estimator.RidgeClassifier)(nil)).Elem(),
-			"Rounding":                    reflect.TypeOf((*estimator.Rounding)(nil)).Elem(),
-			"RowKeeper":                   reflect.TypeOf((*estimator.RowKeeper)(nil)).Elem(),
 			"SGDClassifier":               reflect.TypeOf((*estimator.SGDClassifier)(nil)).Elem(),
 			"SGDRegressor":                reflect.TypeOf((*estimator.SGDRegressor)(nil)).Elem(),
 			"SVM":                         reflect.TypeOf((*estimator.SVM)(nil)).Elem(),
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
-			"SingleMaps":                  reflect.TypeOf((*estimator.SingleMaps)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
 			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"SumSharer":                   reflect.TypeOf((*estimator.SumSharer)(nil)).Elem(),
@@ -111,24 +105,19 @@ func init() {
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BatchFitter":        reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
-			"BlockEstimator":     reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Continuer":          reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
-			"Estimator":          reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"FullPredictor":      reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
-			"LearnedOn":          reflect.TypeOf((*proxy_estimator_LearnedOn)(nil)).Elem(),
-			"Maps":               reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"PassEstimator":      reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
-			"Predictor":          reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"RelevancePredictor": reflect.TypeOf((*proxy_estimator_RelevancePredictor)(nil)).Elem(),
-			"Reporter":           reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Rounding":           reflect.TypeOf((*proxy_estimator_Rounding)(nil)).Elem(),
-			"RowKeeper":          reflect.TypeOf((*proxy_estimator_RowKeeper)(nil)).Elem(),
-			"SingleMaps":         reflect.TypeOf((*proxy_estimator_SingleMaps)(nil)).Elem(),
-			"Smoothing":          reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
-			"SumSharer":          reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
-			"Tasked":             reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"Wrapper":            reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
+			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
+			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
+			"Continuer":      reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
+			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
+			"FullPredictor":  reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
+			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
+			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
+			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"Smoothing":      reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
+			"SumSharer":      reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
+			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
+			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultLevel": "float:9/10",
@@ -195,13 +184,6 @@ func (p *proxy_estimator_FullPredictor) PredictFull(a0 context.Context, a1 mat.M
 	return p.PredictFull_(p.Object, a0, a1, a2)
 }
 
-type proxy_estimator_LearnedOn struct {
-	Object       any
-	RowsLearned_ func(_proxy_obj_ any) int
-}
-
-func (p *proxy_estimator_LearnedOn) RowsLearned() int { return p.RowsLearned_(p.Object) }
-
 type proxy_estimator_Maps struct {
 	Object  any
 	Each_   func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error
@@ -239,54 +221,12 @@ func (p *proxy_estimator_Predictor) Predict(a0 context.Context, a1 mat.Matrix) (
 	return p.Predict_(p.Object, a0, a1)
 }
 
-type proxy_estimator_RelevancePredictor struct {
-	Object     any
-	Relevance_ func(_proxy_obj_ any) []float64
-}
-
-func (p *proxy_estimator_RelevancePredictor) Relevance() []float64 { return p.Relevance_(p.Object) }
-
 type proxy_estimator_Reporter struct {
 	Object  any
 	Report_ func(_proxy_obj_ any) estimator.Report
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
-
-type proxy_estimator_Rounding struct {
-	Object         any
-	FitSource_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Source) (estimator.Predictor, error)
-	LearnsRounded_ func(_proxy_obj_ any, a0 datasets.Shape) bool
-}
-
-func (p *proxy_estimator_Rounding) FitSource(a0 context.Context, a1 datasets.Source) (estimator.Predictor, error) {
-	return p.FitSource_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Rounding) LearnsRounded(a0 datasets.Shape) bool {
-	return p.LearnsRounded_(p.Object, a0)
-}
-
-type proxy_estimator_RowKeeper struct {
-	Object any
-	Rows_  func(_proxy_obj_ any) int
-}
-
-func (p *proxy_estimator_RowKeeper) Rows() int { return p.Rows_(p.Object) }
-
-type proxy_estimator_SingleMaps struct {
-	Object      any
-	Each_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error
-	EachSingle_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error
-	Widths_     func(_proxy_obj_ any) []int
-}
-
-func (p *proxy_estimator_SingleMaps) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error {
-	return p.Each_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_estimator_SingleMaps) EachSingle(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error {
-	return p.EachSingle_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_estimator_SingleMaps) Widths() []int { return p.Widths_(p.Object) }
 
 type proxy_estimator_Smoothing struct {
 	Object        any

@@ -24,10 +24,8 @@ func init() {
 		},
 		Types: map[string]reflect.Type{
 			"Calibrated":       reflect.TypeOf((*meta.Calibrated)(nil)).Elem(),
-			"Combination":      reflect.TypeOf((*meta.Combination)(nil)).Elem(),
 			"Costs":            reflect.TypeOf((*meta.Costs)(nil)).Elem(),
 			"Cutoff":           reflect.TypeOf((*meta.Cutoff)(nil)).Elem(),
-			"Decisive":         reflect.TypeOf((*meta.Decisive)(nil)).Elem(),
 			"Ensemble":         reflect.TypeOf((*meta.Ensemble)(nil)).Elem(),
 			"FittedCalibrated": reflect.TypeOf((*meta.FittedCalibrated)(nil)).Elem(),
 			"FittedEnsemble":   reflect.TypeOf((*meta.FittedEnsemble)(nil)).Elem(),
@@ -39,36 +37,10 @@ func init() {
 			"Intervals":        reflect.TypeOf((*meta.Intervals)(nil)).Elem(),
 			"Member":           reflect.TypeOf((*meta.Member)(nil)).Elem(),
 			"Members":          reflect.TypeOf((*meta.Members)(nil)).Elem(),
-			"Sure":             reflect.TypeOf((*meta.Sure)(nil)).Elem(),
 			"Target":           reflect.TypeOf((*meta.Target)(nil)).Elem(),
 			"Threshold":        reflect.TypeOf((*meta.Threshold)(nil)).Elem(),
 		},
-		Proxies: map[string]reflect.Type{
-			"Combination": reflect.TypeOf((*proxy_meta_Combination)(nil)).Elem(),
-			"Decisive":    reflect.TypeOf((*proxy_meta_Decisive)(nil)).Elem(),
-			"Sure":        reflect.TypeOf((*proxy_meta_Sure)(nil)).Elem(),
-		},
+		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},
 	}
 }
-
-type proxy_meta_Combination struct {
-	Object    any
-	Combined_ func(_proxy_obj_ any) []meta.FittedMember
-}
-
-func (p *proxy_meta_Combination) Combined() []meta.FittedMember { return p.Combined_(p.Object) }
-
-type proxy_meta_Decisive struct {
-	Object  any
-	Cutoff_ func(_proxy_obj_ any) (meta.Cutoff, bool)
-}
-
-func (p *proxy_meta_Decisive) Cutoff() (meta.Cutoff, bool) { return p.Cutoff_(p.Object) }
-
-type proxy_meta_Sure struct {
-	Object    any
-	Sureness_ func(_proxy_obj_ any) (string, float64)
-}
-
-func (p *proxy_meta_Sure) Sureness() (string, float64) { return p.Sureness_(p.Object) }

@@ -57,9 +57,7 @@ func init() {
 			"Frozen":         reflect.TypeOf((*pipeline.Frozen)(nil)).Elem(),
 			"FrozenModel":    reflect.TypeOf((*pipeline.FrozenModel)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
-			"Holder":         reflect.TypeOf((*pipeline.Holder)(nil)).Elem(),
 			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
-			"InputSized":     reflect.TypeOf((*pipeline.InputSized)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
 			"Relevance":      reflect.TypeOf((*pipeline.Relevance)(nil)).Elem(),
@@ -68,10 +66,8 @@ func init() {
 			"Union":          reflect.TypeOf((*pipeline.Union)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"Composite":  reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
-			"Holder":     reflect.TypeOf((*proxy_pipeline_Holder)(nil)).Elem(),
-			"InputSized": reflect.TypeOf((*proxy_pipeline_InputSized)(nil)).Elem(),
-			"Member":     reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
+			"Composite": reflect.TypeOf((*proxy_pipeline_Composite)(nil)).Elem(),
+			"Member":    reflect.TypeOf((*proxy_pipeline_Member)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultMemory": "int:2147483648",
@@ -101,22 +97,6 @@ func (p *proxy_pipeline_Composite) Route(a0 datasets.Outlook, a1 func(i int, in 
 func (p *proxy_pipeline_Composite) WithChildren(a0 []pipeline.Step) transformer.Fitter {
 	return p.WithChildren_(p.Object, a0)
 }
-
-type proxy_pipeline_Holder struct {
-	Object any
-	Each_  func(_proxy_obj_ any, a0 datasets.Schema, a1 func(name string, fitted transformer.Transformer, in datasets.Schema))
-}
-
-func (p *proxy_pipeline_Holder) Each(a0 datasets.Schema, a1 func(name string, fitted transformer.Transformer, in datasets.Schema)) {
-	p.Each_(p.Object, a0, a1)
-}
-
-type proxy_pipeline_InputSized struct {
-	Object      any
-	InputWidth_ func(_proxy_obj_ any) int
-}
-
-func (p *proxy_pipeline_InputSized) InputWidth() int { return p.InputWidth_(p.Object) }
 
 type proxy_pipeline_Member struct {
 	Object  any

@@ -98,16 +98,12 @@ func init() {
 			"Quantile":              reflect.TypeOf((*transformer.Quantile)(nil)).Elem(),
 			"RFF":                   reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
 			"RFM":                   reflect.TypeOf((*transformer.RFM)(nil)).Elem(),
-			"Relevant":              reflect.TypeOf((*transformer.Relevant)(nil)).Elem(),
 			"Robust":                reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
 			"Rowless":               reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
-			"Sampler":               reflect.TypeOf((*transformer.Sampler)(nil)).Elem(),
 			"Scale":                 reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
-			"SingleFamily":          reflect.TypeOf((*transformer.SingleFamily)(nil)).Elem(),
 			"SingleTransformer":     reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
-			"SparseTaker":           reflect.TypeOf((*transformer.SparseTaker)(nil)).Elem(),
 			"Standardize":           reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
 			"Transformer":           reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),
 		},
@@ -121,13 +117,9 @@ func init() {
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
-			"Relevant":          reflect.TypeOf((*proxy_transformer_Relevant)(nil)).Elem(),
 			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
-			"Sampler":           reflect.TypeOf((*proxy_transformer_Sampler)(nil)).Elem(),
-			"SingleFamily":      reflect.TypeOf((*proxy_transformer_SingleFamily)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
-			"SparseTaker":       reflect.TypeOf((*proxy_transformer_SparseTaker)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
@@ -259,55 +251,12 @@ func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Sch
 	return p.Start_(p.Object, a0, a1, a2)
 }
 
-type proxy_transformer_Relevant struct {
-	Object     any
-	Relevance_ func(_proxy_obj_ any) []float64
-}
-
-func (p *proxy_transformer_Relevant) Relevance() []float64 { return p.Relevance_(p.Object) }
-
 type proxy_transformer_Rowless struct {
 	Object           any
 	FitsWithoutRows_ func(_proxy_obj_ any) bool
 }
 
 func (p *proxy_transformer_Rowless) FitsWithoutRows() bool { return p.FitsWithoutRows_(p.Object) }
-
-type proxy_transformer_Sampler struct {
-	Object  any
-	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	Sample_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Source) ([]int, error)
-}
-
-func (p *proxy_transformer_Sampler) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_transformer_Sampler) Sample(a0 context.Context, a1 datasets.Source) ([]int, error) {
-	return p.Sample_(p.Object, a0, a1)
-}
-
-type proxy_transformer_SingleFamily struct {
-	Object      any
-	Each_       func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error
-	EachSingle_ func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error
-	Fitted_     func(_proxy_obj_ any, a0 int) mat.Matrix
-	Members_    func(_proxy_obj_ any) []transformer.FamilyMember
-	Shared_     func(_proxy_obj_ any) []string
-	Widths_     func(_proxy_obj_ any) []int
-}
-
-func (p *proxy_transformer_SingleFamily) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z mat.Matrix) error) error {
-	return p.Each_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_transformer_SingleFamily) EachSingle(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *single.Dense) error) error {
-	return p.EachSingle_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_transformer_SingleFamily) Fitted(a0 int) mat.Matrix { return p.Fitted_(p.Object, a0) }
-func (p *proxy_transformer_SingleFamily) Members() []transformer.FamilyMember {
-	return p.Members_(p.Object)
-}
-func (p *proxy_transformer_SingleFamily) Shared() []string { return p.Shared_(p.Object) }
-func (p *proxy_transformer_SingleFamily) Widths() []int    { return p.Widths_(p.Object) }
 
 type proxy_transformer_SingleTransformer struct {
 	Object           any
@@ -326,13 +275,6 @@ type proxy_transformer_Sized struct {
 }
 
 func (p *proxy_transformer_Sized) OutputWidth() int { return p.OutputWidth_(p.Object) }
-
-type proxy_transformer_SparseTaker struct {
-	Object       any
-	TakesSparse_ func(_proxy_obj_ any) bool
-}
-
-func (p *proxy_transformer_SparseTaker) TakesSparse() bool { return p.TakesSparse_(p.Object) }
 
 type proxy_transformer_Transformer struct {
 	Object     any

@@ -150,7 +150,7 @@ func TestSaveAtOnce(t *testing.T) {
 	for name, spec := range specs() {
 		m := fitted(t, spec, people(60, 3))
 		var reporter estimator.Reporter
-		var relevance estimator.RelevancePredictor
+		var relevance interface{ Relevance() []float64 }
 		estimator.As(m.Predictor, &reporter)
 		estimator.As(m.Predictor, &relevance)
 		files := make([]bytes.Buffer, 3)

@@ -71,7 +71,10 @@ func memberIsLoneFit(s *suite) {
 // for bit: others are some columns of a wide map, rounded before they are scaled.
 func (s *suite) singleMembers(family transformer.Family, specs []transformer.Fitter) {
 	s.Helper()
-	f, ok := family.(transformer.SingleFamily)
+	f, ok := family.(interface {
+		transformer.Family
+		EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+	})
 	if !ok {
 		return
 	}

@@ -50,7 +50,7 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 // fitted step itself makes of rows stays as it is.
 func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.Fitter) (mat.Matrix, error) {
 	n, _ := X.Dims()
-	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next, needsDense) {
+	if !s.Dense || s.Float32 || n < thinSample || slices.ContainsFunc(next, func(step transformer.Fitter) bool { return !TakesSparse(step) }) {
 		return MapAll(ctx, s, X)
 	}
 	some := make([]int, thinSample)
@@ -76,10 +76,11 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	return sparse.Stack(blocks), nil
 }
 
-// needsDense reports whether a step, nil for an estimator, may make other features of sparse rows.
-func needsDense(step transformer.Fitter) bool {
-	s, ok := step.(transformer.SparseTaker)
-	return !ok || !s.TakesSparse()
+// TakesSparse reports whether a step makes the same features of sparse rows as of dense ones, and no slower: rows that
+// are cached for it alone are cached sparse where nearly all of their entries are 0.
+func TakesSparse(step transformer.Fitter) bool {
+	s, ok := step.(interface{ TakesSparse() bool })
+	return ok && s.TakesSparse()
 }
 
 // Rows are cached sparse where, by a sample, at most one entry of so many is not 0.

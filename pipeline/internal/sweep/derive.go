@@ -79,7 +79,7 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replacing) (ou
 			out, _ := s.replaceInside(spec, before, by)
 			return out
 		}
-		if other := by(learner{before: before, spec: spec, sparse: takesSparse(step)}, step, whole); other != nil {
+		if other := by(learner{before: before, spec: spec, sparse: rows.TakesSparse(step)}, step, whole); other != nil {
 			return other, true
 		}
 	}
@@ -209,9 +209,4 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 func (d derived) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
 // TakesSparse says what the step says.
-func (d derived) TakesSparse() bool { return takesSparse(d.step) }
-
-func takesSparse(step transformer.Fitter) bool {
-	t, ok := step.(transformer.SparseTaker)
-	return ok && t.TakesSparse()
-}
+func (d derived) TakesSparse() bool { return rows.TakesSparse(d.step) }

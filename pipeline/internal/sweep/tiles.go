@@ -99,16 +99,23 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 
 // mapsOf returns a family as estimators read it.
 func mapsOf(family transformer.Family) estimator.Maps {
-	if f, ok := family.(transformer.SingleFamily); ok {
+	if f, ok := family.(singleFamily); ok {
 		return singleMaps{denseMaps{f}, f}
 	}
 	return denseMaps{family}
 }
 
+// singleFamily is a family of dense maps that makes features in single precision too: those that each wide map makes by
+// itself, so that a search in single precision scores what is fitted.
+type singleFamily interface {
+	transformer.Family
+	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+}
+
 // singleMaps is a family of maps in either precision.
 type singleMaps struct {
 	denseMaps
-	family transformer.SingleFamily
+	family singleFamily
 }
 
 // EachSingle hands tiles in single precision to yield.
