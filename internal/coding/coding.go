@@ -168,7 +168,7 @@ func (c *Coding) Code(row []float64, f *Field, text []byte) (wanted string) {
 	case f.Kind == datasets.Categorical:
 		code, ok := f.lookup(text)
 		if !ok {
-			code, ok = f.lookup(bytes.TrimSpace(text))
+			code, _ = f.lookup(bytes.TrimSpace(text))
 		}
 		row[f.Columns[0]] = code
 	default:

@@ -1,7 +1,33 @@
-// Package sweep fits many pipelines on many folds together. Candidates are a tree: those that begin with
-// equal steps share these, fitted and applied; steps that learn the same, or hold steps that do, share that; last
-// steps of one feature family share their draws; and estimators behind the same rows are fitted as a batch of their
-// own.
+// Package sweep fits the candidates of a search, which are pipelines, on all folds and shares what they have in common.
+//
+// The candidates form two trees by their steps: candidates that begin with equal steps have these nodes in common.
+// The tree of steps that learn nothing from the rows is done once for all folds, the other one once for each fold.
+// From the rows to the models, with the names under which a result reports what was shared:
+//
+//	rows of the search
+//	│
+//	├─ steps that learn nothing from the rows (transformer.Rowless)        once for all folds      prefix, features
+//	│
+//	└─ for each fold                                                        task by task, in parallel
+//	   │
+//	   ├─ equal steps                                                       fitted, applied once    prefix
+//	   ├─ steps that learn the same (transformer.Deriver)                   learned once            prefix
+//	   │
+//	   ├─ last steps of one family (transformer.FamilyFitter)
+//	   │    dense:  tiles of all maps together, read by the estimators      one product             projection
+//	   │    sparse: the widest map, narrower ones are its leading columns   mapped once             grids
+//	   │
+//	   └─ estimators of one type on the same rows (estimator.BatchFitter)
+//	        sums of products of nested widths, penalties and folds          one pass                columns, alpha, folds
+//	        paths of penalties, kernel values, leaving one out              one pass                features, rows
+//
+// What would exceed the bound of memory is not shared but done for each candidate by itself (lone.go). What a
+// candidate predicts has the same bits whichever other candidates are fitted with it.
+//
+// The files: run.go divides the work into tasks; tree.go, group.go and family.go tell what belongs together; descent.go
+// goes down the tree of a fold; derive.go, tiles.go and wide.go share what steps learn and make; batch.go and one_out.go
+// leave estimators to their own FitBatch, whose numbers come from internal/batch; fold.go maps and predicts the rows of a
+// fold; memory.go bounds it all.
 package sweep
 
 import (
