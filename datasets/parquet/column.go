@@ -164,7 +164,7 @@ func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *tabl
 // code returns the code of a text.
 func (c *column) code(text []byte) int32 {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(text)))
-	s := &c.seen[at*0x9e3779b97f4a7c15>>53]
+	s := &c.seen[uint64(at)*0x9e3779b97f4a7c15>>53]
 	if s.at != at || s.text != string(text) {
 		code := c.words.Code(text)
 		*s = seen{at, c.words.Texts[code], code}
