@@ -527,7 +527,7 @@ func TestIntervalsRefuse(t *testing.T) {
 		}
 	}
 	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups
-	if method, level := p.(*meta.FittedSets).Sureness(); method != "split" || level != 0.9 {
+	if method, level := p.(*meta.FittedIntervals).Sureness(); method != "split" || level != 0.9 {
 		t.Errorf("%s of level %v for groups", method, level)
 	}
 }
