@@ -14,7 +14,6 @@ type Cost struct {
 	Guess  bool    // whether only fitting tells the width, and it is a guess
 	Filled float64 // entries of a row that comes out that are not 0, where it is sparse; 0 where it is dense
 	Again  bool    // of a step: whether making features again takes less than a fit gains that mostly reads them in single precision; see [Rounded]
-	Each   float64 // flops of a prediction, where it is more than a product with the row for each output; of a step of mapping a row, where it is less than in the fit
 	Passes int     // readings of the rows, but for a look at the first block; 0 for several, or where nothing tells
 }
 

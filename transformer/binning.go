@@ -420,13 +420,14 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	entries := shape.Entries()
 	held := float64(shape.Held())
-	c := datasets.Cost{Each: p * (binFlops + inputFlops*entries), Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
+	each := p * (binFlops + inputFlops*entries)
+	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
-		c.Each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))
+		each, c.Bytes = p*(binFlops+inputFlops*min(k, entries))+2*d, int64(32*k*p+held*(4*p+8+8*d))
 	}
-	c.Flops = n * (c.Each + p*newFlops)
+	c.Flops = n * (each + p*newFlops)
 
 	if s.Columns.exact {
 		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin

@@ -340,7 +340,7 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 		k, width = float64(s.Components.count), s.Components.count
 	}
 	const reading, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
-	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Each: 2 * d * k, Bytes: int64(32*d*d + 8*float64(shape.Held())*k), Width: width, Guess: s.Components.count == 0}
+	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.Held())*k), Width: width, Guess: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.

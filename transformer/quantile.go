@@ -145,7 +145,7 @@ func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
 	look := searchFlops * math.Log2(float64(quantiles))
 	c := scalerCost(selectedFlops+look, shape)
-	c.Each, c.Again = c.Each+look*float64(shape.Cols), false
+	c.Again = false
 	c.Bytes += planQuantiles(shape.Cols, s.Quantiles).bytes(shape.Rows) + 24*int64(shape.Cols)*int64(quantiles)
 	return c
 }

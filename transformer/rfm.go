@@ -233,13 +233,11 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
 	c := datasets.Cost{Width: shape.Cols, Passes: 3}
 	if s.Diagonal {
-		c.Each = shape.Entries()
-		c.Flops, c.Filled = flops+c.Each*float64(shape.Rows), shape.Filled
+		c.Flops, c.Filled = flops+shape.Entries()*float64(shape.Rows), shape.Filled
 		c.Bytes = int64(bytes + 8*float64(shape.Held())*shape.Entries())
 		return c
 	}
-	c.Each = 2 * d * d
-	c.Flops, c.Bytes = flops+c.Each*float64(shape.Rows), int64(bytes+8*float64(shape.Held())*d)
+	c.Flops, c.Bytes = flops+2*d*d*float64(shape.Rows), int64(bytes+8*float64(shape.Held())*d)
 	return c
 }
 

@@ -217,7 +217,7 @@ const (
 func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops := (fit + movedFlops) * d * float64(shape.Rows)
-	return datasets.Cost{Flops: flops, Each: movedFlops * d, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled, Again: true}
+	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled, Again: true}
 }
 
 // anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.

@@ -160,7 +160,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 		return s.conjugateCost(shape)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
-	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1), Each: s.ScoresCost(shape, 1, max(shape.Outputs, 1))}
+	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1)}
 	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
@@ -209,13 +209,8 @@ func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
 	if part := float64(cacheBytes(shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
-	return datasets.Cost{Passes: 1, Width: int(t), Each: s.ScoresCost(shape, 1, int(t)), Bytes: s.BytesTogether(shape, 1),
+	return datasets.Cost{Passes: 1, Width: int(t), Bytes: s.BytesTogether(shape, 1),
 		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
-}
-
-// ScoresCost is what the predictions of so many rows by models of so many columns in all cost.
-func (s Spec) ScoresCost(shape datasets.Shape, rows, columns int) float64 {
-	return float64(rows) * float64(shape.Rows) * (s.value(shape, false) + 2*shape.Entries() + 2*float64(columns))
 }
 
 // OneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.

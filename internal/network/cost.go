@@ -29,7 +29,6 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	trained := epochs*n*products + others
 	return datasets.Cost{
 		Width: max(shape.Outputs, 1),
-		Each:  2*shape.Entries()*D + (L-1)*2*D*D + featureFlops*L*D,
 		Flops: trained + relevance, Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}
 }
