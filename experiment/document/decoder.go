@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -42,7 +43,7 @@ func (d *decoder) misspelt(node *yaml.Node, key string) bool {
 // mark remembers where each key of the sections stands.
 func (d *decoder) mark(node *yaml.Node, prefix string) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		path := join(prefix, node.Content[i].Value)
+		path := yamlnode.Join(prefix, node.Content[i].Value)
 		if d.at[path] == nil {
 			d.at[path] = node.Content[i]
 		}

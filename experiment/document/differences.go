@@ -48,7 +48,7 @@ func flatten(node *yaml.Node, path string) (out []setting) {
 	switch {
 	case node.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			out = append(out, flatten(node.Content[i+1], join(path, node.Content[i].Value))...)
+			out = append(out, flatten(node.Content[i+1], yamlnode.Join(path, node.Content[i].Value))...)
 		}
 	case node.Kind == yaml.SequenceNode && slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
 		for i, element := range node.Content {
@@ -62,15 +62,15 @@ func flatten(node *yaml.Node, path string) (out []setting) {
 
 func flattenElement(node *yaml.Node, path string, i int) []setting {
 	if node.Kind != yaml.MappingNode {
-		return []setting{{join(path, node.Value), "present"}}
+		return []setting{{yamlnode.Join(path, node.Value), "present"}}
 	}
 	for k := 0; k+1 < len(node.Content); k += 2 {
 		if node.Content[k].Value == "name" {
-			return flatten(node, join(path, node.Content[k+1].Value))
+			return flatten(node, yamlnode.Join(path, node.Content[k+1].Value))
 		}
 	}
 	if len(node.Content) == 2 {
-		return append([]setting{{join(path, node.Content[0].Value), "present"}}, flatten(node, path)...)
+		return append([]setting{{yamlnode.Join(path, node.Content[0].Value), "present"}}, flatten(node, path)...)
 	}
 	return flatten(node, fmt.Sprintf("%s[%d]", path, i))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -22,8 +23,8 @@ func TestJSONSchema(t *testing.T) {
 	walk = func(node map[string]any, path string) {
 		properties, _ := node["properties"].(map[string]any)
 		for name, child := range properties {
-			known = append(known, join(path, name))
-			walk(child.(map[string]any), join(path, name))
+			known = append(known, yamlnode.Join(path, name))
+			walk(child.(map[string]any), yamlnode.Join(path, name))
 		}
 		if len(properties) > 0 && node["additionalProperties"] != false {
 			t.Errorf("%q allows unknown keys", path)

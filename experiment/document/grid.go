@@ -96,12 +96,12 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 	}
 	key, bounds := node.Content[0], node.Content[1]
 	if key.Value != "log" && key.Value != "lin" {
-		d.unknown(key, join(path, key.Value), []string{"log", "lin"})
+		d.unknown(key, yamlnode.Join(path, key.Value), []string{"log", "lin"})
 		return nil, nil
 	}
 	steps, problem := spaced(key.Value, yamlnode.Plain(bounds))
 	if problem != "" {
-		d.fault(bounds, join(path, key.Value), param.Fault{Value: yamlnode.Plain(bounds), Wanted: problem})
+		d.fault(bounds, yamlnode.Join(path, key.Value), param.Fault{Value: yamlnode.Plain(bounds), Wanted: problem})
 		return nil, nil
 	}
 	for _, v := range steps {

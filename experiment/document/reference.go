@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -45,7 +46,7 @@ func Reference() string {
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n", title, s.about)
 		var rows []param.Param
 		for _, p := range param.All(spec) {
-			if p.Path == join(s.path, p.Name) {
+			if p.Path == yamlnode.Join(s.path, p.Name) {
 				rows = append(rows, p)
 			}
 		}

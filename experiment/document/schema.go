@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -120,7 +121,7 @@ func object(spec any, prefix string) *property {
 		case !nested:
 			out.Properties.add(name, value(p))
 		case out.Properties.values[name] == nil:
-			out.Properties.add(name, object(spec, join(prefix, name)))
+			out.Properties.add(name, object(spec, yamlnode.Join(prefix, name)))
 		}
 	}
 	return out

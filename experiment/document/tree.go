@@ -103,14 +103,7 @@ func (t *tree) expand(node *yaml.Node) *yaml.Node {
 
 // pairs returns the entries of a mapping, the first of each key, and reports the others.
 func (t *tree) pairs(node *yaml.Node, path string) []yamlnode.Pair {
-	return yamlnode.Pairs(node, func(key *yaml.Node, name string, f param.Fault) {
-		if name != "" {
-			name = join(path, name)
-		} else {
-			name = path
-		}
-		t.fault(key, name, f)
-	})
+	return yamlnode.Pairs(node, path, t.fault)
 }
 
 // section sets the parameters of spec below prefix to what the mapping says and returns the result.
@@ -125,7 +118,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 	}
 	known := keysBelow(spec, prefix, special)
 	for _, p := range t.pairs(node, prefix) {
-		path := join(prefix, p.Key.Value)
+		path := yamlnode.Join(prefix, p.Key.Value)
 		switch apart := special[path]; {
 		case apart != nil:
 			apart(p.Key, p.Value)
@@ -195,13 +188,6 @@ func keysBelow(spec any, prefix string, special map[string]func(key, value *yaml
 func isParam(spec any, path string) bool {
 	_, err := param.Get(spec, path)
 	return err == nil
-}
-
-func join(prefix, name string) string {
-	if prefix == "" {
-		return name
-	}
-	return prefix + "." + name
 }
 
 // ReadText reads a file, but not more of it than shows that it is larger than an experiment may be.

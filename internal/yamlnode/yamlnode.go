@@ -52,25 +52,33 @@ func (e *Expander) expand(node *yaml.Node, depth int) (out, at *yaml.Node, probl
 // Pair is a key of a mapping and its value.
 type Pair struct{ Key, Value *yaml.Node }
 
-// Pairs returns the entries of a mapping, the first of each key. The others, and keys that are no words, are reported
-// with the name of the key, "" for none.
-func Pairs(node *yaml.Node, report func(key *yaml.Node, name string, f param.Fault)) []Pair {
+// Pairs returns the entries of the mapping at a path, the first of each key. The others are reported with their own paths,
+// keys that are no words with that of the mapping.
+func Pairs(node *yaml.Node, path string, report func(key *yaml.Node, path string, f param.Fault)) []Pair {
 	var out []Pair
 	first := map[string]int{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			report(key, "", param.Fault{Problem: "a key that is no word"})
+			report(key, path, param.Fault{Problem: "a key that is no word"})
 			continue
 		}
 		if line, twice := first[key.Value]; twice {
-			report(key, key.Value, param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
+			report(key, Join(path, key.Value), param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
 			continue
 		}
 		first[key.Value] = key.Line
 		out = append(out, Pair{key, node.Content[i+1]})
 	}
 	return out
+}
+
+// Join returns the path of a name below a path, "" for the top.
+func Join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }
 
 // IsNull reports whether a node has no value.

@@ -39,11 +39,11 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		}
 	}
 	if list == nil {
-		d.fault(key, join(where, h.Key), missing(h))
+		d.fault(key, yamlnode.Join(where, h.Key), missing(h))
 		return nil, own
 	}
 	if list.Kind != tree.SequenceNode {
-		d.fault(list, join(where, h.Key), param.Fault{Value: yamlnode.Plain(list), Wanted: "a list"})
+		d.fault(list, yamlnode.Join(where, h.Key), param.Fault{Value: yamlnode.Plain(list), Wanted: "a list"})
 		return nil, own
 	}
 	return list, own

@@ -75,7 +75,7 @@ func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipel
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.fault(h.node, join(where, h.name), param.Fault{
+		d.fault(h.node, yamlnode.Join(where, h.name), param.Fault{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}

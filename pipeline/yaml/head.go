@@ -12,7 +12,7 @@ import (
 )
 
 func (d *decoder) twice(h head, where, what string) {
-	d.fault(h.node, join(where, h.name), param.Fault{
+	d.fault(h.node, yamlnode.Join(where, h.name), param.Fault{
 		Problem: fmt.Sprintf("two %ss are called %s", what, h.name),
 		Hint:    fmt.Sprintf("name one of them: {%s: …, name: …}", h.entry.Name)})
 }
@@ -74,7 +74,7 @@ func (d *decoder) headOfMapping(node *tree.Node, path string) (h head, ok bool) 
 			if e, ok := pipeline.Lookup(h.node.Value); ok && slices.Contains(d.known(e.New()), p.Key.Value) {
 				hint = fmt.Sprintf("%s is a parameter of %s: indent it below", p.Key.Value, h.node.Value)
 			}
-			d.fault(p.Key, join(path, p.Key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
+			d.fault(p.Key, yamlnode.Join(path, p.Key.Value), param.Fault{Problem: "a second key in one step", Hint: hint})
 			ok = true
 		}
 	}
@@ -111,7 +111,7 @@ func (d *decoder) innerName(h *head) *yamlnode.Pair {
 
 func (d *decoder) label(p *yamlnode.Pair, path string) string {
 	if p.Value.Kind != tree.ScalarNode || p.Value.Tag != "!!str" || !pipeline.ValidName(p.Value.Value) {
-		d.fault(p.Value, join(path, "name"), param.Fault{Value: yamlnode.Plain(p.Value), Wanted: "a name of letters, digits, _ and -"})
+		d.fault(p.Value, yamlnode.Join(path, "name"), param.Fault{Value: yamlnode.Plain(p.Value), Wanted: "a name of letters, digits, _ and -"})
 		return ""
 	}
 	return p.Value.Value

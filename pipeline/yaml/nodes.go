@@ -66,21 +66,7 @@ func clip(text string) string {
 
 // pairs returns the entries of a mapping and reports keys that are there twice or no words.
 func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
-	return yamlnode.Pairs(node, func(key *tree.Node, name string, f param.Fault) {
-		if name != "" {
-			name = join(path, name)
-		} else {
-			name = path
-		}
-		d.fault(key, name, f)
-	})
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
+	return yamlnode.Pairs(node, path, d.fault)
 }
 
 // unreadable says why a value is no plain value, "" where it is one.

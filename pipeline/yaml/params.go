@@ -26,7 +26,7 @@ func (d *decoder) known(spec any) []string {
 
 // set returns spec with one parameter as given.
 func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
-	path := join(where, p.Key.Value)
+	path := yamlnode.Join(where, p.Key.Value)
 	known := d.known(spec)
 	if !slices.Contains(known, p.Key.Value) {
 		d.unknown(p.Key, path, "parameter", known)
@@ -62,7 +62,7 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 		if strings.Contains(f.Path, ".") {
 			continue // of a step within this one, which has been reported
 		}
-		node, path := given[f.Path], join(where, f.Path)
+		node, path := given[f.Path], yamlnode.Join(where, f.Path)
 		if slices.ContainsFunc(d.faults, func(told param.Fault) bool { return told.Path == path }) {
 			continue
 		}

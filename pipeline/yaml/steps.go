@@ -32,7 +32,7 @@ func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipelin
 			out = append(out, pipeline.Step{Name: h.given(), Fitter: f})
 			continue
 		}
-		d.fault(h.node, join(where, h.name), param.Fault{
+		d.fault(h.node, yamlnode.Join(where, h.name), param.Fault{
 			Problem: "an estimator can only be the last step of a pipeline",
 			Hint:    "steps are " + strings.Join(names(isTransformer), ", ")})
 	}
@@ -42,7 +42,7 @@ func (d *decoder) steps(list []*tree.Node, where, within, what string) []pipelin
 // spec reads the parameters of a step, which is in the list at where in the document, and in the
 // part at within of the pipeline.
 func (d *decoder) spec(h head, where, within string) any {
-	return d.specAt(h, join(where, h.name), join(within, h.name))
+	return d.specAt(h, yamlnode.Join(where, h.name), yamlnode.Join(within, h.name))
 }
 
 // specAt is spec where the step's own place is given.
@@ -80,7 +80,7 @@ func (d *decoder) composite(c pipeline.Composite, key, node *tree.Node, where, w
 	for _, p := range own {
 		given[p.Key.Value] = p.Value
 		if known := d.known(spec); !slices.Contains(known, p.Key.Value) {
-			d.unknown(p.Key, join(where, p.Key.Value), "parameter", append(known, c.Holds().Key))
+			d.unknown(p.Key, yamlnode.Join(where, p.Key.Value), "parameter", append(known, c.Holds().Key))
 			continue
 		}
 		spec = d.set(spec, p, where)
@@ -111,7 +111,7 @@ func (d *decoder) children(h pipeline.Holding, list *tree.Node, where, within st
 			continue
 		}
 		if slices.ContainsFunc(out, func(o pipeline.Step) bool { return o.Name != "" && o.Name == child.Name }) {
-			d.fault(node, join(where, child.Name), param.Fault{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
+			d.fault(node, yamlnode.Join(where, child.Name), param.Fault{Problem: fmt.Sprintf("two %ss are called %s", h.What, child.Name)})
 		}
 		out = append(out, child)
 	}
@@ -144,19 +144,19 @@ func (d *decoder) member(h pipeline.Holding, node *tree.Node, i int, where, with
 		case name == "name":
 			child.Name = d.label(&pairs[k], path)
 			if slices.Contains(h.Taken, child.Name) {
-				d.fault(p.Value, join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
+				d.fault(p.Value, yamlnode.Join(path, "name"), param.Fault{Problem: fmt.Sprintf("no %s can be called %s", h.What, child.Name)})
 			}
 		default:
-			d.unknown(p.Key, join(path, name), "key of a "+h.What, append(known, "name"))
+			d.unknown(p.Key, yamlnode.Join(path, name), "key of a "+h.What, append(known, "name"))
 		}
 	}
 	child.Fitter = spec.(transformer.Fitter)
 	name := pipeline.ChildName(child, i)
-	spec = d.finish(spec, node, given, path, join(within, name))
+	spec = d.finish(spec, node, given, path, yamlnode.Join(within, name))
 	if holds && list == nil {
-		d.fault(node, join(path, inside.Holds().Key), missing(inside.Holds()))
+		d.fault(node, yamlnode.Join(path, inside.Holds().Key), missing(inside.Holds()))
 	} else if holds {
-		spec = d.inside(spec.(pipeline.Composite), list, join(where, name), join(within, name))
+		spec = d.inside(spec.(pipeline.Composite), list, yamlnode.Join(where, name), yamlnode.Join(within, name))
 	}
 	child.Fitter = spec.(transformer.Fitter)
 	return child, true

@@ -31,7 +31,7 @@ func holdsModel(c param.Child) bool { return c.Type == reflect.TypeFor[estimator
 // by default, with seeds of its own.
 func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
 	for _, c := range pipeline.Within(spec) {
-		path, inside := join(where, c.Name), join(within, c.Name)
+		path, inside := yamlnode.Join(where, c.Name), yamlnode.Join(within, c.Name)
 		var child any
 		switch node := given[c.Name]; {
 		case node != nil:
@@ -85,7 +85,7 @@ func (d *decoder) members(c param.Child, node *tree.Node, where, within string) 
 			d.fault(p.Key, where, param.Fault{Value: one.Name, Wanted: "a name of letters, digits, _ and -"})
 			continue
 		}
-		spec, ok := d.child(one, p.Value, join(where, one.Name), join(within, one.Name)).(estimator.Estimator)
+		spec, ok := d.child(one, p.Value, yamlnode.Join(where, one.Name), yamlnode.Join(within, one.Name)).(estimator.Estimator)
 		if ok {
 			out = append(out, meta.Member{Name: one.Name, Estimator: spec})
 		}
