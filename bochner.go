@@ -64,7 +64,7 @@ import (
 // Load returns all rows of a CSV, TSV, ARFF or svmlight file, gzip'd or not, or of numpy's arrays, with the column to be
 // predicted, for which "" takes the last one. How the file is written is told by its name and its first
 // lines, and the kinds of the columns by their values: a column of texts is categorical. A target of texts,
-// or of at most 10 different whole numbers, is a class, any other a quantity.
+// or of at most 10 different integers, is a class, any other a quantity.
 //
 // Each file has its own codes of categories, by the values that it has: predict the rows of a second
 // file by [modelfile.Model.Predict], which aligns them with those of the fit. Predict of a fitted pipeline

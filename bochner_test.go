@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 // The proposed pipeline suits the columns and the target, and can be fitted, of dense and sparse rows
 // with columns of either kind.
 func TestKernelMachine(t *testing.T) {
-	numeric, categorical := datasets.Column{Name: "a"}, datasets.Column{Name: "b", Kind: datasets.Categorical, Levels: []string{"u", "v"}}
+	numeric, categorical := datasets.Column{Name: "a"}, datasets.Column{Name: "b", Kind: datasets.Categorical, Categories: []string{"u", "v"}}
 	other := categorical
 	other.Name = "a"
 	dense := mat.NewDense(4, 2, []float64{0, 0, 1, 1, 1, 0, 0, 1})
@@ -98,14 +98,14 @@ func TestKernelMachine(t *testing.T) {
 		{rare, nil, "rff"},
 		{rare, []datasets.Column{numeric, categorical}, "columns → rff"},
 	} {
-		for _, target := range []datasets.Column{{Name: "y"}, {Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}} {
+		for _, target := range []datasets.Column{{Name: "y"}, {Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}} {
 			data := datasets.Set{X: c.X, Y: []float64{0, 1, 1, 0}, Schema: datasets.Schema{Columns: c.columns, Targets: []datasets.Column{target}}}
 			machine, want := bochner.KernelMachine(data), c.want+" → ridge"
 			if target.Kind == datasets.Categorical {
 				want = c.want + " → logistic"
 			}
 			if machine.String() != want {
-				t.Errorf("%T, %v: %s, wanted %s", c.X, c.columns, machine, want)
+				t.Errorf("%T, %v: %s, want %s", c.X, c.columns, machine, want)
 			}
 			m, err := bochner.Fit(ctx, machine, data)
 			if err == nil {
@@ -204,7 +204,7 @@ func TestSearchFolds(t *testing.T) {
 	}
 	axis := gridsearch.Axis{Path: "logistic.C", Values: []any{1.0, 10.0}}
 	rare := datasets.Set{X: mat.NewDense(50, 1, nil), Y: make([]float64, 50), Schema: datasets.Schema{
-		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 	for i := 45; i < 50; i++ {
 		rare.X.(*mat.Dense).Set(i, 0, 1)
 		rare.Y[i] = 1

@@ -71,7 +71,7 @@ func ExampleFit() {
 	// columns → rff → logistic
 	// centre 4
 	// pipeline: row 0, column room: the model has no such column; it has size, rooms, built, furnished, rent
-	// row 0, column size: got "large", wanted a number
+	// row 0, column size: must be a number, got "large"
 	// row 0, column rooms: no value; a missing one is nil
 }
 

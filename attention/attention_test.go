@@ -330,7 +330,7 @@ func TestLinearComesNear(t *testing.T) {
 	}
 	few, many, orthogonal := errorOf(64, "iid"), errorOf(64*16, "iid"), errorOf(64, "orthogonal")
 	if ratio := few / many; ratio < 3 || ratio > 5.3 {
-		t.Errorf("16 times the features divide the error by %v, wanted 4", ratio)
+		t.Errorf("16 times the features divide the error by %v, want 4", ratio)
 	}
 	if orthogonal > 0.97*few {
 		t.Errorf("the error of orthogonal draws is %v, of iid ones %v", orthogonal, few)
@@ -440,27 +440,27 @@ func TestFaults(t *testing.T) {
 			_, err := f.Linear(background, Shape{1, 0, 3, 4, 4, 0, true}, q, bad(k, 5, math.Inf(-1)), v)
 			return err
 		},
-		"keys: batch 0, head 0, position 1, column 2: got NaN, wanted a finite number; it is the first of 2": func() error {
+		"keys: batch 0, head 0, position 1, column 2: must be a finite number, got NaN; it is the first of 2": func() error {
 			_, err := f.Linear(background, shape, q, bad(bad(k, 5, math.NaN()), 9, math.Inf(1)), v)
 			return err
 		},
-		"queries: batch 0, head 1, position 2, column 1: got NaN, wanted a finite number|keys: batch 0, head 0, position 1, column 2: got +Inf": func() error {
+		"queries: batch 0, head 1, position 2, column 1: must be a finite number, got NaN|keys: batch 0, head 0, position 1, column 2: got +Inf": func() error {
 			_, err := f.Linear(background, shape, bad(q, 12+2*3+1, math.NaN()), bad(k, 5, math.Inf(1)), v)
 			return err
 		},
-		"keys: batch 0, head 0, position 0, column 0: got 1e+200, wanted a number of at most": func() error {
+		"keys: batch 0, head 0, position 0, column 0: must be a number of at most, got 1e+200": func() error {
 			_, err := f.Linear(background, shape, q, bad(k, 0, 1e200), v)
 			return err
 		},
-		"values: batch 0, head 1, position 3, column 2: got 1e+308, wanted a number of at most": func() error { _, err := Exact(background, shape, q, k, bad(v, 23, 1e308)); return err },
-		"queries and keys are 4 wide, the features are of width 3":                              func() error { _, err := f.Linear(background, other, q, k, v); return err },
+		"values: batch 0, head 1, position 3, column 2: must be a number of at most, got 1e+308": func() error { _, err := Exact(background, shape, q, k, bad(v, 23, 1e308)); return err },
+		"queries and keys are 4 wide, the features are of width 3":                               func() error { _, err := f.Linear(background, other, q, k, v); return err },
 		"more memory than there is": func() error {
 			_, err := Exact(background, Shape{1 << 20, 1 << 20, 1 << 10, 1 << 10, 1 << 10, 1, false}, q, k, v)
 			return err
 		},
 		"width: got 0|features: got 0|draw: got \"half\"":  func() error { _, err := NewFeatures(0, 0, "half", 1); return err },
 		"5 numbers, wanted a multiple of the width, 2":     func() error { _, err := FeaturesOf(2, make([]float64, 5)); return err },
-		"feature 0, column 1: got NaN, wanted a finite":    func() error { _, err := FeaturesOf(2, []float64{1, math.NaN()}); return err },
+		"feature 0, column 1: must be a finite, got NaN":   func() error { _, err := FeaturesOf(2, []float64{1, math.NaN()}); return err },
 		"numbers are too large":                            func() error { _, err := FeaturesOf(1, []float64{1e300}); return err },
 		"4 numbers, wanted a multiple of the width, 3":     func() error { _, err := f.Map(background, make([]float64, 4)); return err },
 		"position 1, column 0: got NaN":                    func() error { _, err := f.Map(background, []float64{0, 0, 0, math.NaN(), 0, 0}); return err },
@@ -478,7 +478,7 @@ func TestFaults(t *testing.T) {
 		err := call()
 		for part := range strings.SplitSeq(wanted, "|") {
 			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("the error is %v, wanted %q", err, part)
+				t.Errorf("the error is %v, want %q", err, part)
 			}
 		}
 	}

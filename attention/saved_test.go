@@ -137,9 +137,9 @@ func TestSavedStateFaults(t *testing.T) {
 		"version 2, wanted 1":                                              newer,
 		"it is of single precision, wanted double precision":               saved(t, s32),
 		"it is of 16 bits a number, wanted double precision":               odd,
-		"batch: got 0, wanted a number from 1 to 1496":                     set(count(0), 0),
-		"heads: got 18446744073709551615, wanted a number from 1":          set(count(1), math.MaxUint64),
-		"keys seen: got 1099511627777, wanted a number from 0":             set(count(5), mostKeys+1),
+		"batch: must be a number from 1 to 1496, got 0":                    set(count(0), 0),
+		"heads: must be a number from 1, got 18446744073709551615":         set(count(1), math.MaxUint64),
+		"keys seen: must be a number from 0, got 1099511627777":            set(count(5), mostKeys+1),
 		"1495 bytes, wanted 1496: it is cut off":                           data[:len(data)-1],
 		"1496 bytes, wanted 1552: it is cut off or damaged":                set(count(2), 6),
 		"its checksum is another":                                          set(len(data)-8, 1),
@@ -156,10 +156,10 @@ func TestSavedStateFaults(t *testing.T) {
 		"a saved state: it is not one, wanted what MarshalBinary returned": nil,
 	} {
 		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), wanted) {
-			t.Errorf("the error is %v, wanted %q", err, wanted)
+			t.Errorf("the error is %v, want %q", err, want)
 		}
 		if !slices.Equal(saved(t, s), data) {
-			t.Fatalf("%s: the state is another", wanted)
+			t.Fatalf("%s: the state is another", want)
 		}
 	}
 }

@@ -45,17 +45,17 @@ type Options struct {
 	// the same, bit for bit, on any number of cores.
 	Candidates int
 
-	Score string // metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or balanced_accuracy by their shares
-	Seed  uint64 // of all random draws
-	Timed bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
+	Score       string // metric to choose by; "" stands for r2, or of classes for accuracy, roc_auc or balanced_accuracy by their shares
+	Seed        uint64 // of all random draws
+	TimeOrdered bool   // whether the rows are in the order of time: every fold is tested on rows after those it learns from
 
-	// Clean makes numbers of the columns, without missing values. A representation takes the place of
+	// Preprocessing makes numbers of the columns, without missing values. A representation takes the place of
 	// every standardize in it. Nil stands for medians for what is missing among numbers, z-scores, and a column of
 	// its own for each category; sparse rows stay as they are.
-	Clean pipeline.Sequence
+	Preprocessing pipeline.Sequence
 
-	// Only names the recipes that are tried; nil for all that suit the rows.
-	Only []string
+	// Recipes names the recipes that are tried; nil for all that suit the rows.
+	Recipes []string
 	// Exportable leaves out the recipes whose models have no export as ONNX, Go or Python.
 	Exportable bool
 
@@ -90,23 +90,23 @@ type Result struct {
 	Score           string // the metric that decides
 	GreaterIsBetter bool   // of that metric
 
-	Leaderboard Leaderboard // all candidates, the best first
-	Rounds      []Round
-	Learned     []Input // what the model's scales say about the inputs, the largest first; nil where none are learned
+	Leaderboard    Leaderboard // all candidates, the best first
+	Rounds         []Round
+	InputRelevance []Input // what the model's scales say about the inputs, the largest first; nil where none are learned
 
-	Tried    int     // candidates
-	Resumed  int     // of these, taken from the journal
-	Rows     int     // that the chosen model has learned from
-	Seconds  float64 // all of it took
-	Ended    string  // why the search ended: one of the Ended… below
-	Warnings []string
+	Tried      int     // candidates
+	Resumed    int     // of these, taken from the journal
+	Rows       int     // that the chosen model has learned from
+	Seconds    float64 // all of it took
+	StopReason string  // why the search ended: one of the Ended… below
+	Warnings   []string
 }
 
 // Why a search ended.
 const (
-	EndedBudget    = "budget"    // nothing more was expected to end within it
-	EndedConverged = "converged" // more rows and wider maps gained nothing
-	EndedStopped   = "stopped"   // Options.Stop was closed
+	StoppedByBudget  = "budget"    // nothing more was expected to end within it
+	StoppedConverged = "converged" // more rows and wider maps gained nothing
+	StoppedByCaller  = "stopped"   // Options.Stop was closed
 )
 
 // Round is one of the rounds of a search.
@@ -142,27 +142,27 @@ func (r *Result) PredictFull(ctx context.Context, X mat.Matrix, want estimator.R
 // Unwrap returns the fitted model.
 func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
-// Check reports everything that is wrong with the options, as [param.Faults].
+// Check reports everything that is wrong with the options, as [param.FieldErrors].
 func (o Options) Check() error {
-	var faults param.Faults
+	var faults param.FieldErrors
 	if o.Candidates < 0 {
-		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})
+		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
 	}
 	if o.Candidates == 0 && o.Budget <= 0 {
-		faults = append(faults, param.Fault{Path: "budget", Value: o.Budget.String(), Wanted: "a time, or a number of candidates"})
+		faults = append(faults, param.FieldError{Path: "budget", Value: o.Budget.String(), Constraint: "a time, or a number of candidates"})
 	}
 	if o.Score != "" {
 		m, err := metrics.ByName(o.Score)
 		switch {
 		case err != nil:
-			faults = append(faults, param.Fault{Path: "score", Problem: err.Error(), Err: err})
+			faults = append(faults, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
 		case m.Needs == metrics.Deviations, m.Needs == metrics.Intervals, m.Needs == metrics.Sets:
-			faults = append(faults, param.Fault{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Needs), Hint: "take another score"})
+			faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Needs), Hint: "take another score"})
 		}
 	}
-	for _, name := range o.Only {
+	for _, name := range o.Recipes {
 		if !known(name) {
-			faults = append(faults, param.Fault{Path: "only", Value: name, Wanted: "the name of a recipe", Hint: "did you mean " + param.Nearest(name, Recipes()) + "?"})
+			faults = append(faults, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + param.Nearest(name, Recipes()) + "?"})
 		}
 	}
 	return faults.Err()

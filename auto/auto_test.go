@@ -39,7 +39,7 @@ func classes(data datasets.Set, k int) datasets.Set {
 	}
 	data.Y = y
 	names := []string{"a", "b", "c", "d"}[:k]
-	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: names}}
+	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: names}}
 	return data
 }
 
@@ -49,7 +49,7 @@ func counted(candidates int) auto.Options {
 	o.Candidates = candidates
 	for _, model := range []string{"ridge", "ridge_classifier", "logistic"} {
 		for _, features := range []string{"zscores gaussian ", "zscores exponential ", "zscores linear ", "unit gaussian "} {
-			o.Only = append(o.Only, features+model)
+			o.Recipes = append(o.Recipes, features+model)
 		}
 	}
 	return o
@@ -78,7 +78,7 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, least := score(test.Y, predicted, k), []float64{2: 0.8, 3: 0.7, 0: 0.8}[k]; got < least {
-			t.Errorf("%d classes: score %.3f on new rows, wanted at least %.2f; chosen %s %s", k, got, least, result.Chosen.Recipe, result.Chosen.Parameters())
+			t.Errorf("%d classes: score %.3f on new rows, want at least %.2f; chosen %s %s", k, got, least, result.Chosen.Recipe, result.Chosen.Parameters())
 		}
 		if result.Tried > 50 || result.Tried < 30 {
 			t.Errorf("%d candidates tried, of 50", result.Tried)
@@ -116,7 +116,7 @@ func timeless(r *auto.Result) string {
 		board[i].Seconds = 0
 	}
 	board.WriteCSV(&b)
-	b.WriteString(r.Pipeline.String() + r.Ended + r.Chosen.Parameters())
+	b.WriteString(r.Pipeline.String() + r.StopReason + r.Chosen.Parameters())
 	return b.String()
 }
 
@@ -200,8 +200,8 @@ func TestStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Ended != auto.EndedStopped || result.Tried >= 200 {
-			t.Errorf("ended by %s after %d candidates", result.Ended, result.Tried)
+		if result.StopReason != auto.StoppedByCaller || result.Tried >= 200 {
+			t.Errorf("ended by %s after %d candidates", result.StopReason, result.Tried)
 		}
 		if _, err := result.Predict(context.Background(), data.X); err != nil {
 			t.Error(err)
@@ -254,7 +254,7 @@ func TestGroups(t *testing.T) {
 		t.Errorf("r² %.2f without groups: the case tells nothing", got)
 	}
 	o := counted(30)
-	o.Timed = true
+	o.TimeOrdered = true
 	fit(t, data, o)
 }
 
@@ -286,7 +286,7 @@ func TestFaults(t *testing.T) {
 		want   []string
 	}{
 		{"options", good, func(o *auto.Options) {
-			o.Candidates, o.Score, o.Only = -1, "acuracy", []string{"zscore gaussian ridge"}
+			o.Candidates, o.Score, o.Recipes = -1, "acuracy", []string{"zscore gaussian ridge"}
 		},
 			[]string{"candidates", "accuracy", "zscores gaussian ridge"}},
 		{"no budget", good, func(o *auto.Options) { o.Candidates, o.Budget = 0, 0 }, []string{"budget"}},
@@ -294,7 +294,7 @@ func TestFaults(t *testing.T) {
 		{"few rows", waves(10, 2, 1), nil, []string{"10 rows", "20"}},
 		{"no targets", datasets.Set{X: good.X}, nil, []string{"no targets"}},
 		{"constant", constant, nil, []string{"the same in every row"}},
-		{"recipe of another task", good, func(o *auto.Options) { o.Only = []string{"zscores linear logistic"} }, []string{"recipes"}},
+		{"recipe of another task", good, func(o *auto.Options) { o.Recipes = []string{"zscores linear logistic"} }, []string{"recipes"}},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestFaults(t *testing.T) {
 			_, err := auto.Fit(context.Background(), c.data, o)
 			for _, word := range c.want {
 				if err == nil || !strings.Contains(err.Error(), word) {
-					t.Errorf("error %v, wanted one with %q", err, word)
+					t.Errorf("error %v, want one with %q", err, word)
 				}
 			}
 		})
@@ -348,7 +348,7 @@ func TestOrderedRowsAreNamed(t *testing.T) {
 		want  bool
 	}{{"walk", walk, false, true}, {"walk by time", walk, true, false}, {"waves", waves(200, 3, 5), false, false}} {
 		o := counted(4)
-		o.Timed = c.timed
+		o.TimeOrdered = c.timed
 		warned := strings.Contains(strings.Join(fit(t, c.data, o).Warnings, "\n"), "interpolate")
 		if warned != c.want {
 			t.Errorf("%s: a warning is %v, must be %v", c.name, warned, c.want)
@@ -364,7 +364,7 @@ func TestClassesOfOneRow(t *testing.T) {
 		data.Y[i] = float64(i)
 		names = append(names, string(rune('A'+i)))
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: names}}
+	data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: names}}
 	o := auto.NewOptions()
 	o.Candidates = 4
 	if _, err := auto.Fit(context.Background(), data, o); err == nil || !strings.Contains(err.Error(), "take regression") {

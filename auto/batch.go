@@ -74,8 +74,8 @@ func fewer(b estimator.Batch) estimator.Batch {
 	}
 	slices.Sort(one.Test)
 	b.Folds = []datasets.Fold{one}
-	if wanted := b.Wanted; wanted != nil {
-		b.Wanted = func(candidate, _ int) bool {
+	if wanted := b.Include; wanted != nil {
+		b.Include = func(candidate, _ int) bool {
 			return slices.ContainsFunc(numbered(len(parts)), func(k int) bool { return wanted(candidate, k) })
 		}
 	}

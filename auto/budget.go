@@ -179,7 +179,7 @@ func (r *run) foreseen(ctx context.Context, p representation, rows, effort int) 
 
 // costOf is what fitting a step takes, 0 where it does not say.
 func costOf(step transformer.Fitter, shape datasets.Shape) float64 {
-	if c, ok := step.(datasets.Coster); ok {
+	if c, ok := step.(datasets.CostEstimator); ok {
 		return c.Cost(shape).Flops
 	}
 	return 0

@@ -110,8 +110,8 @@ func (r *run) headOf() journal.Head {
 	return journal.Head{Journal: journalKind, Version: journalVersion, Sums: map[string]string{
 		"data": journal.Sum(func(h hash.Hash) { journal.Rows(h, r.data) }),
 		"options": journal.Sum(func(h hash.Hash) {
-			fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.Timed)
-			journal.Spec(h, pipeline.Chain{Steps: r.options.Clean})
+			fmt.Fprintf(h, "%s %d %v\n", r.metric.Name, r.options.Seed, r.options.TimeOrdered)
+			journal.Spec(h, pipeline.Chain{Steps: r.options.Preprocessing})
 			for _, k := range r.table {
 				fmt.Fprintln(h, k)
 			}

@@ -80,10 +80,10 @@ func (r *run) baseGamma(ctx context.Context, kind recipe) (float64, error) {
 // cleaned are the steps before what a representation learns.
 func (r *run) cleaned(p representation) (pipeline.Sequence, error) {
 	if p.scale.name == "" {
-		return rescaled(r.options.Clean, nil), nil
+		return rescaled(r.options.Preprocessing, nil), nil
 	}
 	scale, err := p.scale.fitter()
-	return rescaled(r.options.Clean, scale), err
+	return rescaled(r.options.Preprocessing, scale), err
 }
 
 // pipelineOf is the spec of a point: cleaning, what is learned, the map and the model.

@@ -37,7 +37,7 @@ func (r *sample) orderRows() {
 	}
 	rng := rand.New(rand.NewPCG(r.seed("rows"), 1))
 	switch {
-	case r.options.Timed:
+	case r.options.TimeOrdered:
 		slices.Reverse(r.order)
 	case r.data.Groups != nil:
 		rank := map[int]int{}
@@ -186,7 +186,7 @@ func foldsOf(rows int) (folds, times int) {
 
 // timesDivided is how many times so many rows are divided into folds.
 func (r *sample) timesDivided(rows int) int {
-	if r.options.Timed {
+	if r.options.TimeOrdered {
 		return 1
 	}
 	_, times := foldsOf(rows)
@@ -208,7 +208,7 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	if part.Rows() < r.data.Rows() {
 		from = sortedOutFrom
 	}
-	if part.Rows() >= from && !r.options.Timed && r.data.Groups == nil {
+	if part.Rows() >= from && !r.options.TimeOrdered && r.data.Groups == nil {
 		all, err := r.splitter(max(part.Rows()/heldOut, 4), 0).Split(part)
 		if err == nil {
 			return all[:1], nil
@@ -217,7 +217,7 @@ func (r *sample) split(part datasets.Set) ([]datasets.Fold, error) {
 	if part.Rows() < r.data.Rows() && part.Rows() >= 250 {
 		folds, times = 3, 1 // a round that sorts out
 	}
-	if r.options.Timed {
+	if r.options.TimeOrdered {
 		return datasets.TimeSeriesSplit{Folds: folds}.Split(part)
 	}
 	var out []datasets.Fold
@@ -261,7 +261,7 @@ func (r *sample) classCounts() []int {
 func (r *sample) interpolates() bool {
 	const maxRatio, minRows = 0.1, 50
 	y := r.data.Y
-	if r.options.Timed || r.classes > 0 || len(y) < minRows {
+	if r.options.TimeOrdered || r.classes > 0 || len(y) < minRows {
 		return false
 	}
 	mean, steps, squares := 0.0, 0.0, 0.0

@@ -70,13 +70,13 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	r := &run{
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
 		paces:  paces{pace: map[string]pace{}, fitBefore: map[string]pace{}},
-		began:  time.Now(), ended: EndedBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
+		began:  time.Now(), ended: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
 	}
-	if r.options.Clean == nil {
-		r.options.Clean = preprocessing.Steps(preprocessing.Of(data))
+	if r.options.Preprocessing == nil {
+		r.options.Preprocessing = preprocessing.Steps(preprocessing.Of(data))
 	}
 	task := datasets.Regression
 	if r.classes > 0 {
@@ -111,17 +111,17 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 
 // chooseTable leaves the recipes that suit the rows and the score.
 func (r *run) chooseTable(task datasets.Task) error {
-	scaled := standardizes(r.options.Clean)
+	scaled := standardizes(r.options.Preprocessing)
 	scores := r.metric.Needs == metrics.Probabilities
 	tail := r.tail()
 	for _, k := range table(task, r.inOrder()) {
 		k.late = r.late(k)
 		switch {
-		case r.options.Only != nil && !slices.Contains(r.options.Only, k.String()),
+		case r.options.Recipes != nil && !slices.Contains(r.options.Recipes, k.String()),
 			k.dense && isSparse(r.data), k.scale.name != "" && !scaled, scores && !k.probabilities, r.data.Cols() < k.inputs,
 			k.mapping.rows > 0 && r.data.Rows() > k.mapping.rows, k.target != "" && k.target != tail,
 			!scores && r.slow(k), r.options.Exportable && !k.exports(),
-			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Only == nil:
+			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
 		}
 		if task == datasets.Classification && judged.CountsRareClasses(r.metric.Name) {
@@ -185,7 +185,7 @@ func (r *run) late(k recipe) bool {
 // the last fit learns the same again. None where the rows are few, or not alike: every fold then learns
 // from its own.
 func (r *run) findLessons() error {
-	if r.data.Rows() < learnedOnce || r.options.Timed || r.data.Groups != nil {
+	if r.data.Rows() < learnedOnce || r.options.TimeOrdered || r.data.Groups != nil {
 		return nil
 	}
 	at := slices.IndexFunc(r.table, func(k recipe) bool { return k.learn.name != "" })
@@ -222,7 +222,7 @@ func (r *run) search(ctx context.Context) (err error) {
 		return cause.Err(ctx)
 	}
 	if r.stopped() {
-		r.ended = EndedStopped
+		r.ended = StoppedByCaller
 	}
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
@@ -230,7 +230,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	if r.incumbent == nil {
 		return ErrNoModel
 	}
-	if r.ended == EndedStopped {
+	if r.ended == StoppedByCaller {
 		return nil
 	}
 	return r.finish(ctx)
@@ -418,7 +418,7 @@ func (r *run) result() *Result {
 	out := &Result{
 		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard: r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
-		Seconds: time.Since(r.began).Seconds(), Ended: r.ended, Warnings: r.warnings,
+		Seconds: time.Since(r.began).Seconds(), StopReason: r.ended, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
 	members := []scored{in.scored}
@@ -430,6 +430,6 @@ func (r *run) result() *Result {
 		e := &out.Leaderboard[i]
 		e.Chosen = slices.ContainsFunc(members, func(m scored) bool { return e.at.point == m.point && e.at.round == m.round })
 	}
-	out.Learned = r.learned(in.model)
+	out.InputRelevance = r.learned(in.model)
 	return out
 }

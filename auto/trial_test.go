@@ -145,7 +145,7 @@ func TestTail(t *testing.T) {
 			}
 		}
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("%v to %v: fitted to %v, wanted %q", c.of(0), c.of(99), got, c.want)
+			t.Errorf("%v to %v: fitted to %v, want %q", c.of(0), c.of(99), got, c.want)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestTail(t *testing.T) {
 func TestLastFitEndsInTime(t *testing.T) {
 	const name = "zscores exact exponential kernel_ridge"
 	o := NewOptions()
-	o.Budget, o.Only = time.Hour, []string{name}
+	o.Budget, o.Recipes = time.Hour, []string{name}
 	data := noise(4500, 2) // more than are factorised
 	r, err := newRun(data, o)
 	if err != nil {
@@ -283,7 +283,7 @@ func TestEvenEnsemble(t *testing.T) {
 		for i := range data.Y {
 			data.Y[i] = float64(i % 2)
 		}
-		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 		r, err := newRun(data, NewOptions())
 		if err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestEvenEnsemble(t *testing.T) {
 			continue
 		}
 		if len(found.members) != c.members {
-			t.Errorf("%d members, wanted %d", len(found.members), c.members)
+			t.Errorf("%d members, want %d", len(found.members), c.members)
 		}
 		for k, m := range found.members {
 			first := found.weights[0] * (1 + float64(found.members[0].recipe))
@@ -334,7 +334,7 @@ func TestWorseEnsemble(t *testing.T) {
 	for i := range data.Y {
 		data.Y[i] = float64(i % 2)
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	r, err := newRun(data, NewOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -408,11 +408,11 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := r.kept(out), []int{1, 3, 4, 5}; !slices.Equal(got, want) {
-		t.Errorf("%v, wanted %v", got, want)
+		t.Errorf("%v, want %v", got, want)
 	}
 	r.classes = 2
 	if got, want := r.kept(out), []int{1}; !slices.Equal(got, want) {
-		t.Errorf("of classes %v, wanted %v", got, want)
+		t.Errorf("of classes %v, want %v", got, want)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestWidest(t *testing.T) {
 	}
 	for limit, want := range map[float64]int{took[1024]: 1024, (took[768] + took[1024]) / 2: 768, (took[512] + took[768]) / 2: 512} {
 		if got, err := r.widest(context.Background(), p, limit); got != want || err != nil {
-			t.Errorf("%d within %g s, wanted %d: %v", got, limit, want, err)
+			t.Errorf("%d within %g s, want %d: %v", got, limit, want, err)
 		}
 	}
 	for size, want := range map[int]bool{2048: true, 4096: false} {
@@ -498,16 +498,16 @@ func TestStrongerPenalty(t *testing.T) {
 		for i := range data.Y {
 			data.Y[i] = float64(i % 2)
 		}
-		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 		o := NewOptions()
-		o.Only = []string{"zscores linear " + c.head}
+		o.Recipes = []string{"zscores linear " + c.head}
 		r, err := newRun(data, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		equals := []scored{{point: point{penalty: 2}, mean: 0.9}, {point: point{penalty: 3}, mean: 0.9}, {point: point{penalty: 1}, mean: 0.9}, {point: point{penalty: 5}, mean: 0.8}}
 		if got := equals[r.bestOf(equals)].penalty; got != c.want {
-			t.Errorf("%s: penalty %d, wanted %d", c.head, got, c.want)
+			t.Errorf("%s: penalty %d, want %d", c.head, got, c.want)
 		}
 	}
 }

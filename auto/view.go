@@ -281,10 +281,10 @@ func (r *run) allRows(ctx context.Context, p representation) ([]datasets.Set, er
 
 // learnFrom fits a step to each of its lessons, or makes it of what one of its family has learned.
 func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step transformer.Fitter, lessons func() ([]datasets.Set, error)) ([]transformer.Transformer, error) {
-	derived, derives := step.(transformer.Deriver)
+	derived, derives := step.(transformer.TwoStageFitter)
 	learner := step
 	if derives {
-		learner = derived.Learner()
+		learner = derived.FirstStage()
 	}
 	learned, err := under(&r.views.mu, r.views.learned, key).get(ctx, func() (out []transformer.Transformer, err error) {
 		from, err := lessons()
@@ -308,7 +308,7 @@ func (r *run) learnFrom(ctx context.Context, key viewKey, p representation, step
 	}
 	out := make([]transformer.Transformer, len(learned))
 	for k, t := range learned {
-		if out[k], err = derived.Derive(t); err != nil {
+		if out[k], err = derived.FinishFit(t); err != nil {
 			return nil, err
 		}
 	}

@@ -192,7 +192,7 @@ func TestExportableRecipes(t *testing.T) {
 	}
 	want := slices.DeleteFunc(slices.Clone(all.table), func(k recipe) bool { return k.mapping.step.name == "binning" })
 	if len(want) == len(all.table) || len(some.table) != len(want) {
-		t.Errorf("%d recipes of %d can be exported, wanted %d", len(some.table), len(all.table), len(want))
+		t.Errorf("%d recipes of %d can be exported, want %d", len(some.table), len(all.table), len(want))
 	}
 }
 
@@ -215,6 +215,6 @@ func TestMakingAgain(t *testing.T) {
 		}
 	}
 	if asked != 3 {
-		t.Errorf("asked %d times, wanted 3", asked)
+		t.Errorf("asked %d times, want 3", asked)
 	}
 }

@@ -10,14 +10,14 @@ import (
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1e-300, math.Abs(want))) {
-		t.Errorf("%s is %.17g, wanted %.17g", what, got, want)
+		t.Errorf("%s is %.17g, want %.17g", what, got, want)
 	}
 }
 
 func holds(t *testing.T, got Test, method string, difference, low, high, p float64) {
 	t.Helper()
 	if got.Method != method {
-		t.Errorf("by %s, wanted %s", got.Method, method)
+		t.Errorf("by %s, want %s", got.Method, method)
 	}
 	near(t, "the difference", got.Difference, difference, 1e-12)
 	near(t, "the lower end", got.Low, low, 1e-10)

@@ -46,7 +46,7 @@ func (s Set) check() error {
 		{"Targets", rowsOf(s.Targets), s.Targets == nil},
 		{"Weights", len(s.Weights), s.Weights == nil},
 		{"Groups", len(s.Groups), s.Groups == nil},
-		{"Kept", len(s.Kept), s.Kept == nil},
+		{"Kept", len(s.Passthrough), s.Passthrough == nil},
 	} {
 		if !field.absent && field.length != n {
 			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, field.name, field.length)

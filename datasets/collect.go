@@ -33,10 +33,10 @@ func blockRows(X mat.Matrix) int {
 	return RowsPerBlock(cols)
 }
 
-// Gather reads every block of src into one Set; the Set of a source made by [Set.Source], or of one that holds its
+// ReadAll reads every block of src into one Set; the Set of a source made by [Set.Source], or of one that holds its
 // rows, is returned as it is. Where src knows how many rows it has no row is held twice.
-func Gather(ctx context.Context, src Source) (Set, error) {
-	if s, ok := Held(src); ok {
+func ReadAll(ctx context.Context, src Source) (Set, error) {
+	if s, ok := InMemory(src); ok {
 		return s, nil
 	}
 	rows, cols := src.Dims()
@@ -50,9 +50,9 @@ func Gather(ctx context.Context, src Source) (Set, error) {
 	return c.set(), nil
 }
 
-// Held returns the rows of src if they are in memory: those of [Set.Source], or of a reader that was told to hold
+// InMemory returns the rows of src if they are in memory: those of [Set.Source], or of a reader that was told to hold
 // them.
-func Held(src Source) (set Set, ok bool) {
+func InMemory(src Source) (set Set, ok bool) {
 	switch s := src.(type) {
 	case setSource:
 		return s.set, true
@@ -62,9 +62,9 @@ func Held(src Source) (set Set, ok bool) {
 	return Set{}, false
 }
 
-// Stack returns the rows of all sets, one after the other, under the schema of the first. The sets
+// Concat returns the rows of all sets, one after the other, under the schema of the first. The sets
 // agree in columns, in being sparse or not, in precision, and in which fields they have.
-func Stack(sets ...Set) (Set, error) {
+func Concat(sets ...Set) (Set, error) {
 	c := &collector{}
 	for _, s := range sets {
 		c.expected += s.Rows()
@@ -148,7 +148,7 @@ func (c *collector) add(block Set, lo, hi int) error {
 	c.y = appendRows(c.y, block.Y, lo, hi)
 	c.weights = appendRows(c.weights, block.Weights, lo, hi)
 	c.groups = appendRows(c.groups, block.Groups, lo, hi)
-	c.kept = appendRows(c.kept, block.Kept, lo, hi)
+	c.kept = appendRows(c.kept, block.Passthrough, lo, hi)
 	c.origin = appendRows(c.origin, block.origin, lo, hi)
 	c.rows += hi - lo
 	return nil
@@ -178,7 +178,7 @@ func (c *collector) start(block Set) {
 	c.y = room(c.y, c.expected, block.Y != nil)
 	c.weights = room(c.weights, c.expected, block.Weights != nil)
 	c.groups = room(c.groups, c.expected, block.Groups != nil)
-	c.kept = room(c.kept, c.expected, block.Kept != nil)
+	c.kept = room(c.kept, c.expected, block.Passthrough != nil)
 	c.origin = room(c.origin, c.expected, block.origin != nil)
 	c.targets = room(c.targets, c.expected*c.perRow, c.perRow > 0)
 	if c.sparse {
@@ -209,7 +209,7 @@ func (c *collector) fits(block Set) error {
 	if block.Targets != nil {
 		_, perRow = block.Targets.Dims()
 	}
-	if (block.Y == nil) != (c.y == nil) || (block.Weights == nil) != (c.weights == nil) || (block.Groups == nil) != (c.groups == nil) || (block.Kept == nil) != (c.kept == nil) || perRow != c.perRow {
+	if (block.Y == nil) != (c.y == nil) || (block.Weights == nil) != (c.weights == nil) || (block.Groups == nil) != (c.groups == nil) || (block.Passthrough == nil) != (c.kept == nil) || perRow != c.perRow {
 		return errors.New("datasets: some blocks have targets, weights, groups or kept columns and others have none")
 	}
 	if _, ok := block.X.(*sparse.CSR); ok != c.sparse {
@@ -259,7 +259,7 @@ func (c *collector) addValues(X *sparse.CSR, values []float64, from, to int) {
 
 // set returns the rows collected; it shares the collector's arrays.
 func (c *collector) set() Set {
-	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups, Kept: c.kept}
+	out := Set{Schema: c.schema, Y: c.y, Weights: c.weights, Groups: c.groups, Passthrough: c.kept}
 	if len(c.origin) == c.rows { // else some sets were selected and others were not
 		out.origin = c.origin
 	}

@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Content says what the rows of a source have in one column beside values. The zero value is a
+// ColumnContent says what the rows of a source have in one column beside values. The zero value is a
 // column with a value in every row.
-type Content struct {
-	Empty   bool  // no row has a value
-	Missing *Spot // the first row without a value; nil for none
-	Unknown *Spot // the first row with a category that the schema does not list; nil for none
+type ColumnContent struct {
+	Empty   bool      // no row has a value
+	Missing *Position // the first row without a value; nil for none
+	Unknown *Position // the first row with a category that the schema does not list; nil for none
 }
 
-// Spot is a row, and where it stands.
-type Spot struct {
+// Position is a row, and where it stands.
+type Position struct {
 	Row  int    // from 0
 	File string // "" where the rows are in none
 	Line int    // of the file, from 1
 }
 
 // String returns "rows.csv:7", or "row 5" where there is no file.
-func (s Spot) String() string {
+func (s Position) String() string {
 	if s.File != "" {
 		return fmt.Sprintf("%s:%d", s.File, s.Line)
 	}
@@ -35,18 +35,18 @@ func (s Spot) String() string {
 // blocks. What is wrong with its rows is the error.
 type surveyor interface {
 	Source
-	// Survey returns the content of every column.
-	Survey(ctx context.Context) ([]Content, error)
+	// ScanContent returns the content of every column.
+	Survey(ctx context.Context) ([]ColumnContent, error)
 }
 
-// Survey returns the content of every column of src, which it reads through where src is no
+// ScanContent returns the content of every column of src, which it reads through where src is no
 // source that surveys itself.
-func Survey(ctx context.Context, src Source) ([]Content, error) {
+func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 	if s, ok := src.(surveyor); ok {
 		return s.Survey(ctx)
 	}
 	_, cols := src.Dims()
-	out := make([]Content, cols)
+	out := make([]ColumnContent, cols)
 	full := make([]bool, cols) // columns with a value
 	first := 0
 	err := src.Blocks(ctx, func(block Set) error {
@@ -58,7 +58,7 @@ func Survey(ctx context.Context, src Source) ([]Content, error) {
 		} else {
 			for i := range block.Rows() {
 				for j, v := range dense.RawRowView(i) {
-					out[j].see(v, Spot{Row: first + i})
+					out[j].see(v, Position{Row: first + i})
 					full[j] = full[j] || !math.IsNaN(v)
 				}
 			}
@@ -76,12 +76,12 @@ func Survey(ctx context.Context, src Source) ([]Content, error) {
 }
 
 // see takes note of one value.
-func (c *Content) see(v float64, at Spot) {
+func (c *ColumnContent) see(v float64, at Position) {
 	if math.IsNaN(v) && c.Missing == nil {
-		c.Missing = &Spot{Row: at.Row}
+		c.Missing = &Position{Row: at.Row}
 	}
 	if v == Unknown && c.Unknown == nil {
-		c.Unknown = &Spot{Row: at.Row}
+		c.Unknown = &Position{Row: at.Row}
 	}
 }
 

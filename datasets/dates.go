@@ -109,7 +109,7 @@ func (d Date) Parse(text []byte) (time.Time, bool) {
 	return t, ok
 }
 
-// dateReader reads numbers and marks from the beginning of a text.
+// dateReader reads numbers and marks from the beginning of a string.
 type dateReader struct {
 	rest   []byte
 	failed bool

@@ -49,7 +49,7 @@ func TestDate(t *testing.T) {
 		d := datasets.Date{Order: c.order}
 		got, ok := d.Parse([]byte(c.text))
 		if ok != (c.want != nil) || ok && !slices.Equal(d.Values(got), c.want) {
-			t.Errorf("%s %q is %v %v, wanted %v", c.order, c.text, got, ok, c.want)
+			t.Errorf("%s %q is %v %v, want %v", c.order, c.text, got, ok, c.want)
 		}
 	}
 	if got := (datasets.Date{Parts: []string{"hour", "day"}}).Names("when"); !slices.Equal(got, []string{"when_hour", "when_day"}) {

@@ -23,7 +23,7 @@ func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 			_, err = groupsOf(data)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted %q", err, want)
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 func TestStackRefusesMixedPrecision(t *testing.T) {
 	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: single.New(2, 1, []float32{1, 2})}
 	for _, blocks := range [][]Set{{double, short}, {short, double}} {
-		if set, err := Stack(blocks...); err == nil || !strings.Contains(err.Error(), "single and others in double") {
+		if set, err := Concat(blocks...); err == nil || !strings.Contains(err.Error(), "single and others in double") {
 			t.Errorf("%v and the error %v", set, err)
 		}
 	}

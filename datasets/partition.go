@@ -86,9 +86,9 @@ func Partition(ctx context.Context, src Source, parts int, of func(row int) int,
 	return err
 }
 
-// Where returns the rows of src whose numbers keep takes, as a source that reads src through. How many they are it does
+// FilterRows returns the rows of src whose numbers keep takes, as a source that reads src through. How many they are it does
 // not know.
-func Where(src Source, keep func(row int) bool) Source { return where{src, keep} }
+func FilterRows(src Source, keep func(row int) bool) Source { return where{src, keep} }
 
 type where struct {
 	src  Source

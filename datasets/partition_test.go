@@ -47,7 +47,7 @@ func TestHashKFold(t *testing.T) {
 		}
 	}
 	if same < 800 || same > 1200 {
-		t.Errorf("another seed puts %d of 7000 rows into the same fold, wanted about 1000", same)
+		t.Errorf("another seed puts %d of 7000 rows into the same fold, want about 1000", same)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestPartition(t *testing.T) {
 					rows = append(rows, i)
 				}
 			}
-			all, err := datasets.Stack(blocks...)
+			all, err := datasets.Concat(blocks...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestPartition(t *testing.T) {
 			}
 		}
 	}
-	sourcetest.Run(t, datasets.Where(chunks{set, 300, 9000}, func(row int) bool { return of(row) == 1 }))
+	sourcetest.Run(t, datasets.FilterRows(chunks{set, 300, 9000}, func(row int) bool { return of(row) == 1 }))
 }
 
 func rowsUpTo(n int) []int {

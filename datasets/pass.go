@@ -11,7 +11,7 @@ import (
 // Pass is what one reading of rows has learned so far: the state of a fold over blocks. A spec that
 // learns by passes begins one (transformer.PassFitter, estimator.PassEstimator), blocks of rows are
 // added to it, passes over other rows are merged into it, and in the end the spec makes its fitted value
-// of it. [Learn] drives that over a [Source]; whoever has rows on several machines, or more rows every
+// of it. [Scan] drives that over a [Source]; whoever has rows on several machines, or more rows every
 // day, drives it himself:
 //
 //	part 1 of the rows ──▶ Add … Add ─┐
@@ -47,9 +47,9 @@ type Pass interface {
 // needs all rows at once, or a step of it has no passes.
 var ErrNoPasses = errors.New("not learned by passes")
 
-// Learn reads src once for each pass, beginning with first, and returns the last one, of which its spec
+// Scan reads src once for each pass, beginning with first, and returns the last one, of which its spec
 // makes the fitted value. It fails where src has not the same number of rows each time.
-func Learn(ctx context.Context, first Pass, src Source) (last Pass, err error) {
+func Scan(ctx context.Context, first Pass, src Source) (last Pass, err error) {
 	before := -1
 	for pass := first; ; {
 		rows := 0

@@ -43,7 +43,7 @@ func (f *fickle) Blocks(_ context.Context, yield func(block Set) error) error {
 	return nil
 }
 
-// Learn reads the rows once for each pass, and notices when there are others.
+// Scan reads the rows once for each pass, and notices when there are others.
 func TestLearnReadsTheSameRows(t *testing.T) {
 	rows := Set{X: mat.NewDense(5, 1, nil)}
 	for _, c := range []struct {
@@ -55,11 +55,11 @@ func TestLearnReadsTheSameRows(t *testing.T) {
 		{[]int{3, 5, 3}, "3 rows when read before, 4 or more now"},
 	} {
 		src := &fickle{rows, c.rows}
-		last, err := Learn(context.Background(), &counting{left: 2}, src)
+		last, err := Scan(context.Background(), &counting{left: 2}, src)
 		switch {
 		case c.want != "":
 			if err == nil || !strings.Contains(err.Error(), c.want) || last != nil {
-				t.Errorf("%v: %v, error %v, wanted %q", c.rows, last, err, c.want)
+				t.Errorf("%v: %v, error %v, want %q", c.rows, last, err, c.want)
 			}
 		case err != nil || last.(*counting).rows != 3 || last.(*counting).left != 0 || len(src.rows) != 0:
 			t.Errorf("%v: %+v, error %v, %d readings left", c.rows, last, err, len(src.rows))

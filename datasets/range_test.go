@@ -22,7 +22,7 @@ func TestRange(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n, _ := r.Dims(); n != hi-c.lo {
-				t.Errorf("%v: %d rows, wanted %d", c, n, hi-c.lo)
+				t.Errorf("%v: %d rows, want %d", c, n, hi-c.lo)
 			}
 			var own []int
 			err = r.Blocks(context.Background(), func(block datasets.Set) error {
@@ -48,7 +48,7 @@ func TestRange(t *testing.T) {
 			if c.lo == hi {
 				continue
 			}
-			got, err := datasets.Gather(context.Background(), r)
+			got, err := datasets.ReadAll(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,15 +6,15 @@ import "fmt"
 // "x0", "x1", … where it has none. Where no column is called so, a number counts columns from 0,
 // or from the end if it is negative: "-1" is the last.
 type Roles struct {
-	Target   []string        // what is to be predicted: one column, several numeric ones, or none
-	Weight   string          // sample weights
-	Group    string          // rows that belong together; numbered in the order of its values, with a Schema in order of appearance
-	Drop     []string        // left out
-	Kinds    map[string]Kind // kinds of columns, where the values do not tell
-	Task     Task            // what the target is, where its values do not tell
-	Positive []string        // categories of the target that are class 1; all others are class 0, "rest". For Anomaly rows may have none of them
-	Suffix   string          // cut from the end of the target's values, as the "." in "<=50K."
-	Keep     []string        // whose texts [Set.Kept] has, whatever else the column is for; "" where the value is missing
+	Target      []string        // what is to be predicted: one column, several numeric ones, or none
+	Weight      string          // sample weights
+	Group       string          // rows that belong together; numbered in the order of its values, with a Schema in order of appearance
+	Drop        []string        // left out
+	Kinds       map[string]Kind // kinds of columns, where the values do not tell
+	Task        Task            // what the target is, where its values do not tell
+	Positive    []string        // categories of the target that are class 1; all others are class 0, "rest". For Anomaly rows may have none of them
+	Suffix      string          // cut from the end of the target's values, as the "." in "<=50K."
+	Passthrough []string        // whose texts [Set.Passthrough] has, whatever else the column is for; "" where the value is missing
 
 	// Unlabelled rows may lack the target, or have one that means nothing: it is NaN then, and no
 	// error. That is for rows to predict; no estimator learns from them.
@@ -27,7 +27,7 @@ type Roles struct {
 
 	// Schema is the schema of other rows, those trained on, which these rows are to be coded by.
 	// Columns are matched by name: another order is fine, a missing or an extra one is an error.
-	// Where Target is empty the schema's targets are read if the file has them all and none is
+	// FilterRows Target is empty the schema's targets are read if the file has them all and none is
 	// dropped. A column that Keep names may be an extra one.
 	Schema *Schema
 	// IgnoreExtra leaves out the columns that are not in Schema, which otherwise are an error.
@@ -50,8 +50,8 @@ const (
 	Anomaly Task = "anomaly"
 )
 
-// Targetless reports whether a model of this task learns without a target.
-func (t Task) Targetless() bool { return t == Clustering || t == Anomaly }
+// Unsupervised reports whether a model of this task learns without a target.
+func (t Task) Unsupervised() bool { return t == Clustering || t == Anomaly }
 
 // ParseTask returns the task called name.
 func ParseTask(name string) (Task, error) {

@@ -10,13 +10,13 @@ import (
 
 // Set is rows in memory. The zero value of every optional field means "none".
 type Set struct {
-	X       mat.Matrix // n×d; *mat.Dense, *sparse.CSR or *single.Dense on the fast paths. NaN is a missing value
-	Y       []float64  // n targets, or class codes 0..k-1
-	Targets *mat.Dense // n×t, several targets instead of Y
-	Weights []float64  // n sample weights ≥ 0
-	Groups  []int      // n group numbers, for grouped folds
-	Kept    [][]string // n rows of texts, of the columns that [Roles] keeps; no input
-	Schema  Schema     // names, kinds and categories of the columns; class names
+	X           mat.Matrix // n×d; *mat.Dense, *sparse.CSR or *single.Dense on the fast paths. NaN is a missing value
+	Y           []float64  // n targets, or class codes 0..k-1
+	Targets     *mat.Dense // n×t, several targets instead of Y
+	Weights     []float64  // n sample weights ≥ 0
+	Groups      []int      // n group numbers, for grouped folds
+	Passthrough [][]string // n rows of texts, of the columns that [Roles] keeps; no input
+	Schema      Schema     // names, kinds and categories of the columns; class names
 
 	origin []int // numbers of the rows in those that they were selected from; nil for none
 }
@@ -59,8 +59,8 @@ func (s Set) Slice(lo, hi int) Set {
 	if s.Groups != nil {
 		out.Groups = s.Groups[lo:hi:hi]
 	}
-	if s.Kept != nil {
-		out.Kept = s.Kept[lo:hi:hi]
+	if s.Passthrough != nil {
+		out.Passthrough = s.Passthrough[lo:hi:hi]
 	}
 	if s.origin != nil {
 		out.origin = s.origin[lo:hi:hi]
@@ -68,16 +68,16 @@ func (s Set) Slice(lo, hi int) Set {
 	return out
 }
 
-// Spread returns at most so many rows, evenly spread over all: the set itself where it has no more.
-func (s Set) Spread(most int) Set {
+// EvenlySpacedRows returns at most so many rows, evenly spread over all: the set itself where it has no more.
+func (s Set) EvenlySpaced(most int) Set {
 	if s.Rows() <= most {
 		return s
 	}
-	return s.Select(Spread(s.Rows(), most))
+	return s.Select(EvenlySpacedRows(s.Rows(), most))
 }
 
-// Spread returns the numbers of at most so many of n rows, evenly spread over them, in their order.
-func Spread(n, most int) []int {
+// EvenlySpacedRows returns the numbers of at most so many of n rows, evenly spread over them, in their order.
+func EvenlySpacedRows(n, most int) []int {
 	out := make([]int, min(n, most))
 	for i := range out {
 		out[i] = int(int64(i) * int64(n) / int64(len(out)))
@@ -95,12 +95,12 @@ func (s Set) Select(rows []int) Set {
 	}
 	out.Weights = pick(s.Weights, rows)
 	out.Groups = pick(s.Groups, rows)
-	out.Kept = pick(s.Kept, rows)
+	out.Passthrough = pick(s.Passthrough, rows)
 	out.origin = s.originOf(rows)
 	return out
 }
 
-// WithoutTargets returns the same rows for a task that learns without a target: a target that is there only
+// DropTargets returns the same rows for a task that learns without a target: a target that is there only
 // scores, and no fit may see it.
 func (s Set) WithoutTargets() Set {
 	s.Y, s.Targets, s.Schema.Targets = nil, nil, nil

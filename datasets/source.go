@@ -31,11 +31,11 @@ type Source interface {
 	Blocks(ctx context.Context, yield func(block Set) error) error
 }
 
-// Rounded is a source whose rows can be had in single precision too, where they take half the memory and are read much
+// Float32Source is a source whose rows can be had in single precision too, where they take half the memory and are read much
 // faster. Who looks for a minimum reads those on the way, and the rows themselves where a sum must be right.
-type Rounded interface {
+type Float32Source interface {
 	Source
-	// Rounded returns the same rows with their inputs in single precision.
+	// Float32Source returns the same rows with their inputs in single precision.
 	Rounded() Source
 }
 
@@ -49,10 +49,10 @@ type Schema struct {
 
 // Column is the name and kind of a column.
 type Column struct {
-	Name   string
-	Kind   Kind
-	Levels []string // the categories of a categorical column: number i has code i
-	Origin string   // name of the categorical column that a step has encoded to this one and others; "" for none
+	Name        string
+	Kind        Kind
+	Categories  []string // the categories of a categorical column: number i has code i
+	EncodedFrom string   // name of the categorical column that a step has encoded to this one and others; "" for none
 }
 
 // SameColumns returns an error that names the first column whose values do not mean what they meant
@@ -67,7 +67,7 @@ func SameColumns(fitted, now []Column) error {
 	}
 	for j, then := range fitted {
 		c := now[j]
-		if then.Name != c.Name || then.Kind != c.Kind || !slices.Equal(then.Levels, c.Levels) {
+		if then.Name != c.Name || then.Kind != c.Kind || !slices.Equal(then.Categories, c.Categories) {
 			return fmt.Errorf("column %s must be as in the fit (%s), got %s", then.Name, then.describe(), c.describe())
 		}
 	}
@@ -80,10 +80,10 @@ func (c Column) describe() string {
 	text := fmt.Sprintf("%s, named %s", c.Kind, c.Name)
 	switch {
 	case c.Kind != Categorical:
-	case len(c.Levels) > shown:
-		text += fmt.Sprintf(", %d categories: %s, …", len(c.Levels), strings.Join(c.Levels[:shown], ", "))
+	case len(c.Categories) > shown:
+		text += fmt.Sprintf(", %d categories: %s, …", len(c.Categories), strings.Join(c.Categories[:shown], ", "))
 	default:
-		text += fmt.Sprintf(", %d categories: %s", len(c.Levels), strings.Join(c.Levels, ", "))
+		text += fmt.Sprintf(", %d categories: %s", len(c.Categories), strings.Join(c.Categories, ", "))
 	}
 	return text
 }
@@ -109,7 +109,7 @@ func (k Kind) String() string {
 // Classes returns the names of the classes, none where the target is not categorical.
 func (s Schema) Classes() []string {
 	if len(s.Targets) == 1 && s.Targets[0].Kind == Categorical {
-		return s.Targets[0].Levels
+		return s.Targets[0].Categories
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ type Shape struct {
 	Streamed bool
 }
 
-// Held is how many rows are in memory at once where a step maps them: all, of a stream some blocks.
+// InMemory is how many rows are in memory at once where a step maps them: all, of a stream some blocks.
 func (s Shape) Held() int {
 	const blocks = 4 // one that is read, one that is mapped, and what these are made of
 	if s.Streamed {
@@ -186,10 +186,10 @@ func (s Shape) Entries() float64 {
 // After returns the shape of rows that a step of that cost has mapped. As many columns as before are
 // taken for the same ones.
 func (s Shape) After(c Cost) Shape {
-	if c.Width < 0 || c.Width == s.Cols && c.Filled == 0 {
+	if c.OutputWidth < 0 || c.OutputWidth == s.Cols && c.NonZeros == 0 {
 		return s
 	}
-	s.Cols, s.Filled, s.Columns = c.Width, c.Filled, nil
+	s.Cols, s.Filled, s.Columns = c.OutputWidth, c.NonZeros, nil
 	return s
 }
 
@@ -205,8 +205,8 @@ func (s Set) Shape() Shape {
 	return out
 }
 
-// WithoutTargets returns the rows of src as [Set.WithoutTargets] does.
-func WithoutTargets(src Source) Source {
+// DropTargets returns the rows of src as [Set.WithoutTargets] does.
+func DropTargets(src Source) Source {
 	if s, ok := src.(setSource); ok {
 		return s.set.WithoutTargets().Source()
 	}
@@ -240,29 +240,29 @@ var ErrChanged = errors.New("the file has changed since it was first read")
 // aside is a source that can leave its inputs unread.
 type aside interface {
 	Source
-	// WithoutInputs returns the same rows with zeros for the inputs.
+	// DropInputs returns the same rows with zeros for the inputs.
 	WithoutInputs() Source
 }
 
-// WithoutInputs returns the rows of src for those who look at targets, weights and groups alone. The inputs are not
+// DropInputs returns the rows of src for those who look at targets, weights and groups alone. The inputs are not
 // read where src can do without, and mean nothing then.
-func WithoutInputs(src Source) Source {
+func DropInputs(src Source) Source {
 	if a, ok := src.(aside); ok {
 		return a.WithoutInputs()
 	}
 	return src
 }
 
-// Unfit is a column that is no input as it is.
-type Unfit struct {
+// UnsupportedColumn is a column that is no input as it is.
+type UnsupportedColumn struct {
 	Column string
 	Times  bool   // whether [Roles] with Dates makes inputs of it
 	Why    string // what is wrong with it
 }
 
-// Partial is a source that leaves out some rows of its file.
-type Partial interface {
+// FilteredSource is a source that leaves out some rows of its file.
+type FilteredSource interface {
 	Source
 	// LeftOut returns their numbers in the file, ascending, from 0.
-	LeftOut() []int
+	SkippedRows() []int
 }

@@ -107,7 +107,7 @@ func TestSources(t *testing.T) {
 
 func TestStack(t *testing.T) {
 	for name, set := range sets(300) {
-		stacked, err := datasets.Stack(set.Slice(0, 100), datasets.Set{}, set.Slice(100, 101), set.Slice(101, 300))
+		stacked, err := datasets.Concat(set.Slice(0, 100), datasets.Set{}, set.Slice(100, 101), set.Slice(101, 300))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,12 +115,12 @@ func TestStack(t *testing.T) {
 		if X, ok := set.X.(*sparse.CSR); ok {
 			_, was := X.Shared()
 			if _, is := stacked.X.(*sparse.CSR).Shared(); is != was {
-				t.Errorf("%s: entries share one value: %v, wanted %v", name, is, was)
+				t.Errorf("%s: entries share one value: %v, want %v", name, is, was)
 			}
 		}
 	}
 	all := sets(10)
-	mixed, err := datasets.Stack(datasets.Set{X: all["shared"].X}, datasets.Set{X: all["sparse"].X})
+	mixed, err := datasets.Concat(datasets.Set{X: all["shared"].X}, datasets.Set{X: all["sparse"].X})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +144,8 @@ func TestStack(t *testing.T) {
 		{all["dense"], all["view"], "datasets: some blocks have targets, weights, groups or kept columns and others have none"},
 		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: some blocks are sparse and others are dense"},
 	} {
-		if _, err := datasets.Stack(c.a, c.b); err == nil || err.Error() != c.want {
-			t.Errorf("error %v, wanted %s", err, c.want)
+		if _, err := datasets.Concat(c.a, c.b); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestPrefetchFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = datasets.Gather(context.Background(), datasets.Prefetch(sub))
+	_, err = datasets.ReadAll(context.Background(), datasets.Prefetch(sub))
 	if err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
 		t.Error(err)
 	}
@@ -220,20 +220,20 @@ func TestSubsetErrors(t *testing.T) {
 		{[]int{10}, "datasets: no row 10 in 10 rows"},
 	} {
 		if _, err := datasets.Subset(set.Source(), c.rows); err == nil || err.Error() != c.want {
-			t.Errorf("error %v, wanted %s", err, c.want)
+			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
 	sub, err := datasets.Subset(chunks{set, 4, -1}, []int{2, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := datasets.Gather(context.Background(), sub); err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
+	if _, err := datasets.ReadAll(context.Background(), sub); err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
 		t.Errorf("error %v for a row behind the end", err)
 	}
 }
 
 func TestCheck(t *testing.T) {
-	classes := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	classes := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 	inf := mat.NewDense(2, 1, []float64{math.NaN(), math.Inf(-1)})
 	fine := mat.NewDense(2, 1, []float64{1, math.NaN()})
 	for _, c := range []struct {
@@ -257,7 +257,7 @@ func TestCheck(t *testing.T) {
 		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}}, "datasets: the schema names 2 columns, X has 1"},
 	} {
 		if err := c.set.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
-			t.Errorf("error %v, wanted %s", err, c.want)
+			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
 	err := datasets.Set{X: fine}.CheckFinite()
@@ -272,12 +272,12 @@ func TestCheck(t *testing.T) {
 // TestGatherMemory: a source that knows its rows is gathered into arrays of exactly that size.
 func TestGatherMemory(t *testing.T) {
 	set := randomSet(3000)
-	got, err := datasets.Gather(context.Background(), chunks{set, 512, 3000})
+	got, err := datasets.ReadAll(context.Background(), chunks{set, 512, 3000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := cap(got.X.(*mat.Dense).RawMatrix().Data); c != 9000 {
-		t.Errorf("room for %d numbers, wanted 9000", c)
+		t.Errorf("room for %d numbers, want 9000", c)
 	}
 	if !slices.Equal(got.Y, set.Y) {
 		t.Error("targets differ")
@@ -310,7 +310,7 @@ func ExampleSubset() {
 		fmt.Println(err)
 		return
 	}
-	set, err := datasets.Gather(context.Background(), some)
+	set, err := datasets.ReadAll(context.Background(), some)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -350,7 +350,7 @@ func TestCheckBlock(t *testing.T) {
 
 // Rows without their targets have all else, whether in memory or block by block; what was there stays.
 func TestWithoutTargets(t *testing.T) {
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 	set := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 0}, Weights: []float64{1, 2, 3}, Schema: schema}
 	rows := []int{0, 2}
 	some, err := datasets.Subset(set.Source(), rows)
@@ -362,8 +362,8 @@ func TestWithoutTargets(t *testing.T) {
 		source datasets.Source
 		want   datasets.Set
 	}{{"in memory", set.Source(), set}, {"by blocks", some, set.Select(rows)}} {
-		bare := datasets.WithoutTargets(c.source)
-		got, err := datasets.Gather(context.Background(), bare)
+		bare := datasets.DropTargets(c.source)
+		got, err := datasets.ReadAll(context.Background(), bare)
 		if err != nil {
 			t.Fatal(err)
 		}

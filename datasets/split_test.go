@@ -37,11 +37,11 @@ func TestSplitsOfScikitLearn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(folds) != len(c.want) {
-			t.Fatalf("%s: %d folds, wanted %d", c.name, len(folds), len(c.want))
+			t.Fatalf("%s: %d folds, want %d", c.name, len(folds), len(c.want))
 		}
 		for f := range folds {
 			if !slices.Equal(folds[f].Test, c.want[f]) {
-				t.Errorf("%s: fold %d holds out %v, wanted %v", c.name, f, folds[f].Test, c.want[f])
+				t.Errorf("%s: fold %d holds out %v, want %v", c.name, f, folds[f].Test, c.want[f])
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestSplitsOfScikitLearn(t *testing.T) {
 		}
 		slices.Sort(groups)
 		if groups = slices.Compact(groups); !slices.Equal(groups, want.Group3[f]) {
-			t.Errorf("group: fold %d holds out groups %v, wanted %v", f, groups, want.Group3[f])
+			t.Errorf("group: fold %d holds out groups %v, want %v", f, groups, want.Group3[f])
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestShares(t *testing.T) {
 				}
 				for c := range counts {
 					if share := total[c] / 4; math.Abs(counts[c]-share) > 1 {
-						t.Errorf("%+v: %v rows of class %d, wanted about %v", s, counts[c], c, share)
+						t.Errorf("%+v: %v rows of class %d, want about %v", s, counts[c], c, share)
 					}
 				}
 			}
@@ -190,7 +190,7 @@ func TestSeeds(t *testing.T) {
 	sd := math.Sqrt(seeds * .25 * .75)
 	for i, h := range held {
 		if math.Abs(h-seeds*.25) > 4.5*sd {
-			t.Errorf("row %d was held out %v times of %d, wanted %v ± %.0f", i, h, seeds, seeds*.25, sd)
+			t.Errorf("row %d was held out %v times of %d, want %v ± %.0f", i, h, seeds, seeds*.25, sd)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestSeeds(t *testing.T) {
 func TestSplitErrors(t *testing.T) {
 	set := anySet(10)
 	named := set
-	named.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+	named.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 	named.Y = []float64{0, 0, 0, 0, 0, 2, 2, 2, 2, 1}
 	bare := datasets.Set{X: set.X}
 	few := datasets.Set{X: set.X, Groups: []int{1, 1, 1, 1, 1, 1, 1, 1, 2, 2}}
@@ -225,7 +225,7 @@ func TestSplitErrors(t *testing.T) {
 		{datasets.TrainTest{Test: .5, Group: true}, bare, "datasets: folds by group need groups"},
 	} {
 		if _, err := c.s.Split(c.set); err == nil || err.Error() != c.want {
-			t.Errorf("%+v: error %v, wanted %s", c.s, err, c.want)
+			t.Errorf("%+v: error %v, want %s", c.s, err, c.want)
 		}
 	}
 }

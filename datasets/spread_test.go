@@ -13,15 +13,15 @@ func TestSpread(t *testing.T) {
 		n, most int
 		want    []int
 	}{{10, 3, []int{0, 3, 6}}, {3, 10, []int{0, 1, 2}}, {0, 5, []int{}}, {7, 1, []int{0}}} {
-		if got := Spread(c.n, c.most); !slices.Equal(got, c.want) {
-			t.Errorf("%d of %d rows: %v, wanted %v", c.most, c.n, got, c.want)
+		if got := EvenlySpacedRows(c.n, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("%d of %d rows: %v, want %v", c.most, c.n, got, c.want)
 		}
 	}
 	s := Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 10, 20, 30, 40}}
-	if some := s.Spread(2); !slices.Equal(some.Y, []float64{0, 20}) || some.X.At(1, 0) != 2 {
+	if some := s.EvenlySpaced(2); !slices.Equal(some.Y, []float64{0, 20}) || some.X.At(1, 0) != 2 {
 		t.Errorf("%v", some.Y)
 	}
-	if all := s.Spread(5); all.X != s.X {
+	if all := s.EvenlySpaced(5); all.X != s.X {
 		t.Error("all rows are copied")
 	}
 }

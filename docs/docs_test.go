@@ -226,7 +226,7 @@ func TestExampleFiles(t *testing.T) {
 // complain reports an error, unless data are absent and nothing else is wrong.
 func complain(t *testing.T, where string, err error) {
 	t.Helper()
-	var faults param.Faults
+	var faults param.FieldErrors
 	if err != nil && !errors.As(err, &faults) {
 		t.Errorf("%s: %v", where, err)
 	}

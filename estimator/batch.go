@@ -40,18 +40,18 @@ type Batch struct {
 	Candidates []Candidate
 	// Maps are what the candidates' features are parts of, nil where they learn from Data as it is.
 	Maps Maps
-	// OneOut asks for a prediction of each row by the model of all the others. There is one fold,
+	// LeaveOneOut asks for a prediction of each row by the model of all the others. There is one fold,
 	// which tests on all rows. With GCV all rows are taken to have the mean leverage instead of their
 	// own, so that the mean squared error is the score of generalised cross-validation.
-	OneOut, GCV bool
+	LeaveOneOut, GCV bool
 	// Memory bounds the bytes of sums and mapped rows in memory at once, 0 for no bound; what does
 	// not fit is mapped again.
 	Memory int64
-	// Wanted reports whether a candidate is to be fitted on a fold. Nil for all.
-	Wanted func(candidate, fold int) bool
-	// Lone fits one candidate on one fold without sharing anything, for what cannot be shared. It is
+	// Include reports whether a candidate is to be fitted on a fold. Nil for all.
+	Include func(candidate, fold int) bool
+	// FitOne fits one candidate on one fold without sharing anything, for what cannot be shared. It is
 	// there wherever Maps is.
-	Lone func(ctx context.Context, candidate, fold int) Outcome
+	FitOne func(ctx context.Context, candidate, fold int) Outcome
 	// Yield takes the outcomes.
 	Yield func(candidate, fold int, out Outcome) error
 }
@@ -103,7 +103,7 @@ func (b Batch) Mapped() bool {
 }
 
 // Wants reports whether a candidate is wanted on a fold.
-func (b Batch) Wants(candidate, fold int) bool { return b.Wanted == nil || b.Wanted(candidate, fold) }
+func (b Batch) Wants(candidate, fold int) bool { return b.Include == nil || b.Include(candidate, fold) }
 
 // WantsAny reports whether a candidate is wanted on any fold.
 func (b Batch) WantsAny(candidate int) bool {
@@ -118,7 +118,7 @@ func (b Batch) WantsAny(candidate int) bool {
 // LoneBytes returns the most bytes that one candidate holds, fitted by itself to the training rows of a fold.
 func (b Batch) LoneBytes() (most int64) {
 	for _, c := range b.Candidates {
-		coster, ok := c.Estimator.(datasets.Coster)
+		coster, ok := c.Estimator.(datasets.CostEstimator)
 		for _, fold := range b.Folds {
 			if !ok {
 				break
@@ -139,11 +139,11 @@ func (b Batch) memory() int64 {
 	return math.MaxInt64
 }
 
-// ErrNotOneOut is the error of an estimator that cannot leave one out.
-var ErrNotOneOut = errors.New("leave one out is for ridge, kernel_ridge and their classifiers; use k folds")
+// ErrNoLeaveOneOut is the error of an estimator that cannot leave one out.
+var ErrNoLeaveOneOut = errors.New("leave one out is for ridge, kernel_ridge and their classifiers; use k folds")
 
-// ErrNotMapped is the error of an estimator that gains nothing from related maps.
-var ErrNotMapped = errors.New("nothing is shared between features of related maps")
+// ErrNoSharedMaps is the error of an estimator that gains nothing from related maps.
+var ErrNoSharedMaps = errors.New("nothing is shared between features of related maps")
 
 // Maps are wide maps of rows that are made together, a tile of rows at a time.
 type Maps interface {

@@ -179,7 +179,7 @@ func TestRidgeClassifierSweepIsTheNaiveSearch(t *testing.T) {
 		specs = append(specs, s)
 	}
 	data := datasets.Set{X: x, Y: y, Weights: weights, Schema: datasets.Schema{
-		Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}}}
+		Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}}}
 	folds := foldsOf(n, 5)
 	only := datasets.Fold{Test: []int{0, 1}} // training rows all of one class
 	for i, v := range y {

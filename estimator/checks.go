@@ -37,7 +37,7 @@ func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labe
 }
 
 // room refuses a fit that would hold more memory than there is. Every fit asks before it begins.
-func room(spec datasets.Coster, shape datasets.Shape) error {
+func room(spec datasets.CostEstimator, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
 }
 

@@ -31,7 +31,7 @@ func (c *ClassWeight) Set(plain any) error {
 	case string:
 		if v != "none" && v != "balanced" {
 			if near := param.Nearest(v, []string{"none", "balanced"}); near != "" {
-				return param.Fault{Hint: fmt.Sprintf("did you mean %s?", near)}
+				return param.FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 			}
 			return wanted
 		}
@@ -83,7 +83,7 @@ func (c *ClassWeight) Check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		if w := c.Weights[name]; !(w >= 0) || math.IsInf(w, 0) {
-			return param.Fault{Hint: fmt.Sprintf("the weight of class %q is %v", name, w)}
+			return param.FieldError{Hint: fmt.Sprintf("the weight of class %q is %v", name, w)}
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (c ClassWeight) factors(classes []string, mass []float64, present int) ([]f
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		if !slices.Contains(classes, name) {
-			f := param.Fault{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
+			f := param.FieldError{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
 			if near := param.Nearest(name, classes); near != "" {
 				f.Hint = fmt.Sprintf("did you mean %s?", near)
 			}

@@ -66,7 +66,7 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 		one.Prediction, one.Err = Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test), Request{})
 		return one
 	}
-	f.Lone = func(_ context.Context, k, fold int) Outcome { return own(k, fold) }
+	f.FitOne = func(_ context.Context, k, fold int) Outcome { return own(k, fold) }
 	f.Yield = func(k, fold int, one Outcome) error {
 		if off := worst(one.Prediction.Values, own(k, fold).Prediction.Values); off > 1e-6 {
 			return fmt.Errorf("alpha %v, fold %d: off by %.2g", f.Candidates[k].Estimator.(Ridge).Alpha, fold, off)

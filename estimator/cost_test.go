@@ -34,7 +34,7 @@ func manyClasses(t *testing.T, columns, classes int) datasets.Set {
 	for i := range levels {
 		levels[i] = fmt.Sprint(i)
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: levels}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: levels}}}}
 }
 
 // A model of more weights than memory holds is refused before they are asked for, however it is solved.
@@ -62,8 +62,8 @@ func TestFitRefusesWhatMemoryCannotHold(t *testing.T) {
 // What a cost says that a fit holds covers the weights, their vectors and the numbers of each row.
 func TestCostKnowsOutputs(t *testing.T) {
 	shape := datasets.Shape{Rows: 100_000, Cols: 1000, Outputs: 20_000}
-	for _, spec := range []datasets.Coster{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
-		if cost := spec.Cost(shape); cost.Bytes < 8*1000*20_000 || cost.Width != 20_000 {
+	for _, spec := range []datasets.CostEstimator{estimator.NewLogistic(), estimator.NewSVM(), estimator.NewRidgeClassifier(), estimator.NewRidge()} {
+		if cost := spec.Cost(shape); cost.Bytes < 8*1000*20_000 || cost.OutputWidth != 20_000 {
 			t.Errorf("%T: %+v", spec, cost)
 		}
 		vast := datasets.Shape{Rows: 1 << 40, Cols: 1 << 26, Outputs: 1 << 30}
@@ -90,7 +90,7 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 			want = descent.LogisticCost(c.shape)
 		}
 		if cost != want {
-			t.Errorf("%+v: %+v, wanted %+v", c.shape, cost, want)
+			t.Errorf("%+v: %+v, want %+v", c.shape, cost, want)
 		}
 	}
 	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, Filled: 3, Outputs: 1}

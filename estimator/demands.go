@@ -3,30 +3,30 @@ package estimator
 import "github.com/bochner-ml/bochner/datasets"
 
 // numbers is what every estimator here asks for: complete numeric columns.
-var numbers = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+var numbers = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 
 // Demands asks for complete numeric columns.
-func (Ridge) Demands() []datasets.Demand { return numbers }
+func (Ridge) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (RidgeClassifier) Demands() []datasets.Demand { return numbers }
+func (RidgeClassifier) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (Logistic) Demands() []datasets.Demand { return numbers }
+func (Logistic) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (SVM) Demands() []datasets.Demand { return numbers }
+func (SVM) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (SVR) Demands() []datasets.Demand { return numbers }
+func (SVR) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (KernelRidge) Demands() []datasets.Demand { return numbers }
+func (KernelRidge) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (KernelRidgeClassifier) Demands() []datasets.Demand { return numbers }
+func (KernelRidgeClassifier) Requirements() []datasets.Requirement { return numbers }
 
 // Demands asks for complete numeric columns.
-func (RFFNetwork) Demands() []datasets.Demand { return numbers }
+func (RFFNetwork) Requirements() []datasets.Requirement { return numbers }
 
-var _ = []datasets.Demander{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}
+var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}

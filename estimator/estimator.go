@@ -78,10 +78,10 @@ type Reporter interface {
 	Report() Report
 }
 
-// Tasked is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
+// TaskProvider is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
 // others it is known by what they are fitted to, or by the models that they wrap. What holds another estimator,
 // as a pipeline does, says [datasets.AnyTask] where that one does not say.
-type Tasked interface {
+type TaskProvider interface {
 	Task() datasets.Task
 }
 

@@ -104,7 +104,7 @@ func ExampleLogistic_StartFrom() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	last, err := datasets.Learn(ctx, first, petals.Source())
+	last, err := datasets.Scan(ctx, first, petals.Source())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,7 +26,7 @@ var petals = datasets.Set{
 	Y: []float64{0, 0, 0, 1, 1, 1},
 	Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
-		Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Levels: []string{"versicolor", "virginica"}}},
+		Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Categories: []string{"versicolor", "virginica"}}},
 	},
 }
 
@@ -168,7 +168,7 @@ func ExampleSGDClassifier() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fitted, err = spec.Continue(ctx, fitted, tomorrow.Source())
+	fitted, err = spec.PartialFit(ctx, fitted, tomorrow.Source())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -270,5 +270,5 @@ func ExampleClassWeight() {
 	fmt.Println(err)
 	// Output:
 	// map[virginica:2]
-	// class_weight: got "ballanced", wanted none, balanced, or a map of class name to a weight ≥ 0 (did you mean balanced?)
+	// class_weight: must be none, balanced, or a map of class name to a weight ≥ 0, got "ballanced" (did you mean balanced?)
 }

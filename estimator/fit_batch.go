@@ -82,7 +82,7 @@ func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.
 		return cause.Err(ctx)
 	}
 	if rows == nil {
-		return o.give(candidate, fold, o.Lone(ctx, candidate, fold))
+		return o.give(candidate, fold, o.FitOne(ctx, candidate, fold))
 	}
 	start := time.Now()
 	var out Outcome

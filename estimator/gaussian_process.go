@@ -87,10 +87,10 @@ func NewGaussianProcess() GaussianProcess {
 }
 
 var (
-	_ BlockEstimator  = GaussianProcess{}
-	_ PassEstimator   = GaussianProcess{}
-	_ datasets.Coster = GaussianProcess{}
-	_ param.Declarer  = (*GaussianProcess)(nil)
+	_ BlockEstimator         = GaussianProcess{}
+	_ PassEstimator          = GaussianProcess{}
+	_ datasets.CostEstimator = GaussianProcess{}
+	_ param.Declarer         = (*GaussianProcess)(nil)
 )
 
 // linearKernel takes the inputs as features.
@@ -125,7 +125,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 			if slices.Contains(names, name) {
 				continue
 			}
-			fault := param.Fault{Wanted: "a list of gamma, scales, noise and amplitude"}
+			fault := param.FieldError{Constraint: "a list of gamma, scales, noise and amplitude"}
 			if near := param.Nearest(name, names); near != "" {
 				fault.Hint = "did you mean " + near + "?"
 			}
@@ -224,7 +224,7 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; then give noise as a number"
 
 // Demands asks for complete numeric columns.
-func (GaussianProcess) Demands() []datasets.Demand { return numbers }
+func (GaussianProcess) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
@@ -234,7 +234,7 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 		D, mapped = float64(shape.Cols), 0
 	}
 	const values = 10 // of D³, for eigenvalues; measured
-	cost := datasets.Cost{Width: max(shape.Outputs, 1), Passes: 1}
+	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1), Passes: 1}
 	cost.Flops = n*(mapped+D*D) + values*D*D*D + 2*D*t*(n+D)
 	numbers := 3*D*D + 6*D*t + 1024*D + float64(shape.Cols)*D
 	if !s.learnsKernel() {

@@ -184,7 +184,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 			}
 		}
 		if math.Abs(covered-c.share) > 4*math.Sqrt(c.share*(1-c.share)/float64(len(test.Y))) {
-			t.Errorf("intervals of %v deviations cover %.3f, wanted %v", c.z, covered, c.share)
+			t.Errorf("intervals of %v deviations cover %.3f, want %v", c.z, covered, c.share)
 		}
 	}
 
@@ -192,7 +192,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	s.Gamma, s.Optimise = kernel.FixedGamma(40, 5, 1e-5), []string{"gamma", "noise", "amplitude"}
 	f = fitProcess(t, s, train)
 	if found = f.Gamma(); math.Abs(found[0]/found[1]-8) > 1e-9 || f.Relevance() != nil {
-		t.Errorf("γ %v, wanted one factor on 40, 5, 1e-5; relevance %v", found, f.Relevance())
+		t.Errorf("γ %v, want one factor on 40, 5, 1e-5; relevance %v", found, f.Relevance())
 	}
 	within("one factor on γ", found[0], gamma[0], 1.6)
 	s.Optimise, s.Noise = nil, estimator.FixedVariance(0.3)
@@ -231,7 +231,7 @@ func TestGaussianProcessSamples(t *testing.T) {
 		}
 		variance := std[i]*std[i] - f.Noise()[0]
 		if math.Abs(sum) > 5*math.Sqrt(variance/n) || math.Abs(square/variance-1) > 5*math.Sqrt(2.0/n) {
-			t.Errorf("row %d: mean off by %v, variance %v, wanted %v", i, sum, square, variance)
+			t.Errorf("row %d: mean off by %v, variance %v, want %v", i, sum, square, variance)
 		}
 	}
 	// Without an intercept and with many features the covariance is that of the exact process.
@@ -327,13 +327,13 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		"start from NewGaussianProcess()": {func(s *estimator.GaussianProcess) { *s = estimator.GaussianProcess{} }, data},
 		"every input is constant":         {func(*estimator.GaussianProcess) {}, datasets.Set{X: mat.NewDense(30, 2, nil), Y: data.Y}},
 		"kernel_ridge_classifier": {func(*estimator.GaussianProcess) {}, datasets.Set{X: data.X, Y: flat.Y,
-			Schema: datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}}},
+			Schema: datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}}},
 	} {
 		s := estimator.NewGaussianProcess()
 		s.Features = 40
 		c.change(&s)
 		if _, err := s.Fit(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, wanted %q", err, want)
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	for plain, ok := range map[any]bool{"auto": true, 0.5: true, 3: true, 0: false, -1.0: false, "Auto": false, true: false} {
@@ -400,7 +400,7 @@ func TestGaussianProcessOfOddRows(t *testing.T) {
 	data := drawnProcess(10, 60, []float64{2, 2}, 0.1, 1, 0)
 	s := estimator.NewGaussianProcess()
 	s.Features = 100
-	twice, err := datasets.Stack(data, data)
+	twice, err := datasets.Concat(data, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func fails(t *testing.T, what string, e Estimator, data datasets.Set, words ...s
 	p, err := e.Fit(context.Background(), data)
 	for _, w := range words {
 		if err == nil || !strings.Contains(err.Error(), w) || p != nil {
-			t.Errorf("%s: %v and the error %v, wanted one with %q", what, p, err, w)
+			t.Errorf("%s: %v and the error %v, want one with %q", what, p, err, w)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		for _, e := range c.models {
 			p, err := e.FitSource(context.Background(), pieces{2, c.blocks})
 			if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
-				t.Errorf("%s, %T: %v and the error %v, wanted one with %q", c.what, e, p, err, c.want)
+				t.Errorf("%s, %T: %v and the error %v, want one with %q", c.what, e, p, err, c.want)
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 	short := datasets.Set{X: rows(4, 2), Targets: rows(3, 2)}
 	fails(t, "too few rows of targets", NewRidge(), short, "4 rows in X, 3 in Targets")
 	coded := good
-	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "blue"}}}
+	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}
 	for _, e := range one {
 		fails(t, "codes of levels", e.(Estimator), coded, "column colour is categorical")
 	}

@@ -72,9 +72,9 @@ func NewKernelRidge() KernelRidge {
 }
 
 var (
-	_ Estimator       = KernelRidge{}
-	_ datasets.Coster = KernelRidge{}
-	_ param.Declarer  = (*KernelRidge)(nil)
+	_ Estimator              = KernelRidge{}
+	_ datasets.CostEstimator = KernelRidge{}
+	_ param.Declarer         = (*KernelRidge)(nil)
 )
 
 // Params declares the hyper-parameters.

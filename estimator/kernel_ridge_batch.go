@@ -81,17 +81,17 @@ func (s KernelRidge) key() string {
 func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.KernelRidge, fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.KernelRidges
 	switch {
-	case b.OneOut:
+	case b.LeaveOneOut:
 		fit = batch.KernelRidgesOneOut
 	case b.Mapped():
-		return nil, ErrNotMapped
+		return nil, ErrNoSharedMaps
 	}
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
 // PlanBatch takes a batch on rows as they are, and leaving one out where Gamma is a number.
 func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
-	if b.OneOut && s.Gamma.Rule() != "" {
+	if b.LeaveOneOut && s.Gamma.Rule() != "" {
 		return 0, batch.ErrRuleOneOut
 	}
 	list, err := kernelRidges(b)
@@ -101,9 +101,9 @@ func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
 // PlanBatch is [KernelRidge.PlanBatch], for class weights that are not balanced where one row is left out.
 func (s KernelRidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	switch {
-	case b.OneOut && s.ClassWeight.Balanced:
+	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrBalancedOneOut
-	case b.OneOut && s.Gamma.Rule() != "":
+	case b.LeaveOneOut && s.Gamma.Rule() != "":
 		return 0, batch.ErrRuleOneOut
 	}
 	list, err := kernelRidgeClassifiers(b)
@@ -116,8 +116,8 @@ func kernelRidgesBytes(b Batch, list []batch.KernelRidge, err error) (int64, err
 	case err != nil:
 		return 0, err
 	case b.Mapped():
-		return 0, ErrNotMapped
-	case b.OneOut:
+		return 0, ErrNoSharedMaps
+	case b.LeaveOneOut:
 		return batch.KernelRidgesOneOutBytes(b.plain(), b.Shape, list), nil
 	}
 	return batch.KernelRidgesBytes(b.plain(), b.Shape, list), nil

@@ -38,9 +38,9 @@ func NewKernelRidgeClassifier() KernelRidgeClassifier {
 }
 
 var (
-	_ Estimator       = KernelRidgeClassifier{}
-	_ datasets.Coster = KernelRidgeClassifier{}
-	_ param.Declarer  = (*KernelRidgeClassifier)(nil)
+	_ Estimator              = KernelRidgeClassifier{}
+	_ datasets.CostEstimator = KernelRidgeClassifier{}
+	_ param.Declarer         = (*KernelRidgeClassifier)(nil)
 )
 
 // Params declares the hyper-parameters.

@@ -80,7 +80,7 @@ func nearly(t *testing.T, what string, got, want mat.Matrix, tolerance float64) 
 	var diff mat.Dense
 	diff.Sub(got, want)
 	if most := mat.Max(absolute(&diff)); !(most <= tolerance*mat.Max(absolute(want))) {
-		t.Errorf("%s: %.2g away, wanted %.2g", what, most/mat.Max(absolute(want)), tolerance)
+		t.Errorf("%s: %.2g away, want %.2g", what, most/mat.Max(absolute(want)), tolerance)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestKernelRidgeGCV(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	_, err := s.FitBatch(context.Background(), estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, OneOut: true, GCV: true,
+	_, err := s.FitBatch(context.Background(), estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, LeaveOneOut: true, GCV: true,
 		Candidates: estimator.Candidates(s), Yield: func(_, _ int, o estimator.Outcome) error { out = o; return o.Err }})
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +316,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 		t.Helper()
 		for _, w := range append(want, "kernel_ridge") {
 			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %v, wanted %s", what, err, w)
+				t.Errorf("%s: %v, want %s", what, err, w)
 			}
 		}
 	}
@@ -336,11 +336,11 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	said("huge inputs", err, "too large", "standardize")
 	classes := data
 	classes.Targets, classes.Y = nil, make([]float64, 30)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
 	_, err = s.Fit(ctx, classes)
 	said("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, err = s.PlanBatch(estimator.Batch{OneOut: true})
+	_, err = s.PlanBatch(estimator.Batch{LeaveOneOut: true})
 	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {
 		t.Error(err)
 	}

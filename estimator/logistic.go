@@ -58,9 +58,9 @@ func NewLogistic() Logistic {
 }
 
 var (
-	_ Estimator       = Logistic{}
-	_ datasets.Coster = Logistic{}
-	_ param.Declarer  = (*Logistic)(nil)
+	_ Estimator              = Logistic{}
+	_ datasets.CostEstimator = Logistic{}
+	_ param.Declarer         = (*Logistic)(nil)
 )
 
 // Params declares the hyper-parameters.

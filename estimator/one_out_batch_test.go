@@ -33,7 +33,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 		for i := range classes {
 			classes[i] = float64(i % 3)
 		}
-		schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}}
+		schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}}
 		a, b := estimator.NewRidge(), estimator.NewRidge()
 		b.Alpha = 0.2
 		c := estimator.NewRidgeClassifier()
@@ -127,6 +127,6 @@ func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func
 	for i := range all {
 		all[i] = i
 	}
-	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(specs...), OneOut: true, GCV: gcv,
+	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(specs...), LeaveOneOut: true, GCV: gcv,
 		Yield: func(k, _ int, out estimator.Outcome) error { return yield(k, out) }}
 }

@@ -31,7 +31,7 @@ func Learn(ctx context.Context, spec PassEstimator, src datasets.Source) (Predic
 	if err != nil {
 		return nil, err
 	}
-	last, err := datasets.Learn(ctx, first, src)
+	last, err := datasets.Scan(ctx, first, src)
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func TestRidgeRefinesByPasses(t *testing.T) {
 			n, last := passesOf(t, spec, c.data.Source())
 			t.Logf("%d passes", n)
 			if c.passes != 0 && n != c.passes || c.passes == 0 && n < 2 {
-				t.Errorf("%d passes, wanted %d", n, c.passes)
+				t.Errorf("%d passes, want %d", n, c.passes)
 			}
 			got, err := spec.Finish(context.Background(), last)
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 // penalised is a spec that minimises C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
 type penalised interface {
 	Estimator
-	datasets.Coster
+	datasets.CostEstimator
 	name() string
 	plain() batch.Penalised
 	fitted(m linear, classes []string) Predictor

@@ -73,10 +73,10 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 	}
 	fit := batch.Descents
 	switch {
-	case b.OneOut:
-		return nil, ErrNotOneOut
+	case b.LeaveOneOut:
+		return nil, ErrNoLeaveOneOut
 	case b.Mapped() && !mapped:
-		return nil, ErrNotMapped
+		return nil, ErrNoSharedMaps
 	case b.Mapped():
 		fit = batch.Newtons
 	}
@@ -87,10 +87,10 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 // pathBytes is the memory of a batch: on related maps, where newton takes them, that of the paths, else that of a fit.
 func pathBytes(b Batch, newton bool) (int64, error) {
 	switch {
-	case b.OneOut:
-		return 0, ErrNotOneOut
+	case b.LeaveOneOut:
+		return 0, ErrNoLeaveOneOut
 	case b.Mapped() && !newton:
-		return 0, ErrNotMapped
+		return 0, ErrNoSharedMaps
 	case b.Mapped():
 		return batch.NewtonsBytes(b.plain(), b.Shape), nil
 	}

@@ -138,7 +138,7 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 		one.Prediction, one.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})
 		return one
 	}
-	f.Lone = func(_ context.Context, k, fold int) Outcome { alone++; return own(k, fold) }
+	f.FitOne = func(_ context.Context, k, fold int) Outcome { alone++; return own(k, fold) }
 	f.Yield = func(k, fold int, one Outcome) error {
 		done++
 		want := own(k, fold).Prediction.Values
@@ -191,7 +191,7 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 			}
 		}
 		done := 0
-		f.Lone = func(_ context.Context, k, fold int) Outcome {
+		f.FitOne = func(_ context.Context, k, fold int) Outcome {
 			t.Errorf("candidate %d is fitted alone on fold %d", k, fold)
 			return Outcome{}
 		}

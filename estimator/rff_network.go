@@ -84,9 +84,9 @@ func NewRFFNetwork() RFFNetwork {
 }
 
 var (
-	_ Estimator       = RFFNetwork{}
-	_ datasets.Coster = RFFNetwork{}
-	_ param.Declarer  = (*RFFNetwork)(nil)
+	_ Estimator              = RFFNetwork{}
+	_ datasets.CostEstimator = RFFNetwork{}
+	_ param.Declarer         = (*RFFNetwork)(nil)
 )
 
 // Bounds that no training comes near.

@@ -39,7 +39,7 @@ func fittedNetwork(t *testing.T, s RFFNetwork, data datasets.Set) *FittedRFFNetw
 func TestNetworkIsWhatItsTargetIs(t *testing.T) {
 	numbers := stopRows(60, 3, false)
 	classes := signed(60, 3)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	for what, c := range map[string]struct {
 		data    datasets.Set
 		classes []string
@@ -181,7 +181,7 @@ func TestNetworkRefuses(t *testing.T) {
 	}
 	fails(t, "targets that are too large", smallNetwork(), large, "targets")
 	classes := signed(60, 3)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"0", "1"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"0", "1"}}}
 	classes.Y, classes.Targets = nil, mat.NewDense(60, 2, nil)
 	fails(t, "two targets of classes", smallNetwork(), classes, "2 targets")
 }
@@ -189,7 +189,7 @@ func TestNetworkRefuses(t *testing.T) {
 // A file whose layers, classes or outputs do not fit is refused.
 func TestNetworkRefusesDamage(t *testing.T) {
 	classes := signed(60, 3)
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	s := smallNetwork()
 	s.Layers = 2
 	f := fittedNetwork(t, s, classes)
@@ -282,7 +282,7 @@ func TestNetworkOfManyClasses(t *testing.T) {
 			data.Y[i] = 3
 		}
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c", "d"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c", "d"}}}
 	s := smallNetwork()
 	s.Epochs = 100
 	mean := func(s RFFNetwork) (right float64, mass []float64) {

@@ -53,10 +53,10 @@ func NewRidge() Ridge {
 }
 
 var (
-	_ BlockEstimator  = Ridge{}
-	_ Estimator       = Ridge{}
-	_ datasets.Coster = Ridge{}
-	_ param.Declarer  = (*Ridge)(nil)
+	_ BlockEstimator         = Ridge{}
+	_ Estimator              = Ridge{}
+	_ datasets.CostEstimator = Ridge{}
+	_ param.Declarer         = (*Ridge)(nil)
 )
 
 // Params declares the hyper-parameters.

@@ -39,7 +39,7 @@ func manyBins(n int) datasets.Set {
 func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 	data := manyBins(120)
 	classes := data
-	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 	weighted := data
 	weighted.Weights = make([]float64, 120)
 	several := data
@@ -62,7 +62,7 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 			specs := c.specs(0.1, 1e-3, 1, 0)
 			got, shared := fitBatch(t, c.data, folds, specs)
 			if !slices.Contains(shared, "alpha") {
-				t.Errorf("shared %v, wanted alpha among them", shared)
+				t.Errorf("shared %v, want alpha among them", shared)
 			}
 			equalsNaive(t, c.data, folds, specs, got)
 			b := batch(c.data, folds, specs, nil)
@@ -71,7 +71,7 @@ func TestAlphasOfSparseRowsAreTheNaiveSearch(t *testing.T) {
 				t.Errorf("%d bytes, error %v", bytes, err)
 			}
 			some := b
-			some.Wanted = func(candidate, fold int) bool { return (candidate+fold)%3 != 1 }
+			some.Include = func(candidate, fold int) bool { return (candidate+fold)%3 != 1 }
 			some.Yield = func(candidate, fold int, out estimator.Outcome) error {
 				want := got[[2]int{candidate, fold}]
 				if out.Scores != nil && !mat.Equal(out.Scores, want.Scores) || !slices.Equal(out.Values, want.Values) {

@@ -73,7 +73,7 @@ func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string
 func fitRidges(ctx context.Context, b Batch, name string, list []batch.Ridge, fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.Ridges
 	switch {
-	case b.OneOut:
+	case b.LeaveOneOut:
 		fit = batch.RidgesOneOut
 	case b.Mapped():
 		fit = batch.RidgesMapped
@@ -133,8 +133,8 @@ func (s Ridge) PlanBatch(b Batch) (int64, error) { return ridgesBytes(b, s, ridg
 func (s RidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	switch {
 	case b.Mapped() && s.ClassWeight.Balanced:
-		return 0, ErrNotMapped
-	case b.OneOut && s.ClassWeight.Balanced:
+		return 0, ErrNoSharedMaps
+	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrBalancedOneOut
 	}
 	return ridgesBytes(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
@@ -142,13 +142,13 @@ func (s RidgeClassifier) PlanBatch(b Batch) (int64, error) {
 
 // someClasses stands for the classes of data that is not there yet.
 var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
-	Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"0", "1"}}}}}
+	Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"0", "1"}}}}}
 
 // ridgesBytes looks at the candidates only where there are folds: without them the question is whether the
 // estimator takes such a batch, and it is asked of every candidate.
 func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64, error) {
 	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return 0, ErrNotMapped
+		return 0, ErrNoSharedMaps
 	}
 	if len(b.Folds) == 0 {
 		return 0, nil
@@ -157,7 +157,7 @@ func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64
 	switch {
 	case err != nil: // the fit says it
 		return 0, nil
-	case b.OneOut:
+	case b.LeaveOneOut:
 		return batch.RidgesOneOutBytes(b.Shape, list), nil
 	case b.Mapped():
 		return batch.RidgesMappedBytes(b.plain(), b.Shape, list), nil

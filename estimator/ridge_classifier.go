@@ -31,10 +31,10 @@ func NewRidgeClassifier() RidgeClassifier {
 }
 
 var (
-	_ BlockEstimator  = RidgeClassifier{}
-	_ Estimator       = RidgeClassifier{}
-	_ datasets.Coster = RidgeClassifier{}
-	_ param.Declarer  = (*RidgeClassifier)(nil)
+	_ BlockEstimator         = RidgeClassifier{}
+	_ Estimator              = RidgeClassifier{}
+	_ datasets.CostEstimator = RidgeClassifier{}
+	_ param.Declarer         = (*RidgeClassifier)(nil)
 )
 
 // Params declares the hyper-parameters.

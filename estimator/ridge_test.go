@@ -230,7 +230,7 @@ func TestClassWeight(t *testing.T) {
 		}
 	}
 	x, y, _, _ := noisy(3, 60, 3)
-	data := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	data := datasets.Set{X: x, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 	s := estimator.NewLogistic()
 	s.Tol = 1e-10
 	s.ClassWeight.Weights = map[string]float64{"yes": 3}
@@ -253,9 +253,9 @@ func TestSpecsOutOfRangeAreRefused(t *testing.T) {
 		spec estimator.Estimator
 		want string
 	}{
-		{estimator.Ridge{Alpha: -1}, "alpha: got -1, wanted a number ≥ 0"},
+		{estimator.Ridge{Alpha: -1}, "alpha: must be a number ≥ 0, got -1"},
 		{estimator.Ridge{Alpha: 1}, "solver"},
-		{estimator.Logistic{}, "C: got 0, wanted a number > 0"},
+		{estimator.Logistic{}, "C: must be a number > 0, got 0"},
 		{estimator.SVM{C: 1, Loss: "hinged", Tol: 1, MaxIter: 1}, "did you mean hinge?"},
 		{estimator.SVR{C: 1, Loss: "epsilon_insensitive", Epsilon: math.NaN(), Tol: 1, MaxIter: 1}, "epsilon"},
 		{estimator.SVM{C: 1, Loss: "hinge", Solver: "newton", Tol: 1, MaxIter: 1}, "newton needs a squared loss"},
@@ -312,7 +312,7 @@ func (c counted) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 func TestRidgeReadsAStreamOnce(t *testing.T) {
 	const n = 5 * datasets.BlockRows
 	x, codes, y, weights := noisy(2, n, 3)
-	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	for _, c := range []struct {
 		spec estimator.BlockEstimator
 		data datasets.Set
@@ -327,7 +327,9 @@ func TestRidgeReadsAStreamOnce(t *testing.T) {
 		if rows != n+datasets.BlockRows {
 			t.Errorf("%T read %d rows of %d", c.spec, rows, n)
 		}
-		passes := func(rows int) int { return c.spec.(datasets.Coster).Cost(datasets.Shape{Rows: rows, Cols: 3}).Passes }
+		passes := func(rows int) int {
+			return c.spec.(datasets.CostEstimator).Cost(datasets.Shape{Rows: rows, Cols: 3}).Passes
+		}
 		if passes(n) != 1 || passes(-1) != 1 || passes(2) == 1 {
 			t.Errorf("%T says otherwise", c.spec)
 		}
@@ -337,7 +339,7 @@ func TestRidgeReadsAStreamOnce(t *testing.T) {
 // A classifier that reads a stream once is the one that has all rows.
 func TestRidgeClassifierOfAStreamIsThatOfTheSet(t *testing.T) {
 	x, codes, _, weights := noisy(2, 300, 3)
-	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	data := datasets.Set{X: x, Y: codes, Weights: weights, Schema: schema}
 	for _, weight := range []estimator.ClassWeight{{}, {Balanced: true}, {Weights: map[string]float64{"yes": 3}}} {
 		for _, solver := range []string{"cholesky", "dual", "cg"} {
@@ -439,7 +441,7 @@ func TestPosteriorState(t *testing.T) {
 // Class codes may come as the one column of Targets; folds with rows that there are not are refused.
 func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	x, codes, _, _ := noisy(2, 50, 3)
-	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	column := datasets.Set{X: x, Targets: mat.NewDense(50, 1, codes), Schema: schema}
 	want := fit(t, estimator.NewRidgeClassifier(), datasets.Set{X: x, Y: codes, Schema: schema}).(*estimator.FittedLinearClassifier)
 	p, err := estimator.NewRidgeClassifier().FitSource(context.Background(), counted{column.Source(), new(int)})

@@ -16,23 +16,23 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Continuer is the spec of a model that can learn on from a fitted one: from what that one has come to, as if
+// IncrementalEstimator is the spec of a model that can learn on from a fitted one: from what that one has come to, as if
 // the new rows had come behind its own. Rows that both have seen count twice.
-type Continuer interface {
+type IncrementalEstimator interface {
 	// Continue goes once over new rows and returns another model; previous stays as it is. The rows have the
 	// columns of those before, and codes of the same classes.
-	Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
+	PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
 
-// ErrNoContinue is in the chain of the error of a spec that does not learn on as it stands, as a pipeline whose
+// ErrNoPartialFit is in the chain of the error of a spec that does not learn on as it stands, as a pipeline whose
 // model is none that does.
-var ErrNoContinue = errors.New("not learned on")
+var ErrNoPartialFit = errors.New("not learned on")
 
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
 type descending struct {
 	everywhere     bool // whether each row takes a step for each output
 	name           string
-	spec           datasets.Coster
+	spec           datasets.CostEstimator
 	loss           sgd.Loss
 	penalty        string
 	alpha, l1Ratio float64
@@ -356,7 +356,7 @@ func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	if d.everywhere {
 		output = steppingFlops
 	}
-	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}

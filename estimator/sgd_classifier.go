@@ -57,11 +57,11 @@ func NewSGDClassifier() SGDClassifier {
 }
 
 var (
-	_ BlockEstimator  = SGDClassifier{}
-	_ Estimator       = SGDClassifier{}
-	_ Continuer       = SGDClassifier{}
-	_ datasets.Coster = SGDClassifier{}
-	_ param.Declarer  = (*SGDClassifier)(nil)
+	_ BlockEstimator         = SGDClassifier{}
+	_ Estimator              = SGDClassifier{}
+	_ IncrementalEstimator   = SGDClassifier{}
+	_ datasets.CostEstimator = SGDClassifier{}
+	_ param.Declarer         = (*SGDClassifier)(nil)
 )
 
 // Params declares the hyper-parameters.
@@ -113,7 +113,7 @@ func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Pre
 }
 
 // Continue goes once over new rows from what Fit has returned. Classes that had no rows so far may come.
-func (s SGDClassifier) Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
+func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from interface{ classifier() *FittedSGDClassifier }
 	if !As(previous, &from) {
 		return nil, fmt.Errorf("estimator: sgd_classifier: a %T cannot learn on by it", previous)
@@ -139,7 +139,7 @@ func (s SGDClassifier) fitted(d *descended) Predictor {
 func (s SGDClassifier) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
 
 // Demands asks for complete numeric columns.
-func (SGDClassifier) Demands() []datasets.Demand { return numbers }
+func (SGDClassifier) Requirements() []datasets.Requirement { return numbers }
 
 // FittedSGDClassifier is a fitted linear classifier that can learn on.
 type FittedSGDClassifier struct {

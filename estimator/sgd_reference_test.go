@@ -74,7 +74,7 @@ func (r referenceRows) set(target string) datasets.Set {
 	levels := map[string][]string{"two": {"0", "1"}, "three": {"0", "1", "2"}}[target]
 	if levels != nil {
 		out.Y = map[string][]float64{"two": r.Two, "three": r.Three}[target]
-		out.Schema.Targets[0] = datasets.Column{Name: "y", Kind: datasets.Categorical, Levels: levels}
+		out.Schema.Targets[0] = datasets.Column{Name: "y", Kind: datasets.Categorical, Categories: levels}
 	}
 	return out
 }
@@ -124,11 +124,11 @@ func TestSGDStepsAreThoseOfScikitLearn(t *testing.T) {
 			for c, row := range s.Coef {
 				for j, want := range row {
 					if v := got.At(c, j); math.Abs(v-want) > 1e-9*(1+math.Abs(want)) {
-						t.Errorf("%s: weight %d, %d is %.12g, wanted %.12g", name, c, j, v, want)
+						t.Errorf("%s: weight %d, %d is %.12g, want %.12g", name, c, j, v, want)
 					}
 				}
 				if math.Abs(b[c]-s.Intercept[c]) > 1e-9*(1+math.Abs(s.Intercept[c])) {
-					t.Errorf("%s: intercept %d is %.12g, wanted %.12g", name, c, b[c], s.Intercept[c])
+					t.Errorf("%s: intercept %d is %.12g, want %.12g", name, c, b[c], s.Intercept[c])
 				}
 			}
 		}

@@ -30,7 +30,7 @@ import (
 // Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
 // The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row
 // twice, and models of parts of the rows do not merge to the model of all: there is no [PassEstimator] here.
-// Instead a fitted model learns on ([Continuer]): it knows its last and its averaged weights and the number
+// Instead a fitted model learns on ([IncrementalEstimator]): it knows its last and its averaged weights and the number
 // of its steps.
 //
 // Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
@@ -66,11 +66,11 @@ func NewSGDRegressor() SGDRegressor {
 }
 
 var (
-	_ BlockEstimator  = SGDRegressor{}
-	_ Estimator       = SGDRegressor{}
-	_ Continuer       = SGDRegressor{}
-	_ datasets.Coster = SGDRegressor{}
-	_ param.Declarer  = (*SGDRegressor)(nil)
+	_ BlockEstimator         = SGDRegressor{}
+	_ Estimator              = SGDRegressor{}
+	_ IncrementalEstimator   = SGDRegressor{}
+	_ datasets.CostEstimator = SGDRegressor{}
+	_ param.Declarer         = (*SGDRegressor)(nil)
 )
 
 // Params declares the hyper-parameters.
@@ -110,7 +110,7 @@ func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Pred
 }
 
 // Continue goes once over new rows from a [*FittedSGDRegressor].
-func (s SGDRegressor) Continue(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
+func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from *FittedSGDRegressor
 	if !As(previous, &from) {
 		return nil, fmt.Errorf("estimator: sgd_regressor: a %T cannot learn on by it", previous)
@@ -122,7 +122,7 @@ func (s SGDRegressor) Continue(ctx context.Context, previous Predictor, data dat
 func (s SGDRegressor) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
 
 // Demands asks for complete numeric columns.
-func (SGDRegressor) Demands() []datasets.Demand { return numbers }
+func (SGDRegressor) Requirements() []datasets.Requirement { return numbers }
 
 // FittedSGDRegressor is a fitted linear regression that can learn on.
 type FittedSGDRegressor struct {

@@ -20,19 +20,19 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Smoothing is the spec of a model whose predictions are linear in the targets that it is fitted to, as
+// LinearSmoother is the spec of a model whose predictions are linear in the targets that it is fitted to, as
 // those of [Ridge] and [KernelRidge] are. The models of all rows but one then follow from one fit, for
 // new rows too.
-type Smoothing interface {
+type LinearSmoother interface {
 	// Smooth returns the weights by which the targets of data add up to predictions.
-	Smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
+	SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error)
 	// SmootherCost is what Smooth costs. Its Bytes are those that the Smoother keeps, too.
 	SmootherCost(shape datasets.Shape) datasets.Cost
 }
 
 var (
-	_ Smoothing      = Ridge{}
-	_ Smoothing      = KernelRidge{}
+	_ LinearSmoother = Ridge{}
+	_ LinearSmoother = KernelRidge{}
 	_ model.Stateful = (*Smoother)(nil)
 )
 
@@ -55,7 +55,7 @@ type Smoother struct {
 
 // Smooth returns the weights by which the targets add up to predictions. A row without which the others do not
 // determine the model is an error.
-func (s Ridge) Smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+func (s Ridge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
 	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
@@ -87,12 +87,12 @@ func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len
 func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	few, many := min(n, d), max(n, d)
-	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Bytes(n*d + 2*few*few), Width: max(shape.Outputs, 1)}
+	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Bytes(n*d + 2*few*few), OutputWidth: max(shape.Outputs, 1)}
 }
 
 // Smooth returns the weights by which the targets add up to predictions. It goes by cholesky whatever the
 // Solver; a rule for Gamma is followed once, on all rows.
-func (s KernelRidge) Smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
+func (s KernelRidge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
 	if err = cmp.Or(cause.Err(ctx), err); err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge: %w", err)
@@ -114,7 +114,7 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
 		return nil, err
 	}
-	found, err := s.plain().Smooth(ctx, r)
+	found, err := s.plain().SmootherWeights(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 // SmootherCost is that of Smooth.
 func (s KernelRidge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	flops, numbers, _ := kernelridge.SmootherCost(shape.Rows)
-	return datasets.Cost{Flops: flops, Bytes: design.Bytes(numbers), Width: max(shape.Outputs, 1)}
+	return datasets.Cost{Flops: flops, Bytes: design.Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
 }
 
 // Residuals returns a copy of the targets less the predictions of the models that have not seen the row, rows ×

@@ -48,9 +48,9 @@ func NewSVM() SVM {
 }
 
 var (
-	_ Estimator       = SVM{}
-	_ datasets.Coster = SVM{}
-	_ param.Declarer  = (*SVM)(nil)
+	_ Estimator              = SVM{}
+	_ datasets.CostEstimator = SVM{}
+	_ param.Declarer         = (*SVM)(nil)
 )
 
 // Params declares the hyper-parameters.

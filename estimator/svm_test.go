@@ -68,7 +68,7 @@ func binsOfNoMeaning(t *testing.T) datasets.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 }
 
 // Logistic regression by the dual finds newton's optimum, with weights, on sparse rows of one value or of several and on
@@ -163,7 +163,7 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 			}
 		}
 		_, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...),
-			Wanted: func(s, f int) bool { return s == 2 && f == 1 },
+			Include: func(s, f int) bool { return s == 2 && f == 1 },
 			Yield: func(s, f int, one estimator.Outcome) error {
 				if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
 					t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)

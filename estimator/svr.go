@@ -38,9 +38,9 @@ func NewSVR() SVR {
 }
 
 var (
-	_ Estimator       = SVR{}
-	_ datasets.Coster = SVR{}
-	_ param.Declarer  = (*SVR)(nil)
+	_ Estimator              = SVR{}
+	_ datasets.CostEstimator = SVR{}
+	_ param.Declarer         = (*SVR)(nil)
 )
 
 // Params declares the hyper-parameters.

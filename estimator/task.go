@@ -2,10 +2,10 @@ package estimator
 
 import "github.com/bochner-ml/bochner/datasets"
 
-// TaskOf returns what a spec says that it is for, as a [Tasked], and [datasets.AnyTask] where it does not say. A
-// model for a task that is [datasets.Task.Targetless] learns from the rows alone.
+// TaskOf returns what a spec says that it is for, as a [TaskProvider], and [datasets.AnyTask] where it does not say. A
+// model for a task that is [datasets.Task.Unsupervised] learns from the rows alone.
 func TaskOf(spec Estimator) datasets.Task {
-	if t, ok := spec.(Tasked); ok {
+	if t, ok := spec.(TaskProvider); ok {
 		return t.Task()
 	}
 	return datasets.AnyTask

@@ -26,7 +26,7 @@ func (v *Variance) Set(plain any) error {
 		if p == "auto" {
 			next.value = 0
 		} else if near := param.Nearest(p, []string{"auto"}); near != "" {
-			return param.Fault{Wanted: v.Wanted(), Hint: "did you mean " + near + "?"}
+			return param.FieldError{Constraint: v.Wanted(), Hint: "did you mean " + near + "?"}
 		}
 	case int:
 		next.value = wantedNumber(float64(p))

@@ -10,10 +10,10 @@ type Wrapper interface {
 	Unwrap() (within Predictor, sameRows bool)
 }
 
-// KeepPredictor keeps a fitted model behind the interface in a model file, with the name that its type is
+// RegisterPredictor keeps a fitted model behind the interface in a model file, with the name that its type is
 // registered under: for the State of a model that holds others. Of a wrapper that has no name and takes
 // rows as the model within does, such as the result of a search, it keeps that model.
-func KeepPredictor(s *model.State, fitted *Predictor) {
+func RegisterPredictor(s *model.State, fitted *Predictor) {
 	kept := *fitted
 	for !s.Reading() && model.KindOf(kept) == "" {
 		w, ok := kept.(Wrapper)

@@ -173,7 +173,7 @@ func TestThresholdFaults(t *testing.T) {
 		err := Validate(context.Background(), "spec.yaml")
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, wanted %q", c.threshold, err, want)
+				t.Errorf("%s: %v, want %q", c.threshold, err, want)
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func TestPlanAround(t *testing.T) {
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
 		"impute\n- target: {of: ridge}":                                "target predicts numbers, and the task is classification",
 		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
-		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: got [ridge], wanted names, each with an estimator",
+		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator, got [ridge]",
 		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: there is nothing to combine (give members, or of and seeds)",
 		"impute\n- calibrated":                                         "pipeline.calibrated.of: missing (wanted an estimator, or a list of steps the last of which is one)",
 		"impute\n- calibrated: {off: svm}":                             "no parameter is called \"off\" (did you mean of?)",
@@ -233,7 +233,7 @@ func TestPlanAround(t *testing.T) {
 		put(t, "wrong.yaml", text)
 		err := Validate(context.Background(), "wrong.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, wanted %q", pipeline, err, want)
+			t.Errorf("%s: %v, want %q", pipeline, err, want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ import (
 
 // AutoOptions say more about the data of [Auto], and how long it may take.
 type AutoOptions struct {
-	More       []string  // further files of rows, behind the first
+	ExtraFiles []string  // further files of rows, behind the first
 	Input      io.Reader // what the path "-" stands for; nil is standard input
 	Target     string    // column to predict; the last one when empty
 	Format     string    // one of [reader.Formats]; "" or auto goes by the ending and the first lines
@@ -45,11 +45,11 @@ type AutoOptions struct {
 	Dir        string // for the outputs; "" stands for runs/NAME
 	Force      bool   // whether the results of another run in Dir are replaced
 
-	MLflow   string            // server to which the run is logged, as output.mlflow; "" for that of the experiment file
-	Warn     func(text string) // as [Options]
-	Progress Progress          // nil for none
-	Tell     func(text string) // is told what is decided about the data; nil for nobody
-	Stop     <-chan struct{}   // closed, ends the search with the best model so far
+	MLflow     string            // server to which the run is logged, as output.mlflow; "" for that of the experiment file
+	OnWarning  func(text string) // as [Options]
+	Progress   Progress          // nil for none
+	OnDecision func(text string) // is told what is decided about the data; nil for nobody
+	Stop       <-chan struct{}   // closed, ends the search with the best model so far
 }
 
 // Auto finds a good model for a data file, or for the data of an experiment file (.yaml). It forms the opinion of
@@ -68,8 +68,8 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	told := []string{}
 	tell := func(text string) {
 		told = append(told, text)
-		if o.Tell != nil {
-			o.Tell(text)
+		if o.OnDecision != nil {
+			o.OnDecision(text)
 		}
 	}
 	if err := o.faults().Err(); err != nil {
@@ -82,7 +82,7 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := newOutputs(spec, Options{Warn: o.Warn}, true)
+	out := newOutputs(spec, Options{OnWarning: o.OnWarning}, true)
 	out.started = began
 	return out.end(ctx, runAuto(ctx, spec, o, tell, &told, out))
 }
@@ -128,15 +128,15 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
 			return spec, errors.New("experiment: target, format, task and test are said by the experiment file")
 		}
-		if len(o.More) > 0 {
-			return spec, errors.New("experiment: " + path + ": an experiment file says which rows there are; " + o.More[0] + " is one more")
+		if len(o.ExtraFiles) > 0 {
+			return spec, errors.New("experiment: " + path + ": an experiment file says which rows there are; " + o.ExtraFiles[0] + " is one more")
 		}
-		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Targetless() {
+		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
 			return spec, errors.New("experiment: " + path + ": " + untaughtAuto(spec.Task()))
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell, More: o.More, Input: o.Input})
+		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -186,25 +186,25 @@ func cleaning(steps []pipeline.Step) []pipeline.Step {
 }
 
 // faults is everything that is wrong with the options, but for the data.
-func (o AutoOptions) faults() param.Faults {
-	var faults param.Faults
-	if task := datasets.Task(o.Task); task.Targetless() {
-		faults = append(faults, param.Fault{Path: "task", Problem: untaughtAuto(task)})
+func (o AutoOptions) faults() param.FieldErrors {
+	var faults param.FieldErrors
+	if task := datasets.Task(o.Task); task.Unsupervised() {
+		faults = append(faults, param.FieldError{Path: "task", Problem: untaughtAuto(task)})
 	}
 	if o.MLflow != "" {
 		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
-			faults = append(faults, param.Fault{Path: "mlflow", Problem: err.Error()})
+			faults = append(faults, param.FieldError{Path: "mlflow", Problem: err.Error()})
 		}
 	}
 	if o.Candidates < 0 {
-		faults = append(faults, param.Fault{Path: "candidates", Value: o.Candidates, Wanted: "a whole number, 0 or more"})
+		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
 	}
 	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= mostMinutes) {
-		faults = append(faults, param.Fault{Path: "minutes", Value: o.Minutes, Wanted: fmt.Sprintf("a number above 0, at most %d", mostMinutes)})
+		faults = append(faults, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number above 0, at most %d", mostMinutes)})
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
-			faults = append(faults, param.Fault{Path: "score", Problem: document.Problem(err), Err: err})
+			faults = append(faults, param.FieldError{Path: "score", Problem: document.Problem(err), Err: err})
 		}
 	}
 	return faults
@@ -290,7 +290,7 @@ func checkEarlierAuto(spec Spec, force bool) error {
 
 // choose leaves the training rows to package auto.
 func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs) (f fitted, found *auto.Result, err error) {
-	set, err := datasets.Gather(ctx, data.Train)
+	set, err := datasets.ReadAll(ctx, data.Train)
 	if err != nil {
 		return f, nil, err
 	}
@@ -302,12 +302,12 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	o.Budget = time.Duration(searchShare * float64(o.Budget))
 	o.Candidates, o.Score, o.Seed, o.Stop = options.Candidates, options.Score, data.spec.Seed, options.Stop
 	o.Exportable = options.Exportable
-	o.Clean, o.Memory = pipeline.Sequence(data.spec.Pipeline.Steps), memory.Available()/2
-	if o.Clean == nil {
-		o.Clean = pipeline.Sequence{}
+	o.Preprocessing, o.Memory = pipeline.Sequence(data.spec.Pipeline.Steps), memory.Available()/2
+	if o.Preprocessing == nil {
+		o.Preprocessing = pipeline.Sequence{}
 	}
 	if data.spec.Search != nil {
-		o.Timed = data.spec.Search.CV.Kind == "time"
+		o.TimeOrdered = data.spec.Search.CV.Kind == "time"
 	}
 	o.Journal = filepath.Join(data.spec.Output.Dir, autoJournal)
 	o.Progress = func(p auto.Progress) {
@@ -325,7 +325,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	f = fitted{model: found.Model, score: found.Score}
 	if out.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
-		f.judged = datasets.Spread(set.Rows(), mostJudged)
+		f.judged = datasets.EvenlySpacedRows(set.Rows(), mostJudged)
 	}
 	out.result.Seconds.Search = found.Seconds
 	out.warn(found.Warnings...)
@@ -402,14 +402,14 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 // autoSummary is what result.json says of the search.
 func autoSummary(f *auto.Result, told []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.Ended, Rounds: []result.AutoRound{}, Decided: told}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Rounds: []result.AutoRound{}, Decided: told}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}
 	for _, r := range f.Rounds {
 		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes, Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
 	}
-	for _, in := range f.Learned {
+	for _, in := range f.InputRelevance {
 		out.Inputs = append(out.Inputs, result.AutoInput(in))
 	}
 	return out

@@ -54,7 +54,7 @@ func TestAuto(t *testing.T) {
 	houses(t, "houses.csv", 120, nil)
 	var told []string
 	o := few("")
-	o.Tell = func(text string) { told = append(told, text) }
+	o.OnDecision = func(text string) { told = append(told, text) }
 	result, err := experiment.Auto(context.Background(), "houses.csv", o)
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ type Comparison = result.Comparison
 // Holm's correction. What cannot be tested is among the notes. Files of predictions are read row by row beside each other,
 // in memory that does not grow with them.
 //
-// Runs that cannot be compared are an [*Incomparable] with all that is in the way. It returns ctx.Err() with its cause when the context
+// Runs that cannot be compared are an [*IncomparableRunsError] with all that is in the way. It returns ctx.Err() with its cause when the context
 // ends.
 //
 // [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#McNemar
@@ -41,7 +41,7 @@ func Compare(ctx context.Context, folders ...string) (Comparison, error) {
 // CompareBy is [Compare] by a metric, which all runs have a score of; "" stands for that of their
 // searches.
 func CompareBy(ctx context.Context, score string, folders ...string) (Comparison, error) {
-	wrong := &Incomparable{}
+	wrong := &IncomparableRunsError{}
 	read := readRuns(folders, wrong)
 	var runs []finished // those that were asked the same
 	for k, r := range read {
@@ -55,10 +55,10 @@ func CompareBy(ctx context.Context, score string, folders ...string) (Comparison
 	first := runs[0]
 	c := Comparison{
 		Task: first.Task, Positive: first.Positive, TestRows: first.Rows.Test,
-		Differences: settings(runs), OnTestRows: []result.Tested{}, OnFolds: []result.Tested{}, Notes: []string{},
+		Differences: settings(runs), OnTestRows: []result.TestResult{}, OnFolds: []result.TestResult{}, Notes: []string{},
 	}
 	for _, r := range runs {
-		c.Runs = append(c.Runs, result.Compared{
+		c.Runs = append(c.Runs, result.RunSummary{
 			Label: r.label, Folder: r.folder, Rows: r.Rows, Test: r.Test, Train: r.Train, Search: r.Search, Auto: r.Auto,
 			Seconds: r.Seconds, Memory: r.Memory, Version: r.Versions.Bochner,
 		})
@@ -75,7 +75,7 @@ func CompareBy(ctx context.Context, score string, folders ...string) (Comparison
 	if err := compareFolds(runs, &c); err != nil {
 		return Comparison{}, err
 	}
-	for _, tests := range [][]result.Tested{c.OnTestRows, c.OnFolds} {
+	for _, tests := range [][]result.TestResult{c.OnTestRows, c.OnFolds} {
 		if err := correct(tests); err != nil {
 			return Comparison{}, err
 		}
@@ -94,9 +94,9 @@ var testedBy = map[string][]string{
 
 // compareScores sets the metric that runs are compared by, and which of them is ahead by it.
 func compareScores(c *Comparison, score string) error {
-	part, of := "test rows", func(r result.Compared) map[string]float64 { return r.Test }
+	part, of := "test rows", func(r result.RunSummary) map[string]float64 { return r.Test }
 	if c.TestRows == 0 {
-		part, of = "training rows", func(r result.Compared) map[string]float64 { return r.Train }
+		part, of = "training rows", func(r result.RunSummary) map[string]float64 { return r.Train }
 	}
 	common := slices.Sorted(maps.Keys(of(c.Runs[0])))
 	var searched []string
@@ -140,7 +140,7 @@ func compareScores(c *Comparison, score string) error {
 	}
 	c.Score = score
 	ahead := c.Runs[best].Label + " is ahead"
-	if !slices.ContainsFunc(c.Runs, func(r result.Compared) bool { return m.Better(of(c.Runs[best])[score], of(r)[score]) }) {
+	if !slices.ContainsFunc(c.Runs, func(r result.RunSummary) bool { return m.Better(of(c.Runs[best])[score], of(r)[score]) }) {
 		ahead = "no run is ahead"
 	}
 	c.Outcome = fmt.Sprintf("By %s%s %s on the %s: %s.", strings.ReplaceAll(score, "_", " "), from, ahead, part, strings.Join(values, ", "))
@@ -148,7 +148,7 @@ func compareScores(c *Comparison, score string) error {
 }
 
 // correct gives the tests of one list Holm's correction.
-func correct(tests []result.Tested) error {
+func correct(tests []result.TestResult) error {
 	p := make([]float64, len(tests))
 	for k, t := range tests {
 		p[k] = t.P

@@ -42,7 +42,7 @@ func compareFolds(runs []finished, c *result.Comparison) error {
 		if err != nil {
 			return fmt.Errorf("experiment: %s and %s: %w", first.folder, other.folder, err)
 		}
-		c.OnFolds = append(c.OnFolds, result.Tested{Run: k + 1, Score: first.Search.Score, GreaterIsBetter: metric.GreaterIsBetter, Pairs: len(a), Test: t})
+		c.OnFolds = append(c.OnFolds, result.TestResult{Run: k + 1, Score: first.Search.Score, GreaterIsBetter: metric.GreaterIsBetter, Pairs: len(a), Test: t})
 	}
 	if len(c.OnFolds) > 0 {
 		c.Notes = append(c.Notes, "Scores on folds are those of the candidates that were chosen by them, which flatters the search that tried more.")
@@ -82,7 +82,7 @@ func otherFolds(first, other finished) string {
 		return "leaving one row out has no folds"
 	}
 	for _, r := range []finished{first, other} {
-		if r.spec.Search.Halving.Least > 0 && r.spec.Search.Halving.Resource == "rows" {
+		if r.spec.Search.Halving.MinResources > 0 && r.spec.Search.Halving.Resource == "rows" {
 			return "halving scores on parts of them"
 		}
 	}

@@ -22,7 +22,7 @@ type pairing struct {
 }
 
 // compareRows reads the predictions of the test rows beside each other and tests their differences.
-func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *Incomparable) error {
+func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wrong *IncomparableRunsError) error {
 	if c.TestRows == 0 {
 		c.Notes = append(c.Notes, "There are no test rows. Scores of the rows that a model has learned from say little about new ones.")
 		return nil
@@ -51,7 +51,7 @@ func compareRows(ctx context.Context, runs []finished, c *result.Comparison, wro
 type beside struct {
 	runs    []finished
 	classes bool
-	wrong   *Incomparable
+	wrong   *IncomparableRunsError
 	files   []*predictions.Reader // nil where one has ended
 	targets []string
 	pairs   []pairing // of each run with the first, whose own is empty
@@ -236,7 +236,7 @@ func (b *beside) test(c *result.Comparison) error {
 			if err != nil {
 				return fmt.Errorf("experiment: %w", err)
 			}
-			c.OnTestRows = append(c.OnTestRows, result.Tested{Run: k, Score: "accuracy", GreaterIsBetter: true, Pairs: b.paired, Test: t, OnlyFirst: p.onlyFirst, Only: p.only})
+			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "accuracy", GreaterIsBetter: true, Pairs: b.paired, Test: t, OnlyFirst: p.onlyFirst, Only: p.only})
 			continue
 		}
 		for at, target := range b.targets {
@@ -244,7 +244,7 @@ func (b *beside) test(c *result.Comparison) error {
 			if err != nil {
 				return fmt.Errorf("experiment: %s and %s: %w", b.runs[0].folder, b.runs[k].folder, err)
 			}
-			c.OnTestRows = append(c.OnTestRows, result.Tested{Run: k, Score: "squared_error", Target: target, Pairs: p.errors[at].Rows(), Test: t})
+			c.OnTestRows = append(c.OnTestRows, result.TestResult{Run: k, Score: "squared_error", Target: target, Pairs: p.errors[at].Rows(), Test: t})
 		}
 	}
 	return nil

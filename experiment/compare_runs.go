@@ -9,16 +9,16 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 )
 
-// Incomparable is the error of runs that cannot be compared: their folders are not whole, or they have been tested on
+// IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole, or they have been tested on
 // other rows, or asked for something else.
-type Incomparable struct{ Faults []string }
+type IncomparableRunsError struct{ Faults []string }
 
 // Error lists all that is wrong.
-func (e *Incomparable) Error() string {
+func (e *IncomparableRunsError) Error() string {
 	return "experiment: these runs cannot be compared:\n  " + strings.Join(e.Faults, "\n  ")
 }
 
-func (e *Incomparable) add(format string, args ...any) {
+func (e *IncomparableRunsError) add(format string, args ...any) {
 	e.Faults = append(e.Faults, fmt.Sprintf(format, args...))
 }
 
@@ -31,7 +31,7 @@ type finished struct {
 }
 
 // readRuns reads all runs.
-func readRuns(folders []string, wrong *Incomparable) (runs []finished) {
+func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) {
 	if len(folders) < 2 {
 		wrong.add("%d run named, wanted at least two", len(folders))
 	}
@@ -83,7 +83,7 @@ func label(runs []finished) {
 }
 
 // sameQuestion reports whether two runs were asked the same, and notes what was not.
-func sameQuestion(first, other finished, wrong *Incomparable) bool {
+func sameQuestion(first, other finished, wrong *IncomparableRunsError) bool {
 	before := len(wrong.Faults)
 	differ := func(what, then, now string) {
 		if then != now {

@@ -77,7 +77,7 @@ func TestCompareNumbers(t *testing.T) {
 		half := quantile * math.Sqrt(sum2/89/90)
 		got := c.OnTestRows[k]
 		if got.Run != k+1 || got.Score != "squared_error" || got.GreaterIsBetter || got.Pairs != 90 || math.Abs(got.Difference-mean) > 1e-12 || math.Abs(got.Low-(mean-half)) > 1e-6 || math.Abs(got.High-(mean+half)) > 1e-6 {
-			t.Errorf("%s: %+v, wanted %v ± %v", dir, got, mean, half)
+			t.Errorf("%s: %+v, want %v ± %v", dir, got, mean, half)
 		}
 	}
 	if one, two := c.OnTestRows[0], c.OnTestRows[1]; math.Min(one.Holm, two.Holm) != 2*math.Min(one.P, two.P) || !one.Differs() || one.Better() {
@@ -120,7 +120,7 @@ func TestCompareClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.OnTestRows[0]; onlyFirst+only == 0 || got.OnlyFirst != onlyFirst || got.Only != only || got.Test != want || c.Runs[1].Label != "two/run" {
-		t.Errorf("%+v, wanted %d and %d", got, onlyFirst, only)
+		t.Errorf("%+v, want %d and %d", got, onlyFirst, only)
 	}
 	if got := c.OnTestRows[1]; got.P != 1 || got.Difference != 0 || got.Differs() || got.Better() {
 		t.Errorf("%+v", got)
@@ -232,7 +232,7 @@ func TestIncomparable(t *testing.T) {
 		"a truth unsaid":          {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"", "unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
 		c, err := Compare(context.Background(), strings.Fields(folders)...)
-		var wrong *Incomparable
+		var wrong *IncomparableRunsError
 		if !errors.As(err, &wrong) || len(c.Runs) != 0 {
 			t.Errorf("%s: %v", folders, err)
 			continue

@@ -89,7 +89,7 @@ func TestRunLearnsOn(t *testing.T) {
 	if err != nil || again.Before.Rows != 200+2*rows {
 		t.Errorf("%+v, %v", again.Before, err)
 	}
-	var early *EarlierRun
+	var early *ExistingRunError
 	if _, err = on(t, daily, "second/model.bochner", false, set("data.train", "second.csv"), set("output.dir", "second"), set("pipeline.sgd_classifier.epochs", "3")); !errors.As(err, &early) ||
 		len(early.Differences) != 1 || !strings.Contains(early.Differences[0], "--continue: another model") {
 		t.Errorf("%v", err)
@@ -143,7 +143,7 @@ func TestLearningOnRefuses(t *testing.T) {
 	} {
 		_, err := on(t, c.text, c.model, true, append(c.overrides, set("output.dir", "second"))...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %v: error %v, wanted %q", c.model, c.overrides, err, c.want)
+			t.Errorf("%s %v: error %v, want %q", c.model, c.overrides, err, c.want)
 		}
 		if _, err := os.Stat("second"); err == nil {
 			t.Error("something was written")

@@ -145,7 +145,7 @@ func TestQueriesAgain(t *testing.T) {
 		t.Error("the model says where its rows were", err)
 	}
 	change(t, db, "update flats set rent = rent + 1 where id = 7")
-	var earlier *EarlierRun
+	var earlier *ExistingRunError
 	if _, err := Run(ctx, s, Options{}); !asEarlier(err, &earlier) || len(earlier.Differences) != 1 || !strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
 		t.Error(err)
 	}
@@ -175,8 +175,8 @@ func TestQueriesOfRowsThatChange(t *testing.T) {
 	}
 }
 
-func asEarlier(err error, to **EarlierRun) (is bool) {
-	*to, is = err.(*EarlierRun)
+func asEarlier(err error, to **ExistingRunError) (is bool) {
+	*to, is = err.(*ExistingRunError)
 	return is
 }
 
@@ -197,7 +197,7 @@ func TestFaultsOfQueries(t *testing.T) {
 		{[]Override{set("data.sql.url", "$UNKNOWN")}, "--set: data.sql.url: the URL in $UNKNOWN is of the scheme mysql, and the databases are postgres, postgresql, sqlite"},
 		{[]Override{set("data.sql.url", "postgres://me:geheim@127.0.0.1/x")}, "--set: data.sql.url: a password stands in the URL: put the URL into an environment variable and take its name, $NAME"},
 		{[]Override{set("data.sql.url", "postgres://127.0.0.1/x?user=me&password=geheim")}, "--set: data.sql.url: a password stands in the URL: put the URL into an environment variable and take its name, $NAME"},
-		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: wanted a text"},
+		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: wanted a string"},
 		{[]Override{set("data.sql.url", "$not a name")}, "--set: data.sql.url: the URL begins with $ and names no environment variable, wanted postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
 		{[]Override{set("data.sql.url", "sqlite:///flats.db")}, "--set: data.sql.url: the URL names no file, wanted sqlite:PATH"},
 		{[]Override{set("data.sql.url", "sqlite:none.db")}, "--set: data.sql.url: none.db: no such file or directory"},

@@ -21,7 +21,7 @@ func rowsOf(header string, n int, row func(i int) string) string {
 	return b.String()
 }
 
-// after replaces a line of a text, counted from 1.
+// after replaces a line of a string, counted from 1.
 func after(text string, line int, with string) string {
 	lines := strings.Split(text, "\n")
 	lines[line-1] = with
@@ -238,7 +238,7 @@ var drafts = []struct {
 		lines: []string{"  task: classification # 2 classes: no 33.3 %, yes 66.7 %"}, not: []string{"split", "\nsearch:"},
 	},
 	{
-		name:  "three whole numbers in three rows are no classes",
+		name:  "three integers in three rows are no classes",
 		text:  "a,y\n1,2\n2,3\n4,1\n",
 		lines: []string{"  task: regression"},
 	},
@@ -356,7 +356,7 @@ func TestNoDraft(t *testing.T) {
 		{"good.csv", "z", `target: no column "z"; there are a, y`},
 	} {
 		if _, err := Draft(context.Background(), c.path, DraftOptions{Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, wanted %q", c.path, err, c.want)
+			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}
 	}
 	if _, err := os.Stat("rows.yaml"); err == nil {

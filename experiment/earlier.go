@@ -25,15 +25,15 @@ var (
 // autoJournal is the name of the file in which [Auto] notes its trials.
 const autoJournal = "auto.journal"
 
-// EarlierRun is the error of a run that would replace another one's results: output.dir holds a finished
+// ExistingRunError is the error of a run that would replace another one's results: output.dir holds a finished
 // run of another spec or of other data. Options.Force replaces them.
-type EarlierRun struct {
+type ExistingRunError struct {
 	Dir         string
 	Differences []string // "pipeline.rff.gamma: 0.05 → 0.1"
 }
 
 // Error says what differs, and the ways out.
-func (e *EarlierRun) Error() string {
+func (e *ExistingRunError) Error() string {
 	const most = 8
 	lines := e.Differences
 	if len(lines) > most {
@@ -42,15 +42,15 @@ func (e *EarlierRun) Error() string {
 	return fmt.Sprintf("experiment: %s holds the results of another run, which this one would replace:\n  %s\n--force replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
 }
 
-// earlier returns an [*EarlierRun] where the output folder has a finished run that differs from this
+// earlier returns an [*ExistingRunError] where the output folder has a finished run that differs from this
 // one in more than names and the time it may take.
-func earlier(s Spec, data result.Digests, before *result.Before) error {
+func earlier(s Spec, data result.Digests, before *result.InitialModel) error {
 	result, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return nil // it has not come to an end
 	}
-	out := &EarlierRun{Dir: s.Output.Dir}
+	out := &ExistingRunError{Dir: s.Output.Dir}
 	if err != nil {
 		out.Differences = []string{"result.json: it cannot be read"}
 		return out

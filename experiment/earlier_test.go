@@ -43,20 +43,20 @@ func TestEarlierRun(t *testing.T) {
 		"a split":           {[]Override{set("data.split.test", "0.5")}, []string{"data.split: none → given"}},
 	} {
 		err := run(Options{}, c.set...)
-		var earlier *EarlierRun
+		var earlier *ExistingRunError
 		errors.As(err, &earlier)
 		switch {
 		case c.want == nil && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.want != nil && earlier == nil:
-			t.Errorf("%s: %v, wanted another run", name, err)
+			t.Errorf("%s: %v, want another run", name, err)
 		case c.want != nil && !sameWords(earlier.Differences, c.want):
-			t.Errorf("%s: %q, wanted %q", name, earlier.Differences, c.want)
+			t.Errorf("%s: %q, want %q", name, earlier.Differences, c.want)
 		}
 	}
 	before := model()
 	put(t, "rows.csv", complete(61, class))
-	var earlier *EarlierRun
+	var earlier *ExistingRunError
 	if err := run(Options{}); !errors.As(err, &earlier) || len(earlier.Differences) != 1 || !strings.HasPrefix(earlier.Differences[0], "data.train: other contents") {
 		t.Errorf("other data: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestRunAndAutoInOneFolder(t *testing.T) {
 		}
 	}
 	before := files()
-	var earlier *EarlierRun
+	var earlier *ExistingRunError
 	if _, err := Run(ctx, s, Options{}); !errors.As(err, &earlier) || !reflect.DeepEqual(files(), before) {
 		t.Errorf("a run over auto: %v, %v", err, files())
 	}

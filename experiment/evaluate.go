@@ -58,8 +58,8 @@ func evaluate(ctx context.Context, data *loaded, f fitted, o Options, out *outpu
 func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
 	found, judged := &out.result, f.judged
 	n, _ := data.Train.Dims()
-	if judged == nil && data.Streamed && n > mostJudgedInFile && !data.Task.Targetless() {
-		judged = datasets.Spread(n, mostJudgedInFile)
+	if judged == nil && data.Streamed && n > mostJudgedInFile && !data.Task.Unsupervised() {
+		judged = datasets.EvenlySpacedRows(n, mostJudgedInFile)
 	}
 	some := func(train datasets.Source) (datasets.Source, error) {
 		if judged == nil {
@@ -72,7 +72,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 	if err != nil {
 		return err
 	}
-	if data.Test == nil && data.Task.Targetless() {
+	if data.Test == nil && data.Task.Unsupervised() {
 		e.Verdict, err = predict(ctx, data, f, train, o, out) // what was found is in the rows themselves
 	} else {
 		n, _ := train.Dims()

@@ -104,13 +104,13 @@ func sampled(ctx context.Context, source datasets.Source, met, most int) (datase
 		n = met
 	}
 	if n > most {
-		some, err := datasets.Subset(source, datasets.Spread(n, most))
+		some, err := datasets.Subset(source, datasets.EvenlySpacedRows(n, most))
 		if err != nil {
 			return datasets.Set{}, err
 		}
 		source = some
 	}
-	return datasets.Gather(ctx, source)
+	return datasets.ReadAll(ctx, source)
 }
 
 // met is how many rows the model is looked at on, of which some parts take a sample.
@@ -123,7 +123,7 @@ func (e examination) met() int {
 
 // baselines compares with simple models.
 func (e examination) baselines(ctx context.Context) error {
-	if e.data.Task.Targetless() {
+	if e.data.Task.Unsupervised() {
 		return nil
 	}
 	train, err := sampled(ctx, e.data.Train, e.found.Rows.Train, findings.LinearRows)
@@ -202,7 +202,7 @@ func (e examination) simpler() (string, error) {
 // importance measures which inputs matter, and how the first of them do.
 func (e examination) importance(ctx context.Context) error {
 	repeats, fitted := e.data.spec.Report.Importance.Repeats, pipeline.Find(e.model)
-	if repeats == 0 || fitted == nil || e.data.Task.Targetless() {
+	if repeats == 0 || fitted == nil || e.data.Task.Unsupervised() {
 		return nil
 	}
 	_, inputs := e.evaluated.on.Dims()
@@ -288,7 +288,7 @@ func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
 // learning makes models of fewer rows.
 func (e examination) learning(ctx context.Context) error {
 	points, fitted := e.data.spec.Report.Learning.Points, pipeline.Find(e.model)
-	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Targetless() || e.data.before != nil {
+	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Unsupervised() || e.data.before != nil {
 		return nil
 	}
 	spec := fitted.Spec()
@@ -297,7 +297,7 @@ func (e examination) learning(ctx context.Context) error {
 		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
 		return nil
 	}
-	train, err := datasets.Gather(ctx, e.data.Train)
+	train, err := datasets.ReadAll(ctx, e.data.Train)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ type Spec = document.Spec
 // Override replaces one value of a file.
 type Override = document.Override
 
-// Faults is all that is wrong with a file, each with its place: the error of [Load].
-type Faults = param.Faults
+// FieldErrors is all that is wrong with a file, each with its place: the error of [Load].
+type FieldErrors = param.FieldErrors
 
 // Result is what a run found, as result.json holds it.
 type Result = result.Result
@@ -51,27 +51,27 @@ type Progress func(phase string, done, total int)
 // score. The zero value is silent, and reads rows as those that the model has learned from.
 type Options struct {
 	Progress Progress // nil for none
-	// Searching is called as a search goes on, after every fit and a few times a second, from one goroutine at a time, but
+	// SearchProgress is called as a search goes on, after every fit and a few times a second, from one goroutine at a time, but
 	// not in turn with Progress; nil for none.
-	Searching func(Searching)
+	Searching func(SearchProgress)
 
-	// Warn is told of what goes wrong beside the run, as it does: nothing of it fails the run, and all of it is among the
+	// OnWarning is told of what goes wrong beside the run, as it does: nothing of it fails the run, and all of it is among the
 	// warnings of the result. Nil for nobody.
-	Warn func(text string)
+	OnWarning func(text string)
 
-	Force    bool   // whether [Run] replaces the results of another run in output.dir
-	Continue string // model file that [Run] learns on from; "" for none
-	Tried    []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
+	Force         bool   // whether [Run] replaces the results of another run in output.dir
+	Continue      string // model file that [Run] learns on from; "" for none
+	SearchJournal []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
 
 	// How [Evaluate], [Predict] and [PredictFile] read the rows.
-	Format    string    // one of [reader.Formats]; "" and auto go by the name's ending, the model, the first lines
-	Delimiter string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
-	Header    *bool     // whether the first line of CSV names the columns; nil is as the model's
-	Missing   []string  // texts that stand for a missing value, beside those that the model knows
-	Drop      []string  // columns to leave out, which the model does not know
-	Keep      []string  // columns to copy into the predictions, whether the model knows them or not
-	More      []string  // further files of rows, behind the first
-	Input     io.Reader // what the path "-" stands for; nil is standard input
+	Format     string    // one of [reader.Formats]; "" and auto go by the name's ending, the model, the first lines
+	Delimiter  string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
+	Header     *bool     // whether the first line of CSV names the columns; nil is as the model's
+	Missing    []string  // texts that stand for a missing value, beside those that the model knows
+	Drop       []string  // columns to leave out, which the model does not know
+	Keep       []string  // columns to copy into the predictions, whether the model knows them or not
+	ExtraFiles []string  // further files of rows, behind the first
+	Input      io.Reader // what the path "-" stands for; nil is standard input
 }
 
 // report calls p, if there is one.

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// sample is a CSV of n rows: two numbers with a few missing, a text, a weight, a group, and a target
+// sample is a CSV of n rows: two numbers with a few missing, a string, a weight, a group, and a target
 // that is a quantity or a class.
 func sample(n int, target func(i int) string) string {
 	var b strings.Builder
@@ -41,7 +41,7 @@ func complete(n int, target func(i int) string) string {
 func quantity(i int) string { return fmt.Sprintf("%.3f", float64(i%23)/4+math.Sin(float64(i))) }
 func class(i int) string    { return []string{"no", "yes"}[i%23/12] }
 
-// spec loads a text as the file spec.yaml of the working folder.
+// spec loads a string as the file spec.yaml of the working folder.
 func spec(t *testing.T, text string, overrides ...Override) Spec {
 	t.Helper()
 	s, err := Parse(context.Background(), "spec.yaml", []byte(text), overrides...)
@@ -201,7 +201,7 @@ func column(t *testing.T, path string, j int) []string {
 	return out
 }
 
-// The task follows from the target: texts and few whole numbers are classes, and only the latter is
+// The task follows from the target: texts and few integers are classes, and only the latter is
 // worth a notice.
 func TestTaskFromTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -213,8 +213,8 @@ func TestTaskFromTarget(t *testing.T) {
 		notice bool
 	}{
 		{"texts", class, "logistic", "classification", false},
-		{"few whole numbers", func(i int) string { return fmt.Sprint(i % 3) }, "logistic", "classification", true},
-		{"many whole numbers", func(i int) string { return fmt.Sprint(i) }, "ridge", "regression", false},
+		{"few integers", func(i int) string { return fmt.Sprint(i % 3) }, "logistic", "classification", true},
+		{"many integers", func(i int) string { return fmt.Sprint(i) }, "ridge", "regression", false},
 		{"few fractions", func(i int) string { return fmt.Sprint(float64(i%2) + 0.5) }, "ridge", "regression", false},
 	}
 	for _, c := range cases {
@@ -234,7 +234,7 @@ func TestWeightsAndGroups(t *testing.T) {
 	put(t, "rows.csv", sample(200, class))
 	r := execute(t, spec(t, "data: {train: rows.csv, target: y, weight: w, group: g, csv: {missing: '?'}, drop: [c], split: {test: 0.25}}\npipeline: [impute, standardize, logistic]\nsearch: {grid: {logistic.C: [0.1, 1]}, folds: 3}\n"))
 	if r.Features != 2 {
-		t.Errorf("%d inputs, wanted 2", r.Features)
+		t.Errorf("%d inputs, want 2", r.Features)
 	}
 	groups := column(t, "runs/spec/predictions.csv", 0)[1:]
 	if len(groups)%4 != 0 {
@@ -390,7 +390,7 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	texts.Data.Drop = []string{"a"}
 	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
 	if _, err := Run(context.Background(), texts, Options{Force: true}); err == nil || err.Error() != want {
-		t.Fatalf("%v, wanted %s", err, want)
+		t.Fatalf("%v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err = Run(ctx, spec(t, text), Options{Progress: func(phase string, done, total int) {
@@ -453,11 +453,11 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv report.html result.json spec.yaml"; got != want {
-		t.Fatalf("%s, wanted %s", got, want)
+		t.Fatalf("%s, want %s", got, want)
 	}
 	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}}\n"+steps))
 	if got, want := files(), "model.bochner notes.txt report.html result.json spec.yaml"; got != want {
-		t.Errorf("%s, wanted %s", got, want)
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -484,7 +484,7 @@ func TestPrecision(t *testing.T) {
 		pipeline.Float32: spec(t, text, set("precision", "float32")),
 	} {
 		if s.Pipeline.Precision != want {
-			t.Errorf("%s, wanted %s", s.Pipeline.Precision, want)
+			t.Errorf("%s, want %s", s.Pipeline.Precision, want)
 		}
 		execute(t, s)
 		m, err := modelfile.Load("out/model.bochner")
@@ -492,10 +492,10 @@ func TestPrecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := pipeline.Find(m.Predictor).Precision(); got != want {
-			t.Errorf("the model is in %s, wanted %s", got, want)
+			t.Errorf("the model is in %s, want %s", got, want)
 		}
 		if said, err := Inspect("out/model.bochner"); err != nil || said.Precision != want {
-			t.Errorf("inspect says %q, %v, wanted %s", said.Precision, err, want)
+			t.Errorf("inspect says %q, %v, want %s", said.Precision, err, want)
 		}
 	}
 }
@@ -505,7 +505,7 @@ func TestOverrideOfFolds(t *testing.T) {
 	const text = "data: {dataset: iris}\npipeline: [logistic]\nsearch: {cv: {folds: 4}}\n"
 	for _, path := range []string{"search.folds", "search.cv.folds"} {
 		if s := spec(t, text, set(path, "3")); s.Search.CV.Folds != 3 {
-			t.Errorf("%s: %d folds, wanted 3", path, s.Search.CV.Folds)
+			t.Errorf("%s: %d folds, want 3", path, s.Search.CV.Folds)
 		}
 	}
 	if s := spec(t, text, set("search", "")); s.Search != nil {

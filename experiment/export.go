@@ -37,7 +37,7 @@ type Exported struct {
 	Opset     int    `json:"opset,omitempty"`
 	Precision string `json:"precision"`
 	Package   string `json:"package,omitempty"`
-	graph.Written
+	graph.Artifact
 	DataFile string   `json:"data_file,omitempty"` // of the matrices of large Go or Python, next to File
 	Warnings []string `json:"warnings"`
 }
@@ -174,18 +174,18 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	if large && data != "" {
 		embedded = filepath.Base(data)
 	}
-	about := graph.About{Name: m.Name, Task: string(m.Task), Version: Version().Bochner}
+	about := graph.Metadata{Name: m.Name, Task: string(m.Task), Version: Version().Bochner}
 	switch said.To {
 	case "onnx":
-		how := onnx.Options{About: about, Precision: o.Precision, Opset: o.Opset, Columns: o.Columns}.Whole()
+		how := onnx.Options{Metadata: about, Precision: o.Precision, Opset: o.Opset, Columns: o.Columns}.Whole()
 		said.Opset, said.Precision = how.Opset, how.Precision
-		said.Written, err = onnx.Write(w, g, how)
+		said.Artifact, err = onnx.Write(w, g, how)
 	case "go":
-		how := golang.Options{About: about, Package: o.Package, Data: embedded}
+		how := golang.Options{Metadata: about, Package: o.Package, Data: embedded}
 		said.Package = how.Name()
-		said.Written, err = golang.Write(w, g, how)
+		said.Artifact, err = golang.Write(w, g, how)
 	default:
-		said.Written, err = python.Write(w, g, python.Options{About: about, Data: embedded})
+		said.Artifact, err = python.Write(w, g, python.Options{Metadata: about, Data: embedded})
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("experiment: %s: %w", model, err)
@@ -198,7 +198,7 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 
 // refusal is what is said of a model that cannot be written: the steps, and why.
 func refusal(model string, err error) error {
-	var faults graph.Faults
+	var faults graph.FieldErrors
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("experiment: %s: %w", model, err)
 	}

@@ -50,7 +50,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 	p := finalPipeline(data.spec, data.spec.Pipeline, data.shape, data.Streamed)
 	switch {
 	case data.before != nil:
-		if model, err = data.spec.Pipeline.Continue(ctx, data.before.Predictor, data.Train); err != nil {
+		if model, err = data.spec.Pipeline.PartialFit(ctx, data.before.Predictor, data.Train); err != nil {
 			return nil, err
 		}
 		var learned interface{ RowsLearned() int }
@@ -61,7 +61,7 @@ func refit(ctx context.Context, data *loaded, o Options, out *outputs) (model es
 		model, err = p.FitSource(ctx, data.Train)
 	default:
 		var set datasets.Set
-		if set, err = datasets.Gather(ctx, data.Train); err == nil {
+		if set, err = datasets.ReadAll(ctx, data.Train); err == nil {
 			model, err = p.Fit(ctx, set)
 			err = set.Locate(err, 0)
 		}
@@ -85,13 +85,13 @@ func gridSearch(data *loaded, set datasets.Set, out *outputs) gridsearch.Search 
 func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitted, err error) {
 	var set datasets.Set
 	if !data.Streamed {
-		if set, err = datasets.Gather(ctx, data.Train); err != nil {
+		if set, err = datasets.ReadAll(ctx, data.Train); err != nil {
 			return f, err
 		}
 	}
 	search := gridSearch(data, set, out)
-	if o.Tried != nil {
-		if err := os.WriteFile(search.Journal, o.Tried, 0o644); err != nil {
+	if o.SearchJournal != nil {
+		if err := os.WriteFile(search.Journal, o.SearchJournal, 0o644); err != nil {
 			return f, fmt.Errorf("experiment: %w", files.Tell(err))
 		}
 	}

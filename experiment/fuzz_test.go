@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		}
 		s, err := Parse(context.Background(), "fuzz/spec.yaml", text, overrides...)
 		if err != nil {
-			var faults param.Faults
+			var faults param.FieldErrors
 			if !errors.As(err, &faults) || len(faults) == 0 || err.Error() == "" {
 				t.Fatalf("an error without faults: %v", err)
 			}
@@ -86,7 +86,7 @@ func FuzzDraft(f *testing.F) {
 			}
 		}
 		if _, err := Parse(context.Background(), "rows.yaml", text); err != nil {
-			var faults Faults
+			var faults FieldErrors
 			if !errors.As(err, &faults) {
 				t.Fatal(err)
 			}

@@ -118,7 +118,7 @@ func otherFiles(then, now Result) (out []document.Difference) {
 }
 
 // digestOf is that of a model before, "" for none.
-func digestOf(b *result.Before) string {
+func digestOf(b *result.InitialModel) string {
 	if b == nil {
 		return ""
 	}

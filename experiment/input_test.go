@@ -53,7 +53,7 @@ func TestStandardInput(t *testing.T) {
 	} {
 		_, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"), set("data.test", "null"), set("data.drop", "[]")}, Input: strings.NewReader(input)})
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "--set: ", "spec.yaml:2:8: "), wrong) {
-			t.Errorf("%.30q: %v, wanted %s", input, err, wrong)
+			t.Errorf("%.30q: %v, want %s", input, err, wrong)
 		}
 	}
 	// Whose experiment is wrong need not send the rows.

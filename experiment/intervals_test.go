@@ -266,7 +266,7 @@ func TestIntervalsFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(60))
 	for section, want := range map[string]string{
-		"intervals: {level: 1}":                           "spec.yaml:7:20: intervals.level: got 1, wanted a number with 0 < it < 1",
+		"intervals: {level: 1}":                           "spec.yaml:7:20: intervals.level: must be a number with 0 < it < 1, got 1",
 		"intervals: {metod: split}":                       "intervals.metod: unknown key (did you mean method?)",
 		"intervals: {method: normal}":                     "ridge does not",
 		"intervals: {normalize: true, method: jackknife}": "intervals",
@@ -278,7 +278,7 @@ func TestIntervalsFaults(t *testing.T) {
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(waving+section+"\n"))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, wanted %q", section, err, want)
+			t.Errorf("%s: %v, want %q", section, err, want)
 		}
 	}
 	for _, c := range []struct{ path, value, want string }{
@@ -286,7 +286,7 @@ func TestIntervalsFaults(t *testing.T) {
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "logistic")), set("data.target", "kind"), set("data.drop", "[y, z]"), set(c.path, c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, wanted %q", c.value, err, c.want)
+			t.Errorf("%s: %v, want %q", c.value, err, c.want)
 		}
 	}
 	ends := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {of: ridge}")

@@ -98,7 +98,7 @@ func TestJSONLines(t *testing.T) {
 		{Options{Drop: []string{"nope"}}, `drop: no column "nope"; there are`},
 	} {
 		if _, err := Predict(ctx, "csv/model.bochner", "test.ndjson", &bytes.Buffer{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, wanted %s", err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	put(t, "more.jsonl", `{"a":1,"b":2,"c":"red","note":"new"}`)

@@ -84,7 +84,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 
 // openBefore opens the model to learn on from, whose schema the data of the experiment gets. It returns an error if the
 // pipeline of the experiment does not learn on from it.
-func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.Before, error) {
+func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
 	if spec.Search != nil {
 		return nil, nil, errors.New("experiment: a search fits its pipelines from the beginning and does not learn on; leave it out (--no-search)")
 	}
@@ -97,19 +97,19 @@ func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.
 	}
 	spec.Data.Known = m.known()
 	digest, err := files.Digest(ctx, reader.Files{}, m.path)
-	return m, &result.Before{Model: m.path, Name: m.Name, SHA256: digest}, err
+	return m, &result.InitialModel{Model: m.path, Name: m.Name, SHA256: digest}, err
 }
 
 // shapeOf returns the shape of the training rows.
 func shapeOf(parts *rows.Parts) (datasets.Shape, error) {
 	train := parts.Train
-	if parts.Task.Targetless() {
-		train = datasets.WithoutTargets(train)
+	if parts.Task.Unsupervised() {
+		train = datasets.DropTargets(train)
 	}
 	n, cols := train.Dims()
 	shape := datasets.Shape{Rows: n, Cols: cols, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}
 	if !parts.Streamed {
-		set, err := datasets.Gather(context.Background(), train) // it is in memory, which is not copied
+		set, err := datasets.ReadAll(context.Background(), train) // it is in memory, which is not copied
 		if err != nil {
 			return shape, err
 		}
@@ -127,7 +127,7 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 		return nil, err
 	}
 	train, test := s.Data.Where()
-	trainLeft, testLeft := p.LeftOut(p.Train, train.String()), p.LeftOut(p.Test, test.String())
+	trainLeft, testLeft := p.SkippedRows(p.Train, train.String()), p.SkippedRows(p.Test, test.String())
 	faults, err := check.Rows(ctx, s, p)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 		p.Numbers = rows.InFile(p.Numbers, trainLeft)
 	} else if len(testLeft) > 0 {
 		p.Numbers = numbers(p.Test, testLeft)
-	} else if p.Test == nil && p.Task.Targetless() && len(trainLeft) > 0 {
+	} else if p.Test == nil && p.Task.Unsupervised() && len(trainLeft) > 0 {
 		p.Numbers = numbers(p.Train, trainLeft)
 	}
 	return p, err

@@ -25,11 +25,11 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 	at := shape
 	add := func(name string, step any) {
 		own, _ := pipeline.EntryOf(step)
-		cost := datasets.Cost{Width: at.Cols}
-		if c, ok := step.(datasets.Coster); ok {
+		cost := datasets.Cost{OutputWidth: at.Cols}
+		if c, ok := step.(datasets.CostEstimator); ok {
 			cost = c.Cost(at)
 		}
-		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.Width, Guess: cost.Guess, Bytes: cost.Bytes})
+		steps = append(steps, PlanStep{Name: cmp.Or(name, own.Name, fmt.Sprintf("%T", step)), Width: cost.OutputWidth, Guess: cost.WidthEstimated, Bytes: cost.Bytes})
 		at = at.After(cost)
 	}
 	shown := p

@@ -37,9 +37,9 @@ type Evaluation struct {
 	Rows     int                `json:"rows"`
 	Scores   map[string]float64 `json:"scores"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on these rows.
-	Intervals *result.Sureness `json:"intervals,omitempty"`
-	Clusters  []int            `json:"clusters,omitempty"`  // rows in each cluster
-	Anomalies *float64         `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
+	Intervals *result.Uncertainty `json:"intervals,omitempty"`
+	Clusters  []int               `json:"clusters,omitempty"`  // rows in each cluster
+	Anomalies *float64            `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
 	result.Findings
 	// Drift is how the rows differ from those that the model has learned from, nil where its file does not say what
 	// these looked like.
@@ -58,7 +58,7 @@ type Model struct {
 	Metrics  map[string]float64    `json:"metrics"`
 	Members  []result.MemberWeight `json:"members,omitempty"` // of an ensemble
 	// Intervals is how the model says how sure it is, where it does.
-	Intervals *result.Sureness `json:"intervals,omitempty"`
+	Intervals *result.Uncertainty `json:"intervals,omitempty"`
 	// Threshold is the one that it decides by, where it has one of its own.
 	Threshold *result.Threshold `json:"threshold,omitempty"`
 	Versions  result.Versions   `json:"versions"`
@@ -114,7 +114,7 @@ func (m *opened) known() *document.Known {
 // rows opens files of rows for the model, or what comes once, for one pass. The function returned
 // ends the reading.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
-	file, names, end := rows.Files(m.data), append([]string{path}, o.More...), func() {}
+	file, names, end := rows.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
 	var s *reader.Stream
 	if at := slices.IndexFunc(names, reader.ComesOnce); at >= 0 {
 		if len(names) > 1 {
@@ -137,7 +137,7 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		}
 		s = nil
 	}
-	like := reader.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Targetless(), Drop: o.Drop, Keep: o.Keep}
+	like := reader.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
 	source, err := file.OpenLike(ctx, names, like)
 	if err != nil {
 		end()
@@ -200,7 +200,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 		return Evaluation{}, err
 	}
 	defer end()
-	if len(m.Schema.Targets) == 0 && !m.Task.Targetless() {
+	if len(m.Schema.Targets) == 0 && !m.Task.Unsupervised() {
 		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
 	}
 	var compared *profile.Comparison
@@ -270,7 +270,7 @@ func PredictFile(ctx context.Context, model, data, out string, o Options) (rows 
 	if err != nil {
 		return 0, err
 	}
-	inputs, err := rowfile.List(nil, append([]string{data}, o.More...)...)
+	inputs, err := rowfile.List(nil, append([]string{data}, o.ExtraFiles...)...)
 	if err != nil {
 		return 0, fmt.Errorf("experiment: %w", err)
 	}
@@ -320,7 +320,7 @@ func (m *opened) explain(ctx context.Context, err error, source datasets.Source,
 		path = "standard input"
 	}
 	where := fmt.Sprintf("%s: row %d, counted from 1", path, at.Row+1)
-	content, wrong := datasets.Survey(ctx, source)
+	content, wrong := datasets.ScanContent(ctx, source)
 	for j, c := range content {
 		if wrong == nil && m.Schema.Name(j) == at.Column && c.Missing != nil && c.Missing.File != "" {
 			where = c.Missing.String()
@@ -343,7 +343,7 @@ func Inspect(path string) (Model, error) {
 	}
 	for j := range m.Schema.Columns {
 		c := m.Schema.Columns[j]
-		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Levels})
+		out.Columns = append(out.Columns, Column{Name: m.Schema.Name(j), Kind: c.Kind.String(), Levels: c.Categories})
 	}
 	out.Relevance = relevanceOf(pipeline.Find(m.Predictor))
 	var keeper interface{ Rows() int } // a model that keeps training rows

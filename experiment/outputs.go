@@ -25,7 +25,7 @@ type outputs struct {
 // newOutputs returns the outputs of a run that begins, with nothing found.
 func newOutputs(spec Spec, o Options, auto bool) *outputs {
 	found := Result{Name: spec.Name, Seed: spec.Seed, Versions: Version(), Warnings: []string{}}
-	return &outputs{result: found, started: time.Now(), auto: auto, told: o.Warn}
+	return &outputs{result: found, started: time.Now(), auto: auto, told: o.OnWarning}
 }
 
 // open makes the folder and begins the run on the tracker. Without force it refuses to replace the results of
@@ -63,7 +63,7 @@ func (out *outputs) warn(texts ...string) {
 	out.result.Warnings = append(out.result.Warnings, texts...)
 }
 
-// write writes a text as one of the outputs.
+// write writes a string as one of the outputs.
 func (out *outputs) write(name string, text []byte) error {
 	return out.folder.Write(name, func(w *bufio.Writer) error { _, err := w.Write(text); return err })
 }

@@ -23,7 +23,7 @@ func TestPipes(t *testing.T) {
 	const wanted = "rows.csv: not a regular file but a pipe, and rows are read more than once; write them into a file before"
 	for _, data := range []string{"{train: rows.csv, target: y}", "{train: good.csv, target: y, test: rows.csv}"} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte("data: "+data+"\npipeline: [logistic]\n"))
-		var faults Faults
+		var faults FieldErrors
 		if !errors.As(err, &faults) || !strings.HasSuffix(faults[0].Error(), wanted) || faults[0].Line != 1 {
 			t.Errorf("%s: %v", data, err)
 		}

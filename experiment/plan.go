@@ -70,7 +70,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	}
 	final := finalPipeline(spec, spec.Pipeline, train.Shape(), p.Stream)
 	shape := train.Shape()
-	if parts.Task.Targetless() {
+	if parts.Task.Unsupervised() {
 		shape = train.WithoutTargets().Shape()
 	}
 	shape.Streamed = p.Stream

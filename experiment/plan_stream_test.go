@@ -34,16 +34,16 @@ output: {dir: out}
 	}
 	small, large := bytes(1_000_000, true), bytes(1_000_000_000, true)
 	if small != large || large > 500<<20 {
-		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, wanted the same and less than 500 MiB", small, large)
+		t.Errorf("10⁶ rows take %d bytes and 10⁹ rows %d, want the same and less than 500 MiB", small, large)
 	}
 	// Of rows in memory what all steps but the last make is kept, and the features only for what reads them again.
 	held := bytes(1_000_000, false)
 	if held < 8*10*1_000_000 || held > 8*1024*1_000_000/10 {
-		t.Errorf("rows in memory take %d bytes, wanted their components and no features", held)
+		t.Errorf("rows in memory take %d bytes, want their components and no features", held)
 	}
 	spec.Pipeline.Estimator = estimator.NewLogistic()
 	if again := bytes(100_000, false); again < 4*1024*100_000 {
-		t.Errorf("rows in memory that are read again take %d bytes, wanted their features at least", again)
+		t.Errorf("rows in memory that are read again take %d bytes, want their features at least", again)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestExtrapolated(t *testing.T) {
 		{[]PlanSample{{50, 9}, {100, 1}, {200, 2}, {300, 3}}, 300, 3},
 	} {
 		if got := extrapolated(c.samples, c.rows); math.Abs(got-c.want) > 1e-9*c.want {
-			t.Errorf("%v for %d rows: %v, wanted %v", c.samples, c.rows, got, c.want)
+			t.Errorf("%v for %d rows: %v, want %v", c.samples, c.rows, got, c.want)
 		}
 	}
 }
@@ -118,5 +118,5 @@ func openSet(t *testing.T, s Spec) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(context.Background(), parts.Train)
+	return datasets.ReadAll(context.Background(), parts.Train)
 }

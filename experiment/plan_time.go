@@ -68,7 +68,7 @@ func totalSeconds(samples []PlanSample, spec Spec, parts *rows.Parts, all, candi
 		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
 	}
 	readings := 1.0
-	if _, held := datasets.Held(parts.Train); !held && spec.Data.Dataset == "" {
+	if _, held := datasets.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
 		readings = 2
 	}
 	return seconds + readings*opening.Seconds()
@@ -115,14 +115,14 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 
 // sampleOf returns n rows, spread over all where they are in memory, else the first of the file.
 func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
-	if set, ok := datasets.Held(source); ok {
-		return set.Select(datasets.Spread(min(all, set.Rows()), min(n, set.Rows()))), nil
+	if set, ok := datasets.InMemory(source); ok {
+		return set.Select(datasets.EvenlySpacedRows(min(all, set.Rows()), min(n, set.Rows()))), nil
 	}
 	var blocks []datasets.Set
 	left := n
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		take := min(left, block.Rows())
-		blocks = append(blocks, block.Select(datasets.Spread(take, take))) // a copy, for the block is the reader's
+		blocks = append(blocks, block.Select(datasets.EvenlySpacedRows(take, take))) // a copy, for the block is the reader's
 		if left -= take; left <= 0 {
 			return errEnough
 		}
@@ -131,5 +131,5 @@ func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out data
 	if err != nil && !errors.Is(err, errEnough) {
 		return out, err
 	}
-	return datasets.Stack(blocks...)
+	return datasets.Concat(blocks...)
 }

@@ -145,7 +145,7 @@ func TestFaultsOfReading(t *testing.T) {
 	} {
 		text := strings.Replace(salesSpec, c.old, c.new, 1)
 		if _, err := Parse(context.Background(), "spec.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, wanted %q", c.new, err, c.want)
+			t.Errorf("%s: %v, want %q", c.new, err, c.want)
 		}
 	}
 }

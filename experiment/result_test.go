@@ -30,7 +30,7 @@ func TestVersionIn(t *testing.T) {
 		"a program with a fork":           {&debug.BuildInfo{Main: debug.Module{Path: "example.org/program"}, Deps: dependency(&debug.Module{Path: "example.org/fork", Version: "v1.2.4"})}, "v1.2.4"},
 	} {
 		if got := versionIn(c.info); got != c.want {
-			t.Errorf("%s: %q, wanted %q", name, got, c.want)
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func TestReleaseByTheLinker(t *testing.T) {
 	release = "v1.2.3"
 	defer func() { release = "" }()
 	if got := Version().Bochner; got != "v1.2.3" {
-		t.Errorf("%q, wanted that of the linker", got)
+		t.Errorf("%q, want that of the linker", got)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // where it was; the result is the same but for the times.
 //
 // Where the folder holds a finished run of another spec or of other data, Run does nothing and returns an
-// [*EarlierRun], unless o.Force is set.
+// [*ExistingRunError], unless o.Force is set.
 //
 // It returns an error that matches ctx.Err() and context.Cause(ctx) when the context ends, as soon as the block or iteration at hand is done.
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {

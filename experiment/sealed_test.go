@@ -54,10 +54,10 @@ func people(n int) (all, numbers datasets.Set) {
 		}
 		X.SetRow(i, []float64{age, colour, gain, size})
 	}
-	target := []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "so so", "yes"}}}
+	target := []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "so so", "yes"}}}
 	all = datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"},
-		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}}, {Name: "gain"},
-		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M"}}}}}
+		{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "gain"},
+		{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "M"}}}}}
 	return all, datasets.Set{X: Z, Y: y, Schema: datasets.Schema{Targets: target, Columns: []datasets.Column{{Name: "age"}, {Name: "gain"}}}}
 }
 
@@ -69,7 +69,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 	for i, y := range twoClasses.Y {
 		twoClasses.Y[i] = min(y, 1)
 	}
-	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	twoClasses.Schema.Targets = []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	amounts.Schema.Targets = []datasets.Column{{Name: "amount"}}
 	several.Y, several.Targets = nil, mat.NewDense(48, 2, slices.Concat(numbers.Y, numbers.Y))
 	several.Schema.Targets = []datasets.Column{{Name: "a"}, {Name: "b"}}
@@ -96,7 +96,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		return pipeline.Group{Select: strings.Fields(columns), Steps: pipeline.Steps(steps...)}
 	}
 	groups := pipeline.NewColumns(group("age", transformer.NewRobust()), group("gain", imputed, transformer.NewMinMax()), group("categorical", transformer.NewOneHot()))
-	groups.Rest = "pass"
+	groups.Remainder = "pass"
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true

@@ -27,7 +27,7 @@ func summary(found *gridsearch.Result) *result.Search {
 		out.Candidates = max(out.Candidates, len(round.Candidates))
 	}
 	for _, c := range found.Candidates {
-		out.All = append(out.All, result.Tried{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed})
+		out.All = append(out.All, result.CandidateResult{Candidate: candidate(c), Folds: c.Folds, Rank: c.Rank, Seconds: c.Seconds, Failed: c.Failed})
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func planOfSearch(spec Spec, train datasets.Set, task datasets.Task) (p gridsear
 
 // ofHalving gives a fault of the rounds, which only the number of rows shows, its place in the file.
 func ofHalving(err error) error {
-	var f param.Fault
+	var f param.FieldError
 	if !errors.As(err, &f) || !strings.HasPrefix(f.Path, "strategy.") {
 		return err
 	}

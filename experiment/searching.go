@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// Searching says how far a search is.
-type Searching struct {
+// SearchProgress says how far a search is.
+type SearchProgress struct {
 	Fits, Of   int     // done, and in all
 	Candidates int     // scored on every fold
 	Metric     string  // that decides
@@ -28,18 +28,18 @@ type Searching struct {
 // watch turns the progress of a search into what can be said of it. A clock tells it the time.
 type watch struct {
 	mu      sync.Mutex
-	tell    func(Searching)
+	tell    func(SearchProgress)
 	now     func() time.Time
 	began   time.Time
 	round   time.Time
 	resumed int // fits and candidates that were there at the beginning of the round
 	scored  int
-	last    Searching
+	last    SearchProgress
 	at      time.Time // of the last fit
 }
 
 // newWatch begins to watch.
-func newWatch(tell func(Searching), now func() time.Time) *watch {
+func newWatch(tell func(SearchProgress), now func() time.Time) *watch {
 	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
 	w.round = w.began
 	return w

@@ -12,8 +12,8 @@ import (
 // The time left follows from what is done.
 func TestWatch(t *testing.T) {
 	clock := time.Unix(0, 0)
-	var last Searching
-	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
+	var last SearchProgress
+	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.tick()
 	if last.Of != 0 {
 		t.Error("it speaks before there is anything to say")
@@ -43,8 +43,8 @@ func TestWatch(t *testing.T) {
 // What was there from an earlier run is no sign of speed.
 func TestWatchResumed(t *testing.T) {
 	clock := time.Unix(0, 0)
-	var last Searching
-	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
+	var last SearchProgress
+	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 80, Total: 100, Scored: 16})
 	if last.Left >= 0 {
 		t.Errorf("nothing tells, and it says %v", last.Left)
@@ -65,8 +65,8 @@ func TestWatchResumed(t *testing.T) {
 func TestRunTellsOfItsSearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", measured(200))
-	var all []Searching
-	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s Searching) { all = append(all, s) }})
+	var all []SearchProgress
+	r, err := Run(context.Background(), spec(t, reported), Options{Searching: func(s SearchProgress) { all = append(all, s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func TestRunTellsOfItsSearch(t *testing.T) {
 // Of several rounds the time left is that of the round.
 func TestWatchRounds(t *testing.T) {
 	clock := time.Unix(0, 0)
-	var last Searching
-	w := newWatch(func(s Searching) { last = s }, func() time.Time { return clock })
+	var last SearchProgress
+	w := newWatch(func(s SearchProgress) { last = s }, func() time.Time { return clock })
 	w.see(gridsearch.Progress{Done: 0, Total: 90})
 	clock = clock.Add(20 * time.Second)
 	w.see(gridsearch.Progress{Done: 90, Total: 90, Scored: 30})

@@ -64,7 +64,7 @@ func TestSeveralFiles(t *testing.T) {
 				t.Errorf("%s, %s: another model or other predictions", train, how)
 			}
 			if several.Rows != one.Rows || fmt.Sprint(several.Test) != fmt.Sprint(one.Test) || len(several.SHA256.Train) != 64 || several.SHA256.Train == one.SHA256.Train {
-				t.Errorf("%+v, wanted %+v", several, one)
+				t.Errorf("%+v, want %+v", several, one)
 			}
 		}
 	}
@@ -80,10 +80,10 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	for data, more := range map[string][]string{"tests": nil, "tests/*.csv": nil, "tests/part-1.csv": {"tests/part-2.csv", "tests/part-3.csv"}} {
 		var got bytes.Buffer
-		if _, err := Predict(ctx, model, data, &got, Options{More: more, Keep: []string{"c"}}); err != nil || got.String() != want.String() {
+		if _, err := Predict(ctx, model, data, &got, Options{ExtraFiles: more, Keep: []string{"c"}}); err != nil || got.String() != want.String() {
 			t.Errorf("%s: other predictions, %v", data, err)
 		}
-		again, err := Evaluate(ctx, model, data, Options{More: more})
+		again, err := Evaluate(ctx, model, data, Options{ExtraFiles: more})
 		if err != nil || fmt.Sprint(again.Scores) != fmt.Sprint(scores.Scores) {
 			t.Errorf("%s: %v, %v; wanted %v", data, again.Scores, err, scores.Scores)
 		}
@@ -91,7 +91,7 @@ func TestSeveralFiles(t *testing.T) {
 	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil || !strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
 		t.Error(err)
 	}
-	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{More: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- comes once, and is read alone; 2 files are named") {
+	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{ExtraFiles: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- comes once, and is read alone; 2 files are named") {
 		t.Error(err)
 	}
 }
@@ -123,11 +123,11 @@ func TestSeveralFilesOfEveryFormat(t *testing.T) {
 		if err == nil {
 			r := execute(t, s)
 			if got := fmt.Sprintf("%d %d", r.Rows.Train, r.Features); got != want {
-				t.Errorf("%s: %s, wanted %s", data, got, want)
+				t.Errorf("%s: %s, want %s", data, got, want)
 			}
 		} else if want == "" || !strings.Contains(err.Error(), want) {
 			if want != "" {
-				t.Errorf("%s: %v, wanted %s", data, err, want)
+				t.Errorf("%s: %v, want %s", data, err, want)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func TestShapesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.Train["adjusted_rand"]; got < c.least || got > c.most {
-			t.Errorf("%s: adjusted_rand %v, wanted %v to %v", c.file, got, c.least, c.most)
+			t.Errorf("%s: adjusted_rand %v, want %v to %v", c.file, got, c.least, c.most)
 		}
 	}
 }

@@ -17,14 +17,14 @@ import (
 type DraftOptions = draft.Options
 
 // Load reads an experiment file, with values overridden, and reports all that is wrong with it as
-// [Faults], files that do not exist included, and all that is wrong with its rows where the files
+// [FieldErrors], files that do not exist included, and all that is wrong with its rows where the files
 // are small. [Validate] looks at large ones, too.
 func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
 	return LoadWith(ctx, path, LoadOptions{Overrides: overrides})
 }
 
 // Validate reports everything that is wrong with an experiment file, with values overridden, and with
-// its data, as [Faults]. Unlike [Load] it reads large files of rows through, too: it finds what [Run]
+// its data, as [FieldErrors]. Unlike [Load] it reads large files of rows through, too: it finds what [Run]
 // would find before its first fit.
 func Validate(ctx context.Context, path string, overrides ...Override) error {
 	_, err := LoadWith(ctx, path, LoadOptions{Overrides: overrides, All: true})
@@ -54,7 +54,7 @@ func LoadOn(ctx context.Context, path, model string, overrides ...Override) (Spe
 	return LoadWith(ctx, path, LoadOptions{Overrides: overrides, Continue: model})
 }
 
-// Parse is Load for a text that stands in a file of that name.
+// Parse is Load for a string that stands in a file of that name.
 func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
 	return parse(ctx, file, text, LoadOptions{Overrides: overrides})
 }

@@ -37,7 +37,7 @@ func TestHalving(t *testing.T) {
 		fits := 0
 		for k, round := range r.Search.Rounds {
 			if k >= len(want) || round.Resource != want[k] || round.Candidates != candidates || round.Best.Mean < 0.5 || len(round.Best.Params) != 2 {
-				t.Errorf("%s: round %d is %+v, wanted %v of %v", resource, k, round, candidates, want)
+				t.Errorf("%s: round %d is %+v, want %v of %v", resource, k, round, candidates, want)
 			}
 			fits += 3 * candidates
 			candidates = (candidates + 2) / 3
@@ -103,7 +103,7 @@ func TestBudgetOfHalving(t *testing.T) {
 		t.Errorf("planned %+v, %v", p, err)
 	}
 	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.most", "1000000000")), Options{Force: true})
-	if err == nil || err.Error() != "experiment: search.halving.most: got 1000000000, wanted at most 160, the rows that a fold trains on" {
+	if err == nil || err.Error() != "experiment: search.halving.most: must be at most 160, the rows that a fold trains on, got 1000000000" {
 		t.Errorf("more than there are: %v", err)
 	}
 }

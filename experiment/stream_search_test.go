@@ -81,7 +81,7 @@ func TestStreamedSearch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				found, err := Run(context.Background(), spec, Options{Searching: func(Searching) {}})
+				found, err := Run(context.Background(), spec, Options{Searching: func(SearchProgress) {}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -131,7 +131,7 @@ func TestClusteringIgnoresTarget(t *testing.T) {
 			t.Errorf("%s: other clusters", name)
 		}
 		if r.Train["silhouette"] != want.Train["silhouette"] {
-			t.Errorf("%s: silhouette %v, wanted %v", name, r.Train["silhouette"], want.Train["silhouette"])
+			t.Errorf("%s: silhouette %v, want %v", name, r.Train["silhouette"], want.Train["silhouette"])
 		}
 		if name != "a stream" && !slices.Equal(weights(), first) {
 			t.Errorf("%s: the model has other weights", name)
@@ -215,7 +215,7 @@ func TestTargetlessComplaints(t *testing.T) {
 		{"data: {train: kinds.csv, task: regression}" + steps, "spec.yaml:2:1: pipeline: kmeans finds clusters, and the task is regression; take ridge"},
 		{"data: {train: rows.csv}\npipeline: [ard, kmeans]\n", "spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without (leave it out)"},
 		{"data: {train: rows.csv, target: kind}" + steps, `spec.yaml:1:25: data.target: no column "kind" in rows.csv (there are a, b)`},
-		{"data: {train: kinds.csv, target: [a, kind]}" + steps, "data.target: got \"a, kind\", wanted one column at most"},
+		{"data: {train: kinds.csv, target: [a, kind]}" + steps, "data.target: must be one column at most, got \"a, kind\""},
 		{"data: {train: rows.csv, positive: left}" + steps, "spec.yaml:1:25: data.positive: these are values of a target, and no target is named"},
 		{"data: {train: rows.csv, split: {test: 0.2, stratify: true}}" + steps, "data.split.stratify: only classes can be stratified, and no target is named"},
 		{"data: {train: rows.csv}" + steps + "search: {cv: {kind: stratified}}\n", "search.cv.kind: only classes can be stratified, and no target is named"},

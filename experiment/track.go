@@ -226,8 +226,8 @@ func foldsOf(score string, folds []float64) (out []mlflow.Metric) {
 }
 
 // chosen returns the candidate that the search chose.
-func chosen(s *result.Search) *result.Tried {
-	same := func(t result.Tried) bool {
+func chosen(s *result.Search) *result.CandidateResult {
+	same := func(t result.CandidateResult) bool {
 		return t.Mean == s.Best.Mean && maps.EqualFunc(t.Params, s.Best.Params, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
 	}
 	if i := slices.IndexFunc(s.All, same); i >= 0 {
@@ -242,8 +242,8 @@ const mostCandidates = 5
 
 // logCandidates logs the best candidates as runs within the run.
 func (t *tracker) logCandidates(ctx context.Context, s *result.Search) error {
-	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.Tried) bool { return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0 })
-	slices.SortStableFunc(best, func(a, b result.Tried) int { return a.Rank - b.Rank })
+	best := slices.DeleteFunc(slices.Clone(s.All), func(c result.CandidateResult) bool { return c.Failed != "" || math.IsNaN(c.Mean) || len(c.Params) == 0 })
+	slices.SortStableFunc(best, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
 	for _, c := range best[:min(len(best), mostCandidates)] {
 		params, words := map[string]string{}, []string{}
 		for _, path := range slices.Sorted(maps.Keys(c.Params)) {

@@ -45,7 +45,7 @@ func TestARunIsLogged(t *testing.T) {
 	}
 	runs := server.Runs()
 	if len(runs) != 1+mostCandidates {
-		t.Fatalf("%d runs, wanted one and %d within it", len(runs), mostCandidates)
+		t.Fatalf("%d runs, want one and %d within it", len(runs), mostCandidates)
 	}
 	run := runs[0]
 	if run.Name != "tracked" || run.Experiment != "tracked" || run.Status != "FINISHED" {
@@ -57,7 +57,7 @@ func TestARunIsLogged(t *testing.T) {
 		"data.train": "rows.csv", "data.split.test": "0.25", "data.drop": "[c, w, g]", "search.cv.folds": "3", "search.grid.rff.gamma": "[0.1, 1]",
 	} {
 		if run.Params[key] != want {
-			t.Errorf("parameter %s is %q, wanted %q", key, run.Params[key], want)
+			t.Errorf("parameter %s is %q, want %q", key, run.Params[key], want)
 		}
 	}
 	for key := range run.Params {
@@ -74,12 +74,12 @@ func TestARunIsLogged(t *testing.T) {
 	}
 	for key, v := range want {
 		if got := run.Metrics[key]; len(got) != 1 || got[0] != v {
-			t.Errorf("metric %s is %v, wanted %v", key, got, v)
+			t.Errorf("metric %s is %v, want %v", key, got, v)
 		}
 	}
 	best := chosen(r.Search)
 	if best == nil || !slices.Equal(run.Metrics["cv/accuracy_fold"], best.Folds) || len(best.Folds) != 3 {
-		t.Errorf("folds %v, wanted those of %v", run.Metrics["cv/accuracy_fold"], best)
+		t.Errorf("folds %v, want those of %v", run.Metrics["cv/accuracy_fold"], best)
 	}
 	if r.MLflow == nil || r.MLflow.Run != run.ID || r.MLflow.URL != server.URL+"/#/experiments/1/runs/"+run.ID {
 		t.Errorf("the run is said to be logged at %+v", r.MLflow)
@@ -136,7 +136,7 @@ func TestTrackerFailures(t *testing.T) {
 		}
 		s.Output.MLflow = broken.URL
 		var told []string
-		r, err := Run(context.Background(), s, Options{Force: true, Warn: func(text string) { told = append(told, text) }})
+		r, err := Run(context.Background(), s, Options{Force: true, OnWarning: func(text string) { told = append(told, text) }})
 		if err != nil {
 			t.Fatalf("request %d: %v", at, err)
 		}

@@ -25,19 +25,19 @@ func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
 }
 
 // surenessOf returns what a model says of itself, nil where that is nothing.
-func surenessOf(m estimator.Predictor) *result.Sureness {
+func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	var intervals *meta.FittedIntervals
 	var sets *meta.FittedSets
 	if estimator.As(m, &intervals) {
 		method, level := intervals.Sureness()
-		return &result.Sureness{Method: method, Level: level}
+		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.As(m, &sets) {
 		method, level := sets.Sureness()
-		return &result.Sureness{Method: method, Level: level}
+		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
-		return &result.Sureness{Method: "normal", Level: estimator.DefaultLevel}
+		return &result.Uncertainty{Method: "normal", Level: estimator.DefaultLevel}
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func isSure(m estimator.Predictor) bool {
 }
 
 // judged adds what rows with a truth tell of it.
-func judgeSureness(s *result.Sureness, v predictions.Verdict) error {
+func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	if s == nil || v.Rows == 0 {
 		return nil
 	}

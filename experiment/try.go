@@ -11,7 +11,7 @@ import (
 )
 
 // Try does shard i of n of the fits of an experiment's search, from 0, and returns their scores as a journal. Merged
-// with those of all other shards by [gridsearch.MergeJournals], it is what Options.Tried takes: the run has nothing left
+// with those of all other shards by [gridsearch.MergeJournals], it is what Options.SearchJournal takes: the run has nothing left
 // to do then but to choose, to fit again and to write. All rows are read on each machine.
 func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, err error) {
 	if spec.Search == nil {
@@ -30,7 +30,7 @@ func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, e
 		return nil, err
 	}
 	defer data.end()
-	set, err := datasets.Gather(ctx, data.Train)
+	set, err := datasets.ReadAll(ctx, data.Train)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ pipeline:
 	var out bytes.Buffer
 	input := strings.NewReader(read(filepath.Join(folder, files["stream"])))
 	if _, err := Predict(context.Background(), "csvnever/model.bochner", "-", &out, Options{Input: input}); err != nil || out.String() != want {
-		t.Errorf("from standard input: %v, %d bytes, wanted %d", err, out.Len(), len(want))
+		t.Errorf("from standard input: %v, %d bytes, want %d", err, out.Len(), len(want))
 	}
 }
 

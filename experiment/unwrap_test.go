@@ -25,7 +25,7 @@ func TestFaultsOfFilesUnwrap(t *testing.T) {
 		_, err := Parse(context.Background(), filepath.Join(dir, "e.yaml"), []byte("data: {train: rows.csv}\npipeline: [ridge]\n"))
 		return err
 	}
-	var faults Faults
+	var faults FieldErrors
 	if err := parse(""); !errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a file that is not there: %v", err)
 	}

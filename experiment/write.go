@@ -81,7 +81,7 @@ func saveModel(w io.Writer, data *loaded, model estimator.Predictor, found Resul
 	if err != nil {
 		return err
 	}
-	if data.Task.Targetless() {
+	if data.Task.Unsupervised() {
 		m.Schema.Targets = data.Train.Schema().Targets // which the fit has not seen
 	}
 	m.Name, m.Task, m.Metrics, m.Reading = data.spec.Name, data.Task, scores, reading

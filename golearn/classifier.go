@@ -165,12 +165,12 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 				return a
 			}
 		case *base.BinaryAttribute:
-			if slices.Equal(target.Levels, []string{"0", "1"}) {
+			if slices.Equal(target.Categories, []string{"0", "1"}) {
 				return a
 			}
 		case *base.CategoricalAttribute:
 			known := a.GetValues()
-			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Levels, func(level string) bool { return !slices.Contains(known, level) }) {
+			if target.Kind == datasets.Categorical && !slices.ContainsFunc(target.Categories, func(level string) bool { return !slices.Contains(known, level) }) {
 				return a
 			}
 		}
@@ -182,7 +182,7 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 func encode(a base.Attribute, target datasets.Column, v float64) []byte {
 	switch a := a.(type) {
 	case *base.CategoricalAttribute:
-		return a.GetSysVal(target.Levels[int(v)])
+		return a.GetSysVal(target.Categories[int(v)])
 	case *base.BinaryAttribute:
 		return []byte{byte(v)}
 	}

@@ -204,10 +204,10 @@ func relabelled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v floa
 	if c.Kind != datasets.Categorical {
 		return c, func(v float64) float64 { return v }
 	}
-	old := c.Levels
-	c.Levels = slices.Clone(old)
-	rng.Shuffle(len(old), func(i, k int) { c.Levels[i], c.Levels[k] = c.Levels[k], c.Levels[i] })
-	return c, func(v float64) float64 { return float64(slices.Index(c.Levels, old[int(v)])) }
+	old := c.Categories
+	c.Categories = slices.Clone(old)
+	rng.Shuffle(len(old), func(i, k int) { c.Categories[i], c.Categories[k] = c.Categories[k], c.Categories[i] })
+	return c, func(v float64) float64 { return float64(slices.Index(c.Categories, old[int(v)])) }
 }
 
 // Rows to predict may have their attributes and levels in another order, a class attribute whose
@@ -215,8 +215,8 @@ func relabelled(rng *rand.Rand, c datasets.Column) (datasets.Column, func(v floa
 func TestPredictMatchesNames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	data := datasets.Set{X: mat.NewDense(90, 3, nil), Y: make([]float64, 90), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "word", Kind: datasets.Categorical, Levels: []string{"x", "y", "z"}}},
-		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"low", "middle", "high"}}},
+		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"x", "y", "z"}}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "middle", "high"}}},
 	}}
 	for i := range 90 {
 		data.X.(*mat.Dense).SetRow(i, []float64{rng.NormFloat64(), rng.NormFloat64(), float64(i % 3)})
@@ -259,7 +259,7 @@ func TestPredictMatchesNames(t *testing.T) {
 	bare.Schema.Columns = slices.Clone(bare.Schema.Columns)
 	bare.Schema.Columns[0].Name = "c"
 	if _, err := c.Predict(shuffled(t, rng, bare)); err == nil || !strings.Contains(err.Error(), "missing column a") {
-		t.Errorf("error %v, wanted one that names the missing column", err)
+		t.Errorf("error %v, want one that names the missing column", err)
 	}
 }
 
@@ -398,7 +398,7 @@ func TestOtherSpecs(t *testing.T) {
 func TestSeveralClassAttributes(t *testing.T) {
 	two := base.NewDenseInstances()
 	two.AddAttribute(base.NewFloatAttribute("x"))
-	word := instances.NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Levels: []string{"a"}})
+	word := instances.NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
 	number := base.NewFloatAttribute("number")
 	two.AddAttribute(word)
 	two.AddAttribute(number)

@@ -51,7 +51,7 @@ type output struct {
 }
 
 // FitsWithoutRows reports true: a filter is trained before.
-func (s Filter) FitsWithoutRows() bool { return true }
+func (s Filter) IsDataIndependent() bool { return true }
 
 // Fit finds the filter's columns in the schema of data; it returns a *FittedFilter.
 func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -132,7 +132,7 @@ func (o *output) learn(filter base.Filter, c datasets.Column) error {
 			return fmt.Errorf("it is %s, the filter has it as categorical", c.Kind)
 		}
 		o.codes = map[float64]float64{}
-		for k, level := range c.Levels {
+		for k, level := range c.Categories {
 			bytes := old.GetSysVal(level)
 			if bytes == nil {
 				return fmt.Errorf("the filter does not know the level %q", level)

@@ -26,10 +26,10 @@ func mixed(t testing.TB) (datasets.Set, *base.DenseInstances) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	data := datasets.Set{X: mat.NewDense(60, 4, nil), Y: make([]float64, 60), Schema: datasets.Schema{
 		Columns: []datasets.Column{
-			{Name: "a"}, {Name: "word", Kind: datasets.Categorical, Levels: []string{"x", "y", "z"}},
-			{Name: "b"}, {Name: "yes", Kind: datasets.Categorical, Levels: []string{"no", "yes"}},
+			{Name: "a"}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"x", "y", "z"}},
+			{Name: "b"}, {Name: "yes", Kind: datasets.Categorical, Categories: []string{"no", "yes"}},
 		},
-		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"low", "middle", "high"}}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "middle", "high"}}},
 	}}
 	for i := range 60 {
 		data.X.(*mat.Dense).SetRow(i, []float64{rng.NormFloat64(), float64(rng.IntN(3)), rng.Float64(), float64(rng.IntN(2))})
@@ -100,7 +100,7 @@ func sameInputs(t *testing.T, name string, want, got datasets.Set) {
 	}
 	cell := func(s datasets.Set, i, j int) any {
 		if c := s.Schema.Columns[j]; c.Kind == datasets.Categorical {
-			return c.Levels[int(s.X.At(i, j))]
+			return c.Categories[int(s.X.At(i, j))]
 		}
 		return s.X.At(i, j)
 	}
@@ -133,7 +133,7 @@ func TestFilterMatchesNames(t *testing.T) {
 	swapped := data
 	swapped.X = mat.DenseCopyOf(data.X)
 	swapped.Schema.Columns = append([]datasets.Column{}, data.Schema.Columns...)
-	swapped.Schema.Columns[1].Levels = []string{"z", "y", "x"}
+	swapped.Schema.Columns[1].Categories = []string{"z", "y", "x"}
 	for i := range 60 {
 		swapped.X.(*mat.Dense).Set(i, 1, 2-data.X.At(i, 1))
 	}
@@ -152,13 +152,13 @@ func TestFilterMatchesNames(t *testing.T) {
 	if !mat.Equal(made[0], made[1]) {
 		t.Error("levels in another order make other numbers")
 	}
-	swapped.Schema.Columns[1].Levels = []string{"z", "y", "w"}
+	swapped.Schema.Columns[1].Categories = []string{"z", "y", "w"}
 	if _, err := step.Fit(context.Background(), swapped); err == nil || !strings.Contains(err.Error(), `level "w"`) {
-		t.Errorf("error %v, wanted one that names the level", err)
+		t.Errorf("error %v, want one that names the level", err)
 	}
 	swapped.Schema.Columns[1] = datasets.Column{Name: "other"}
 	if _, err := step.Fit(context.Background(), swapped); err == nil || !strings.Contains(err.Error(), "no column word") {
-		t.Errorf("error %v, wanted one that names the column", err)
+		t.Errorf("error %v, want one that names the column", err)
 	}
 	if _, err := NewFilter(filters.NewFloatConvertFilter()).Fit(context.Background(), data); err == nil {
 		t.Error("a filter that was not trained was taken")
@@ -174,7 +174,7 @@ func TestFilterBeyondBins(t *testing.T) {
 	}
 	out, err := f.Transform(context.Background(), mat.NewDense(1, 4, []float64{1e6, 0, 0, 0}))
 	if err != nil || out.At(0, 0) != datasets.Unknown {
-		t.Errorf("%v, %v, wanted datasets.Unknown", out, err)
+		t.Errorf("%v, %v, want datasets.Unknown", out, err)
 	}
 	if _, err := f.Transform(context.Background(), mat.NewDense(1, 4, []float64{math.NaN(), 0, 0, 0})); err == nil {
 		t.Error("a missing value was taken")
@@ -200,7 +200,7 @@ func TestFilterInPipeline(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a refused model left a file")
 	}
-	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Rest: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
+	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Remainder: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
 	if err := deep.Fit(grid); err != nil {
 		t.Fatal(err)
 	}

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// About is what a file that is written of a graph says of the model beside what it computes.
-type About struct {
+// Metadata is what a file that is written of a graph says of the model beside what it computes.
+type Metadata struct {
 	Name    string // of the model; may be empty
 	Task    string // such as classification; may be empty
 	Version string // of the program that writes
 }
 
-// Written says what is in a file that a graph was written to.
-type Written struct {
-	Inputs  []Port `json:"inputs"`
-	Outputs []Port `json:"outputs"`
-	Bytes   int    `json:"bytes"`
-	Data    []byte `json:"-"` // of the file of matrices next to the source; nil for none
+// Artifact says what is in a file that a graph was written to.
+type Artifact struct {
+	Inputs  []IOSpec `json:"inputs"`
+	Outputs []IOSpec `json:"outputs"`
+	Bytes   int      `json:"bytes"`
+	Data    []byte   `json:"-"` // of the file of matrices next to the source; nil for none
 }
 
-// Port is an input or an output of what was written, as who calls it sees it.
-type Port struct {
+// IOSpec is an input or an output of what was written, as who calls it sees it.
+type IOSpec struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`            // in the words of the format, such as double or [2]float64
 	Shape string `json:"shape,omitempty"` // of an array, such as [N, 2], N being the number of rows
 }
 
 // String returns name, type and shape.
-func (p Port) String() string { return strings.TrimSpace(p.Name + " " + p.Type + " " + p.Shape) }
+func (p IOSpec) String() string { return strings.TrimSpace(p.Name + " " + p.Type + " " + p.Shape) }
 
 // Uses returns for each node how often its value is wanted, by outputs and by nodes whose own value is: 0 for one that
 // writers leave out.

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Fault is a part that cannot be exported, and why.
-type Fault struct {
+// FieldError is a part that cannot be exported, and why.
+type FieldError struct {
 	Path string // names of parts within parts, joined by dots: columns.numeric.impute
 	Err  error
 }
 
 // Error names the part and the reason.
-func (f Fault) Error() string { return Faults{f}.Error() }
+func (f FieldError) Error() string { return FieldErrors{f}.Error() }
 
-// Faults are all parts that cannot be exported.
-type Faults []Fault
+// FieldErrors are all parts that cannot be exported.
+type FieldErrors []FieldError
 
 // Error names the parts and the reasons, each reason once.
-func (f Faults) Error() string {
+func (f FieldErrors) Error() string {
 	var reasons []string
 	paths := map[string][]string{} // by the reason
 	for _, one := range f {
@@ -49,7 +49,7 @@ func (f Faults) Error() string {
 }
 
 // Unwrap returns what is wrong with each.
-func (f Faults) Unwrap() []error {
+func (f FieldErrors) Unwrap() []error {
 	var out []error
 	for _, one := range f {
 		out = append(out, one.Err)
@@ -63,13 +63,13 @@ func At(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var inner Faults
+	var inner FieldErrors
 	if !errors.As(err, &inner) {
-		inner = Faults{{Err: err}}
+		inner = FieldErrors{{Err: err}}
 	}
-	out := make(Faults, len(inner))
+	out := make(FieldErrors, len(inner))
 	for i, one := range inner {
-		out[i] = Fault{Path: name, Err: one.Err}
+		out[i] = FieldError{Path: name, Err: one.Err}
 		if one.Path != "" {
 			out[i].Path += "." + one.Path
 		}
@@ -79,15 +79,15 @@ func At(name string, err error) error {
 
 // Join returns the faults of several parts as one error, nil where there is none.
 func Join(errs ...error) error {
-	var out Faults
+	var out FieldErrors
 	for _, err := range errs {
-		var some Faults
+		var some FieldErrors
 		switch {
 		case err == nil:
 		case errors.As(err, &some):
 			out = append(out, some...)
 		default:
-			out = append(out, Fault{Err: err})
+			out = append(out, FieldError{Err: err})
 		}
 	}
 	if len(out) == 0 {

@@ -48,7 +48,7 @@ func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
 	}
 	for name, want := range map[string][]float64{"first": {-1, 0, 3}, "two": {0, 0, 1}, "three": {2, 0, 0}} {
 		if got := out[name].RawMatrix().Data; got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
-			t.Errorf("%s: %v, wanted %v", name, got, want)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	if p := out["of two"]; math.Abs(p.At(2, 1)-1/(1+math.Exp(-3))) > 1e-15 || math.Abs(p.At(2, 0)+p.At(2, 1)-1) > 1e-15 {

@@ -13,7 +13,7 @@
 // Beside the operations there are some that are made of them: [Graph.Lines] and [Graph.Pick] by tables, [Graph.Smooth] for
 // functions that there is no operation for, [Graph.Smallest] by rank, [Graph.Decided] and others for what a [Prediction] has.
 // What does not fit together is kept by the graph, which then takes nothing more, and told by [Graph.Err]. A step or model
-// that cannot be exported is a [Fault], with its path in those that hold it.
+// that cannot be exported is a [FieldError], with its path in those that hold it.
 //
 // A graph has no errors: a row that the step or model refuses, because a value is missing, say, becomes NaN or a number
 // without a meaning. What the outputs of a fitted pipeline are called, modelfile.Model.Graph tells.
@@ -290,7 +290,7 @@ func (g *Graph) MatMul(v, w Value) Value {
 	return g.add(Node{Op: ops.MatMul, In: []Value{v, w}, Width: g.Width(w)})
 }
 
-// Lookup returns for each row of index, a value of width 1 with whole numbers, that row of table, a constant. Where the
+// Lookup returns for each row of index, a value of width 1 with integers, that row of table, a constant. Where the
 // table has one column, index may have any width: each of its entries becomes the number in that row of the table.
 // Numbers below 0 and NaN are taken for 0, those beyond the last row for the last.
 func (g *Graph) Lookup(table, index Value) Value {

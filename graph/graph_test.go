@@ -33,7 +33,7 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 		"each":   mat.NewDense(2, 2, []float64{10, 20, 10, 10}),
 	} {
 		if !mat.EqualApprox(out[name], want, 1e-14) {
-			t.Errorf("%s is %v, wanted %v", name, mat.Formatted(out[name]), mat.Formatted(want))
+			t.Errorf("%s is %v, want %v", name, mat.Formatted(out[name]), mat.Formatted(want))
 		}
 	}
 	if p := out["p"]; math.Abs(mat.Sum(p)-2) > 1e-14 || math.Abs(p.At(0, 1)/p.At(0, 0)-math.Exp(2.5)) > 1e-12 {
@@ -59,7 +59,7 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 		build(g)
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, wanted %q", err, want)
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, err := g.Run(mat.NewDense(1, 2, nil)); err == nil {
 			t.Errorf("%s: it runs", want)
@@ -76,7 +76,7 @@ func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
 	}
 	g.Output("sum", both)
 	if got, want := g.Uses(), []int{2, 0, 1}; !slices.Equal(got, want) {
-		t.Errorf("uses are %v, wanted %v", got, want)
+		t.Errorf("uses are %v, want %v", got, want)
 	}
 	if err := g.Check(); err != nil {
 		t.Error(err)
@@ -112,7 +112,7 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 		for i := range 3 {
 			for j, v := range values.RawRowView(i) {
 				if other := got[name].At(i, j); !(math.Abs(other-v) <= 1e-14 || other != other && v != v) {
-					t.Errorf("%s: %g, wanted %g", name, other, v)
+					t.Errorf("%s: %g, want %g", name, other, v)
 				}
 			}
 		}

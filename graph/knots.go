@@ -43,7 +43,7 @@ func (g *Graph) Below(v Value, knots [][]float64) Value {
 	return count
 }
 
-// Pick returns for each entry of index, a whole number from 0 on, the number at that place of the list of its column,
+// Pick returns for each entry of index, an integer from 0 on, the number at that place of the list of its column,
 // or of the one list of all.
 func (g *Graph) Pick(index Value, lists [][]float64) Value {
 	if !g.lists("pick", index, lists) {

@@ -63,7 +63,7 @@ func (g *Graph) Tanh(a Value) Value { return g.apply(ops.Tanh, a) }
 // Sigmoid returns 1/(1+exp(−a)).
 func (g *Graph) Sigmoid(a Value) Value { return g.apply(ops.Sigmoid, a) }
 
-// Floor returns the greatest whole number ≤ a.
+// Floor returns the greatest integer ≤ a.
 func (g *Graph) Floor(a Value) Value { return g.apply(ops.Floor, a) }
 
 // IsNaN returns 1 where an entry is missing, else 0.

@@ -14,7 +14,7 @@ const smoothTerms = 13
 // Smooth returns f of each entry of v, an f for which there is no operation: a polynomial in each of so many pieces of
 // equal length from lo to hi, which goes through f at the Chebyshev points. What is beyond lo or hi is taken for these.
 // Where f is analytic and the pieces are short beside what it varies over, the error is that of some roundings.
-func (g *Graph) Smooth(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
+func (g *Graph) SmootherWeights(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
 	if g.err != nil {
 		return Value{}
 	}

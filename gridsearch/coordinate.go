@@ -50,13 +50,13 @@ type walk struct {
 }
 
 // begin checks every value of the axes, and some corners of the grid, and goes to the start.
-func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.Faults) {
+func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErrors) {
 	w := &walk{Coordinate: c, search: s, grid: grid, tried: map[string]bool{}, best: math.NaN(), before: math.NaN()}
 	for _, values := range grid {
 		w.perRound += len(values) - 1
 	}
 	if w.perRound >= MaxCandidates {
-		return nil, param.Faults{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values", MaxCandidates)}}
+		return nil, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values", MaxCandidates)}}
 	}
 	w.at = w.start()
 	w.later = w.perRound
@@ -65,7 +65,7 @@ func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.Faults) {
 		points = append(points, w.along(k)...)
 	}
 	const corners = 100
-	var faults param.Faults
+	var faults param.FieldErrors
 	w.checked, faults = s.combine(grid, append(points, grid.thin(corners)...))
 	return w, faults
 }

@@ -278,7 +278,7 @@ func TestCoordinateOfRidge(t *testing.T) {
 	s.Splitter = LeaveOneOut{}
 	whole, r := mustRun(t, s, data), mustRun(t, alongAxes(s), data)
 	if !reflect.DeepEqual(r.Best().Settings, whole.Best().Settings) || r.Best().Mean != whole.Best().Mean || !slices.Contains(r.Shared, "rows") {
-		t.Errorf("%s, wanted %s; shared %q", r.Best(), whole.Best(), r.Shared)
+		t.Errorf("%s, want %s; shared %q", r.Best(), whole.Best(), r.Shared)
 	}
 	s.Splitter, s.Refit = nil, RefitOneStdError
 	c := alongAxes(s)

@@ -57,7 +57,7 @@ func TestPlateau(t *testing.T) {
 	} {
 		r := &Result{GreaterIsBetter: c.greater}
 		if p, ok := r.Plateau(points(c.means...)); p.Value != c.value || ok != c.ok {
-			t.Errorf("%v: %v, %v, wanted %v, %v", c.means, p.Value, ok, c.value, c.ok)
+			t.Errorf("%v: %v, %v, want %v, %v", c.means, p.Value, ok, c.value, c.ok)
 		}
 	}
 }

@@ -83,9 +83,9 @@ func ExampleSearch_Check() {
 	search.Refit = "worst"
 	fmt.Println(search.Check())
 	// Output:
-	// gridsearch: refit: got "worst", wanted best, one_std_error or none
+	// gridsearch: refit: must be best, one_std_error or none, got "worst"
 	// alpa: no such parameter (did you mean alpha?)
-	// intercept: got "no", wanted true or false
+	// intercept: must be true or false, got "no"
 }
 
 func ExampleSearch_Plan() {

@@ -308,7 +308,7 @@ func labels(rows int) datasets.Set {
 			set.Y[i] = 1
 		}
 	}
-	set.Schema.Targets = []datasets.Column{{Name: "side", Kind: datasets.Categorical, Levels: []string{"left", "right"}}}
+	set.Schema.Targets = []datasets.Column{{Name: "side", Kind: datasets.Categorical, Categories: []string{"left", "right"}}}
 	return set
 }
 

@@ -120,7 +120,7 @@ func (want gridCandidate) checkFolds(t *testing.T, c Candidate) {
 	t.Helper()
 	for k, score := range want.FoldMSE {
 		if math.Abs(c.Folds[k]-score) > 1e-8*score {
-			t.Errorf("%+v, fold %d: %v, wanted %v", want, k, c.Folds[k], score)
+			t.Errorf("%+v, fold %d: %v, want %v", want, k, c.Folds[k], score)
 		}
 	}
 }
@@ -135,13 +135,13 @@ func TestGoldenGridSearch(t *testing.T) {
 	s.Score, s.Splitter = "mean_squared_error", datasets.KFold{Folds: 5}
 	r := mustRun(t, s, ref.data)
 	if len(r.Candidates) != len(ref.candidates) {
-		t.Fatalf("%d candidates, wanted %d", len(r.Candidates), len(ref.candidates))
+		t.Fatalf("%d candidates, want %d", len(r.Candidates), len(ref.candidates))
 	}
 	best, least := 0, math.Inf(1)
 	for i, want := range ref.candidates {
 		c := r.Candidates[i]
 		if c.Settings[0].Value != want.Gamma || c.Settings[1].Value != want.Frequencies || c.Settings[2].Value != want.Alpha {
-			t.Fatalf("candidate %d is %s, wanted %+v", i, c, want)
+			t.Fatalf("candidate %d is %s, want %+v", i, c, want)
 		}
 		want.checkFolds(t, c)
 		if mean, _ := meanStd(want.FoldMSE); mean < least {
@@ -149,7 +149,7 @@ func TestGoldenGridSearch(t *testing.T) {
 		}
 	}
 	if r.BestIndex != best {
-		t.Errorf("best is %d, wanted %d", r.BestIndex, best)
+		t.Errorf("best is %d, want %d", r.BestIndex, best)
 	}
 }
 

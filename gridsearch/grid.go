@@ -75,21 +75,21 @@ type candidate struct {
 }
 
 // axes returns those of the grid, or every fault of them and of the search's own fields.
-func (s Search) axes() (axes, param.Faults) {
+func (s Search) axes() (axes, param.FieldErrors) {
 	faults := s.ownFaults()
 	if s.Estimator == nil {
-		return nil, append(faults, param.Fault{Path: "estimator", Wanted: "an estimator"})
+		return nil, append(faults, param.FieldError{Path: "estimator", Constraint: "an estimator"})
 	}
 	if err := param.CheckValue(s.Estimator); err != nil {
-		return nil, append(faults, param.Fault{Path: "estimator", Problem: err.Error()})
+		return nil, append(faults, param.FieldError{Path: "estimator", Problem: err.Error()})
 	}
 	grid := make(axes, len(s.Grid))
 	for i, a := range s.Grid {
-		var more param.Faults
+		var more param.FieldErrors
 		grid[i], more = s.settings(a)
 		faults = append(faults, more...)
 		if slices.ContainsFunc(s.Grid[:i], func(b Axis) bool { return b.Path == a.Path }) {
-			faults = append(faults, param.Fault{Path: a.Path, Problem: "given twice in the grid"})
+			faults = append(faults, param.FieldError{Path: a.Path, Problem: "given twice in the grid"})
 		}
 	}
 	return grid, faults
@@ -104,37 +104,37 @@ const (
 
 // ownFaults is what is wrong with the search's own fields, the estimator apart, which its
 // candidates speak for.
-func (s Search) ownFaults() param.Faults {
+func (s Search) ownFaults() param.FieldErrors {
 	alone := s
 	alone.Estimator = nil
 	faults := faultsOf(param.Check(alone), "")
 	if s.Workers < 0 {
-		faults = append(faults, param.Fault{Path: "workers", Value: s.Workers, Wanted: "a whole number ≥ 0"})
+		faults = append(faults, param.FieldError{Path: "workers", Value: s.Workers, Constraint: "an integer ≥ 0"})
 	}
 	if s.Random < 0 {
-		faults = append(faults, param.Fault{Path: "random", Value: s.Random, Wanted: "a number of candidates ≥ 0"})
+		faults = append(faults, param.FieldError{Path: "random", Value: s.Random, Constraint: "a number of candidates ≥ 0"})
 	}
 	if _, along := s.Strategy.(Coordinate); along && s.Random > 0 {
-		faults = append(faults, param.Fault{Path: "random", Problem: "a search along the axes draws no candidates"})
+		faults = append(faults, param.FieldError{Path: "random", Problem: "a search along the axes draws no candidates"})
 	}
 	if s.Budget < 0 {
-		faults = append(faults, param.Fault{Path: "budget", Value: s.Budget, Wanted: "a time ≥ 0"})
+		faults = append(faults, param.FieldError{Path: "budget", Value: s.Budget, Constraint: "a time ≥ 0"})
 	}
 	if s.Memory < 0 {
-		faults = append(faults, param.Fault{Path: "memory", Value: s.Memory, Wanted: "a number of bytes ≥ 0"})
+		faults = append(faults, param.FieldError{Path: "memory", Value: s.Memory, Constraint: "a number of bytes ≥ 0"})
 	}
 	return faults
 }
 
 // settings returns an axis' values as the parameter itself shows them, so that 1000.0 and 1000 are
 // the same width.
-func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
+func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 	if _, err := param.Get(s.Estimator, a.Path); err != nil {
 		return nil, s.unknown(a.Path, err)
 	}
-	var faults param.Faults
+	var faults param.FieldErrors
 	if len(a.Values) == 0 {
-		faults = append(faults, param.Fault{Path: a.Path, Problem: "no values to try"})
+		faults = append(faults, param.FieldError{Path: a.Path, Problem: "no values to try"})
 	}
 	out := make([]param.Setting, 0, len(a.Values))
 	seen := map[string]bool{}
@@ -150,7 +150,7 @@ func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
 			continue
 		}
 		if key := fmt.Sprintf("%#v", plain); seen[key] {
-			faults = append(faults, param.Fault{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", text(plain))})
+			faults = append(faults, param.FieldError{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", text(plain))})
 		} else {
 			seen[key] = true
 		}
@@ -161,7 +161,7 @@ func (s Search) settings(a Axis) ([]param.Setting, param.Faults) {
 
 // unknown is the fault of a path that the estimator has not. A path written too short is answered
 // with those that end in its last name.
-func (s Search) unknown(path string, err error) param.Faults {
+func (s Search) unknown(path string, err error) param.FieldErrors {
 	faults := faultsOf(err, path)
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	var ends []string
@@ -177,8 +177,8 @@ func (s Search) unknown(path string, err error) param.Faults {
 }
 
 // combine makes a candidate of each point, with more settings, and reports each distinct fault of its specs once.
-func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]candidate, param.Faults) {
-	var faults param.Faults
+func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]candidate, param.FieldErrors) {
+	var faults param.FieldErrors
 	seen := map[string]bool{}
 	all := make([]candidate, len(points))
 	for i, at := range points {
@@ -200,7 +200,7 @@ func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]can
 		if spec, ok := spec.(estimator.Estimator); ok {
 			all[i].spec = spec
 		} else if err == nil {
-			return nil, param.Faults{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
+			return nil, param.FieldErrors{{Path: "estimator", Problem: fmt.Sprintf("%T cannot be copied with other parameters and stay an estimator", s.Estimator)}}
 		}
 	}
 	if len(faults) > 0 {
@@ -210,7 +210,7 @@ func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]can
 }
 
 // placed adds to a fault the candidate it was met in.
-func placed(f param.Fault, candidate int, settings []param.Setting) param.Fault {
+func placed(f param.FieldError, candidate int, settings []param.Setting) param.FieldError {
 	if len(settings) > 0 {
 		if f.Hint != "" {
 			f.Hint += "; "
@@ -221,19 +221,19 @@ func placed(f param.Fault, candidate int, settings []param.Setting) param.Fault 
 }
 
 // faultsOf returns the faults that an error of package param holds.
-func faultsOf(err error, path string) param.Faults {
+func faultsOf(err error, path string) param.FieldErrors {
 	if err == nil {
 		return nil
 	}
-	var many param.Faults
+	var many param.FieldErrors
 	if errors.As(err, &many) {
 		return many
 	}
-	var one param.Fault
+	var one param.FieldError
 	if errors.As(err, &one) {
-		return param.Faults{one}
+		return param.FieldErrors{one}
 	}
-	return param.Faults{{Path: path, Problem: err.Error(), Err: err}}
+	return param.FieldErrors{{Path: path, Problem: err.Error(), Err: err}}
 }
 
 // label writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".

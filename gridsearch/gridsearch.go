@@ -63,7 +63,7 @@ type Search struct {
 	// Score is the name of the metric that decides, of those in package metrics. "" stands for
 	// accuracy where the target has classes and r2 where it has none.
 	//
-	// No fit sees the targets of an estimator that learns without, as its [estimator.Tasked] says; they only
+	// No fit sees the targets of an estimator that learns without, as its [estimator.TaskProvider] says; they only
 	// score. For clusterings "" stands for adjusted_rand where there are targets and for silhouette where there
 	// are none; for anomalies it stands for roc_auc, and the second of two classes is that of the anomalies.
 	// Scores without a truth, such as silhouette, look at the rows that come to the search, standardised by
@@ -98,7 +98,7 @@ type Search struct {
 	// Workers is how many fits run side by side, 0 for one to each core. A BatchFitter decides for itself.
 	Workers int
 	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
-	// it needs as a [datasets.Coster] and the size of the rows; 0 for no bound. A candidate that
+	// it needs as a [datasets.CostEstimator] and the size of the rows; 0 for no bound. A candidate that
 	// alone needs more, or more than there is, is refused before work starts. What a BatchFitter holds beyond that is its own
 	// affair.
 	Memory int64
@@ -147,7 +147,7 @@ type Progress struct {
 	Metric   string
 }
 
-// Check reports everything that is wrong with the search, as [param.Faults] with the paths of the
+// Check reports everything that is wrong with the search, as [param.FieldErrors] with the paths of the
 // axes: bad values, each candidate that its estimator refuses, unknown scores. It looks at no data.
 func (s Search) Check() error {
 	_, faults := s.begin(MaxCandidates)

@@ -40,7 +40,7 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 			c := r.Candidates[i]
 			want := []param.Setting{{Path: "shrink", Value: shrink}, {Path: "shift", Value: shift}}
 			if !reflect.DeepEqual(c.Settings, want) {
-				t.Fatalf("candidate %d is %v, wanted %v", i, c.Settings, want)
+				t.Fatalf("candidate %d is %v, want %v", i, c.Settings, want)
 			}
 			var mse, mae []float64
 			for _, f := range folds {
@@ -58,12 +58,12 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 				mse, mae = append(mse, squared/weight), append(mae, absolute/weight)
 			}
 			if !near(c.Folds, mse) || len(c.Others) != 1 || c.Others[0].Name != "mean_absolute_error" || !near(c.Others[0].Folds, mae) {
-				t.Fatalf("candidate %d has scores %v and %v, wanted %v and %v", i, c.Folds, c.Others, mse, mae)
+				t.Fatalf("candidate %d has scores %v and %v, want %v and %v", i, c.Folds, c.Others, mse, mae)
 			}
 			mean := (mse[0] + mse[1] + mse[2]) / 3
 			std := math.Sqrt((sq(mse[0]-mean) + sq(mse[1]-mean) + sq(mse[2]-mean)) / 3)
 			if !near([]float64{c.Mean, c.Std}, []float64{mean, std}) {
-				t.Fatalf("candidate %d has mean %v and std %v, wanted %v and %v", i, c.Mean, c.Std, mean, std)
+				t.Fatalf("candidate %d has mean %v and std %v, want %v and %v", i, c.Mean, c.Std, mean, std)
 			}
 			i++
 		}
@@ -86,10 +86,10 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 		t.Errorf("best is %s of rank %d", r.Best(), r.Best().Rank)
 	}
 	if want := []string{"shift"}; !slices.Equal(r.OnGridEdge, want) {
-		t.Errorf("on the edge are %v, wanted %v", r.OnGridEdge, want)
+		t.Errorf("on the edge are %v, want %v", r.OnGridEdge, want)
 	}
 	if want := []string{"the best shift, 0, is the smallest of its grid: a wider one may do better"}; !slices.Equal(r.Warnings, want) {
-		t.Errorf("warnings are %q, wanted %q", r.Warnings, want)
+		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 }
 
@@ -124,12 +124,12 @@ func TestOrderOfCandidates(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("shape %v: candidates are %v, wanted %v", shape, got, want)
+			t.Errorf("shape %v: candidates are %v, want %v", shape, got, want)
 		}
 		r := run{search: s}
 		for i, a := range s.Grid {
 			if text(r.axisValues(i)) != text(a.Values) {
-				t.Errorf("shape %v: axis %d is %v, wanted %v", shape, i, r.axisValues(i), a.Values)
+				t.Errorf("shape %v: axis %d is %v, want %v", shape, i, r.axisValues(i), a.Values)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func TestScoresOfClasses(t *testing.T) {
 			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.Others[0].Folds[k], "roc_auc": c.Others[1].Folds[k]} {
 				m, _ := metrics.ByName(name)
 				if want, err := m.Score(in); err != nil || got != want {
-					t.Errorf("slope %v, fold %d: %s is %v, wanted %v, %v", slope, k, name, got, want, err)
+					t.Errorf("slope %v, fold %d: %s is %v, want %v, %v", slope, k, name, got, want, err)
 				}
 			}
 		}
@@ -327,7 +327,7 @@ func TestMemoryBound(t *testing.T) {
 	_, err := s.Run(context.Background(), data)
 	want := "gridsearch: 8 of 12 candidates need more memory than the bound of 2.94 kB; the first, 1 (shrink=0.5 shift=1), needs about 3.44 kB: raise the bound or leave them out"
 	if err == nil || err.Error() != want {
-		t.Errorf("error is %v, wanted %s", err, want)
+		t.Errorf("error is %v, want %s", err, want)
 	}
 	if p.fits != 0 {
 		t.Errorf("%d fits before the refusal", p.fits)
@@ -413,7 +413,7 @@ func TestBatchFitterFaults(t *testing.T) {
 		s := lineSearch(nil)
 		s.Estimator = batching{line: newLine(), fault: fault}
 		if _, err := s.Run(context.Background(), quantities(30)); err == nil || err.Error() != want {
-			t.Errorf("%s: error is %v, wanted %s", fault, err, want)
+			t.Errorf("%s: error is %v, want %s", fault, err, want)
 		}
 	}
 }
@@ -438,7 +438,7 @@ func TestFailedCandidates(t *testing.T) {
 			{1, ""}, {3, ""}, {1, ""}, {3, ""}} {
 			c := r.Candidates[i]
 			if c.Rank != want.rank || !strings.HasPrefix(c.Failed, want.failed) || (c.Failed == "") != (want.failed == "") {
-				t.Errorf("candidate %d has rank %d and failed with %q, wanted %+v", i, c.Rank, c.Failed, want)
+				t.Errorf("candidate %d has rank %d and failed with %q, want %+v", i, c.Rank, c.Failed, want)
 			}
 			if math.IsNaN(c.Mean) != (c.Failed != "") {
 				t.Errorf("candidate %d has mean %v", i, c.Mean)
@@ -449,7 +449,7 @@ func TestFailedCandidates(t *testing.T) {
 			warnings = append(warnings, "6 of 24 fits did not converge")
 		}
 		if !slices.Equal(r.Warnings, warnings) {
-			t.Errorf("warnings are %q, wanted %q", r.Warnings, warnings)
+			t.Errorf("warnings are %q, want %q", r.Warnings, warnings)
 		}
 	}
 	s := lineSearch(nil)
@@ -485,7 +485,7 @@ func TestUndefinedScores(t *testing.T) {
 		t.Errorf("candidate is %+v", c)
 	}
 	if want := []string{"roc_auc has no value on 2 of 8 fits"}; !slices.Equal(r.Warnings, want) {
-		t.Errorf("warnings are %q, wanted %q", r.Warnings, want)
+		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 	s.Score, s.Scores = "roc_auc", nil
 	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every candidate failed; the first, slope=1: fold 3: metrics: roc_auc: ") {
@@ -505,21 +505,21 @@ func TestFaultsAreReportedAtOnce(t *testing.T) {
 	}
 	s.Score, s.Scores, s.Refit, s.Workers, s.Memory = "r3", []string{"accuracy"}, "", -1, -2
 	_, err := s.Run(context.Background(), quantities(20))
-	want := `gridsearch: refit: got "", wanted best, one_std_error or none
-workers: got -1, wanted a whole number ≥ 0
-memory: got -2, wanted a number of bytes ≥ 0
+	want := `gridsearch: refit: must be best, one_std_error or none, got ""
+workers: must be an integer ≥ 0, got -1
+memory: must be a number of bytes ≥ 0, got -2
 shrunk: no such parameter (did you mean shrink?)
-shrink: got -1, wanted a number ≥ 0
+shrink: must be a number ≥ 0, got -1
 shrink: 1 is there twice
-shrink: got "wide", wanted a number ≥ 0
+shrink: must be a number ≥ 0, got "wide"
 shift: no values to try
-mode: got "fti", wanted fit, fail, nan or stuck (did you mean fit?)
+mode: must be fit, fail, nan or stuck, got "fti" (did you mean fit?)
 mode: given twice in the grid
 score: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) || p.fits > 0 {
 		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, want)
 	}
-	var faults param.Faults
+	var faults param.FieldErrors
 	if !errors.As(err, &faults) || len(faults) != 11 {
 		t.Errorf("%d faults", len(faults))
 	}
@@ -536,15 +536,15 @@ func TestFaults(t *testing.T) {
 		change func(s *Search, data *datasets.Set)
 		want   string
 	}{
-		"no estimator": {func(s *Search, _ *datasets.Set) { s.Estimator = nil }, "estimator: got nothing, wanted an estimator"},
+		"no estimator": {func(s *Search, _ *datasets.Set) { s.Estimator = nil }, "estimator: must be an estimator, got nothing"},
 		"short path": {func(s *Search, _ *datasets.Set) {
 			s.Estimator = NewSearch(newLine())
 		}, "shrink: no such parameter (did you mean estimator.shrink?)"},
 		"a faulty combination": {func(s *Search, _ *datasets.Set) {
 			s.Grid = []Axis{{Path: "shrink", Values: []any{1, 7}}, {Path: "shift", Values: []any{1, 7, 8}}}
-		}, "shift: got 7, wanted anything but 7 where shrink is 7 (in candidate 4: shrink=7 shift=7)"},
+		}, "shift: must be anything but 7 where shrink is 7, got 7 (in candidate 4: shrink=7 shift=7)"},
 		"a faulty spec": {func(s *Search, _ *datasets.Set) { s.Estimator = line{Mode: "fti"} },
-			"mode: got \"fti\", wanted fit, fail, nan or stuck (did you mean fit?; in candidate 0: shrink=1)"},
+			"mode: must be fit, fail, nan or stuck, got \"fti\" (did you mean fit?; in candidate 0: shrink=1)"},
 		"too many": {func(s *Search, _ *datasets.Set) {
 			s.Grid = []Axis{many, {Path: "shrink", Values: Lin(0, 1999, 2000)}}
 		}, "grid: 4000000 candidates, more than the 1048576 that a search takes"},
@@ -566,7 +566,7 @@ func TestFaults(t *testing.T) {
 		c.change(&s, &data)
 		r, err := s.Run(context.Background(), data)
 		if err == nil || !strings.HasPrefix(err.Error(), "gridsearch: "+c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: got %v, error %v, wanted %s", name, r, err, c.want)
+			t.Errorf("%s: got %v, error %v, want %s", name, r, err, c.want)
 		}
 	}
 }
@@ -591,7 +591,7 @@ func TestAxes(t *testing.T) {
 		{Log(0, 1, 3), nil}, {Log(1, math.Inf(1), 3), nil}, {Log(1, 2, 1), nil}, {Lin(0, math.NaN(), 3), nil}, {Lin(0, 1, -1), nil},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("got %v, wanted %v", c.got, c.want)
+			t.Errorf("got %v, want %v", c.got, c.want)
 		}
 	}
 }
@@ -614,7 +614,7 @@ func TestRank(t *testing.T) {
 		rank(list, metrics.Metric{GreaterIsBetter: greater})
 		for i, want := range []int{4, 7, 3, 4, 1, 1, 6, 7} {
 			if list[i].Rank != want {
-				t.Errorf("greater is better %v: candidate %d has rank %d, wanted %d", greater, i, list[i].Rank, want)
+				t.Errorf("greater is better %v: candidate %d has rank %d, want %d", greater, i, list[i].Rank, want)
 			}
 		}
 	}
@@ -650,7 +650,7 @@ func TestOneStandardError(t *testing.T) {
 		rank(c.candidates, m)
 		top := slices.IndexFunc(c.candidates, func(c Candidate) bool { return c.Rank == 1 })
 		if got := (Search{Grid: c.grid, Estimator: knobs{}}).simplest(c.candidates, top, m); got != c.want {
-			t.Errorf("%s: chose %d, wanted %d", name, got, c.want)
+			t.Errorf("%s: chose %d, want %d", name, got, c.want)
 		}
 	}
 }
@@ -705,7 +705,7 @@ func TestGridEdge(t *testing.T) {
 		{[]any{"scale", 1.0, 2.0}, 2.0, ""},
 	} {
 		if got := edge(c.values, c.best); got != c.want {
-			t.Errorf("%v of %v: got %q, wanted %q", c.best, c.values, got, c.want)
+			t.Errorf("%v of %v: got %q, want %q", c.best, c.values, got, c.want)
 		}
 	}
 }
@@ -727,7 +727,7 @@ func TestWriteCSV(t *testing.T) {
 	const head = "candidate shrink shift mode fold0 fold1 fold2 mean std rank fit_seconds" +
 		" fold0_mean_absolute_error fold1_mean_absolute_error fold2_mean_absolute_error mean_mean_absolute_error std_mean_absolute_error failed"
 	if got := strings.Join(rows[0], " "); got != head {
-		t.Errorf("header is %s, wanted %s", got, head)
+		t.Errorf("header is %s, want %s", got, head)
 	}
 	if len(rows) != 25 {
 		t.Fatalf("%d rows", len(rows))
@@ -739,7 +739,7 @@ func TestWriteCSV(t *testing.T) {
 		for j, v := range want {
 			got, err := strconv.ParseFloat(row[j], 64)
 			if math.IsNaN(v) != (err != nil) || err == nil && got != v {
-				t.Errorf("row %d, column %s is %q, wanted %v", i, rows[0][j], row[j], v)
+				t.Errorf("row %d, column %s is %q, want %v", i, rows[0][j], row[j], v)
 			}
 		}
 		if row[3] != c.Settings[2].Value || row[16] != c.Failed {
@@ -767,7 +767,7 @@ func TestPlan(t *testing.T) {
 	}
 	want := Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 2 * (rows + 3000)}
 	if !reflect.DeepEqual(plan, want) {
-		t.Errorf("plan is %+v, wanted %+v", plan, want)
+		t.Errorf("plan is %+v, want %+v", plan, want)
 	}
 	s.Workers, s.Memory = 100, 4*rows
 	if plan, err = s.Plan(data); err != nil || plan.Bytes != 4*rows {
@@ -777,7 +777,7 @@ func TestPlan(t *testing.T) {
 	plan, err = s.Plan(data)
 	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 77}
 	if err != nil || !reflect.DeepEqual(plan, want) {
-		t.Errorf("plan is %+v, %v, wanted %+v", plan, err, want)
+		t.Errorf("plan is %+v, %v, want %+v", plan, err, want)
 	}
 	if plan, err = NewSearch(logit{1}).Plan(labels(40)); err != nil || plan.Fits != 5 {
 		t.Errorf("plan is %+v, %v", plan, err)

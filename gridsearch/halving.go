@@ -17,40 +17,40 @@ import (
 // are scored on every fold is refitted, with the means of the round; if there is none, that of the round before.
 // The fits that [Progress] counts are those of the round.
 type Halving struct {
-	// Resource is "rows" or the path of a parameter that takes whole numbers and is no axis.
+	// Resource is "rows" or the path of a parameter that takes integers and is no axis.
 	Resource string
-	// Least and Most are what the first and the last round have of it. Of rows there are no more than a
+	// MinResources and Most are what the first and the last round have of it. Of rows there are no more than a
 	// fold trains on, for which Most 0 stands; of a parameter it stands for the value that the estimator has.
-	Least, Most int
+	MinResources, MaxResources int
 	// Factor is how much more the next round has, and of how many candidates one is kept.
 	Factor int
 }
 
 // NewHalving returns a Halving that begins with so many training rows and triples them.
-func NewHalving(least int) Halving { return Halving{Resource: "rows", Least: least, Factor: 3} }
+func NewHalving(least int) Halving { return Halving{Resource: "rows", MinResources: least, Factor: 3} }
 
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
-	l.String(&h.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes whole numbers and is no axis, such as rff.features.")
-	l.Int(&h.Least, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
-	l.Int(&h.Most, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
+	l.String(&h.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes integers and is no axis, such as rff.features.")
+	l.Int(&h.MinResources, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
+	l.Int(&h.MaxResources, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
 	l.Int(&h.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
 }
 
-func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.Faults) {
+func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErrors) {
 	if _, leaves := s.Splitter.(LeaveOneOut); leaves {
-		return nil, param.Faults{{Path: "strategy", Problem: "halving and leave one out do not go together; use k folds"}}
+		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving and leave one out do not go together; use k folds"}}
 	}
 	points, number, faults := s.tried(grid, limit)
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	if h.Most == 0 && h.Resource != "rows" {
+	if h.MaxResources == 0 && h.Resource != "rows" {
 		own, _ := param.Get(s.Estimator, h.Resource)
-		h.Most, _ = own.(int)
+		h.MaxResources, _ = own.(int)
 	}
-	w := &halvings{Halving: h, search: s, grid: grid, points: points, number: number, means: h.Least}
-	w.checked, faults = w.with(h.Most) // for the memory it takes
+	w := &halvings{Halving: h, search: s, grid: grid, points: points, number: number, means: h.MinResources}
+	w.checked, faults = w.with(h.MaxResources) // for the memory it takes
 	return w, faults
 }
 
@@ -68,7 +68,7 @@ type halvings struct {
 func (w *halvings) known() []candidate { return w.checked }
 
 // with returns the candidates of the round with given means.
-func (w *halvings) with(means int) ([]candidate, param.Faults) {
+func (w *halvings) with(means int) ([]candidate, param.FieldErrors) {
 	if w.Resource == "rows" {
 		return w.search.combine(w.grid, w.points)
 	}
@@ -81,17 +81,17 @@ func (w *halvings) next(r *run) (p proposal, ok bool, err error) {
 		if err := w.bound(r); err != nil {
 			return p, false, err
 		}
-	case w.means == w.Most:
+	case w.means == w.MaxResources:
 		return p, false, nil
 	default:
 		w.number = 1 + (w.number-1)/w.Factor
 		if w.points = w.best(r, min(w.number, len(w.points))); w.points == nil {
 			return p, false, nil
 		}
-		if w.means <= w.Most/w.Factor {
+		if w.means <= w.MaxResources/w.Factor {
 			w.means *= w.Factor
 		} else {
-			w.means = w.Most
+			w.means = w.MaxResources
 		}
 	}
 	candidates, faults := w.with(w.means)
@@ -105,14 +105,14 @@ func (w *halvings) bound(r *run) error {
 		switch {
 		case rows == 0:
 			return errors.New("fits cannot have fewer rows of a stream; halve a parameter")
-		case w.Most == 0:
-			w.Most = rows
-		case w.Most > rows:
-			return param.Fault{Path: "strategy.most", Value: w.Most, Wanted: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
+		case w.MaxResources == 0:
+			w.MaxResources = rows
+		case w.MaxResources > rows:
+			return param.FieldError{Path: "strategy.most", Value: w.MaxResources, Constraint: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
 		}
 	}
-	if w.Least < 1 || w.Most < w.Least {
-		return fmt.Errorf("halving goes from %d to %d of %s, wanted from 1 or more upward", w.Least, w.Most, w.Resource)
+	if w.MinResources < 1 || w.MaxResources < w.MinResources {
+		return fmt.Errorf("halving goes from %d to %d of %s, wanted from 1 or more upward", w.MinResources, w.MaxResources, w.Resource)
 	}
 	return nil
 }
@@ -138,10 +138,10 @@ func (w *halvings) best(r *run, n int) []point {
 }
 
 func (w *halvings) cut(r *run) string {
-	if r.resource == w.Most {
+	if r.resource == w.MaxResources {
 		return ""
 	}
-	return fmt.Sprintf("the best was scored with %s %d, not with %d", w.Resource, r.resource, w.Most)
+	return fmt.Sprintf("the best was scored with %s %d, not with %d", w.Resource, r.resource, w.MaxResources)
 }
 
 // count returns 0 … n−1.

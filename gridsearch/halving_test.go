@@ -107,7 +107,7 @@ func unnoted(s Search) Search {
 // A parameter can be what the rounds have more of.
 func TestHalvingOfAParameter(t *testing.T) {
 	s := NewSearch(estimator.NewLogistic(), Axis{Path: "C", Values: Log(1e-3, 1e2, 6)})
-	s.Strategy = Halving{Resource: "max_iter", Least: 1, Most: 50, Factor: 4}
+	s.Strategy = Halving{Resource: "max_iter", MinResources: 1, MaxResources: 50, Factor: 4}
 	r := mustRun(t, s, labels(80))
 	if len(r.Rounds) != 4 || r.Rounds[3].Resource != 50 || len(r.Rounds[1].Candidates) != 2 || len(r.Candidates) != 1 {
 		t.Fatalf("rounds %+v", r.Rounds)
@@ -116,17 +116,17 @@ func TestHalvingOfAParameter(t *testing.T) {
 		h    Halving
 		want string
 	}{
-		{Halving{Resource: "max_iter", Least: 5, Most: 4, Factor: 2}, "halving goes from 5 to 4 of max_iter"},
-		{Halving{Resource: "rows", Least: 5, Factor: 1}, "factor: got 1"},
-		{Halving{Resource: "rank", Least: 5, Most: 9, Factor: 2}, "rank"},
-		{Halving{Resource: "rows", Least: 5, Most: 1e9, Factor: 2}, "most: got 1000000000, wanted at most 64, the rows that a fold trains on"},
-		{Halving{Resource: "rows", Least: 1e9, Factor: 2}, "halving goes from 1000000000 to 64 of rows"},
-		{Halving{Resource: "rows", Least: -5, Factor: 2}, "least: got -5"},
+		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2}, "halving goes from 5 to 4 of max_iter"},
+		{Halving{Resource: "rows", MinResources: 5, Factor: 1}, "factor: got 1"},
+		{Halving{Resource: "rank", MinResources: 5, MaxResources: 9, Factor: 2}, "rank"},
+		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2}, "most: must be at most 64, the rows that a fold trains on, got 1000000000"},
+		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2}, "halving goes from 1000000000 to 64 of rows"},
+		{Halving{Resource: "rows", MinResources: -5, Factor: 2}, "least: got -5"},
 		{Halving{Resource: "rows", Factor: 2}, "halving goes from 0 to 64 of rows"},
 	} {
 		s.Strategy = c.h
 		if _, err := s.Run(context.Background(), labels(80)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, wanted %s", err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestHalvingOfAParameter(t *testing.T) {
 // However much more the next round is to have, it has what there is, and one candidate at least.
 func TestHalvingByALargeFactor(t *testing.T) {
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: Log(1e-3, 1e4, 5)})
-	s.Strategy = Halving{Resource: "rows", Least: 10, Factor: math.MaxInt32}
+	s.Strategy = Halving{Resource: "rows", MinResources: 10, Factor: math.MaxInt32}
 	r := mustRun(t, s, quantities(60))
 	if len(r.Rounds) != 2 || r.Rounds[1].Resource != 48 || len(r.Candidates) != 1 {
 		t.Fatalf("%+v", r)
@@ -150,7 +150,7 @@ func TestHalvingLooksAtTheLastRoundFirst(t *testing.T) {
 	s := lineSearch(p)
 	s.Grid = s.Grid[:1]
 	s.Memory = 40_000
-	s.Strategy = Halving{Resource: "shift", Least: 1, Most: 1000, Factor: 10}
+	s.Strategy = Halving{Resource: "shift", MinResources: 1, MaxResources: 1000, Factor: 10}
 	if _, err := s.Run(context.Background(), quantities(60)); err == nil || !strings.Contains(err.Error(), "more memory than the bound") || p.fits > 0 {
 		t.Errorf("%v after %d fits", err, p.fits)
 	}
@@ -231,7 +231,7 @@ func TestPlanOfManyCandidates(t *testing.T) {
 			t.Errorf("%d bytes", plan.Bytes)
 		}
 		halving := s
-		halving.Strategy = Halving{Resource: "rows", Least: 20, Factor: 2}
+		halving.Strategy = Halving{Resource: "rows", MinResources: 20, Factor: 2}
 		plan, err = halving.Plan(quantities(60))
 		if err != nil || plan.Candidates != want || plan.Fits != 3*(want+want/2) {
 			t.Errorf("halving: %+v, %v", plan, err)

@@ -63,7 +63,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	}
 	r := &inMemory{checked, checked.data}
 	r.fitter = r
-	if s.task(list).Targetless() {
+	if s.task(list).Unsupervised() {
 		r.rows = r.data.WithoutTargets()
 	}
 	if r.whole, err = s.split(r.data, s.task(list)); err != nil {
@@ -134,7 +134,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 	}
 	unwanted := slices.Clone(seen)
 	b := r.filled()
-	b.Wanted = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
+	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
 			return cause.Err(ctx) // whatever it says comes of stopping
@@ -172,7 +172,7 @@ func (r *inMemory) batch() estimator.Batch {
 		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
 	}
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
-		b.OneOut, b.GCV = true, left.GCV
+		b.LeaveOneOut, b.GCV = true, left.GCV
 	}
 	return b
 }
@@ -284,7 +284,7 @@ func (r *inMemory) bytes(c candidate) int64 {
 	if k := r.rows.Schema.Outputs(); k > 1 {
 		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
 	}
-	if coster, ok := c.spec.(datasets.Coster); ok {
+	if coster, ok := c.spec.(datasets.CostEstimator); ok {
 		used += coster.Cost(r.shape(r.trainRows())).Bytes
 	}
 	return used

@@ -122,7 +122,7 @@ func TestBatchIsAskedForTheRest(t *testing.T) {
 	mustRun(t, s, data)
 	mustRun(t, s, data)
 	if want := []int{12, 4}; !slices.Equal(asked, want) {
-		t.Errorf("batches were of %v fits, wanted %v", asked, want)
+		t.Errorf("batches were of %v fits, want %v", asked, want)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestCancelKeepsWhatStillEnds(t *testing.T) {
 		}
 		s.Progress = nil
 		if r := mustRun(t, s, quantities(20)); r.Resumed != want {
-			t.Errorf("sweep %v: %d fits were kept, wanted %d", sweep, r.Resumed, want)
+			t.Errorf("sweep %v: %d fits were kept, want %d", sweep, r.Resumed, want)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		c.change(&s, &data)
 		_, err := s.Run(context.Background(), data)
 		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
-			t.Errorf("%s: error is %v, wanted %s", name, err, want)
+			t.Errorf("%s: error is %v, want %s", name, err, want)
 		}
 		if after, _ := os.ReadFile(s.Journal); !bytes.Equal(before, after) {
 			t.Errorf("%s: the journal was changed", name)
@@ -282,7 +282,7 @@ func TestDamagedJournal(t *testing.T) {
 		}
 		_, err := s.Run(context.Background(), data)
 		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
-			t.Errorf("%q: error is %v, wanted %s", c.content, err, want)
+			t.Errorf("%q: error is %v, want %s", c.content, err, want)
 		}
 		if after, _ := os.ReadFile(s.Journal); string(after) != c.content {
 			t.Errorf("%q: the file was changed", c.content)

@@ -58,6 +58,6 @@ func leavesOneOut(spec estimator.Estimator) error {
 	if !ok {
 		return fmt.Errorf("leave one out is for ridge, kernel_ridge and their classifiers, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}
-	_, err := fitter.PlanBatch(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(spec)})
+	_, err := fitter.PlanBatch(estimator.Batch{LeaveOneOut: true, Candidates: estimator.Candidates(spec)})
 	return err
 }

@@ -15,7 +15,7 @@ type axes [][]param.Setting
 // point is a place in the grid: the number of a value on each axis.
 type point []int
 
-// size is the number of points of the grid, which may be more than any whole number holds.
+// size is the number of points of the grid, which may be more than any integer holds.
 func (a axes) size() float64 {
 	size := 1.0
 	for _, values := range a {
@@ -99,16 +99,16 @@ func (a axes) different(n int, rng *rand.Rand) []point {
 // tried returns the points that the search tries, at most so many of them, and their number in all. Of
 // a grid with more than that there is a part whose axes have fewer values, the first and the last of
 // each among them; of other points, every so many.
-func (s Search) tried(a axes, most int) (some []point, total int, faults param.Faults) {
+func (s Search) tried(a axes, most int) (some []point, total int, faults param.FieldErrors) {
 	size := a.size()
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {
 	case random && s.Random > MaxCandidates:
-		return nil, 0, param.Faults{{Path: "random", Value: s.Random, Wanted: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
+		return nil, 0, param.FieldErrors{{Path: "random", Value: s.Random, Constraint: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
 	case random:
 		return every(a.draw(s.Random, s.Seed), most), s.Random, nil
 	case size > MaxCandidates:
-		return nil, 0, param.Faults{{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size, MaxCandidates)}}
+		return nil, 0, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size, MaxCandidates)}}
 	}
 	if int(size) <= most {
 		return a.all(), int(size), nil

@@ -22,7 +22,7 @@ import (
 type Strategy interface {
 	// begin returns the rounds of s over the grid, or every fault. Of the points that are known beforehand it
 	// combines at most limit.
-	begin(s Search, grid axes, limit int) (proposer, param.Faults)
+	begin(s Search, grid axes, limit int) (proposer, param.FieldErrors)
 }
 
 // proposer proposes the rounds of a search.
@@ -111,7 +111,7 @@ type outcome struct {
 // grid is the strategy of a search that names none.
 type grid struct{}
 
-func (grid) begin(s Search, a axes, limit int) (proposer, param.Faults) {
+func (grid) begin(s Search, a axes, limit int) (proposer, param.FieldErrors) {
 	points, total, faults := s.tried(a, limit)
 	if len(faults) > 0 {
 		return nil, faults
@@ -135,7 +135,7 @@ func (o oneRound) next(r *run) (proposal, bool, error) {
 func (oneRound) cut(*run) string { return "" }
 
 // begin returns the rounds of the search over its grid, or every fault.
-func (s Search) begin(limit int) (proposer, param.Faults) {
+func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 	axes, faults := s.axes()
 	if len(faults) > 0 {
 		return nil, faults

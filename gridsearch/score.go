@@ -19,27 +19,27 @@ import (
 
 // metrics returns the metrics by name, the one that decides first. Without data, and without a
 // Score, there is none that decides.
-func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.Faults) {
+func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
-	var faults param.Faults
+	var faults param.FieldErrors
 	own := estimator.TaskOf(s.Estimator)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
 		switch {
 		case err != nil:
-			faults = append(faults, param.Fault{Path: path, Problem: err.Error(), Err: err})
-		case own.Targetless() && !m.Serves(own):
-			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
+			faults = append(faults, param.FieldError{Path: path, Problem: err.Error(), Err: err})
+		case own.Unsupervised() && !m.Serves(own):
+			faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
-		case len(out) > 0 && out[0].Task != m.Task && !own.Targetless():
-			faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
+		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised():
+			faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, %s for %s", m.Name, m.Task, out[0].Name, out[0].Task)})
 		default:
 			out = append(out, m)
 		}
 	}
 	if s.Score != "" {
 		add("score", s.Score)
-	} else if own.Targetless() && data != nil {
+	} else if own.Unsupervised() && data != nil {
 		add("score", untaughtScore(own, data.Y != nil))
 	} else if data != nil {
 		task, classes := datasets.Regression, len(data.Schema.Classes())
@@ -74,7 +74,7 @@ func untaughtScore(task datasets.Task, targets bool) string {
 
 // task is what the estimator is for, where it learns without targets, or else the metric that decides.
 func (s Search) task(list []metrics.Metric) datasets.Task {
-	if own := estimator.TaskOf(s.Estimator); own.Targetless() {
+	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
 		return own
 	}
 	return list[0].Task
@@ -83,7 +83,7 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 // forTask checks that the targets are what the metrics score.
 func (s Search) forTask(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
 	m, task := list[0], s.task(list)
-	if task.Targetless() {
+	if task.Unsupervised() {
 		return untaught(data, task, list)
 	}
 	switch {
@@ -209,7 +209,7 @@ func withClasses(data datasets.Set) (datasets.Set, error) {
 	for k := range levels {
 		levels[k] = strconv.Itoa(k)
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "target", Kind: datasets.Categorical, Levels: levels}}
+	data.Schema.Targets = []datasets.Column{{Name: "target", Kind: datasets.Categorical, Categories: levels}}
 	return data, nil
 }
 

@@ -39,7 +39,7 @@ func TestShards(t *testing.T) {
 				journals = append(journals, content)
 			}
 			if p.fits != 12 {
-				t.Errorf("%d fits in %d shards, wanted 12", p.fits, n)
+				t.Errorf("%d fits in %d shards, want 12", p.fits, n)
 			}
 			slices.Reverse(journals)
 			var merged bytes.Buffer
@@ -83,7 +83,7 @@ func TestMergeJournalsRefuses(t *testing.T) {
 		"no journals": nil,
 	} {
 		if err := MergeJournals(&out, list...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted: %s", err, want)
+			t.Errorf("%v, want: %s", err, want)
 		}
 	}
 	s.Journal = ""

@@ -81,7 +81,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if r.hash.Folds < 2 {
 		return nil, fmt.Errorf("%d folds, wanted 2 or more", r.hash.Folds)
 	}
-	if own := estimator.TaskOf(s.Estimator); own.Targetless() {
+	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
 	}
 	truth, err := r.read(ctx)
@@ -250,7 +250,7 @@ func (r *stream) sharings(ctx context.Context) (groups []*sharing, alone []int) 
 		g := at[key]
 		if g == nil {
 			g = r.sharing(spec)
-			if coster, ok := c.spec.(datasets.Coster); ok {
+			if coster, ok := c.spec.(datasets.CostEstimator); ok {
 				g.bytes = coster.Cost(shape).Bytes * int64(2*r.hash.Folds+1)
 			}
 			at[key], groups = g, append(groups, g)
@@ -477,7 +477,7 @@ func (r *stream) learnAlone(ctx context.Context, c int) error {
 	var all []*fitted
 	for f := range r.folds {
 		began := time.Now()
-		train := datasets.Where(r.source, func(row int) bool { return r.hash.Of(row) != f })
+		train := datasets.FilterRows(r.source, func(row int) bool { return r.hash.Of(row) != f })
 		fit, err := fitSource(ctx, r.candidates[c].spec, train)
 		if ctx.Err() != nil {
 			return cause.Err(ctx)

@@ -50,7 +50,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	if column < 0 || column >= data.Cols() {
 		return nil, fmt.Errorf("importance: column %d, wanted one of 0 to %d", column, data.Cols()-1)
 	}
-	data = data.Spread(o.Rows)
+	data = data.EvenlySpaced(o.Rows)
 	v := newVaried(data.X)
 	base := Effect{Input: data.Schema.Name(column)}
 	grid := base.grid(data.Schema.Column(column), v.values(column))
@@ -121,8 +121,8 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 		distinct = distinct[:min(len(distinct), effectLevels)]
 		for _, x := range distinct {
 			name := fmt.Sprint(x)
-			if k := int(x); k >= 0 && k < len(column.Levels) {
-				name = column.Levels[k]
+			if k := int(x); k >= 0 && k < len(column.Categories) {
+				name = column.Categories[k]
 			}
 			e.Levels = append(e.Levels, name)
 		}

@@ -103,7 +103,7 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	if err != nil {
 		return Result{}, err
 	}
-	data = data.Spread(o.Rows)
+	data = data.EvenlySpaced(o.Rows)
 	v := newVaried(data.X)
 	truth := judged.Truth(data, task)
 	weights := weightsWithout(data)

@@ -121,7 +121,7 @@ func TestLinearInClosedForm(t *testing.T) {
 		}
 		want := 2 * beta[in.Column] * beta[in.Column] * variance
 		if math.Abs(in.Mean-want) > 0.03*want+1e-12 { // its standard error is 0.5 %
-			t.Errorf("input %d: %v, wanted %v", in.Column, in.Mean, want)
+			t.Errorf("input %d: %v, want %v", in.Column, in.Mean, want)
 		}
 	}
 	if found.Base != 0 || found.Rows != 2000 || found.Repeats != 20 {
@@ -249,14 +249,14 @@ func TestEffectsOfClasses(t *testing.T) {
 	for i := range 100 {
 		X.Set(i, 1, float64(i%3%2))
 	}
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "size"}, {Name: "kind", Kind: datasets.Categorical, Levels: []string{"plain", "odd", "never"}}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "size"}, {Name: "kind", Kind: datasets.Categorical, Categories: []string{"plain", "odd", "never"}}}}
 	two, err := PartialDependence(context.Background(), chance{2}, datasets.Set{Schema: schema, X: X}, 0, Options{})
 	if err != nil || len(two) != 1 || two[0].Class != "b" || two[0].Of != "probability" || len(two[0].Values) != 20 {
 		t.Fatalf("%+v, %v", two, err)
 	}
 	for k, v := range two[0].Values {
 		if want := 0.25 + 0.25*math.Tanh(v); math.Abs(two[0].Mean[k]-want) > 1e-12 {
-			t.Errorf("at %v: %v, wanted %v", v, two[0].Mean[k], want)
+			t.Errorf("at %v: %v, want %v", v, two[0].Mean[k], want)
 		}
 	}
 	many, err := PartialDependence(context.Background(), chance{5}, datasets.Set{Schema: schema, X: X}, 0, Options{})
@@ -291,7 +291,7 @@ func TestComplaints(t *testing.T) {
 		{datasets.Set{}, Options{Repeats: -1, Rows: -2}, "repeats = -1, wanted at least 1, or 0 for 5\nimportance: rows = -2, wanted at least 1, or 0 for a number that suits\nimportance: there are no rows"},
 	} {
 		if _, err := Permutation(ctx, f, c.data, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("said %v, wanted %s", err, c.want)
+			t.Errorf("said %v, want %s", err, c.want)
 		}
 	}
 	if _, err := PartialDependence(ctx, f, data, 1, Options{}); err == nil || !strings.Contains(err.Error(), "column 1, wanted one of 0 to 0") {

@@ -99,7 +99,7 @@ func (g *Gamma) Check() error {
 			if len(g.values) == 1 {
 				return errors.New(g.Wanted())
 			}
-			return param.Fault{Wanted: g.Wanted(), Hint: fmt.Sprintf("element %d is %v", j, v)}
+			return param.FieldError{Constraint: g.Wanted(), Hint: fmt.Sprintf("element %d is %v", j, v)}
 		}
 	}
 	switch {
@@ -107,7 +107,7 @@ func (g *Gamma) Check() error {
 		return nil
 	}
 	if near := param.Nearest(g.rule, []string{"scale", "median"}); near != "" && g.rule != "" {
-		return param.Fault{Wanted: g.Wanted(), Hint: "did you mean " + near + "?"}
+		return param.FieldError{Constraint: g.Wanted(), Hint: "did you mean " + near + "?"}
 	}
 	return errors.New(g.Wanted())
 }

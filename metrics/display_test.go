@@ -42,7 +42,7 @@ func TestCurvePictures(t *testing.T) {
 	held, _ := CalibrationCurve(in, 1, 10)
 	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and recall<", held.SVG(): ">as it should be<"} {
 		if !strings.Contains(picture, want) || len(picture) > 40_000 {
-			t.Errorf("%d bytes, wanted %s within: %.300s", len(picture), want, picture)
+			t.Errorf("%d bytes, want %s within: %.300s", len(picture), want, picture)
 		}
 	}
 }

@@ -380,7 +380,7 @@ func (f *faults) codes(name string, v []float64, rows, classes int) {
 	}
 	bad := func(c float64) bool { return c != math.Trunc(c) || c < 0 || c >= float64(classes) }
 	if i := slices.IndexFunc(v, bad); i >= 0 {
-		f.addf("%s[%d] is %v, want a class code, a whole number from 0 to %d", name, i, v[i], classes-1)
+		f.addf("%s[%d] is %v, want a class code, an integer from 0 to %d", name, i, v[i], classes-1)
 	}
 }
 

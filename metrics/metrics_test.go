@@ -398,7 +398,7 @@ func TestFaults(t *testing.T) {
 		{"accuracy", Input{Truth: two, Predicted: []float64{1}}, "Predicted has 1 rows, Truth has 2"},
 		{"accuracy", Input{Truth: []float64{0, .5}, Predicted: two}, "Truth[1] is 0.5, want a class code"},
 		{"accuracy", Input{Truth: two, Predicted: []float64{0, -1}}, "Predicted[1] is -1"},
-		{"accuracy", Input{Truth: two, Predicted: []float64{0, 2}, Classes: 2}, "a whole number from 0 to 1"},
+		{"accuracy", Input{Truth: two, Predicted: []float64{0, 2}, Classes: 2}, "an integer from 0 to 1"},
 		{"accuracy", Input{Truth: two, Predicted: []float64{0, 1e300}}, "Predicted[1] is 1e+300"},
 		{"accuracy", Input{Truth: []float64{0, inf}, Predicted: two}, "Truth[1] is +Inf"},
 		{"accuracy", Input{Truth: two, Predicted: two, Classes: 1}, "Classes is 1"},

@@ -21,7 +21,7 @@ func TestStandardised(t *testing.T) {
 			1e9 + 2, 1, 5e15, nan,
 			nan, 2, 5e15, nan,
 			1e9 + 3, 0, 5e15, nan}),
-		Schema: datasets.Schema{Columns: []datasets.Column{{}, {Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}, {}, {}}},
+		Schema: datasets.Schema{Columns: []datasets.Column{{}, {Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}, {}, {}}},
 	}
 	r := math.Sqrt(1.5)
 	want := mat.NewDense(4, 3, []float64{-r, 0, 0, 0, 0, 0, 0, 0, 0, r, 0, 0})
@@ -73,7 +73,7 @@ func TestStandardisedSparse(t *testing.T) {
 		want := apart(repeated, i, k)
 		for _, m := range []mat.Matrix{a, b} {
 			if got := apart(m, twice[i], twice[k]); math.Abs(got-want) > 1e-9*(1+want) {
-				t.Fatalf("rows %d and %d: %v, wanted %v", twice[i], twice[k], got, want)
+				t.Fatalf("rows %d and %d: %v, want %v", twice[i], twice[k], got, want)
 			}
 		}
 	}

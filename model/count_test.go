@@ -34,19 +34,19 @@ func TestCountIsHeldToTheState(t *testing.T) {
 	} {
 		_, err := model.Record(&c.h)
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("written: %v, wanted %q", err, c.want)
+			t.Errorf("written: %v, want %q", err, c.want)
 		}
 		a := &model.Archive{Scalars: map[string]any{"width": float64(c.h.width)}, Arrays: map[string]model.Array{
 			"held": {Shape: []int{len(c.h.held)}, Floats: append([]float64{}, c.h.held...)}}}
 		var back hollow
 		err = model.Restore(a, &back)
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("read: %v, wanted %q", err, c.want)
+			t.Errorf("read: %v, want %q", err, c.want)
 		}
 	}
 }
 
-// Whatever is nested in a state is no scalar, and a text that readers would have to parse has bounds.
+// Whatever is nested in a state is no scalar, and a string that readers would have to parse has bounds.
 func TestTextsHaveBounds(t *testing.T) {
 	var b bytes.Buffer
 	a := &model.Archive{Scalars: map[string]any{"deep": []any{[]any{[]any{}}}}}

@@ -66,7 +66,7 @@ func (e arrayEntry) file() string { return e.Name + ".npy" }
 const (
 	indexName  = "model.json"
 	mostIndex  = 256 << 20 // bytes of model.json
-	mostText   = 4 << 20   // bytes of a text in it that is to be parsed
+	mostText   = 4 << 20   // bytes of a string in it that is to be parsed
 	sealPrefix = "sha256:"
 	sealLength = len(sealPrefix) + 2*sha256.Size
 )

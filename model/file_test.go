@@ -96,7 +96,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(h, header) {
-		t.Errorf("header %+v, wanted %+v", h, header)
+		t.Errorf("header %+v, want %+v", h, header)
 	}
 	var got sample
 	if err := Restore(a, &got); err != nil {
@@ -108,12 +108,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for i := range want.List {
 		if math.Float64bits(got.List[i]) != math.Float64bits(want.List[i]) {
-			t.Errorf("number %d: %v, wanted %v", i, got.List[i], want.List[i])
+			t.Errorf("number %d: %v, want %v", i, got.List[i], want.List[i])
 		}
 	}
 	got.List, want.List = nil, nil
 	if !reflect.DeepEqual(&got, want) {
-		t.Errorf("read back\n%+v, wanted\n%+v", got, want)
+		t.Errorf("read back\n%+v, want\n%+v", got, want)
 	}
 	var again bytes.Buffer
 	if err := Write(&again, h, a); err != nil {
@@ -129,7 +129,7 @@ func TestDamage(t *testing.T) {
 	file := sampleFile(t)
 	try := func(name string, b []byte, at int) {
 		if _, _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s at byte %d: error %v, wanted ErrDamaged", name, at, err)
+			t.Errorf("%s at byte %d: error %v, want ErrDamaged", name, at, err)
 		}
 	}
 	for at := range file {
@@ -228,7 +228,7 @@ func TestForgedFiles(t *testing.T) {
 		b := forge(t, c.fill)
 		_, _, err := Read(bytes.NewReader(b), int64(len(b)))
 		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, wanted ErrDamaged and %q", c.name, err, c.want)
+			t.Errorf("%s: error %v, want ErrDamaged and %q", c.name, err, c.want)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestNewerFormat(t *testing.T) {
 	_, _, err := Read(bytes.NewReader(b), int64(len(b)))
 	const want = "model: the model file is from a newer version: its format is 2, this program reads up to 1"
 	if !errors.Is(err, ErrNewer) || err.Error() != want {
-		t.Errorf("error %v, wanted %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestRestoreFaults(t *testing.T) {
 	}{
 		{"model: flag is missing", func(a *Archive) { delete(a.Scalars, "flag") }},
 		{"model: flag is 1, wanted a bool", func(a *Archive) { a.Scalars["flag"] = 1.0 }},
-		{"model: count is 0.5, wanted a whole number", func(a *Archive) { a.Scalars["count"] = 0.5 }},
+		{"model: count is 0.5, wanted an integer", func(a *Archive) { a.Scalars["count"] = 0.5 }},
 		{"model: part: array list is missing", func(a *Archive) { delete(a.Arrays, "part/list") }},
 		{"model: part: array list has 2 dimensions, wanted 1", func(a *Archive) {
 			a.Arrays["part/list"] = Array{Shape: []int{1, 1}, Floats: []float64{1}}
@@ -271,7 +271,7 @@ func TestRestoreFaults(t *testing.T) {
 		c.harm(a)
 		var v sample
 		if err := Restore(a, &v); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "model: ")) || !strings.HasPrefix(err.Error(), "model: ") {
-			t.Errorf("error %v, wanted %s", err, c.want)
+			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
 }
@@ -318,7 +318,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"0 dimensions", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
 	} {
 		if err := Write(io.Discard, c.h, &c.a); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, wanted %q", err, c.want)
+			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 }

@@ -151,19 +151,19 @@ func scalar[T any](s *State, name string, p *T) {
 // Bool is a truth value of the state.
 func (s *State) Bool(name string, p *bool) { scalar(s, name, p) }
 
-// String is a text of the state.
+// String is a string of the state.
 func (s *State) String(name string, p *string) { scalar(s, name, p) }
 
 // Strings is a list of texts of the state.
 func (s *State) Strings(name string, p *[]string) { scalar(s, name, p) }
 
-// Int is a whole number of the state, of at most 2^53 in size.
+// Int is an integer of the state, of at most 2^53 in size.
 func (s *State) Int(name string, p *int) {
 	v := float64(*p)
 	scalar(s, name, &v)
 	if s.reading && s.Err() == nil {
 		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-			s.Fail("%s is %v, wanted a whole number", name, v)
+			s.Fail("%s is %v, wanted an integer", name, v)
 			return
 		}
 		*p = int(v)
@@ -173,7 +173,7 @@ func (s *State) Int(name string, p *int) {
 // FreeCount is how large a count may be for which the state holds nothing.
 const FreeCount = 1 << 20
 
-// Count is a whole number from 0 of which memory will be taken: columns of a matrix yet to be made.
+// Count is an integer from 0 of which memory will be taken: columns of a matrix yet to be made.
 // A file may claim any number, so what it claims is held against what it holds: a count is at most
 // [FreeCount] more than there are numbers and texts in the whole state. Written, a larger one is an
 // error too, so that what is saved can be loaded. The length of a list, and a number that must equal
@@ -241,7 +241,7 @@ func (s *State) Floats(name string, p *[]float64) {
 	}
 }
 
-// Ints is a list of whole numbers of the state.
+// Ints is a list of integers of the state.
 func (s *State) Ints(name string, p *[]int) {
 	if !s.reading {
 		list := make([]int64, len(*p))

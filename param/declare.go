@@ -30,12 +30,12 @@ func (l *List) Float(p *float64, name, doc string, r Range) {
 func (l *List) Int(p *int, name, doc string, r Range) {
 	check := func(v int) error {
 		if math.IsInf(r.High, 1) && v > math.MaxInt32 {
-			return Fault{Hint: fmt.Sprintf("at most %d", math.MaxInt32)}
+			return FieldError{Hint: fmt.Sprintf("at most %d", math.MaxInt32)}
 		}
 		return r.check(float64(v))
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Int, Range: r, Wanted: "a whole number" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Int, Range: r, Wanted: "an integer" + r.words()},
 		set: func(plain any) error {
 			v, ok := whole(plain)
 			if !ok {
@@ -52,22 +52,22 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 // Bool declares a switch.
 func (l *List) Bool(p *bool, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Wanted: "true or false"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Wanted: "a boolean"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
 }
 
-// String declares a text.
+// String declares a string.
 func (l *List) String(p *string, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.String, Wanted: "a text"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.String, Wanted: "a string"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
 }
 
-// Choice declares a text that is one of the options.
+// Choice declares a string that is one of the options.
 func (l *List) Choice(p *string, name, doc string, options ...string) {
 	check := func(v string) error {
 		for _, o := range options {
@@ -76,7 +76,7 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 			}
 		}
 		if near := Nearest(v, options); near != "" {
-			return Fault{Hint: fmt.Sprintf("did you mean %s?", near)}
+			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 		}
 		return errWanted
 	}
@@ -99,7 +99,7 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 // constructor's, such as a stream derived from an experiment's seed, recognises it by its kind.
 func (l *List) Seed(p *uint64, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Wanted: "a whole number ≥ 0"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Wanted: "an integer ≥ 0"},
 		set: func(plain any) error {
 			if v, ok := plain.(uint64); ok {
 				*p = v
@@ -229,7 +229,7 @@ func (l *List) child(name string, pointer any, optional bool) {
 		if v = v.Elem(); isSpecPointer(v, field.Type()) {
 			field.Set(v.Elem())
 		} else if v.Kind() == reflect.Pointer && v.IsNil() {
-			l.faults = append(l.faults, Fault{Path: name, Problem: fmt.Sprintf("a nil %s is no spec", v.Type())})
+			l.faults = append(l.faults, FieldError{Path: name, Problem: fmt.Sprintf("a nil %s is no spec", v.Type())})
 		}
 	}
 	result, list := open(field.Interface())
@@ -345,7 +345,7 @@ func open(spec any) (result func() any, l *List) {
 		d.Params(l)
 	}
 	if _, ok := copied.Elem().Interface().(Declarer); ok && v.Kind() == reflect.Struct {
-		l.faults = append(l.faults, Fault{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value, through which no parameter can be set", v.Type())})
+		l.faults = append(l.faults, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value, through which no parameter can be set", v.Type())})
 	}
 	for _, e := range l.entries {
 		if e.owner == nil { // those of children have theirs
@@ -410,7 +410,7 @@ func number(plain any) (float64, bool) {
 	return 0, false
 }
 
-// whole takes a plain whole number, one written as 1e3 included.
+// whole takes a plain integer, one written as 1e3 included.
 func whole(plain any) (int, bool) {
 	switch v := plain.(type) {
 	case int:

@@ -65,7 +65,7 @@ func TestElementsOfAParameter(t *testing.T) {
 			t.Errorf("there is an element %s", path)
 		}
 	}
-	var faults param.Faults
+	var faults param.FieldErrors
 	if _, err := param.With(spec, param.Setting{Path: "list.0", Value: -1.0}, param.Setting{Path: "named.b", Value: -1.0}); !errors.As(err, &faults) || len(faults) != 2 || faults[0].Path != "list.0" {
 		t.Errorf("error %v", err)
 	}

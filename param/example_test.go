@@ -52,13 +52,13 @@ func ExampleWith() {
 	// Output:
 	// {0.5 {gaussian 0.1}} <nil>
 	// {0.5 {gaussian 1}}
-	// first.gamma: got -1, wanted a number > 0
+	// first.gamma: must be a number > 0, got -1
 	// first.shap: no such parameter (did you mean first.shape?)
 }
 
 func ExampleCheck() {
 	fmt.Println(param.Check(Kernel{Shape: "gausian"}))
 	// Output:
-	// shape: got "gausian", wanted gaussian or laplacian (did you mean gaussian?)
-	// gamma: got 0, wanted a number > 0
+	// shape: must be gaussian or laplacian, got "gausian" (did you mean gaussian?)
+	// gamma: must be a number > 0, got 0
 }

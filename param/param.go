@@ -90,7 +90,7 @@ type entry struct {
 type List struct {
 	entries  []*entry
 	children []childField
-	faults   Faults // of specs that cannot declare parameters
+	faults   FieldErrors // of specs that cannot declare parameters
 }
 
 // Setting is a new value for the parameter at Path: a plain one, or any Go number, text, truth value or
@@ -143,7 +143,7 @@ func Owner(spec any, path string) (any, error) {
 }
 
 // With returns a copy of spec, of the same type, with the settings replaced. Every setting that
-// cannot be is a [Fault] of the error. Values are checked one by one; [Check] the result. Where the type of
+// cannot be is a [FieldError] of the error. Values are checked one by one; [Check] the result. Where the type of
 // spec is known, [Replace] saves the type assertion, and a pipeline has a method With of its own.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
@@ -172,16 +172,16 @@ func Replace[T any](spec T, settings ...Setting) (T, error) {
 	return out, err
 }
 
-// Check reports every parameter of spec that is out of its range, as [Faults].
+// Check reports every parameter of spec that is out of its range, as [FieldErrors].
 func Check(spec any) error {
-	return check(spec, func(*entry, *Fault) {})
+	return check(spec, func(*entry, *FieldError) {})
 }
 
 // CheckFit is Check of a spec that is about to be fitted, which a struct literal may have made with
 // fields left out: of the first such field the fault says which constructor has its default.
 func CheckFit(spec any) error {
 	told := map[reflect.Type]bool{}
-	return check(spec, func(e *entry, f *Fault) {
+	return check(spec, func(e *entry, f *FieldError) {
 		here := reflect.TypeFor[List]().PkgPath()
 		module := strings.TrimSuffix(here, path.Base(here))
 		owner := reflect.TypeOf(e.owner())
@@ -202,7 +202,7 @@ func isZero(plain any) bool {
 }
 
 // check reports every parameter that is out of its range, and lets more say more of each.
-func check(spec any, more func(e *entry, f *Fault)) error {
+func check(spec any, more func(e *entry, f *FieldError)) error {
 	_, l := open(spec)
 	faults := l.faults
 	for _, e := range l.entries {
@@ -235,7 +235,7 @@ func (l *List) find(path string) (*entry, error) {
 	for i, e := range l.entries {
 		names[i] = e.Path
 	}
-	f := Fault{Path: path, Problem: "no such parameter"}
+	f := FieldError{Path: path, Problem: "no such parameter"}
 	if near := Nearest(path, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else if len(names) > 0 {

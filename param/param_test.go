@@ -54,13 +54,13 @@ func (r *ratio) Set(plain any) error {
 	switch v := plain.(type) {
 	case string:
 		if v != "auto" {
-			return errors.New("a number, or auto; not a text")
+			return errors.New("a number, or auto; not a string")
 		}
 		*r = ratio{auto: true}
 	case float64:
 		*r = ratio{v: v}
 	default:
-		return Fault{Problem: "neither a number nor auto"}
+		return FieldError{Problem: "neither a number nor auto"}
 	}
 	return r.Check()
 }
@@ -122,22 +122,22 @@ func TestAllListsEveryParameter(t *testing.T) {
 		}
 	}
 	if !slices.Equal(names, dialNames) {
-		t.Errorf("parameters %v, wanted %v", names, dialNames)
+		t.Errorf("parameters %v, want %v", names, dialNames)
 	}
 	for i, want := range []Param{
 		{Kind: paramkind.Float, Wanted: "a number > 0", Value: 1.0},
-		{Kind: paramkind.Int, Wanted: "a whole number from 1 to 100", Value: 10},
-		{Kind: paramkind.Bool, Wanted: "true or false", Value: false},
-		{Kind: paramkind.String, Wanted: "a text", Value: "x"},
+		{Kind: paramkind.Int, Wanted: "an integer from 1 to 100", Value: 10},
+		{Kind: paramkind.Bool, Wanted: "a boolean", Value: false},
+		{Kind: paramkind.String, Wanted: "a string", Value: "x"},
 		{Kind: paramkind.Choice, Wanted: "paired or phase", Value: "paired"},
-		{Kind: paramkind.Seed, Wanted: "a whole number ≥ 0", Value: 0},
+		{Kind: paramkind.Seed, Wanted: "an integer ≥ 0", Value: 0},
 		{Kind: paramkind.Floats, Wanted: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
 		{Kind: paramkind.Names, Wanted: "a list of names", Value: []any{"a"}},
 		{Kind: paramkind.Mixed, Wanted: "a number > 0, or auto", Value: "auto"},
 	} {
 		got := all[i]
 		if got.Kind != want.Kind || got.Wanted != want.Wanted || !reflect.DeepEqual(got.Value, want.Value) {
-			t.Errorf("%s: kind %s, wanted %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, want.Kind, want.Wanted, want.Value)
+			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, want.Kind, want.Wanted, want.Value)
 		}
 	}
 	if !slices.Equal(all[4].Options, []string{"paired", "phase"}) {
@@ -180,7 +180,7 @@ func TestReplace(t *testing.T) {
 	if got, err := Replace[Declarer](nil); got != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", got, err)
 	}
-	var faults Faults
+	var faults FieldErrors
 	if got, err := Replace(newRack(), Setting{"a.gamma", -1.0}); !errors.As(err, &faults) || !reflect.DeepEqual(got, rack{}) {
 		t.Errorf("a fault: %+v, %v", got, err)
 	}
@@ -236,40 +236,40 @@ func TestWithFaults(t *testing.T) {
 		value any
 		want  string
 	}{
-		{"a.gamma", 0.0, "a.gamma: got 0, wanted a number > 0"},
-		{"a.gamma", "wide", `a.gamma: got "wide", wanted a number > 0`},
-		{"a.gamma", math.NaN(), "a.gamma: got NaN, wanted a number > 0"},
-		{"a.gamma", math.Inf(1), "a.gamma: got +Inf, wanted a number > 0"},
-		{"a.gamma", nil, "a.gamma: got nothing, wanted a number > 0"},
-		{"a.width", 0, "a.width: got 0, wanted a whole number from 1 to 100"},
-		{"a.width", 2.5, "a.width: got 2.5, wanted a whole number from 1 to 100"},
-		{"a.width", true, "a.width: got true, wanted a whole number from 1 to 100"},
-		{"a.on", "yes", `a.on: got "yes", wanted true or false`},
-		{"a.label", 3, "a.label: got 3, wanted a text"},
-		{"a.mode", "Phase", `a.mode: got "Phase", wanted paired or phase (did you mean phase?)`},
-		{"a.mode", "other", `a.mode: got "other", wanted paired or phase`},
-		{"a.mode", 1, "a.mode: got 1, wanted paired or phase"},
-		{"a.seed", -1, "a.seed: got -1, wanted a whole number ≥ 0"},
-		{"a.seed", 0.5, "a.seed: got 0.5, wanted a whole number ≥ 0"},
-		{"a.weights", 1.0, "a.weights: got 1, wanted a list of numbers ≥ 0"},
-		{"a.weights", []any{1.0, "x"}, "a.weights: got [1 x], wanted a list of numbers ≥ 0"},
-		{"a.weights", []any{1.0, -2.0}, "a.weights: got [1 -2], wanted a list of numbers ≥ 0 (element 1 is -2)"},
-		{"a.columns", []any{"x", 1}, "a.columns: got [x 1], wanted a list of names"},
-		{"a.columns", "x", `a.columns: got "x", wanted a list of names`},
-		{"a.scale", "big", `a.scale: got "big", wanted a number, or auto; not a text`},
-		{"a.scale", -1.0, "a.scale: got -1, wanted a number > 0, or auto"},
+		{"a.gamma", 0.0, "a.gamma: must be a number > 0, got 0"},
+		{"a.gamma", "wide", `a.gamma: must be a number > 0, got "wide"`},
+		{"a.gamma", math.NaN(), "a.gamma: must be a number > 0, got NaN"},
+		{"a.gamma", math.Inf(1), "a.gamma: must be a number > 0, got +Inf"},
+		{"a.gamma", nil, "a.gamma: must be a number > 0, got nothing"},
+		{"a.width", 0, "a.width: must be an integer from 1 to 100, got 0"},
+		{"a.width", 2.5, "a.width: must be an integer from 1 to 100, got 2.5"},
+		{"a.width", true, "a.width: must be an integer from 1 to 100, got true"},
+		{"a.on", "yes", `a.on: must be a boolean, got "yes"`},
+		{"a.label", 3, "a.label: must be a string, got 3"},
+		{"a.mode", "Phase", `a.mode: must be paired or phase, got "Phase" (did you mean phase?)`},
+		{"a.mode", "other", `a.mode: must be paired or phase, got "other"`},
+		{"a.mode", 1, "a.mode: must be paired or phase, got 1"},
+		{"a.seed", -1, "a.seed: must be an integer ≥ 0, got -1"},
+		{"a.seed", 0.5, "a.seed: must be an integer ≥ 0, got 0.5"},
+		{"a.weights", 1.0, "a.weights: must be a list of numbers ≥ 0, got 1"},
+		{"a.weights", []any{1.0, "x"}, "a.weights: must be a list of numbers ≥ 0, got [1 x]"},
+		{"a.weights", []any{1.0, -2.0}, "a.weights: must be a list of numbers ≥ 0, got [1 -2] (element 1 is -2)"},
+		{"a.columns", []any{"x", 1}, "a.columns: must be a list of names, got [x 1]"},
+		{"a.columns", "x", `a.columns: must be a list of names, got "x"`},
+		{"a.scale", "big", `a.scale: must be a number, or auto, got "big"; not a string`},
+		{"a.scale", -1.0, "a.scale: must be a number > 0, or auto, got -1"},
 		{"a.scale", true, "a.scale: neither a number nor auto"},
 		{"a.gama", 1.0, "a.gama: no such parameter (did you mean a.gamma?)"},
 		{"last.deep.with", 1, "last.deep.with: no such parameter (did you mean last.deep.width?)"},
 	} {
 		_, err := With(newRack(), Setting{c.path, c.value})
-		var faults Faults
+		var faults FieldErrors
 		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Error() != c.want {
-			t.Errorf("%s = %v: %v, wanted %s", c.path, c.value, err, c.want)
+			t.Errorf("%s = %v: %v, want %s", c.path, c.value, err, c.want)
 		}
 	}
 	_, err := With(newRack(), Setting{"a.gamma", -1.0}, Setting{"title", "ok"}, Setting{"b.on", 1})
-	if faults, ok := err.(Faults); !ok || len(faults) != 2 {
+	if faults, ok := err.(FieldErrors); !ok || len(faults) != 2 {
 		t.Errorf("two faults were to be told: %v", err)
 	}
 	_, err = With(struct{}{}, Setting{"x", 1})
@@ -290,18 +290,18 @@ func TestCheck(t *testing.T) {
 	bad := dial{Gamma: math.NaN(), Mode: "phases", Weights: []float64{1, math.Inf(1)}}
 	err := Check(rack{Slots: []slot{{"a", bad}}, Last: nil})
 	want := []string{
-		"a.gamma: got NaN, wanted a number > 0",
-		"a.width: got 0, wanted a whole number from 1 to 100",
-		`a.mode: got "phases", wanted paired or phase (did you mean phase?)`,
-		"a.weights: got [1 +Inf], wanted a list of numbers ≥ 0 (element 1 is +Inf)",
-		"a.scale: got 0, wanted a number > 0, or auto",
+		"a.gamma: must be a number > 0, got NaN",
+		"a.width: must be an integer from 1 to 100, got 0",
+		`a.mode: must be paired or phase, got "phases" (did you mean phase?)`,
+		"a.weights: must be a list of numbers ≥ 0, got [1 +Inf] (element 1 is +Inf)",
+		"a.scale: must be a number > 0, or auto, got 0",
 	}
 	if err == nil || err.Error() != strings.Join(want, "\n") {
 		t.Errorf("faults\n%v\nwanted\n%s", err, strings.Join(want, "\n"))
 	}
 	one := newDial()
 	one.Width = 1
-	if err := Check(&one); err == nil || err.Error() != "weights: got [1 2], wanted at most 1 numbers" {
+	if err := Check(&one); err == nil || err.Error() != "weights: must be at most 1 numbers, got [1 2]" {
 		t.Errorf("a check across parameters: %v", err)
 	}
 	for _, spec := range []any{nil, (*dial)(nil), 3, struct{}{}} {
@@ -311,7 +311,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A whole number written as a float is one, and a number may be written as a whole one.
+// An integer written as a float is one, and a number may be written as a whole one.
 func TestNumbersOfEitherForm(t *testing.T) {
 	out, err := With(newDial(), Setting{"width", 1e2}, Setting{"gamma", 2}, Setting{"seed", 3.0}, Setting{"weights", []any{1, uint64(2)}})
 	if err != nil {
@@ -343,7 +343,7 @@ func TestRanges(t *testing.T) {
 		{Range{}, " from 0 to 0", []float64{0}, []float64{1, -1}},
 	} {
 		if got := c.r.words(); got != c.words {
-			t.Errorf("%+v reads %q, wanted %q", c.r, got, c.words)
+			t.Errorf("%+v reads %q, want %q", c.r, got, c.words)
 		}
 		for _, v := range c.in {
 			if !c.r.Contains(v) {
@@ -360,20 +360,20 @@ func TestRanges(t *testing.T) {
 
 func TestFaultReads(t *testing.T) {
 	for _, c := range []struct {
-		f    Fault
+		f    FieldError
 		want string
 	}{
-		{Fault{File: "a.yaml", Line: 3, Column: 7, Path: "pipeline.rff.gamma", Value: -1, Wanted: "a number > 0"}, "a.yaml:3:7: pipeline.rff.gamma: got -1, wanted a number > 0"},
-		{Fault{Line: 3, Column: 7, Path: "x", Problem: "unknown key", Hint: "did you mean y?"}, "3:7: x: unknown key (did you mean y?)"},
-		{Fault{File: "a.yaml", Problem: "the file is empty"}, "a.yaml: the file is empty"},
-		{Fault{Path: "x", Value: nil, Wanted: "a text"}, "x: got nothing, wanted a text"},
-		{Fault{Path: "x", Value: strings.Repeat("é", 100), Wanted: "a number"}, "x: got \"" + strings.Repeat("é", 77) + "…\", wanted a number"},
+		{FieldError{File: "a.yaml", Line: 3, Column: 7, Path: "pipeline.rff.gamma", Value: -1, Constraint: "a number > 0"}, "a.yaml:3:7: pipeline.rff.gamma: must be a number > 0, got -1"},
+		{FieldError{Line: 3, Column: 7, Path: "x", Problem: "unknown key", Hint: "did you mean y?"}, "3:7: x: unknown key (did you mean y?)"},
+		{FieldError{File: "a.yaml", Problem: "the file is empty"}, "a.yaml: the file is empty"},
+		{FieldError{Path: "x", Value: nil, Constraint: "a string"}, "x: must be a string, got nothing"},
+		{FieldError{Path: "x", Value: strings.Repeat("é", 100), Constraint: "a number"}, "x: got \"" + strings.Repeat("é", 77) + "…\", wanted a number"},
 	} {
 		if got := c.f.Error(); got != c.want {
-			t.Errorf("%q, wanted %q", got, c.want)
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	var none Faults
+	var none FieldErrors
 	if none.Err() != nil {
 		t.Error("no faults are an error")
 	}
@@ -386,7 +386,7 @@ func TestNearest(t *testing.T) {
 		"ridgeclassifier": "ridge_classifier", "rbf": "", "c": "C", "x": "", "something else": "", "": "",
 	} {
 		if got := Nearest(word, options); got != want {
-			t.Errorf("nearest to %q is %q, wanted %q", word, got, want)
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
 	options = []string{"rff.features", "rff.gamma", "logistic.C", "ridge.alpha", "svm", "logistic", "standardize", "gaussian"}
@@ -396,7 +396,7 @@ func TestNearest(t *testing.T) {
 		"svm.n_components": "", "other.lambda": "",
 	} {
 		if got := Nearest(word, options); got != want {
-			t.Errorf("nearest to %q is %q, wanted %q", word, got, want)
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
 }
@@ -404,7 +404,7 @@ func TestNearest(t *testing.T) {
 func TestAlternatives(t *testing.T) {
 	for want, options := range map[string][]string{"nothing": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := Alternatives(options); got != want {
-			t.Errorf("%v reads %q, wanted %q", options, got, want)
+			t.Errorf("%v reads %q, want %q", options, got, want)
 		}
 	}
 }
@@ -434,7 +434,7 @@ func TestOwner(t *testing.T) {
 	r.Slots[1].spec = b
 	for path, want := range map[string]any{"title": r, "b.width": b, "last.deep.gamma": newDial(), "last.title": r.Last} {
 		if got, err := Owner(r, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is of %+v, %v, wanted %+v", path, got, err, want)
+			t.Errorf("%s is of %+v, %v, want %+v", path, got, err, want)
 		}
 	}
 	if _, err := Owner(r, "c.width"); err == nil {
@@ -445,8 +445,8 @@ func TestOwner(t *testing.T) {
 // What a fault comes of is found in it, and in faults.
 func TestFaultsUnwrap(t *testing.T) {
 	cause := errors.New("the cause")
-	var err error = Faults{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
-	if !errors.Is(err, cause) || errors.Is(Faults{{Problem: cause.Error()}}, cause) {
+	var err error = FieldErrors{{Problem: "another"}, {Path: "a", Problem: "a problem", Err: cause}}
+	if !errors.Is(err, cause) || errors.Is(FieldErrors{{Problem: cause.Error()}}, cause) {
 		t.Error("the cause of a fault is not found")
 	}
 }

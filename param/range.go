@@ -56,7 +56,7 @@ func (r Range) check(v float64) error {
 func (r Range) checkAll(list []float64) error {
 	for i, v := range list {
 		if !r.Contains(v) {
-			return Fault{Hint: fmt.Sprintf("element %d is %v", i, v)}
+			return FieldError{Hint: fmt.Sprintf("element %d is %v", i, v)}
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestSweepLearnsScalesOnce(t *testing.T) {
 		param.Setting{Path: "ridge.alpha", Value: []any{0.1, 1.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	if n := fits.Load(); n != int64(len(folds)) {
-		t.Errorf("%d candidates on %d folds: the scales were learned %d times, wanted once for each fold", len(settings), len(folds), n)
+		t.Errorf("%d candidates on %d folds: the scales were learned %d times, want once for each fold", len(settings), len(folds), n)
 	}
 	for k, outcome := range got {
 		if outcome.Err != nil {
@@ -76,10 +76,10 @@ func TestRelevanceByName(t *testing.T) {
 	r := pipeline.Find(f).Relevance()
 	want := []string{"age", "hours", "cap-gain", "colour=blue", "colour=green", "colour=red"}
 	if len(r) != 1 || r[0].Step != "ard" || !slices.Equal(r[0].Columns, want) || slices.Max(r[0].Values) != 1 {
-		t.Fatalf("relevance %+v, wanted that of ard with the columns %v", r, want)
+		t.Fatalf("relevance %+v, want that of ard with the columns %v", r, want)
 	}
 	if v := r[0].Values; v[3] != v[4] || v[4] != v[5] || v[0] == v[3] {
-		t.Errorf("relevance %v, wanted the columns of colour alike", v)
+		t.Errorf("relevance %v, want the columns of colour alike", v)
 	}
 	inside := pipeline.NewUnion(transformer.NewStandardize(), pipeline.NewChain(scales(), fourier(6)))
 	groups := pipeline.NewColumns(pipeline.Group{Name: "some", Select: []string{"hours", "cap-gain"}, Steps: pipeline.Steps(inside)})

@@ -21,8 +21,8 @@ var _ estimator.BatchFitter = Pipeline{}
 
 // FitBatch fits every candidate on every fold and shares what candidates have in common:
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
-//     all folds where none of them looks at the rows ([transformer.Rowless]);
-//   - steps that learn the same and differ in what they make of it ([transformer.Deriver]) learn once for each
+//     all folds where none of them looks at the rows ([transformer.DataIndependent]);
+//   - steps that learn the same and differ in what they make of it ([transformer.TwoStageFitter]) learn once for each
 //     fold, also inside of steps that hold steps ([Composite]);
 //   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
 //     draws, share that: dense features of the last step are made together, a tile of rows at a time,
@@ -49,7 +49,7 @@ func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []str
 	if b.Mapped() {
 		return nil, place.Here(errMapped)
 	}
-	if p.Task().Targetless() {
+	if p.Task().Unsupervised() {
 		b.Data = b.Data.WithoutTargets()
 	}
 	job, err := p.job(b)
@@ -72,7 +72,7 @@ func (p Pipeline) PlanBatch(b estimator.Batch) (bytes int64, err error) {
 	if err != nil {
 		return 0, place.Here(err)
 	}
-	if b.OneOut {
+	if b.LeaveOneOut {
 		err = leavesOneOut(job.Pipelines)
 	}
 	if err == nil && len(b.Folds) > 0 {

@@ -20,7 +20,7 @@ func hot(n int) datasets.Set {
 		levels[i] = string(rune('a' + i))
 	}
 	data := datasets.Set{X: mat.NewDense(n, 3, nil), Y: make([]float64, n), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "x"}, {Name: "u", Kind: datasets.Categorical, Levels: levels}, {Name: "v", Kind: datasets.Categorical, Levels: levels}},
+		Columns: []datasets.Column{{Name: "x"}, {Name: "u", Kind: datasets.Categorical, Categories: levels}, {Name: "v", Kind: datasets.Categorical, Categories: levels}},
 		Targets: []datasets.Column{{Name: "y"}}}}
 	for i := range n {
 		u, v := (7*i)%20, (i*i/3)%20

@@ -37,8 +37,8 @@ func (c *Chain) Params(l *param.List) {
 }
 
 // Holds describes the steps.
-func (Chain) Holds() Holding {
-	return Holding{Key: "steps", What: "step", Doc: "the steps, one after the other", None: "passes the rows on as they are"}
+func (Chain) Holds() ChildrenSpec {
+	return ChildrenSpec{Key: "steps", What: "step", Doc: "the steps, one after the other", None: "passes the rows on as they are"}
 }
 
 // Children returns the steps.
@@ -48,11 +48,11 @@ func (c Chain) Children() []Step { return c.Steps }
 func (c Chain) WithChildren(steps []Step) transformer.Fitter { return Chain{Steps: steps} }
 
 // Route goes through one step after the other.
-func (c Chain) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+func (c Chain) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	return routeChain(c.Steps, in, child), nil
 }
 
-func routeChain(steps []Step, in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) datasets.Outlook {
+func routeChain(steps []Step, in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) datasets.InferredSchema {
 	for i := range steps {
 		in = child(i, in)
 	}
@@ -112,7 +112,7 @@ func (c Chain) check() error {
 }
 
 // FitsWithoutRows reports whether that holds for every step.
-func (c Chain) FitsWithoutRows() bool { return rows.FitWithoutRows(named(c.Steps)) }
+func (c Chain) IsDataIndependent() bool { return rows.FitWithoutRows(named(c.Steps)) }
 
 // FittedChain is fitted steps one after the other.
 type FittedChain struct {

@@ -18,8 +18,8 @@ import (
 // results side by side, in the order of the groups and then, if they pass, the columns of no group.
 // Columns may be in several groups. Dense and sparse results are joined as [Union] joins them.
 type Columns struct {
-	Groups []Group
-	Rest   string // what becomes of the columns of no group: "drop" or "pass"
+	Groups    []Group
+	Remainder string // what becomes of the columns of no group: "drop" or "pass"
 }
 
 // Group is columns and what is done with them.
@@ -33,12 +33,12 @@ type Group struct {
 }
 
 // NewColumns returns the spec with the columns of no group dropped.
-func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Rest: "drop"} }
+func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remainder: "drop"} }
 
 // Params declares what becomes of the rest, and the parameters of the steps of each group below the
 // group's name.
 func (c *Columns) Params(l *param.List) {
-	l.Choice(&c.Rest, "rest", "what becomes of the columns of no group", "drop", "pass")
+	l.Choice(&c.Remainder, "rest", "what becomes of the columns of no group", "drop", "pass")
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -50,8 +50,8 @@ func (c *Columns) Params(l *param.List) {
 }
 
 // Holds describes the groups.
-func (Columns) Holds() Holding {
-	return Holding{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"rest"}, Parallel: true,
+func (Columns) Holds() ChildrenSpec {
+	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"rest"}, Parallel: true,
 		Kind: Group{}, Named: "the kind that it selects, or group1, group2, …"}
 }
 
@@ -79,12 +79,12 @@ func (c Columns) WithChildren(children []Step) transformer.Fitter {
 }
 
 // Route goes through every group, and past them with the rest.
-func (c Columns) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+func (c Columns) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	if !in.Named {
-		return datasets.Outlook{Unknown: true}, nil
+		return datasets.InferredSchema{Unknown: true}, nil
 	}
 	taken := make([]bool, len(in.Columns))
-	var parts []datasets.Outlook
+	var parts []datasets.InferredSchema
 	for i, g := range c.Groups {
 		index, _ := g.foreseen(in) // the group says what is wrong with it
 		for _, j := range index {
@@ -92,12 +92,12 @@ func (c Columns) Route(in datasets.Outlook, child func(i int, in datasets.Outloo
 		}
 		parts = append(parts, child(i, in))
 	}
-	if c.Rest == "pass" {
+	if c.Remainder == "pass" {
 		for _, j := range untaken(taken) {
-			parts = append(parts, datasets.Outlook{Columns: in.Columns[j : j+1]})
+			parts = append(parts, datasets.InferredSchema{Columns: in.Columns[j : j+1]})
 		}
 	}
-	return datasets.SideBySide(parts), nil
+	return datasets.ConcatColumns(parts), nil
 }
 
 var (
@@ -125,8 +125,8 @@ func (g Group) NameAt(i int) string {
 }
 
 // Holds describes the steps.
-func (Group) Holds() Holding {
-	return Holding{Key: "steps", What: "step", Doc: "what is done with the columns, one after the other; none passes them on", None: "passes the columns on as they are"}
+func (Group) Holds() ChildrenSpec {
+	return ChildrenSpec{Key: "steps", What: "step", Doc: "what is done with the columns, one after the other; none passes them on", None: "passes the columns on as they are"}
 }
 
 // Children returns the steps.
@@ -139,12 +139,12 @@ func (g Group) WithChildren(steps []Step) transformer.Fitter {
 }
 
 // Route goes through the steps with the columns that the group selects.
-func (g Group) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+func (g Group) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	index, err := g.foreseen(in)
 	if err != nil {
-		return datasets.Outlook{}, err
+		return datasets.InferredSchema{}, err
 	}
-	own := datasets.Outlook{Named: true}
+	own := datasets.InferredSchema{Named: true}
 	for _, j := range index {
 		own.Columns = append(own.Columns, in.Columns[j])
 	}
@@ -152,7 +152,7 @@ func (g Group) Route(in datasets.Outlook, child func(i int, in datasets.Outlook)
 }
 
 // foreseen returns the numbers of the group's columns.
-func (g Group) foreseen(in datasets.Outlook) ([]int, error) {
+func (g Group) foreseen(in datasets.InferredSchema) ([]int, error) {
 	var schema datasets.Schema
 	for _, c := range in.Columns {
 		schema.Columns = append(schema.Columns, c.Column)
@@ -218,7 +218,7 @@ func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer
 		parts = append(parts, &part{Step: rows.Step{Name: g.NameAt(i)}, index: index, scale: 1})
 		specs = append(specs, Chain{Steps: g.Steps})
 	}
-	if rest := untaken(taken); c.Rest == "pass" && len(rest) > 0 {
+	if rest := untaken(taken); c.Remainder == "pass" && len(rest) > 0 {
 		parts = append(parts, &part{Step: rows.Step{Name: "rest"}, index: rest, scale: 1})
 		specs = append(specs, Chain{})
 	}
@@ -236,7 +236,7 @@ func (c Columns) check() error {
 }
 
 // FitsWithoutRows reports whether that holds for the steps of every group.
-func (c Columns) FitsWithoutRows() bool {
+func (c Columns) IsDataIndependent() bool {
 	return !slices.ContainsFunc(c.Groups, func(g Group) bool { return !rows.FitWithoutRows(named(g.Steps)) })
 }
 

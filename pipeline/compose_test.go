@@ -83,7 +83,7 @@ func TestUnionWeighs(t *testing.T) {
 		t.Errorf("part %s of %d is multiplied by %v; %d → %d", name, f.Len(), scale, f.InputWidth(), f.OutputWidth())
 	}
 	u.Weights = []float64{1}
-	if _, err := u.Fit(ctx, data); err == nil || err.Error() != "pipeline: weights: got [1], wanted 2 numbers, one for each part" {
+	if _, err := u.Fit(ctx, data); err == nil || err.Error() != "pipeline: weights: must be 2 numbers, one for each part, got [1]" {
 		t.Errorf("one weight for two parts: %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestColumnsSelect(t *testing.T) {
 		for range 2 { // from memory, then from a source
 			f := fit(t, spec, data)
 			if !slices.Equal(seen, c.want) {
-				t.Errorf("%v selects %v, wanted %v", c.terms, seen, c.want)
+				t.Errorf("%v selects %v, want %v", c.terms, seen, c.want)
 			}
 			if name, columns, _ := f.(*pipeline.FittedColumns).Group(0); name != "g" || len(columns) != len(c.want) {
 				t.Errorf("group %s has columns %v", name, columns)
@@ -181,7 +181,7 @@ func TestColumnsJoin(t *testing.T) {
 		pipeline.Group{Name: "late", Select: []string{"cap-gain", "age"}, Steps: pipeline.Steps(mirror{Factor: 10})},
 		pipeline.Group{Name: "same", Select: []string{"colour"}},
 	)
-	spec.Rest = "pass"
+	spec.Remainder = "pass"
 	f := fit(t, spec, data)
 	Z := transform(t, f, data.X)
 	want := mat.NewDense(50, 4, nil)
@@ -198,9 +198,9 @@ func TestColumnsJoin(t *testing.T) {
 	if !slices.Equal(names, []string{"late_0", "late_1", "colour", "hours"}) || out.Columns[2].Kind != datasets.Categorical || out.Targets[0].Name != "rich" {
 		t.Errorf("schema %+v", out)
 	}
-	spec.Rest = "drop"
+	spec.Remainder = "drop"
 	if w := fit(t, spec, data).(transformer.Sized).OutputWidth(); w != 3 {
-		t.Errorf("with the rest dropped %d columns, wanted 3", w)
+		t.Errorf("with the rest dropped %d columns, want 3", w)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestCompositesRefuse(t *testing.T) {
 		{pipeline.NewColumns(group("rest", "age")), "pipeline: no group can be called rest"},
 		{pipeline.NewColumns(group("a.b", "age")), `pipeline: group 1: name "a.b", wanted letters, digits, _ and -`},
 		{pipeline.NewColumns(), "pipeline: no columns are taken and the rest is dropped"},
-		{pipeline.Columns{Groups: []pipeline.Group{group("", "age")}}, `pipeline: rest: got "", wanted drop or pass`},
+		{pipeline.Columns{Groups: []pipeline.Group{group("", "age")}}, `pipeline: rest: must be drop or pass, got ""`},
 		{pipeline.NewUnion(), "pipeline: a union without parts"},
 		{pipeline.NewUnion(mirror{}, mirror{}), `pipeline: two parts are called "mirror": give one of them another name`},
 		{pipeline.NewUnion(nil), "pipeline: part 1 has no spec"},
@@ -233,11 +233,11 @@ func TestCompositesRefuse(t *testing.T) {
 	} {
 		_, err := c.spec.Fit(ctx, data)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("Fit: %v, wanted %s", err, c.want)
+			t.Errorf("Fit: %v, want %s", err, c.want)
 		}
 		_, err = c.spec.(transformer.BlockFitter).FitSource(ctx, data.Source())
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("FitSource: %v, wanted %s", err, c.want)
+			t.Errorf("FitSource: %v, want %s", err, c.want)
 		}
 	}
 	f := fit(t, pipeline.NewChain(pipeline.NewChain(mirror{})), data)
@@ -305,7 +305,7 @@ func TestPipelineForwards(t *testing.T) {
 		got := hasOf(f)
 		estimator.As(f, &r)
 		if got != c.want {
-			t.Errorf("%T: %+v, wanted %+v", c.e, got, c.want)
+			t.Errorf("%T: %+v, want %+v", c.e, got, c.want)
 		}
 		if got.reports && r.Report().Solver != reportOf(inner).Solver {
 			t.Errorf("%T: report %+v", c.e, r.Report())
@@ -325,7 +325,7 @@ func TestPipelineForwards(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want, got := hasOf(m), hasOf(f); got != want {
-			t.Errorf("%T: %+v, wanted %+v", m, got, want)
+			t.Errorf("%T: %+v, want %+v", m, got, want)
 		}
 		var r estimator.Reporter
 		if estimator.As(f, &r) && r.Report().Solver != "none" {
@@ -336,7 +336,7 @@ func TestPipelineForwards(t *testing.T) {
 		theirs, err2 := estimator.Predict(ctx, m, X, estimator.Request{})
 		all, err3 := pipeline.Find(f).PredictFull(ctx, X, estimator.Request{})
 		if err != nil || err2 != nil || err3 != nil || !reflect.DeepEqual(ours, theirs) || !reflect.DeepEqual(all, theirs) {
-			t.Errorf("%T: %+v, wanted %+v (%v, %v, %v)", m, ours, theirs, err, err2, err3)
+			t.Errorf("%T: %+v, want %+v (%v, %v, %v)", m, ours, theirs, err, err2, err3)
 		}
 	}
 	if pipeline.Find(constant(1)) != nil {
@@ -386,7 +386,7 @@ func TestFitsAgree(t *testing.T) {
 			}
 			for i := range want {
 				if math.Abs(got[i]-want[i]) > 1e-6 {
-					t.Fatalf("%T, %s: row %d: %v, wanted %v", e, name, i, got[i], want[i])
+					t.Fatalf("%T, %s: row %d: %v, want %v", e, name, i, got[i], want[i])
 				}
 			}
 		}
@@ -458,7 +458,7 @@ func TestPipelineRefuses(t *testing.T) {
 		want string
 	}{
 		{pipeline.Pipeline{}, data, "pipeline: no estimator"},
-		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: got 0, wanted a whole number"},
+		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: must be an integer, got 0"},
 		{pipeline.Steps().Then(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
 		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data, `pipeline: two steps are called "x"`},
 		{pipeline.Steps(mirror{Fail: "no luck"}).Then(mean{}), data, `pipeline: step "mirror": no luck`},
@@ -467,7 +467,7 @@ func TestPipelineRefuses(t *testing.T) {
 	} {
 		_, err := c.p.Fit(ctx, c.data)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("Fit: %v, wanted %s", err, c.want)
+			t.Errorf("Fit: %v, want %s", err, c.want)
 		}
 	}
 	f, err := pipeline.Steps(fourier(10)).Then(estimator.NewRidge()).Fit(ctx, data)

@@ -21,7 +21,7 @@ import (
 type Composite interface {
 	transformer.Fitter
 	// Holds describes what the step holds, and how that stands in a document.
-	Holds() Holding
+	Holds() ChildrenSpec
 	// Children returns what it holds, in order.
 	Children() []Step
 	// WithChildren returns the same step with other children, which shares no list with the receiver. Where children
@@ -29,12 +29,12 @@ type Composite interface {
 	WithChildren(children []Step) transformer.Fitter
 	// Route says what is known of the columns that come out where in goes in. Child does so for
 	// child i, and takes note of what that refuses. The error is what the step itself refuses.
-	Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error)
+	Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error)
 }
 
-// Holding describes the list of children of a [Composite]. In a document the list stands below Key,
+// ChildrenSpec describes the list of children of a [Composite]. In a document the list stands below Key,
 // beside the parameters of the step, or, where these have their defaults, in place of both.
-type Holding struct {
+type ChildrenSpec struct {
 	Key   string   // of the list: "parts"
 	What  string   // one of them: "part"
 	Doc   string   // what they are, for the reference
@@ -121,10 +121,10 @@ func cloneSteps(steps []Step) []Step {
 // Required returns the names of the parameters of spec that have no default: those whose value is empty
 // and refused.
 func Required(spec any) []string {
-	faults, _ := param.Check(spec).(param.Faults)
+	faults, _ := param.Check(spec).(param.FieldErrors)
 	var out []string
 	for _, p := range param.Own(spec) {
-		if empty(p.Value) && slices.ContainsFunc(faults, func(f param.Fault) bool { return f.Path == p.Path }) {
+		if empty(p.Value) && slices.ContainsFunc(faults, func(f param.FieldError) bool { return f.Path == p.Path }) {
 			out = append(out, p.Name)
 		}
 	}

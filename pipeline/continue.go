@@ -14,13 +14,13 @@ import (
 )
 
 // A pipeline learns on where its model does.
-var _ estimator.Continuer = Pipeline{}
+var _ estimator.IncrementalEstimator = Pipeline{}
 
 // Continue learns on from a fitted pipeline: its fitted steps stay as they are and map the new rows, which have
 // the columns and codes of those before, and the model goes on from what it has come to. The pipeline is the
 // one that was fitted, but for the number of epochs of its model. The result is a [*FittedPipeline]; previous
 // stays as it is.
-func (p Pipeline) Continue(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+func (p Pipeline) PartialFit(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
 	if err := p.Continues(previous); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (p Pipeline) Continue(ctx context.Context, previous estimator.Predictor, da
 	for _, s := range f.chain.steps {
 		src = rows.Mapped(src, s)
 	}
-	fitted, err := p.Estimator.(estimator.Continuer).Continue(ctx, f.model, src)
+	fitted, err := p.Estimator.(estimator.IncrementalEstimator).PartialFit(ctx, f.model, src)
 	if err != nil {
 		return nil, place.At("step", p.path(), err)
 	}
@@ -48,7 +48,7 @@ func (p Pipeline) Continues(previous estimator.Predictor) error {
 	if f == nil {
 		return place.Here(fmt.Errorf("a %T is no fitted pipeline to learn on from", previous))
 	}
-	if _, ok := p.Estimator.(estimator.Continuer); !ok {
+	if _, ok := p.Estimator.(estimator.IncrementalEstimator); !ok {
 		return place.At("step", p.path(), errCannotContinue(p.Estimator))
 	}
 	if other := p.differences(f.spec); len(other) > 0 {
@@ -68,7 +68,7 @@ func errCannotContinue(spec estimator.Estimator) error {
 	if _, sums := spec.(estimator.PassEstimator); sums && !iterative {
 		reason, remedy = "learns from sums over its rows, which a fitted model does not keep", "keep its pass to add rows to, or fit it to all rows"
 	}
-	return fmt.Errorf("%w: %s %s; %s", estimator.ErrNoContinue, specName(spec), reason, remedy)
+	return fmt.Errorf("%w: %s %s; %s", estimator.ErrNoPartialFit, specName(spec), reason, remedy)
 }
 
 // differences says in which parameters a pipeline is not the one that was fitted.

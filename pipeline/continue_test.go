@@ -59,7 +59,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			y[i] = float64(int(math.Abs(data.X.At(i, 0))) % 3)
 		}
 		data.Y = y
-		data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+		data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 		return data
 	}
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			rest := c.data.Slice(c.first, c.data.Rows()).Source()
 			more := c.spec
 			more.Estimator = withEpochs(more.Estimator, 9) // which do not matter
-			got, err := more.Continue(ctx, part, rest)
+			got, err := more.PartialFit(ctx, part, rest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			}
 			for i, v := range said(t, got, c.data) {
 				if math.Abs(v-want[i]) > tolerance*(1+math.Abs(want[i])) {
-					t.Fatalf("number %d is %v, wanted %v", i, v, want[i])
+					t.Fatalf("number %d is %v, want %v", i, v, want[i])
 				}
 			}
 			if !reflect.DeepEqual(said(t, part, c.data), before) {
@@ -108,7 +108,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			if !estimator.As(got, &read) || read.RowsLearned() != c.data.Rows() {
 				t.Errorf("it has not learned from %d rows", c.data.Rows())
 			}
-			again, err := c.spec.Continue(ctx, loaded(t, part), rest)
+			again, err := c.spec.PartialFit(ctx, loaded(t, part), rest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestContinueKeepsTheSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := spec.Continue(ctx, first, data.Slice(300, 900).Source())
+	got, err := spec.PartialFit(ctx, first, data.Slice(300, 900).Source())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,10 +206,10 @@ func TestContinueRefuses(t *testing.T) {
 		{pipeline.Steps().Then(amounts), fitted, data, []string{"it is sgd_regressor, and the model's rff → sgd_regressor"}},
 		{spec, fitted, renamed, []string{"column", "must be as in the fit (numeric", "named other"}},
 	} {
-		_, err := c.spec.Continue(ctx, c.from, c.data.Source())
+		_, err := c.spec.PartialFit(ctx, c.from, c.data.Source())
 		for _, text := range c.want {
 			if err == nil || !strings.Contains(err.Error(), text) {
-				t.Errorf("error %v, wanted %q", err, text)
+				t.Errorf("error %v, want %q", err, text)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func (c Chain) Cost(shape datasets.Shape) datasets.Cost { return rows.Cost(named
 
 // Cost adds up the parts.
 func (u Union) Cost(shape datasets.Shape) datasets.Cost {
-	sum := datasets.Cost{Again: true}
+	sum := datasets.Cost{CheapToRecompute: true}
 	for _, p := range u.Parts {
 		sum = besides(sum, rows.CostOf(p.Fitter, shape))
 	}
@@ -28,19 +28,19 @@ func (u Union) Cost(shape datasets.Shape) datasets.Cost {
 // patterns.
 func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	groups, rest := c.divide(shape)
-	sum := datasets.Cost{Again: true}
+	sum := datasets.Cost{CheapToRecompute: true}
 	guess := false
 	for i, g := range c.Groups {
 		sum = besides(sum, Chain{Steps: g.Steps}.Cost(groups[i]))
 		guess = guess || shape.Columns == nil && !g.names()
 	}
 	const picked = 150 // flops of copying an entry into its group, or out of it; measured
-	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.Width, 0)))
-	sum = sum.With(datasets.Cost{Flops: moved})
-	if c.Rest == "pass" {
-		sum = besides(sum, datasets.Cost{Width: rest, Again: true})
+	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.OutputWidth, 0)))
+	sum = sum.Add(datasets.Cost{Flops: moved})
+	if c.Remainder == "pass" {
+		sum = besides(sum, datasets.Cost{OutputWidth: rest, CheapToRecompute: true})
 	}
-	sum.Guess = sum.Guess || guess
+	sum.WidthEstimated = sum.WidthEstimated || guess
 	return sum
 }
 
@@ -104,30 +104,30 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 		number = 12
 	case len(p.Steps) > 0 && p.Precision == Float32:
 		number = 4
-		sum = sum.With(last.Times(single - 1))
-		cost = cost.Times(single)
+		sum = sum.Add(last.Scale(single - 1))
+		cost = cost.Scale(single)
 	case rounds && cost.Passes > 0: // which the estimator has counted so
 		number = 4
 	case rounds:
 		number = 4
-		cost = cost.Times(single)
+		cost = cost.Scale(single)
 	}
 	bytes := sum.Bytes + tiles + cost.Bytes
-	sum = sum.With(cost)
+	sum = sum.Add(cost)
 	sum.Bytes = bytes
 	size, most := number*float64(max(shape.Rows, 0))*mapped.Entries(), float64(p.memory())
 	_, blocks := p.Estimator.(estimator.BlockEstimator)
 	switch {
 	case len(p.Steps) == 0 || blocks && cost.Passes == 1: // nothing is kept
 	case blocks && size > most:
-		sum = sum.With(last.Times(float64(max(cost.Passes-1, 0))))
+		sum = sum.Add(last.Scale(float64(max(cost.Passes-1, 0))))
 	default:
 		sum.Bytes += int64(min(size, math.MaxInt64/4))
 		const kept = 60 // flops of writing a feature to fresh memory; measured
 		writing := kept * float64(max(shape.Rows, 0)) * mapped.Entries()
-		sum = sum.With(datasets.Cost{Flops: writing})
+		sum = sum.Add(datasets.Cost{Flops: writing})
 	}
-	sum.Width, sum.Filled, sum.Guess = cost.Width, 0, false
+	sum.OutputWidth, sum.NonZeros, sum.WidthEstimated = cost.OutputWidth, 0, false
 	return sum
 }
 
@@ -158,6 +158,6 @@ func (p Pipeline) rounds(shape datasets.Shape) bool {
 }
 
 func besides(a, b datasets.Cost) datasets.Cost {
-	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, Width: a.Width + max(b.Width, 0),
-		Guess: a.Guess || b.Guess || b.Width < 0, Filled: a.Filled + b.Filled, Again: a.Again && b.Again}
+	return datasets.Cost{Flops: a.Flops + b.Flops, Bytes: a.Bytes + b.Bytes, OutputWidth: a.OutputWidth + max(b.OutputWidth, 0),
+		WidthEstimated: a.WidthEstimated || b.WidthEstimated || b.OutputWidth < 0, NonZeros: a.NonZeros + b.NonZeros, CheapToRecompute: a.CheapToRecompute && b.CheapToRecompute}
 }

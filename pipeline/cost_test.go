@@ -15,39 +15,39 @@ import (
 func TestCostAddsUp(t *testing.T) {
 	wide, narrow := fourier(64), fourier(16)
 	chain := pipeline.NewChain(mirror{}, wide).Cost(datasets.Shape{Rows: 1000, Cols: 8})
-	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.Width != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
+	if own := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}); chain.OutputWidth != 64 || chain.Flops != own.Flops || chain.Bytes != own.Bytes {
 		t.Errorf("a chain costs %+v, its one dear step %+v", chain, own)
 	}
 	union := pipeline.NewUnion(wide, narrow).Cost(datasets.Shape{Rows: 1000, Cols: 8})
-	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops; union.Width != 80 || union.Flops != want {
-		t.Errorf("a union costs %+v, wanted %v flops and 80 columns", union, want)
+	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops; union.OutputWidth != 80 || union.Flops != want {
+		t.Errorf("a union costs %+v, want %v flops and 80 columns", union, want)
 	}
 	group := func(terms ...string) pipeline.Group {
 		return pipeline.Group{Select: terms, Steps: pipeline.Steps(wide)}
 	}
 	named := pipeline.NewColumns(group("a", "b"), group("c"))
-	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Width != 128 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000, Cols: 1}).Flops {
+	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000, Cols: 1}).Flops {
 		t.Errorf("columns by name cost %+v", cost)
 	}
-	named.Rest = "pass"
-	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Width != 128+5 {
-		t.Errorf("with the rest they are %d wide", cost.Width)
+	named.Remainder = "pass"
+	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128+5 {
+		t.Errorf("with the rest they are %d wide", cost.OutputWidth)
 	}
-	if cost := pipeline.NewColumns(group("numeric")).Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.Guess || cost.Width != 64 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops {
+	if cost := pipeline.NewColumns(group("numeric")).Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.WidthEstimated || cost.OutputWidth != 64 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops {
 		t.Errorf("columns by kind cost %+v", cost)
 	}
 	behind := pipeline.NewChain(pipeline.NewColumns(group("numeric")), transformer.NewStandardize())
-	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.Guess || cost.Width != 64 {
+	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); !cost.WidthEstimated || cost.OutputWidth != 64 {
 		t.Errorf("a step that keeps a guessed width says %+v", cost)
 	}
 	behind.Steps = append(behind.Steps, pipeline.Steps(narrow)...)
-	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.Guess || cost.Width != 16 {
+	if cost := behind.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.WidthEstimated || cost.OutputWidth != 16 {
 		t.Errorf("a map behind columns of unknown width costs %+v", cost)
 	}
 	p := pipeline.Steps(wide).Then(estimator.NewRidge())
 	sum := p.Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000, Cols: 64}).Flops; sum.Flops != want {
-		t.Errorf("a pipeline costs %+v, wanted %v flops", sum, want)
+		t.Errorf("a pipeline costs %+v, want %v flops", sum, want)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestCostOfKnownColumns(t *testing.T) {
 	data := people(400, 3)
 	cost := encoder().Cost(data.Shape())
 	fitted := fit(t, encoder(), data).(transformer.Sized)
-	if cost.Width != fitted.OutputWidth() || cost.Width != 3+3 {
+	if cost.OutputWidth != fitted.OutputWidth() || cost.OutputWidth != 3+3 {
 		t.Errorf("it costs %+v, and makes %d columns", cost, fitted.OutputWidth())
 	}
 	several := data.Shape()

@@ -28,7 +28,7 @@ func TestPictures(t *testing.T) {
 		"ensemble", "sum_to_one", "rough", "columns", "rff", "svm", "fine: calibrated", "of: ridge_classifier", "alpha 1")
 
 	data := datasets.Set{X: mat.NewDense(4, 1, []float64{1, 2, 3, 4}), Y: []float64{0, 0, 1, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"low", "high"}}}}}
+		Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}}
 	spec := Steps(transformer.NewStandardize()).Then(estimator.NewLogistic())
 	fitted, err := spec.Fit(context.Background(), data)
 	if err != nil {

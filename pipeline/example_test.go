@@ -27,7 +27,7 @@ func rings() datasets.Set {
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "east"}, {Name: "north"}},
-		Targets: []datasets.Column{{Name: "ring", Kind: datasets.Categorical, Levels: []string{"inner", "outer"}}},
+		Targets: []datasets.Column{{Name: "ring", Kind: datasets.Categorical, Categories: []string{"inner", "outer"}}},
 	}}
 }
 
@@ -75,7 +75,7 @@ func ExamplePipeline_With() {
 	// Output:
 	// 2000 0.1
 	// rff.featurs: no such parameter (did you mean rff.features?)
-	// ridge.alpha: got -1, wanted a number ≥ 0
+	// ridge.alpha: must be a number ≥ 0, got -1
 }
 
 // Groups of columns are chosen by kind, name or pattern, each with steps of its own.
@@ -83,7 +83,7 @@ func ExampleColumns() {
 	data := datasets.Set{
 		X: mat.NewDense(3, 3, []float64{20, 0, 1, 40, 1, math.NaN(), 60, 1, 3}),
 		Schema: datasets.Schema{Columns: []datasets.Column{
-			{Name: "age"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "red"}}, {Name: "rooms"}}},
+			{Name: "age"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "red"}}, {Name: "rooms"}}},
 	}
 	spec := pipeline.NewColumns(
 		pipeline.Group{Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute())},

@@ -16,7 +16,7 @@ var (
 )
 
 // Export adds to g what the steps make of rows, in double precision also where the pipeline maps them in single. The
-// error tells of all steps that cannot be exported: it is a [graph.Faults].
+// error tells of all steps that cannot be exported: it is a [graph.FieldErrors].
 func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
 	var faults []error
 	for _, s := range c.steps {
@@ -70,7 +70,7 @@ func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, erro
 }
 
 // ExportModel adds to g what the pipeline predicts for rows. The error tells of all steps and models that cannot be
-// exported: it is a [graph.Faults].
+// exported: it is a [graph.FieldErrors].
 func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	if w := g.Width(rows); w != p.chain.cols {
 		return graph.Prediction{}, fmt.Errorf("%d columns at fit, %d now", p.chain.cols, w)

@@ -18,7 +18,7 @@ func (p Pipeline) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Targetless() {
+	if p.Task().Unsupervised() {
 		data = data.WithoutTargets()
 	}
 	r, err := rows.Of(data, p.memory())
@@ -39,8 +39,8 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 	if err := p.check(); err != nil {
 		return nil, place.Here(err)
 	}
-	if p.Task().Targetless() {
-		data = datasets.WithoutTargets(data)
+	if p.Task().Unsupervised() {
+		data = datasets.DropTargets(data)
 	}
 	r, err := rows.From(ctx, data, p.memory())
 	if err != nil {
@@ -81,7 +81,7 @@ func (p Pipeline) fit(ctx context.Context, r rows.Rows, in datasets.Schema, cols
 // the width that they make is known.
 func (p Pipeline) room(shape datasets.Shape) error {
 	mapped := Chain{Steps: p.Steps}.Cost(shape)
-	if mapped.Guess {
+	if mapped.WidthEstimated {
 		return nil
 	}
 	return place.At("step", p.path(), memory.Check(rows.CostOf(p.Estimator, shape.After(mapped)).Bytes))
@@ -102,10 +102,10 @@ func (p Pipeline) EstimatorReadsOnce(n, cols int) bool {
 // widthAfter is the width that comes out of the steps as far as they can tell before they are
 // fitted.
 func (p Pipeline) widthAfter(rows, cols int) int {
-	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).Width
+	return (Chain{Steps: p.Steps}).Cost(datasets.Shape{Rows: rows, Cols: cols}).OutputWidth
 }
 
-// learnsRounded reports whether the estimator learns of a [datasets.Rounded] source mostly by its rows in single precision,
+// learnsRounded reports whether the estimator learns of a [datasets.Float32Source] source mostly by its rows in single precision,
 // and is no less accurate for it. The pipeline then caches these, and makes the rows themselves again where they are read.
 func (p Pipeline) learnsRounded(n, cols int) bool {
 	e, ok := p.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })

@@ -302,8 +302,8 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 	var counts []int
 	for _, c := range *columns {
 		names = append(names, c.Name)
-		levels = append(levels, c.Levels...)
-		count := len(c.Levels)
+		levels = append(levels, c.Categories...)
+		count := len(c.Categories)
 		if c.Kind == datasets.Numeric {
 			count = -1
 		}
@@ -326,7 +326,7 @@ func columnsState(s *model.State, columns *[]datasets.Column) {
 				return
 			}
 			c.Kind = datasets.Categorical
-			c.Levels, levels = levels[:counts[i]:counts[i]], levels[counts[i]:]
+			c.Categories, levels = levels[:counts[i]:counts[i]], levels[counts[i]:]
 		}
 		out = append(out, c)
 	}

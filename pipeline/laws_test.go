@@ -41,7 +41,7 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 		return pipeline.Group{Name: name, Select: terms, Steps: pipeline.Steps(steps...)}
 	}
 	passing := pipeline.NewColumns(group("tall", []string{"height"}, transformer.NewImpute(), rff(6)), group("r", []string{"rare*"}, flat))
-	passing.Rest = "pass"
+	passing.Remainder = "pass"
 	weighted := pipeline.NewUnion(rff(4), bins())
 	weighted.Weights = []float64{0.25, 2}
 	type o = transformertest.Options
@@ -91,8 +91,8 @@ func levels() datasets.Set {
 		X.SetRow(i, []float64{float64(rng.IntN(3)), float64(rng.IntN(2))})
 	}
 	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{
-		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}},
-		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M"}},
+		{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}},
+		{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "M"}},
 	}}}
 }
 
@@ -195,7 +195,7 @@ func TestRegisterRefuses(t *testing.T) {
 		{pipeline.Entry{Name: "thing", New: func() any { return transformer.NewRFF() }, Fitted: fitted}, "the type github.com/bochner-ml/bochner/transformer.RFF is registered already, as rff"},
 	} {
 		if err := pipeline.Register(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, wanted %q", err, c.want)
+			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 }
@@ -205,12 +205,12 @@ func close(t *testing.T, what string, got, want mat.Matrix, tolerance float64) {
 	t.Helper()
 	n, d := want.Dims()
 	if a, b := got.Dims(); a != n || b != d {
-		t.Fatalf("%s: %d×%d, wanted %d×%d", what, a, b, n, d)
+		t.Fatalf("%s: %d×%d, want %d×%d", what, a, b, n, d)
 	}
 	for i := range n {
 		for j := range d {
 			if v, w := got.At(i, j), want.At(i, j); !(math.Abs(v-w) <= tolerance) && !(math.IsNaN(v) && math.IsNaN(w)) {
-				t.Fatalf("%s: entry (%d, %d) is %v, wanted %v", what, i, j, v, w)
+				t.Fatalf("%s: entry (%d, %d) is %v, want %v", what, i, j, v, w)
 			}
 		}
 	}

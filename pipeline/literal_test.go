@@ -40,7 +40,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err }, []string{"solver: got", "(start from NewRidge())"}},
 		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err }, []string{"(start from NewRidgeClassifier())"}},
 		{func() error { _, err := estimator.SVR{}.Fit(ctx, data); return err }, []string{"(start from NewSVR())"}},
-		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err }, []string{"mean", "got false, wanted true, unless std is", "(start from NewStandardize())"}},
+		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err }, []string{"mean", "must be true, unless std is, got false", "(start from NewStandardize())"}},
 		{func() error { _, err := transformer.Robust{}.Fit(ctx, data); return err }, []string{"(start from NewRobust())"}},
 		{func() error { _, err := transformer.MinMax{}.Fit(ctx, data); return err }, []string{"(start from NewMinMax())"}},
 		{func() error {
@@ -51,7 +51,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		err := c.fit()
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, wanted %s", err, want)
+				t.Errorf("%v, want %s", err, want)
 			}
 		}
 		if err != nil && strings.Count(err.Error(), "NewRFF") > 1 {
@@ -104,7 +104,7 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 	} {
 		for i, fit := range fits {
 			if err := fit(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("way %d: %v, wanted %s", i, err, want)
+				t.Errorf("way %d: %v, want %s", i, err, want)
 			}
 		}
 	}
@@ -136,14 +136,14 @@ func TestNumbersOfEverySize(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for v, want := range map[any]string{
-		struct{ A int }{3}: "got struct { A int } {3}, wanted a whole number",
-		complex(1, 2):      "got complex128 (1+2i), wanted a whole number",
-		int64(1) << 60:     "got 1152921504606846976, wanted a whole number",
-		float32(2.5):       "got 2.5, wanted a whole number",
-		"8":                `got "8", wanted a whole number`,
+		struct{ A int }{3}: "got struct { A int } {3}, wanted an integer",
+		complex(1, 2):      "got complex128 (1+2i), wanted an integer",
+		int64(1) << 60:     "must be an integer, got 1152921504606846976",
+		float32(2.5):       "must be an integer, got 2.5",
+		"8":                `must be an integer, got "8"`,
 	} {
 		if _, err := param.With(p, param.Setting{Path: "rff.features", Value: v}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted %s", err, want)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestReceiversAndMethods(t *testing.T) {
 	registered := pipeline.Register(pipeline.Entry{Name: "byvalue", New: func() any { return byValue{} }, Fitted: func() model.Stateful { return &estimator.FittedLinear{} }})
 	for what, err := range map[string]error{"With": with, "Check": param.Check(byValue{}), "Fit": fit, "Register": registered} {
 		if err == nil || !strings.Contains(err.Error(), wanted) {
-			t.Errorf("%s: %v, want %s", what, err, wanted)
+			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 	}
 	err := pipeline.Register(pipeline.Entry{Name: "lost", New: func() any { return mean{} }, Fitted: func() model.Stateful { return &lost{} }})

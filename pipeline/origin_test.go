@@ -91,7 +91,7 @@ func TestOriginsReachBinning(t *testing.T) {
 			for _, columns := range seen {
 				whole = whole || reflect.DeepEqual(columns, []int{3, 4, 5})
 				if len(columns) != 1 && !reflect.DeepEqual(columns, []int{3, 4, 5}) || len(columns) == 1 && columns[0] > 2 {
-					t.Fatalf("%s, %s: a grid looks at the columns %v, wanted one of 0 to 2, or 3 to 5 together", name, way, columns)
+					t.Fatalf("%s, %s: a grid looks at the columns %v, want one of 0 to 2, or 3 to 5 together", name, way, columns)
 				}
 			}
 			if !whole {
@@ -113,7 +113,7 @@ func TestOriginsInAFamily(t *testing.T) {
 	folds := thirds(160)
 	got, shared := sweep(t, base, data, folds, settings)
 	if !slices.Contains(shared, "grids") {
-		t.Errorf("shared %v, wanted grids among them", shared)
+		t.Errorf("shared %v, want grids among them", shared)
 	}
 	naive(t, data, folds, settings, got, 1e-6)
 }

@@ -12,8 +12,8 @@ import (
 
 // CheckKinds looks, by the schema of the rows alone, whether a step or the estimator would be given
 // columns of a kind that it does not take, or a group of columns would select none. The error is
-// [param.Faults], each with the path of its step. Steps say themselves what they take and leave:
-// [datasets.Demander], [datasets.Forecaster], [Composite]. What comes out of one that does not is not
+// [param.FieldErrors], each with the path of its step. Steps say themselves what they take and leave:
+// [datasets.Requirer], [datasets.SchemaInferrer], [Composite]. What comes out of one that does not is not
 // known, and nothing behind it is looked at.
 func (p Pipeline) CheckKinds(schema datasets.Schema) error {
 	return p.CheckContent(schema, nil)
@@ -21,30 +21,30 @@ func (p Pipeline) CheckKinds(schema datasets.Schema) error {
 
 // CheckContent is CheckKinds that also looks whether a missing value, a column without any, or a level
 // that is not in the schema would come to a step that does not take it. The content is that of the
-// schema's columns, as [datasets.Survey] returns it.
-func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Content) error {
+// schema's columns, as [datasets.ScanContent] returns it.
+func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.ColumnContent) error {
 	if len(schema.Columns) == 0 {
 		return nil
 	}
 	var f forecast
-	f.pipeline(p, datasets.OutlookOf(schema, content), "")
+	f.pipeline(p, datasets.InferSchema(schema, content), "")
 	return f.faults.Err()
 }
 
 // pipeline goes through the steps and on to the estimator, at that path.
-func (f *forecast) pipeline(p Pipeline, in datasets.Outlook, path string) {
+func (f *forecast) pipeline(p Pipeline, in datasets.InferredSchema, path string) {
 	out := f.through(p.Steps, in, path)
 	f.model(p.Estimator, out, join(path, p.path()), p.path())
 }
 
 // model looks at what an estimator refuses, and what those refuse that it holds: they get the rows that
 // it gets, unless it has demands of its own to make.
-func (f *forecast) model(spec estimator.Estimator, in datasets.Outlook, path, name string) {
+func (f *forecast) model(spec estimator.Estimator, in datasets.InferredSchema, path, name string) {
 	if p, ok := spec.(Pipeline); ok {
 		f.pipeline(p, in, path)
 		return
 	}
-	if _, own := spec.(datasets.Demander); !own {
+	if _, own := spec.(datasets.Requirer); !own {
 		for _, m := range modelsWithin(spec) {
 			called := m.Name
 			if _, many := m.Estimator.(Pipeline); !many {
@@ -57,15 +57,15 @@ func (f *forecast) model(spec estimator.Estimator, in datasets.Outlook, path, na
 }
 
 // CheckTargets looks whether a step that learns from targets stands before an estimator that learns without
-// them. The error is [param.Faults], each with the path of its step.
+// them. The error is [param.FieldErrors], each with the path of its step.
 func (p Pipeline) CheckTargets() error {
 	task := p.Task()
-	if !task.Targetless() {
+	if !task.Unsupervised() {
 		return nil
 	}
-	var faults param.Faults
+	var faults param.FieldErrors
 	for _, path := range taught(p.Steps, "") {
-		faults = append(faults, param.Fault{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
+		faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s learns from targets, and %s, which is for %s, learns without", path[strings.LastIndexByte(path, '.')+1:], p.path(), task),
 			Hint: "leave it out"})
 	}
 	return faults.Err()
@@ -75,7 +75,7 @@ func (p Pipeline) CheckTargets() error {
 func taught(steps []Step, path string) (out []string) {
 	for i, s := range steps {
 		at := join(path, ChildName(s, i))
-		if d, ok := s.Fitter.(datasets.Demander); ok && slices.ContainsFunc(d.Demands(), func(d datasets.Demand) bool { return d.Want == datasets.Targets }) {
+		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(), func(d datasets.Requirement) bool { return d.Want == datasets.Targets }) {
 			out = append(out, at)
 		}
 		if c, ok := s.Fitter.(Composite); ok {
@@ -86,10 +86,10 @@ func taught(steps []Step, path string) (out []string) {
 }
 
 // forecast collects what steps refuse.
-type forecast struct{ faults param.Faults }
+type forecast struct{ faults param.FieldErrors }
 
 // through returns what comes out of steps, one after the other.
-func (f *forecast) through(steps []Step, in datasets.Outlook, path string) datasets.Outlook {
+func (f *forecast) through(steps []Step, in datasets.InferredSchema, path string) datasets.InferredSchema {
 	for _, s := range steps {
 		in = f.step(s, in, join(path, s.Path()), s.Path())
 	}
@@ -97,35 +97,35 @@ func (f *forecast) through(steps []Step, in datasets.Outlook, path string) datas
 }
 
 // step returns what comes out of the step that is called name, at that path.
-func (f *forecast) step(s Step, in datasets.Outlook, path, name string) datasets.Outlook {
+func (f *forecast) step(s Step, in datasets.InferredSchema, path, name string) datasets.InferredSchema {
 	if in.Unknown {
 		return in
 	}
 	f.demands(s.Fitter, in, path, name)
 	if c, ok := s.Fitter.(Composite); ok {
 		children := c.Children()
-		out, err := c.Route(in, func(i int, in datasets.Outlook) datasets.Outlook {
+		out, err := c.Route(in, func(i int, in datasets.InferredSchema) datasets.InferredSchema {
 			name := ChildName(children[i], i)
 			return f.step(children[i], in, join(path, name), name)
 		})
 		if err != nil {
-			f.faults = append(f.faults, param.Fault{Path: path, Problem: err.Error()})
+			f.faults = append(f.faults, param.FieldError{Path: path, Problem: err.Error()})
 		}
 		return out
 	}
-	if c, ok := s.Fitter.(datasets.Forecaster); ok {
-		return c.Forecast(in)
+	if c, ok := s.Fitter.(datasets.SchemaInferrer); ok {
+		return c.InferOutput(in)
 	}
-	return datasets.Outlook{Unknown: true}
+	return datasets.InferredSchema{Unknown: true}
 }
 
 // demands reports the columns that spec, a step or an estimator, refuses.
-func (f *forecast) demands(spec any, in datasets.Outlook, path, name string) {
-	d, ok := spec.(datasets.Demander)
+func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name string) {
+	d, ok := spec.(datasets.Requirer)
 	if !ok || in.Unknown {
 		return
 	}
-	for _, demand := range d.Demands() {
+	for _, demand := range d.Requirements() {
 		if fault, refused := refusal(demand, in, name); refused {
 			fault.Path = path
 			f.faults = append(f.faults, fault)
@@ -134,17 +134,17 @@ func (f *forecast) demands(spec any, in datasets.Outlook, path, name string) {
 }
 
 // refusal says which columns do not meet a demand of the step called name.
-func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault, refused bool) {
+func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	if d.Want == datasets.Categories && len(in.Columns) == 0 {
-		return param.Fault{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
+		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
 	if n := len(in.Columns); d.Want == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
-		return param.Fault{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Because), Hint: d.Hint}, true
+		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Because), Hint: d.Hint}, true
 	}
 	if d.Want == datasets.NamedColumn {
 		return unnamed(d, in, name)
 	}
-	columns := in.Refused(d.Want)
+	columns := in.Violations(d.Want)
 	if len(columns) == 0 {
 		return f, false
 	}
@@ -183,7 +183,7 @@ func refusal(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 }
 
 // unnamed says that no column has the name that is demanded, where all columns are known.
-func unnamed(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault, refused bool) {
+func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
 	var names []string
 	for _, c := range in.Columns {
 		names = append(names, c.Name)
@@ -191,7 +191,7 @@ func unnamed(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 	if len(names) == 0 || in.More || slices.Contains(names, d.Name) {
 		return f, false
 	}
-	f = param.Fault{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Because), Hint: d.Hint}
+	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Because), Hint: d.Hint}
 	if near := param.Nearest(d.Name, names); near != "" && d.Hint == "" {
 		f.Hint = "did you mean " + near + "?"
 	}
@@ -199,7 +199,7 @@ func unnamed(d datasets.Demand, in datasets.Outlook, name string) (f param.Fault
 }
 
 // lacking lists columns with missing values.
-func lacking(columns []datasets.Foreseen) string {
+func lacking(columns []datasets.InferredColumn) string {
 	const most = 8
 	var where []string
 	for i, c := range columns {

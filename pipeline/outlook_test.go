@@ -14,13 +14,13 @@ import (
 // What a step cannot take is told from the schema alone, with the step's path.
 func TestCheckKinds(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{
-		{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Levels: []string{"f", "m"}},
+		{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}},
 	}}
 	group := func(name, term string, fitters ...transformer.Fitter) pipeline.Group {
 		return pipeline.Group{Name: name, Select: []string{term}, Steps: pipeline.Steps(fitters...)}
 	}
 	passed := pipeline.NewColumns(group("n", "numeric", transformer.NewStandardize()))
-	passed.Rest = "pass"
+	passed.Remainder = "pass"
 	frequent := transformer.NewImpute()
 	frequent.Strategy = "most_frequent"
 	words := group("w", "categorical", frequent, transformer.NewOneHot())
@@ -45,12 +45,12 @@ func TestCheckKinds(t *testing.T) {
 		"a step of others": {[]transformer.Fitter{mirror{}}, ""},
 	} {
 		err := pipeline.Steps(c.steps...).Then(estimator.NewRidge()).CheckKinds(schema)
-		var fault param.Fault
+		var fault param.FieldError
 		switch {
 		case c.path == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.path != "" && (!errors.As(err, &fault) || fault.Path != c.path):
-			t.Errorf("%s: %v, wanted a fault of %s", name, err, c.path)
+			t.Errorf("%s: %v, want a fault of %s", name, err, c.path)
 		}
 	}
 	if err := pipeline.Steps(transformer.NewRFF()).Then(estimator.NewRidge()).CheckKinds(datasets.Schema{}); err != nil {

@@ -39,10 +39,10 @@ func (c cells) Fit(_ context.Context, data datasets.Set) (transformer.Transforme
 }
 
 func (c cells) Cost(shape datasets.Shape) datasets.Cost {
-	return datasets.Cost{Flops: float64(shape.Rows * c.Cells), Width: c.Cells, Filled: 1}
+	return datasets.Cost{Flops: float64(shape.Rows * c.Cells), OutputWidth: c.Cells, NonZeros: 1}
 }
 
-func (c cells) Related(other transformer.Fitter) bool {
+func (c cells) SameFamily(other transformer.Fitter) bool {
 	o, ok := other.(cells)
 	return ok && o.Seed == c.Seed
 }
@@ -166,7 +166,7 @@ func TestOwnSparseFamily(t *testing.T) {
 					want, err := p.Predict(ctx, datasets.SelectRows(data.X, fold.Test))
 					out := got[key{i, f}]
 					if err != nil || out.Err != nil || !slices.Equal(out.Values, want) {
-						t.Fatalf("%q: candidate %d on fold %d: %v, wanted %v (%v, %v)", broken, i, f, out.Values, want, out.Err, err)
+						t.Fatalf("%q: candidate %d on fold %d: %v, want %v (%v, %v)", broken, i, f, out.Values, want, out.Err, err)
 					}
 				}
 			}

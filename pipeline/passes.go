@@ -136,11 +136,11 @@ func learnsByPasses(f transformer.Fitter) error {
 	c, holds := f.(Composite)
 	_, part := f.(Member)
 	_, learns := f.(transformer.PassFitter)
-	r, rowless := f.(transformer.Rowless)
+	r, rowless := f.(transformer.DataIndependent)
 	switch {
 	case holds && (part || learns):
 		return checkPasses(c.Holds().What, c.Children())
-	case learns, rowless && r.FitsWithoutRows():
+	case learns, rowless && r.IsDataIndependent():
 		return nil
 	}
 	return noPasses(f)
@@ -156,7 +156,7 @@ func beginStep(ctx context.Context, f transformer.Fitter, schema datasets.Schema
 		begun, err := p.Start(ctx, schema, cols)
 		return nil, begun, err
 	}
-	if r, ok := f.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+	if r, ok := f.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 		return nil, nil, noPasses(f)
 	}
 	fit, err := f.Fit(ctx, datasets.Set{X: mat.NewDense(1, cols, nil), Schema: schema})

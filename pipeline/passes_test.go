@@ -75,7 +75,7 @@ func TestPassesNameWhatHasNone(t *testing.T) {
 	} {
 		_, err := c.spec.Start(context.Background(), datasets.Schema{}, 3)
 		if !errors.Is(err, datasets.ErrNoPasses) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: error %v, wanted one of %s", c.spec, err, c.want)
+			t.Errorf("%v: error %v, want one of %s", c.spec, err, c.want)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestPassesAreMergedBehindTheSameSteps(t *testing.T) {
 // picky needs no rows, and refuses to map those below 0 by much.
 type picky struct{}
 
-func (picky) FitsWithoutRows() bool { return true }
+func (picky) IsDataIndependent() bool { return true }
 func (picky) Fit(context.Context, datasets.Set) (transformer.Transformer, error) {
 	return picky{}, nil
 }

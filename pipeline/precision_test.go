@@ -184,7 +184,7 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	}
 	row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
 	if n := testing.AllocsPerRun(100, func() { f.Predict(ctx, row) }); n > 1 {
-		t.Errorf("%v allocations, wanted that of the result", n)
+		t.Errorf("%v allocations, want that of the result", n)
 	}
 }
 

@@ -151,9 +151,11 @@ func unregistered(v any) error {
 // is registered under: for the State of a step that holds others.
 func KeepTransformer(s *model.State, fitted *transformer.Transformer) { partState(s, fitted) }
 
-// KeepPredictor is [estimator.KeepPredictor], which keeps a whole [FittedPipeline] too. The Spec of a
+// KeepPredictor is [estimator.RegisterPredictor], which keeps a whole [FittedPipeline] too. The Spec of a
 // pipeline that was read in this way is not known.
-func KeepPredictor(s *model.State, fitted *estimator.Predictor) { estimator.KeepPredictor(s, fitted) }
+func KeepPredictor(s *model.State, fitted *estimator.Predictor) {
+	estimator.RegisterPredictor(s, fitted)
+}
 
 // wholePipeline is the name of a fitted pipeline within another model.
 const wholePipeline = "pipeline"

@@ -17,7 +17,7 @@ type selection struct{ terms *[]string }
 // Wanted says what a term is.
 func (s *selection) Wanted() string { return "a name, kind or pattern of columns, or a list of them" }
 
-// Set takes a text or a list of texts.
+// Set takes a string or a list of texts.
 func (s *selection) Set(plain any) error {
 	list, isList := plain.([]any)
 	if !isList {
@@ -54,7 +54,7 @@ func (s *selection) Check() error {
 	}
 	for _, term := range *s.terms {
 		if _, err := selector(term); err != nil {
-			return param.Fault{Problem: err.Error()}
+			return param.FieldError{Problem: err.Error()}
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			classes.Y[i] = 1
 		}
 	}
-	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3), Targets: []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"low", "high"}}}}
+	classes.Schema = datasets.Schema{Columns: make([]datasets.Column, 3), Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"low", "high"}}}}
 	rff := transformer.NewRFF()
 	rff.Gamma = transformer.FixedGamma(0.3)
 	for path, c := range map[string]struct {

@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-func (c countedARD) Learner() transformer.Fitter {
-	c.ARD = c.ARD.Learner().(transformer.ARD)
+func (c countedARD) FirstStage() transformer.Fitter {
+	c.ARD = c.ARD.FirstStage().(transformer.ARD)
 	return c
 }
 
@@ -44,8 +44,8 @@ func (c countedQuantile) Fit(ctx context.Context, data datasets.Set) (transforme
 	return c.Quantile.Fit(ctx, data)
 }
 
-func (c countedQuantile) Learner() transformer.Fitter {
-	c.Quantile = c.Quantile.Learner().(transformer.Quantile)
+func (c countedQuantile) FirstStage() transformer.Fitter {
+	c.Quantile = c.Quantile.FirstStage().(transformer.Quantile)
 	return c
 }
 
@@ -85,10 +85,10 @@ func TestSweepDerives(t *testing.T) {
 					wanted = int64((1 + len(settings)) * len(folds))
 				}
 				if n := fits.Load(); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, wanted %d", memory, len(settings), len(folds), n, wanted)
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
 				}
 				if !slices.Contains(shared, "prefix") {
-					t.Errorf("memory %d: shared %v, wanted a prefix", memory, shared)
+					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
 				}
 				for k, outcome := range got {
 					if outcome.Err != nil {
@@ -160,10 +160,10 @@ func TestSweepDerivesInside(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, base, data, folds, settings)
 				if n, wanted := fits.Load(), int64(c.fits*len(folds)); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, wanted %d", memory, len(settings), len(folds), n, wanted)
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
 				}
 				if !slices.Contains(shared, "prefix") {
-					t.Errorf("memory %d: shared %v, wanted a prefix", memory, shared)
+					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
 				}
 				for k, outcome := range got {
 					if outcome.Err != nil {
@@ -187,7 +187,7 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 	}
 	got, _ := sweep(t, settings[0].(pipeline.Pipeline), data, folds, settings)
 	if n := fits.Load(); n != 2*3 {
-		t.Errorf("%d fits on 3 folds, wanted one for each column", n)
+		t.Errorf("%d fits on 3 folds, want one for each column", n)
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
@@ -212,7 +212,7 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 	fits.Store(0)
 	got, _ := sweep(t, settings[0].(pipeline.Pipeline), data, folds, settings)
 	if n := fits.Load(); n != 4*3 {
-		t.Errorf("%d fits on 3 folds, wanted two for each part", n)
+		t.Errorf("%d fits on 3 folds, want two for each part", n)
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
@@ -234,7 +234,7 @@ func (d dealt) Fit(ctx context.Context, data datasets.Set) (transformer.Transfor
 	for i, part := range d.Parts {
 		columns.Groups = append(columns.Groups, pipeline.Group{Name: part.Path(), Select: []string{data.Schema.Name(i)}, Steps: []pipeline.Step{part}})
 	}
-	columns.Rest = "drop"
+	columns.Remainder = "drop"
 	return columns.Fit(ctx, data)
 }
 
@@ -273,12 +273,12 @@ func (s stretched) Fit(ctx context.Context, data datasets.Set) (transformer.Tran
 	return fittedStretched{inner, s.Factor}, err
 }
 
-func (s stretched) Learner() transformer.Fitter {
+func (s stretched) FirstStage() transformer.Fitter {
 	s.Factor = 1
 	return s
 }
 
-func (s stretched) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+func (s stretched) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	return fittedStretched{learned.(fittedStretched).inner, s.Factor}, nil
 }
 
@@ -306,10 +306,10 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 	settings := grid(t, base, param.Setting{Path: "s.factor", Value: []any{0.5, 1.0, 3.0}}, param.Setting{Path: "s.ard.power", Value: []any{0.5, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	if n := fits.Load(); n != 3 {
-		t.Errorf("%d fits on 3 folds, wanted one for each", n)
+		t.Errorf("%d fits on 3 folds, want one for each", n)
 	}
 	if n := first.Fitter.(mirror).Fits.Load(); n != 2*3 {
-		t.Errorf("%d fits of the first step on 3 folds, wanted one for each power", n)
+		t.Errorf("%d fits of the first step on 3 folds, want one for each power", n)
 	}
 	for k, outcome := range got {
 		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
@@ -352,12 +352,12 @@ func (s slow) Fit(ctx context.Context, data datasets.Set) (transformer.Transform
 	return s.mirror.Fit(ctx, data)
 }
 
-func (s slow) Learner() transformer.Fitter {
+func (s slow) FirstStage() transformer.Fitter {
 	s.Made = 0
 	return s
 }
 
-func (s slow) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+func (s slow) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	time.Sleep(time.Minute)
 	f := *learned.(*fittedMirror)
 	f.factor += s.Made
@@ -383,7 +383,7 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 					wanted = 3600.0/4 + 60.0/2
 				}
 				if outcome.Err != nil || math.Abs(outcome.Seconds-wanted) > 1e-6 {
-					t.Errorf("%s: candidate %d on fold %d took %v s (%v), wanted %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, wanted)
+					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, want)
 				}
 			}
 		})
@@ -433,7 +433,7 @@ type halfway struct {
 	Learns bool
 }
 
-func (h halfway) Learner() transformer.Fitter {
+func (h halfway) FirstStage() transformer.Fitter {
 	h.Factor = 1
 	if !h.Learns {
 		h.Fail = "the learner"
@@ -441,7 +441,7 @@ func (h halfway) Learner() transformer.Fitter {
 	return h
 }
 
-func (h halfway) Derive(transformer.Transformer) (transformer.Transformer, error) {
+func (h halfway) FinishFit(transformer.Transformer) (transformer.Transformer, error) {
 	return nil, errors.New("it cannot be derived")
 }
 
@@ -455,7 +455,7 @@ func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 		settings := grid(t, base, param.Setting{Path: "halfway.factor", Value: []any{2.0, 3.0}})
 		got, _ := sweep(t, base, data, folds, settings)
 		if n := fits.Load(); n != 3*3 {
-			t.Errorf("%s: %d fits, wanted that of the learner and those of two candidates for each fold", name, n)
+			t.Errorf("%s: %d fits, want that of the learner and those of two candidates for each fold", name, n)
 		}
 		for k, outcome := range got {
 			if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
@@ -491,7 +491,7 @@ func TestSweepRefusesBehindDerivedSteps(t *testing.T) {
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
 		if err := outcome.Err; err == nil || !strings.Contains(err.Error(), `step "greedy": more memory than there is`) {
-			t.Errorf("candidate %d on fold %d: %v, wanted a refusal", k.setting, k.fold, err)
+			t.Errorf("candidate %d on fold %d: %v, want a refusal", k.setting, k.fold, err)
 		}
 	}
 }

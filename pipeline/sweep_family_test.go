@@ -31,7 +31,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			p, err := s.Fit(ctx, data.Select(fold.Train))
 			if err != nil {
 				if outcome.Err == nil || outcome.Err.Error() != err.Error() {
-					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, outcome.Err, err)
+					t.Errorf("setting %d on fold %d: %v, want %v", i, f, outcome.Err, err)
 				}
 				continue
 			}
@@ -44,7 +44,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			}
 			equal := func(what string, a, b []float64) {
 				if len(a) != len(b) {
-					t.Fatalf("setting %d on fold %d: %d %s, wanted %d", i, f, len(a), what, len(b))
+					t.Fatalf("setting %d on fold %d: %d %s, want %d", i, f, len(a), what, len(b))
 				}
 				size := 1e-3
 				for _, v := range b {
@@ -52,7 +52,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 				}
 				for k := range a {
 					if !(math.Abs(a[k]-b[k]) <= tolerance*size) {
-						t.Fatalf("setting %d (%v) on fold %d: %s %d is %v, wanted %v", i, param.All(s), f, what, k, a[k], b[k])
+						t.Fatalf("setting %d (%v) on fold %d: %s %d is %v, want %v", i, param.All(s), f, what, k, a[k], b[k])
 					}
 				}
 			}
@@ -65,7 +65,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			equal("values", outcome.Values, want.Values)
 			before := reportOf(p)
 			if outcome.Report.Solver != before.Solver || math.Abs(outcome.Report.Objective-before.Objective) > 1e-6*(1e-3+before.Objective) {
-				t.Errorf("setting %d on fold %d: %+v, wanted %+v", i, f, outcome.Report, before)
+				t.Errorf("setting %d on fold %d: %+v, want %+v", i, f, outcome.Report, before)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 		case 1:
 			classes := 2 + rng.IntN(2)
 			levels := []string{"a", "b", "c"}[:classes]
-			data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: levels}}
+			data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: levels}}
 			for i := range data.Y {
 				data.Y[i] = float64((i*7 + int(math.Abs(data.X.At(i, 0)))) % classes)
 			}
@@ -140,7 +140,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
 			// A rule for γ is found anew on each fold, and then folds are not shared.
 			if !slices.ContainsFunc(settings, func(s estimator.Estimator) bool {
-				return !s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter.(transformer.RFF).FitsWithoutRows()
+				return !s.(pipeline.Pipeline).Steps[len(steps)-1].Fitter.(transformer.RFF).IsDataIndependent()
 			}) {
 				t.Errorf("trial %d shares %q only", trial, shared)
 			}
@@ -257,7 +257,7 @@ func TestNewtonFamilySweepIsTheNaiveSearch(t *testing.T) {
 		const n = 150
 		data := numbers(n, uint64(60+trial))
 		classes := 2 + trial%2
-		data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}[:classes]}}
+		data.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}[:classes]}}
 		for i := range data.Y {
 			data.Y[i] = float64(int(math.Abs(data.X.At(i, 0)/7+data.X.At(i, 3))) % classes)
 		}

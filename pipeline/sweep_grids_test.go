@@ -42,7 +42,7 @@ func TestGridsShareAsTheNaiveSearch(t *testing.T) {
 		folds := randomFolds(t, rng, data)
 		got, shared := sweep(t, base, data, folds, settings)
 		if base.Memory == 0 && !slices.Contains(shared, "grids") {
-			t.Errorf("shared %v, wanted grids among them", shared)
+			t.Errorf("shared %v, want grids among them", shared)
 		}
 		naive(t, data, folds, settings, got, 1e-5)
 	}
@@ -67,7 +67,7 @@ func TestGridsThatShareYieldErrors(t *testing.T) {
 			case err != nil:
 				failed++
 				if outcome.Err == nil || outcome.Err.Error() != err.Error() {
-					t.Errorf("setting %d on fold %d: %v, wanted %v", i, f, outcome.Err, err)
+					t.Errorf("setting %d on fold %d: %v, want %v", i, f, outcome.Err, err)
 				}
 			}
 		}
@@ -110,7 +110,7 @@ func TestGridsAreShared(t *testing.T) {
 	_, shared := sweep(t, base, data, thirds(120), settings)
 	for _, name := range []string{"features", "grids", "prefix"} {
 		if !slices.Contains(shared, name) {
-			t.Errorf("shared %v, wanted %s too", shared, name)
+			t.Errorf("shared %v, want %s too", shared, name)
 		}
 	}
 }

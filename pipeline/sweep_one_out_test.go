@@ -50,7 +50,7 @@ func TestSearchLeavesOneOut(t *testing.T) {
 			mse += (y[0] - data.Y[i]) * (y[0] - data.Y[i]) / n
 		}
 		if math.Abs(mse-c.Mean) > 1e-8*mse {
-			t.Errorf("%s: %v, wanted %v", c, c.Mean, mse)
+			t.Errorf("%s: %v, want %v", c, c.Mean, mse)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 		search := gridsearch.NewSearch(c.spec)
 		search.Splitter = gridsearch.LeaveOneOut{}
 		if _, err := search.Run(ctx, data); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%v, wanted %s", err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func fitAll(ctx context.Context, s estimator.BatchFitter, data datasets.Set, fol
 // fitWanted is fitAll of some of them.
 func fitWanted(ctx context.Context, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
 	wanted func(setting, fold int) bool, yield func(setting, fold int, out estimator.Outcome) error) ([]string, error) {
-	return s.FitBatch(ctx, estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Wanted: wanted, Yield: yield})
+	return s.FitBatch(ctx, estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Include: wanted, Yield: yield})
 }
 
 // plannedBytes is the memory that fitAll is expected to hold.
@@ -170,10 +170,10 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 				}
 				got, shared := sweep(t, base, c.data, folds, settings)
 				if len(got) != len(want) {
-					t.Fatalf("%d results, wanted %d", len(got), len(want))
+					t.Fatalf("%d results, want %d", len(got), len(want))
 				}
 				if memory == 0 && !slices.Equal(withoutInner(shared), c.shared) {
-					t.Errorf("shared %v, wanted %v", shared, c.shared)
+					t.Errorf("shared %v, want %v", shared, c.shared)
 				}
 				mapped := takesMaps(c.base.Estimator)
 				for k, w := range want {
@@ -244,7 +244,7 @@ func TestSweepFitsPrefixesOnce(t *testing.T) {
 		settings := grid(t, base, param.Setting{Path: "mirror.factor", Value: []any{1.0, 2.0}}, param.Setting{Path: "ridge.alpha", Value: []any{1.0, 2.0, 3.0, 4.0}})
 		sweep(t, base, data, folds, settings)
 		if got := fits.Load(); got != c.want {
-			t.Errorf("8 settings on 3 folds, looking at rows %v: %d fits, wanted %d", c.rowed, got, c.want)
+			t.Errorf("8 settings on 3 folds, looking at rows %v: %d fits, want %d", c.rowed, got, c.want)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 		}
 		for i, want := range map[int]string{1: `pipeline: step "mirror": no luck`, 2: `pipeline: step "mirror": no luck`, 3: "pipeline: rff.features: ", 4: `pipeline: two steps are called "mirror"`} {
 			if err := got[key{i, f}].Err; err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("setting %d on fold %d: %v, wanted %s", i, f, err, want)
+				t.Errorf("setting %d on fold %d: %v, want %s", i, f, err, want)
 			}
 		}
 	}
@@ -308,7 +308,7 @@ func TestSweepRefuses(t *testing.T) {
 		{[]datasets.Fold{{Train: []int{0}}}, nil, "pipeline: fold 0 has 1 rows to train on and 0 to test on"},
 	} {
 		if _, err := fitAll(ctx, base, data, c.folds, c.settings, none); err == nil || err.Error() != c.want {
-			t.Errorf("%v, wanted %s", err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	enough := errors.New("enough")

@@ -93,7 +93,7 @@ func TestTargetlessFits(t *testing.T) {
 	other := p
 	other.Estimator = lonely{Limit: 1}
 	b := estimator.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: estimator.Candidates(p, other)}
-	b.Wanted = func(int, int) bool { return true }
+	b.Include = func(int, int) bool { return true }
 	b.Yield = func(_, _ int, out estimator.Outcome) error { return out.Err }
 	if _, err := p.FitBatch(ctx, b); err != nil {
 		t.Error(err)
@@ -112,7 +112,7 @@ func TestTargetlessFits(t *testing.T) {
 	for i := range scores {
 		want := Z.At(i, 0) - 0.5
 		if d := scores[i] - want; d*d > 1e-18 || all.Anomaly[i] != scores[i] || (all.Values[i] == 1) != (scores[i] > 0) {
-			t.Fatalf("row %d: %v and %v with %v, wanted %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
+			t.Fatalf("row %d: %v and %v with %v, want %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
 		}
 	}
 	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}, estimator.Request{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
@@ -128,7 +128,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 	want := "rfm: rfm learns from targets, and lonely, which is for anomaly, learns without (leave it out)\n" +
 		"union.ard: ard learns from targets, and lonely, which is for anomaly, learns without (leave it out)"
 	if err == nil || err.Error() != want {
-		t.Errorf("%v, wanted %s", err, want)
+		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
 		t.Errorf("fitted: %v", err)
@@ -140,7 +140,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 
 // What a wrapper makes of a model without targets is not known, and that there is one within is told.
 func TestForetellTargetless(t *testing.T) {
-	if got := pipeline.Foretell(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
+	if got := pipeline.InferCapabilities(pipeline.Steps().Then(lonely{})); got.Task() != datasets.Anomaly {
 		t.Errorf("foretold %+v", got)
 	}
 	for name, spec := range map[string]estimator.Estimator{
@@ -148,7 +148,7 @@ func TestForetellTargetless(t *testing.T) {
 		"threshold":  meta.NewThreshold(lonely{}),
 		"calibrated": meta.NewCalibrated(pipeline.Steps(transformer.NewRFF()).Then(lonely{})),
 	} {
-		if got := pipeline.Foretell(spec); !got.Unknown || got.Targetless != datasets.Anomaly || got.Task() != datasets.AnyTask {
+		if got := pipeline.InferCapabilities(spec); !got.Unknown || got.Targetless != datasets.Anomaly || got.Task() != datasets.AnyTask {
 			t.Errorf("%s: foretold %+v", name, got)
 		}
 	}

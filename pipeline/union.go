@@ -47,8 +47,8 @@ func (u *Union) Params(l *param.List) {
 }
 
 // Holds describes the parts.
-func (Union) Holds() Holding {
-	return Holding{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
+func (Union) Holds() ChildrenSpec {
+	return ChildrenSpec{Key: "parts", What: "part", Doc: "the maps", Parallel: true}
 }
 
 // Children returns the parts.
@@ -60,12 +60,12 @@ func (u Union) WithChildren(parts []Step) transformer.Fitter {
 }
 
 // Route goes through every part and puts the results side by side.
-func (u Union) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
-	parts := make([]datasets.Outlook, len(u.Parts))
+func (u Union) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+	parts := make([]datasets.InferredSchema, len(u.Parts))
 	for i := range parts {
 		parts[i] = child(i, in)
 	}
-	return datasets.SideBySide(parts), nil
+	return datasets.ConcatColumns(parts), nil
 }
 
 var _ Composite = Union{}
@@ -127,7 +127,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 }
 
 // FitsWithoutRows reports whether that holds for every part.
-func (u Union) FitsWithoutRows() bool { return rows.FitWithoutRows(named(u.Parts)) }
+func (u Union) IsDataIndependent() bool { return rows.FitWithoutRows(named(u.Parts)) }
 
 // FittedUnion is fitted maps side by side.
 type FittedUnion struct{ concatenation }

@@ -48,8 +48,8 @@ func modelsWithin(spec any) (out []meta.Member) {
 	return out
 }
 
-// Foretold is what is known of the predictions of a model before it is fitted.
-type Foretold struct {
+// Capabilities is what is known of the predictions of a model before it is fitted.
+type Capabilities struct {
 	Unknown       bool // whether nothing is
 	Classes       bool // whether it predicts classes; else it predicts numbers, or does what Targetless says
 	Probabilities bool
@@ -59,7 +59,7 @@ type Foretold struct {
 }
 
 // Task returns what the model is for, [datasets.AnyTask] where nothing is known.
-func (f Foretold) Task() datasets.Task {
+func (f Capabilities) Task() datasets.Task {
 	switch {
 	case f.Unknown:
 		return datasets.AnyTask
@@ -71,25 +71,25 @@ func (f Foretold) Task() datasets.Task {
 	return datasets.Regression
 }
 
-// Foretell says what a model will predict: the outputs of the type of its fitted value, or, if it holds other models,
-// those of these. A spec that is an [estimator.Tasked] says itself what it is for.
-func Foretell(spec estimator.Estimator) Foretold {
+// InferCapabilities says what a model will predict: the outputs of the type of its fitted value, or, if it holds other models,
+// those of these. A spec that is an [estimator.TaskProvider] says itself what it is for.
+func InferCapabilities(spec estimator.Estimator) Capabilities {
 	if p, ok := spec.(Pipeline); ok {
-		return Foretell(p.Estimator)
+		return InferCapabilities(p.Estimator)
 	}
 	models := modelsWithin(spec)
 	for _, m := range models {
-		if one := Foretell(m.Estimator); one.Targetless != "" {
-			return Foretold{Unknown: true, Targetless: one.Targetless}
+		if one := InferCapabilities(m.Estimator); one.Targetless != "" {
+			return Capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
 	task := estimator.TaskOf(spec)
-	if task.Targetless() {
-		return Foretold{Targetless: task}
+	if task.Unsupervised() {
+		return Capabilities{Targetless: task}
 	}
 	e, ok := EntryOf(spec)
 	if !ok {
-		return Foretold{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
+		return Capabilities{Unknown: task == datasets.AnyTask, Classes: task == datasets.Classification}
 	}
 	var has estimator.Output
 	if full, ok := any(e.Fitted()).(estimator.FullPredictor); ok {
@@ -98,16 +98,16 @@ func Foretell(spec estimator.Estimator) Foretold {
 	classes, probable, intervals := has.Has(estimator.Scores), has.Has(estimator.Probabilities), has.Has(estimator.Intervals)
 	switch {
 	case len(models) == 0 || classes && probable:
-		return Foretold{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable, Std: has.Has(estimator.Std), Intervals: intervals}
+		return Capabilities{Unknown: classes && has.Has(estimator.Targets), Classes: classes, Probabilities: probable, Std: has.Has(estimator.Std), Intervals: intervals}
 	case classes: // probabilities are those of the models within
-		probable = !slices.ContainsFunc(models, func(m meta.Member) bool { return !Foretell(m.Estimator).Probabilities })
-		return Foretold{Classes: true, Probabilities: probable, Intervals: intervals}
+		probable = !slices.ContainsFunc(models, func(m meta.Member) bool { return !InferCapabilities(m.Estimator).Probabilities })
+		return Capabilities{Classes: true, Probabilities: probable, Intervals: intervals}
 	case task != datasets.AnyTask:
-		return Foretold{Classes: task == datasets.Classification}
+		return Capabilities{Classes: task == datasets.Classification}
 	}
-	out := Foretold{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
+	out := Capabilities{Classes: true, Probabilities: true, Std: true, Intervals: intervals}
 	for _, m := range models {
-		one := Foretell(m.Estimator)
+		one := InferCapabilities(m.Estimator)
 		out.Unknown = out.Unknown || one.Unknown
 		out.Classes, out.Probabilities = out.Classes && one.Classes, out.Probabilities && one.Probabilities
 		out.Std, out.Intervals = out.Std && one.Std, out.Intervals || one.Intervals

@@ -50,7 +50,7 @@ func comparisonPage(c result.Comparison) page {
 }
 
 // outcome says in a sentence or two what a test came to.
-func outcome(c result.Comparison, t result.Tested) string {
+func outcome(c result.Comparison, t result.TestResult) string {
 	run, first := c.Runs[t.Run], c.Runs[0]
 	write, where := short, fmt.Sprintf("On %s test rows", count(float64(t.Pairs)))
 	var differ string
@@ -103,11 +103,11 @@ func comparedScores(c result.Comparison) (s section) {
 	s.Title = "Scores"
 	for _, part := range []struct {
 		caption string
-		of      func(result.Compared) map[string]float64
+		of      func(result.RunSummary) map[string]float64
 	}{
-		{"On the test rows (↑ the greater the better, ↓ the less)", func(r result.Compared) map[string]float64 { return r.Test }},
-		{"On the rows that they have learned from", func(r result.Compared) map[string]float64 { return r.Train }},
-		{"Over the folds of the searches", func(r result.Compared) map[string]float64 {
+		{"On the test rows (↑ the greater the better, ↓ the less)", func(r result.RunSummary) map[string]float64 { return r.Test }},
+		{"On the rows that they have learned from", func(r result.RunSummary) map[string]float64 { return r.Train }},
+		{"Over the folds of the searches", func(r result.RunSummary) map[string]float64 {
 			score, mean, _, ok := r.Chosen()
 			if !ok {
 				return nil
@@ -148,7 +148,7 @@ func chance(c result.Comparison) (s section) {
 	s.Title = "More than chance"
 	for _, list := range []struct {
 		on    string
-		tests []result.Tested
+		tests []result.TestResult
 	}{{"test rows", c.OnTestRows}, {"folds", c.OnFolds}} {
 		if len(list.tests) == 0 {
 			continue
@@ -185,10 +185,10 @@ func chance(c result.Comparison) (s section) {
 }
 
 // differences is a picture of the differences to the first run, for each score and target one.
-func differences(c result.Comparison, on string, tests []result.Tested) (out []figure) {
+func differences(c result.Comparison, on string, tests []result.TestResult) (out []figure) {
 	for at := range tests {
 		one := tests[at]
-		if slices.ContainsFunc(tests[:at], func(t result.Tested) bool { return t.Score == one.Score && t.Target == one.Target }) {
+		if slices.ContainsFunc(tests[:at], func(t result.TestResult) bool { return t.Score == one.Score && t.Target == one.Target }) {
 			continue
 		}
 		name := called(one.Score)
@@ -261,18 +261,18 @@ func comparedSettings(c result.Comparison) (s section) {
 func comparedCosts(c result.Comparison) (s section) {
 	s.Title = "Time and memory"
 	t := table{Caption: "What the runs took", Head: head(c, "")}
-	add := func(name string, of func(result.Compared) string) {
+	add := func(name string, of func(result.RunSummary) string) {
 		row := []string{name}
 		for _, r := range c.Runs {
 			row = append(row, of(r))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	add("rows learned from", func(r result.Compared) string { return count(float64(r.Rows.Train)) })
-	add("in all", func(r result.Compared) string { return seconds(r.Seconds.Total) })
-	add("search", func(r result.Compared) string { return seconds(r.Seconds.Search) })
-	add("fit to all rows", func(r result.Compared) string { return seconds(r.Seconds.Refit) })
-	add("memory at most", func(r result.Compared) string {
+	add("rows learned from", func(r result.RunSummary) string { return count(float64(r.Rows.Train)) })
+	add("in all", func(r result.RunSummary) string { return seconds(r.Seconds.Total) })
+	add("search", func(r result.RunSummary) string { return seconds(r.Seconds.Search) })
+	add("fit to all rows", func(r result.RunSummary) string { return seconds(r.Seconds.Refit) })
+	add("memory at most", func(r result.RunSummary) string {
 		if r.Memory == 0 {
 			return "–"
 		}

@@ -12,8 +12,8 @@ import (
 
 // beside is a comparison with something for every section.
 func beside() result.Comparison {
-	run := func(label string, accuracy float64) result.Compared {
-		return result.Compared{
+	run := func(label string, accuracy float64) result.RunSummary {
+		return result.RunSummary{
 			Label: label, Folder: "runs/" + label, Rows: result.Rows{Train: 900, Test: 1000}, Memory: 1 << 26,
 			Test: map[string]float64{"accuracy": accuracy, "log_loss": 0.3}, Train: map[string]float64{"accuracy": 0.95},
 			Search: &result.Search{Score: "accuracy", Folds: 5, Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1}, Mean: 0.9, Std: 0.01}},
@@ -23,13 +23,13 @@ func beside() result.Comparison {
 	worse := compare.Test{Method: "McNemar, exact binomial", Difference: -0.004, Low: -0.01, High: 0.002, P: 0.3}
 	folds := compare.Test{Method: "corrected resampled t", Difference: 0.01, Low: -0.01, High: 0.03, P: 0.2}
 	return result.Comparison{
-		Task: "classification", Positive: nasty, TestRows: 1000, Runs: []result.Compared{run("a", 0.85), run(nasty, 0.885), run("c", 0.846)},
+		Task: "classification", Positive: nasty, TestRows: 1000, Runs: []result.RunSummary{run("a", 0.85), run(nasty, 0.885), run("c", 0.846)},
 		Differences: []result.Setting{{Path: "pipeline.rff.gamma", Values: []string{"0.1", nasty, "none"}}},
-		OnTestRows: []result.Tested{
+		OnTestRows: []result.TestResult{
 			{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: test, Holm: 0.0004, Only: 60, OnlyFirst: 25},
 			{Run: 2, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: worse, Holm: 0.3, Only: 8, OnlyFirst: 12},
 		},
-		OnFolds: []result.Tested{{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 5, Test: folds, Holm: 0.2}},
+		OnFolds: []result.TestResult{{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 5, Test: folds, Holm: 0.2}},
 		Notes:   []string{"The folds of a and c are not tested: " + nasty},
 	}
 }
@@ -86,7 +86,7 @@ func TestComparisonOutcomes(t *testing.T) {
 	c := beside()
 	c.Task, c.Positive = "regression", ""
 	test := compare.Test{Method: "paired t", Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
-	c.OnTestRows = []result.Tested{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
+	c.OnTestRows = []result.TestResult{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
 	said := comparisonPage(c).Lead
 	if len(said) != 1 || said[0] != "On 40 test rows the mean squared errors of price for c and a differ by −0.25, from −0.5 to −0.01 with 95\u00a0% confidence. c is better by more than chance (p 0.04)." {
 		t.Errorf("%q", said)

@@ -193,7 +193,7 @@ func better(score string) func(a, b float64) bool {
 }
 
 // points are the best candidates for each value of an axis.
-func points(f *result.Search, axis string) (values []any, top []result.Tried) {
+func points(f *result.Search, axis string) (values []any, top []result.CandidateResult) {
 	wins := better(f.Score)
 	for _, c := range f.All {
 		if c.Failed != "" {

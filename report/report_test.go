@@ -25,7 +25,7 @@ func full() result.Result {
 		Members: []result.MemberWeight{{Name: nasty, Weight: 0.5}},
 	}
 	level, coverage, width := 0.9, 0.88, 1.5
-	r.Intervals = &result.Sureness{Method: "split", Level: level, Coverage: &coverage, Width: &width}
+	r.Intervals = &result.Uncertainty{Method: "split", Level: level, Coverage: &coverage, Width: &width}
 	r.Findings = result.Findings{
 		On:              "test",
 		Baselines:       []result.Baseline{{Name: "most frequent class", Scores: map[string]float64{"accuracy": 0.8}}, {Name: "linear model", Scores: map[string]float64{"accuracy": 0.85}}},
@@ -47,7 +47,7 @@ func full() result.Result {
 		Best: result.Candidate{Params: map[string]any{"rff.gamma": 0.1, "rff.features": 200}, Mean: 0.9, Std: 0.01}}
 	for i, gamma := range []float64{0.1, 1} {
 		for k, features := range []int{100, 200} {
-			c := result.Tried{Candidate: result.Candidate{Params: map[string]any{"rff.gamma": gamma, "rff.features": features}, Mean: 0.8 + 0.05*float64(k), Std: 0.01}, Folds: []float64{0.8, 0.9}, Rank: 4 - 2*i - k}
+			c := result.CandidateResult{Candidate: result.Candidate{Params: map[string]any{"rff.gamma": gamma, "rff.features": features}, Mean: 0.8 + 0.05*float64(k), Std: 0.01}, Folds: []float64{0.8, 0.9}, Rank: 4 - 2*i - k}
 			if gamma == 1 && features == 100 {
 				c.Mean, c.Std, c.Failed = math.NaN(), math.NaN(), nasty
 			}
@@ -189,7 +189,7 @@ func TestWords(t *testing.T) {
 		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", count(-12345): "−12\u202f345",
 	} {
 		if got != want {
-			t.Errorf("%q, wanted %q", got, want)
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

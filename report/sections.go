@@ -302,24 +302,24 @@ func search(r result.Result) (s section) {
 }
 
 // best are the candidates of the first ranks.
-func best(all []result.Tried, most int) []result.Tried {
-	var list []result.Tried
+func best(all []result.CandidateResult, most int) []result.CandidateResult {
+	var list []result.CandidateResult
 	for _, c := range all {
 		if c.Failed == "" {
 			list = append(list, c)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b result.Tried) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(list, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
 	return list[:min(len(list), most)]
 }
 
 // axesOf are the paths that differ between candidates.
-func axesOf(all []result.Tried) (out []string) {
+func axesOf(all []result.CandidateResult) (out []string) {
 	if len(all) == 0 {
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(all[0].Params)) {
-		if slices.ContainsFunc(all, func(c result.Tried) bool { return shown(c.Params[path]) != shown(all[0].Params[path]) }) {
+		if slices.ContainsFunc(all, func(c result.CandidateResult) bool { return shown(c.Params[path]) != shown(all[0].Params[path]) }) {
 			out = append(out, path)
 		}
 	}

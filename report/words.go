@@ -23,7 +23,7 @@ func short(v float64) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// count writes a whole number with thin groups of three digits.
+// count writes an integer with thin groups of three digits.
 func count(v float64) string {
 	s := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	sign := ""

@@ -83,11 +83,11 @@ func badRequests() []bad {
 		{"no version of tensors", "", "/v2/models/nrent/versions/9/infer", nil, "{}", 404, `has no version \"9\"`},
 		{"empty version", "", "/v2/models/nrent/versions//infer", nil, "{}", 404, `there is nothing at this path`},
 		{"no verb", "", "/v1/models/chance:explain", nil, with("1"), 404, "there is nothing at this path"},
-		{"method of predict", "GET", "", nil, "", 405, "got GET, wanted POST"},
-		{"method of infer", "PUT", infer, nil, "", 405, "got PUT, wanted POST"},
-		{"method of a model", "DELETE", "/v1/models/chance", nil, "", 405, "got DELETE, wanted GET"},
-		{"method of health", "POST", "/v2/health/ready", nil, "", 405, "got POST, wanted GET"},
-		{"odd method", "BREW", "", nil, "", 405, "got BREW, wanted POST"},
+		{"method of predict", "GET", "", nil, "", 405, "must be POST, got GET"},
+		{"method of infer", "PUT", infer, nil, "", 405, "must be POST, got PUT"},
+		{"method of a model", "DELETE", "/v1/models/chance", nil, "", 405, "must be GET, got DELETE"},
+		{"method of health", "POST", "/v2/health/ready", nil, "", 405, "must be GET, got POST"},
+		{"odd method", "BREW", "", nil, "", 405, "must be POST, got BREW"},
 		{"content type", "", "", []string{"Content-Type", "text/csv"}, with("1"), 415, `got the content type \"text/csv\", wanted application/json`},
 		{"form", "", "", []string{"Content-Type", "application/x-www-form-urlencoded"}, with("1"), 415, "wanted application/json"},
 		{"charset", "", "", []string{"Content-Type", "application/json; charset=latin1"}, with("1"), 415, "in UTF-8"},
@@ -108,11 +108,11 @@ func badRequests() []bad {
 
 		// Its JSON.
 		{"no body", "", "", nil, "", 400, "byte 0 of the body: the body ends, wanted an object"},
-		{"no JSON", "", "", nil, "age=1", 400, `byte 0 of the body: got 'a', wanted an object such as {\"rows\"`},
+		{"no JSON", "", "", nil, "age=1", 400, `byte 0 of the body: must be an object such as {, got 'a'\"rows\"`},
 		{"cut off", "", "", nil, with("1")[:40], 400, "the body ends, wanted"},
-		{"cut off in a text", "", "", nil, `{"rows":[{"city":"Osl`, 400, `the body ends, wanted the \" at the end of a text`},
+		{"cut off in a string", "", "", nil, `{"rows":[{"city":"Osl`, 400, `the body ends, wanted the \" at the end of a string`},
 		{"two documents", "", "", nil, with("1") + with("1"), 400, "wanted nothing behind the document"},
-		{"trailing comma", "", "", nil, `{"rows":[` + good + `,]}`, 400, "got ']', wanted a row"},
+		{"trailing comma", "", "", nil, `{"rows":[` + good + `,]}`, 400, "must be a row, got ']'"},
 		{"no UTF-8", "", "", nil, with(`"` + "\xff" + `"`), 400, "this is not UTF-8"},
 		{"half a letter", "", "", nil, with(`"\ud800x"`), 400, "both halves of a letter"},
 		{"control letter", "", "", nil, with("\"a\nb\""), 400, `wanted an escape such as`},
@@ -120,36 +120,36 @@ func badRequests() []bad {
 		{"NaN", "", "", nil, with("NaN"), 400, "got NaN, which JSON has not (a missing value is null), wanted a value"},
 		{"infinite", "", "", nil, with("-Infinity"), 400, "got -Infinity, which JSON has not"},
 		{"zeros before", "", "", nil, with("007"), 400, "a number begins with 0"},
-		{"plus", "", "", nil, with("+1"), 400, "got '+', wanted a value"},
+		{"plus", "", "", nil, with("+1"), 400, "must be a value, got '+'"},
 		{"half a number", "", "", nil, with("1e"), 400, "wanted a digit"},
 		{"deep nesting", "", "", nil, with(deep), 400, "more than 16 arrays and objects in each other"},
-		{"deep nesting of rows", "", "", nil, `{"rows":` + deep + `}`, 400, "got '[', wanted a row"},
+		{"deep nesting of rows", "", "", nil, `{"rows":` + deep + `}`, 400, "must be a row, got '['"},
 		{"deep nesting of nothing known", "", infer, nil, `{"inputs":[],"extra":` + deep + `}`, 400, "more than 16 arrays and objects in each other"},
 
 		// Its rows.
 		{"rows missing", "", "", nil, `{}`, 400, `there is no \"rows\"`},
 		{"rows twice", "", "", nil, `{"rows":[],"rows":[]}`, 400, `the key \"rows\" is there twice`},
 		{"another key", "", "", nil, `{"instances":[` + good + `]}`, 400, `got the key \"instances\", wanted \"rows\"`},
-		{"rows of a single object", "", "", nil, `{"rows":` + good + `}`, 400, "got '{', wanted an array of rows"},
-		{"an array for a row", "", "", nil, `{"rows":[[1,2]]}`, 400, "got '[', wanted a row"},
-		{"null for a row", "", "", nil, `{"rows":[null]}`, 400, "got 'n', wanted a row"},
-		{"text for a number", "", "", nil, with(`"old"`), 400, `row 1, column \"age\": got \"old\", wanted a number`},
-		{"hexadecimal", "", "", nil, with(`"0x10"`), 400, `got \"0x10\", wanted a number`},
-		{"comma for a point", "", "", nil, with(`"1,5"`), 400, `got \"1,5\", wanted a number`},
-		{"infinite text", "", "", nil, with(`"inf"`), 400, `got \"inf\", wanted a number`},
+		{"rows of a single object", "", "", nil, `{"rows":` + good + `}`, 400, "must be an array of rows, got '{'"},
+		{"an array for a row", "", "", nil, `{"rows":[[1,2]]}`, 400, "must be a row, got '['"},
+		{"null for a row", "", "", nil, `{"rows":[null]}`, 400, "must be a row, got 'n'"},
+		{"text for a number", "", "", nil, with(`"old"`), 400, `row 1, column \"age\": must be a number, got \"old\"`},
+		{"hexadecimal", "", "", nil, with(`"0x10"`), 400, `must be a number, got \"0x10\"`},
+		{"comma for a point", "", "", nil, with(`"1,5"`), 400, `must be a number, got \"1,5\"`},
+		{"infinite text", "", "", nil, with(`"inf"`), 400, `must be a number, got \"inf\"`},
 		{"object for a number", "", "", nil, with(`{"value":1}`), 400, `row 1, column \"age\": got an object, wanted a number`},
 		{"array for a number", "", "", nil, with(`[1]`), 400, `row 1, column \"age\": got an array, wanted a number`},
-		{"array for a text", "", "", nil, strings.Replace(with("1"), `"Oslo"`, `["Oslo"]`, 1), 400, `row 0, column \"city\": got an array, wanted a text`},
-		{"huge number", "", "", nil, with("1e999"), 400, `row 1, column \"age\": got 1e999, wanted a number of at most 1.8e308`},
-		{"number of many digits", "", "", nil, with(strings.Repeat("9", 60000)), 400, `got 9999999999999999999999999999999999999999…, wanted a number of at most`},
+		{"array for a string", "", "", nil, strings.Replace(with("1"), `"Oslo"`, `["Oslo"]`, 1), 400, `row 0, column \"city\": got an array, wanted a string`},
+		{"huge number", "", "", nil, with("1e999"), 400, `row 1, column \"age\": must be a number of at most 1.8e308, got 1e999`},
+		{"number of many digits", "", "", nil, with(strings.Repeat("9", 60000)), 400, `must be a number of at most, got 9999999999999999999999999999999999999999…`},
 		{"column missing", "", "", nil, `{"rows":[` + strings.Replace(good, `"age":1,`, "", 1) + `]}`, 400, `row 0, column \"age\": there is no value, wanted one (null where it is missing)`},
 		{"column unknown", "", "", nil, strings.Replace(with("1"), "size", "sise", 1), 400, `row 0, column \"sise\": the model has no such column; it has age, city, zip, member, sold_year, sold_month, size`},
 		{"column in another case", "", "", nil, strings.Replace(with("1"), "age", "Age", 1), 400, `column \"Age\": the model has no such column`},
 		{"column twice", "", "", nil, strings.Replace(with("1"), `"age":1`, `"age":1,"age":2`, 1), 400, `row 0, column \"age\": the key is there twice`},
-		{"no date", "", "", nil, strings.Replace(with("1"), `"sold_year":2001,"sold_month":2`, `"sold":"soon"`, 1), 400, `row 0, column \"sold\": got \"soon\", wanted a date such as 2024-03-31`},
+		{"no date", "", "", nil, strings.Replace(with("1"), `"sold_year":2001,"sold_month":2`, `"sold":"soon"`, 1), 400, `row 0, column \"sold\": must be a date such as 2024-03-31, got \"soon\"`},
 		{"number for a date", "", "", nil, strings.Replace(with("1"), `"sold_year":2001,"sold_month":2`, `"sold":20240331`, 1), 400, `got a number, wanted a date`},
 		{"date and a part of it", "", "", nil, strings.Replace(with("1"), `"sold_month":2`, `"sold":"2001-02-03"`, 1), 400, `column \"sold_year\": given twice: the date \"sold\" has it too`},
-		{"all rows wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"age":"old"},`, 40) + `{}]}`, 400, `got \"old\", wanted a number (and in 39 more rows)`},
+		{"all rows wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"age":"old"},`, 40) + `{}]}`, 400, `must be a number, got \"old\" (and in 39 more rows)`},
 		{"nearly all wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3,"d":4,"e":5},`, 99) + `{}]}`, 400, `; and more`},
 		{"too large for the model", "", "/v1/models/nrent:predict", nil, `{"rows":[{"a":1,"b":1,"c":1e308},{"a":-1e308,"b":1e308,"c":1e308}]}`, 400, `is too large, at most`},
 
@@ -165,8 +165,8 @@ func badRequests() []bad {
 		{"no shape", "", infer, nil, x(`"datatype":"FP64","data":[1,2,3]`), 400, `input \"X\" has no shape`},
 		{"shape of one dimension", "", infer, nil, x(`"shape":[3],"datatype":"FP64","data":[1,2,3]`), 400, `input \"X\": got the shape [3], wanted [rows, 3]`},
 		{"shape of other columns", "", infer, nil, x(`"shape":[1,4],"datatype":"FP64","data":[1,2,3,4]`), 400, `input \"X\": got the shape [1 4], wanted [rows, 3]`},
-		{"negative shape", "", infer, nil, x(`"shape":[-1,3],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has -1, wanted whole numbers ≥ 0"},
-		{"broken shape", "", infer, nil, x(`"shape":[1.5,"a"],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has 1.5, wanted whole numbers ≥ 0; input"},
+		{"negative shape", "", infer, nil, x(`"shape":[-1,3],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has -1, wanted integers ≥ 0"},
+		{"broken shape", "", infer, nil, x(`"shape":[1.5,"a"],"datatype":"FP64","data":[1,2,3]`), 400, "the shape has 1.5, wanted integers ≥ 0; input"},
 		{"shape of too much", "", infer, nil, x(`"shape":[9223372036854775807,9223372036854775807],"datatype":"FP64","data":[1]`), 400, "wanted numbers ≥ 0 of at most 2147483647 elements in all"},
 		{"shape that overflows", "", infer, nil, x(`"shape":[4294967296,4294967296,3],"datatype":"FP64","data":[]`), 400, "of at most 2147483647 elements in all"},
 		{"shape of much and few data", "", infer, nil, x(`"shape":[700000000,3],"datatype":"FP64","data":[1,2,3]`), 400, "has 2100000000 elements, the data have fewer"},
@@ -177,22 +177,22 @@ func badRequests() []bad {
 		{"few data", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1.5,2.5]`), 400, `got 2 elements, wanted 3, of the shape [1 3]`},
 		{"more data", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3,4]`), 400, `the data have more than 3 elements`},
 		{"data twice", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3],"data":[1,2,3]`), 400, `the key \"data\" is there twice`},
-		{"text in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,"2",3]`), 400, `input \"X\": element 1 is a text, wanted a number`},
+		{"text in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,"2",3]`), 400, `input \"X\": element 1 is a string, wanted a number`},
 		{"NaN in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,NaN,3]`), 400, "got NaN, which JSON has not"},
 		{"huge in numbers", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","data":[1,-1e400,3]`), 400, `element 1 is -1e400, wanted a number of at most 1.8e308`},
 		{"huge in FP32", "", infer, nil, x(`"shape":[1,3],"datatype":"FP32","data":[1,1e39,3]`), 400, `element 1 is 1e+39, which is no FP32`},
 		{"beyond INT8", "", infer, nil, x(`"shape":[1,3],"datatype":"INT8","data":[1,128,3]`), 400, `element 1 is 128, which is no INT8`},
 		{"below UINT8", "", infer, nil, x(`"shape":[1,3],"datatype":"UINT8","data":[1,-1,3]`), 400, `element 1 is -1, which is no UINT8`},
 		{"half of an INT64", "", infer, nil, x(`"shape":[1,3],"datatype":"INT64","data":[1,1.5,3]`), 400, `element 1 is 1.5, which is no INT64`},
-		{"number in BYTES", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","data":[7]}]}`, 400, `input \"city\": element 0 is a number, wanted a text`},
-		{"numbers for a date", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"sold","shape":[1],"datatype":"FP64","data":[7]}]}`, 400, `column \"sold\": got FP64, wanted BYTES: a date`},
+		{"number in BYTES", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"city","shape":[1],"datatype":"BYTES","data":[7]}]}`, 400, `input \"city\": element 0 is a number, wanted a string`},
+		{"numbers for a date", "", "/v2/models/chance/infer", nil, `{"inputs":[{"name":"sold","shape":[1],"datatype":"FP64","data":[7]}]}`, 400, `column \"sold\": must be BYTES: a date, got FP64`},
 		{"no output", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"label"}]}`, 400, `output \"label\": the model has none of that name; it has value`},
 		{"many outputs", "", infer, nil, `{"inputs":[],"outputs":[` + strings.Repeat(`{"name":"value"},`, 3000) + `{"name":"value"}]}`, 400, `3001 outputs are asked for; the model has value`},
 		{"many inputs", "", infer, nil, `{"inputs":[` + strings.Repeat(`{"name":"a","shape":[1],"datatype":"INT8","data":[1]},`, 1000) + `{}]}`, 400, `an input has no name`},
 		{"output twice", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"value"},{"name":"value"}]}`, 400, `output \"value\" is asked for twice`},
 		{"shared memory", "", infer, nil, x(`"shape":[1,3],"datatype":"FP64","parameters":{"shared_memory_region":"a"}`), 400, "this server has no shared memory"},
 		{"classification", "", infer, nil, `{"inputs":[{"name":"X","shape":[1,3],"datatype":"FP64","data":[1,2,3]}],"outputs":[{"name":"value","parameters":{"classification":2}}]}`, 400, "does not sort classes"},
-		{"number for an id", "", infer, nil, `{"id":7,"inputs":[]}`, 400, "id: got a number, wanted a text"},
+		{"number for an id", "", infer, nil, `{"id":7,"inputs":[]}`, 400, "id: got a number, wanted a string"},
 		{"another model in the body", "", infer, nil, `{"model_name":"chance","inputs":[]}`, 400, `the body asks for model \"chance\", version \"\", and the path for \"nrent\", \"1\"`},
 		{"unknown key", "", infer, nil, `{"inputz":[]}`, 400, `got the key \"inputz\", wanted id, parameters, inputs or outputs`},
 		{"flag of a number", "", infer, nil, `{"parameters":{"binary_data_output":1},"inputs":[]}`, 400, "parameter binary_data_output: got a number, wanted true or false"},
@@ -205,7 +205,7 @@ func badRequests() []bad {
 		{"binary header of a word", "", infer, binary("many"), head, 400, `got the header Inference-Header-Content-Length: \"many\"`},
 		{"binary header negative", "", infer, binary("-5"), head, 400, `got the header Inference-Header-Content-Length: \"-5\"`},
 		{"binary header beyond the body", "", infer, binary("99999"), head, 400, `wanted the number of bytes of JSON at the beginning`},
-		{"binary size negative", "", infer, binary(fmt.Sprint(len(head))), strings.Replace(head, "24", "-4", 1) + "    ", 400, "wanted a whole number ≥ 0"},
+		{"binary size negative", "", infer, binary(fmt.Sprint(len(head))), strings.Replace(head, "24", "-4", 1) + "    ", 400, "wanted an integer ≥ 0"},
 		{"binary and JSON", "", infer, binary("0"), "", 400, "the body ends, wanted an object"},
 		{"binary infinite", "", infer, binary(fmt.Sprint(len(head))), head + "\x00\x00\x00\x00\x00\x00\xf0\x7f" + strings.Repeat("\x00", 16), 400, "element 0 is infinite, wanted a number"},
 		{"binary text cut off", "", "/v2/models/chance/infer", binary(fmt.Sprint(len(text))), text + "\xff\xff\xff\xffab", 400, `the bytes end within element 0 of 1`},
@@ -215,7 +215,7 @@ func badRequests() []bad {
 }
 
 // listening returns the address of a server for bad requests, which ends with the test.
-func listening(t *testing.T, o serve.Listening) (*serve.Server, string) {
+func listening(t *testing.T, o serve.ListenOptions) (*serve.Server, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
@@ -226,7 +226,7 @@ func listening(t *testing.T, o serve.Listening) (*serve.Server, string) {
 }
 
 // listen serves s until the test ends.
-func listen(t *testing.T, s *serve.Server, o serve.Listening) string {
+func listen(t *testing.T, s *serve.Server, o serve.ListenOptions) string {
 	t.Helper()
 	addr, stop, done := begin(t, s, o)
 	t.Cleanup(func() {
@@ -239,7 +239,7 @@ func listen(t *testing.T, s *serve.Server, o serve.Listening) string {
 }
 
 // begin serves s until stop is called; what that comes to is sent to done.
-func begin(t *testing.T, s *serve.Server, o serve.Listening) (addr string, stop func(), done chan error) {
+func begin(t *testing.T, s *serve.Server, o serve.ListenOptions) (addr string, stop func(), done chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -255,7 +255,7 @@ func begin(t *testing.T, s *serve.Server, o serve.Listening) (addr string, stop 
 // Every bad request has its status and says where it is wrong, none is the server's fault, and nothing is left of them:
 // no goroutine, no request at work, no memory.
 func TestBadRequests(t *testing.T) {
-	s, addr := listening(t, serve.Listening{})
+	s, addr := listening(t, serve.ListenOptions{})
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}
 	send := func(b bad) (int, string) {
 		r, err := http.NewRequest("POST", "http://"+addr+"/v1/models/chance:predict", strings.NewReader(b.body))
@@ -339,7 +339,7 @@ func inUse() uint64 {
 
 // A client that sends its head or its body too slowly, or goes away, is not waited for.
 func TestSlowClients(t *testing.T) {
-	s, addr := listening(t, serve.Listening{Head: 50 * time.Millisecond, Body: 100 * time.Millisecond})
+	s, addr := listening(t, serve.ListenOptions{Head: 50 * time.Millisecond, Body: 100 * time.Millisecond})
 	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
 	dial := func(text string) net.Conn {
 		t.Helper()

@@ -96,8 +96,8 @@ func (b *batch) exact(schema datasets.Schema) bool {
 	x := make([]float64, trialRows*b.width)
 	for k := range x {
 		x[k] = rng.NormFloat64() * math.Pow(10, float64(k/b.width%3-1))
-		if c := schema.Column(k % b.width); c.Kind == datasets.Categorical && len(c.Levels) > 0 {
-			x[k] = float64(rng.IntN(len(c.Levels)))
+		if c := schema.Column(k % b.width); c.Kind == datasets.Categorical && len(c.Categories) > 0 {
+			x[k] = float64(rng.IntN(len(c.Categories)))
 		}
 	}
 	all, err := b.predict(x, trialRows)

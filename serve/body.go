@@ -123,7 +123,7 @@ func (c *call) broken(err error) error {
 	case errors.As(err, &large):
 		return refuse(TooLarge, "the body has more than %d bytes", large.Limit)
 	case errors.As(err, &net) && net.Timeout():
-		return refuse(Slow, "the body did not come within the server's limit of time")
+		return refuse(RequestTimeout, "the body did not come within the server's limit of time")
 	case errors.Is(err, context.Canceled) || c.r.Context().Err() != nil:
 		return refuse(Canceled, "the client went away")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):

@@ -92,7 +92,7 @@ func (c *call) fail(e *Error) {
 	switch e.Code {
 	case Unauthenticated:
 		h.Set("WWW-Authenticate", "Bearer")
-	case TooLarge, Slow: // the rest of the body is not read
+	case TooLarge, RequestTimeout: // the rest of the body is not read
 		h["Connection"] = headerClose
 	}
 	c.failed = e

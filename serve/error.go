@@ -29,8 +29,8 @@ const (
 	NotFound
 	// Method is a method that the route does not have.
 	Method
-	// Slow is a request whose body did not arrive in time.
-	Slow
+	// RequestTimeout is a request whose body did not arrive in time.
+	RequestTimeout
 	// TooLarge is a request beyond a limit of its size.
 	TooLarge
 	// Unsupported is a body of another type or encoding.
@@ -54,7 +54,7 @@ var codes = [...]struct {
 	grpc uint32
 }{
 	Internal: {http.StatusInternalServerError, 13}, Invalid: {http.StatusBadRequest, 3}, Unauthenticated: {http.StatusUnauthorized, 16},
-	NotFound: {http.StatusNotFound, 5}, Method: {http.StatusMethodNotAllowed, 12}, Slow: {http.StatusRequestTimeout, 4},
+	NotFound: {http.StatusNotFound, 5}, Method: {http.StatusMethodNotAllowed, 12}, RequestTimeout: {http.StatusRequestTimeout, 4},
 	TooLarge: {http.StatusRequestEntityTooLarge, 8}, Unsupported: {http.StatusUnsupportedMediaType, 12},
 	Exhausted: {http.StatusTooManyRequests, 8}, Canceled: {statusCanceled, 1}, Unavailable: {http.StatusServiceUnavailable, 14},
 	Deadline: {http.StatusGatewayTimeout, 4},

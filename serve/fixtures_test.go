@@ -34,9 +34,9 @@ var ctx = context.Background()
 var mixed = datasets.Schema{
 	Columns: []datasets.Column{
 		{Name: "age"},
-		{Name: "city", Kind: datasets.Categorical, Levels: []string{"Paris", "Oslo", `a "b"`, "naïve", " lead"}},
-		{Name: "zip", Kind: datasets.Categorical, Levels: []string{"010", "20", "3.5", "7"}},
-		{Name: "member", Kind: datasets.Categorical, Levels: []string{"False", "True"}},
+		{Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo", `a "b"`, "naïve", " lead"}},
+		{Name: "zip", Kind: datasets.Categorical, Categories: []string{"010", "20", "3.5", "7"}},
+		{Name: "member", Kind: datasets.Categorical, Categories: []string{"False", "True"}},
 		{Name: "sold_year"}, {Name: "sold_month"},
 		{Name: "size"},
 	},
@@ -54,7 +54,7 @@ func rows(schema datasets.Schema, n int, rng *rand.Rand) datasets.Set {
 		for j, c := range schema.Columns {
 			switch {
 			case c.Kind == datasets.Categorical:
-				X.Set(i, j, float64(rng.IntN(len(c.Levels))))
+				X.Set(i, j, float64(rng.IntN(len(c.Categories))))
 			case strings.HasSuffix(c.Name, "_year"):
 				X.Set(i, j, float64(1990+rng.IntN(30)))
 			case strings.HasSuffix(c.Name, "_month"):
@@ -88,7 +88,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *m
 	switch {
 	case classes > 0:
 		names := []string{"no", `y"es`, "maybe <&>"}[:classes]
-		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: names}}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: names}}
 		for i := range data.Rows() {
 			data.Y = append(data.Y, float64(min(classes-1, int(math.Abs(data.X.At(i, 0)+data.X.At(i, last))))))
 		}

@@ -89,7 +89,7 @@ func (r *inferReader) readText(what string, to *string) error {
 		return err
 	}
 	if kind != scan.Text {
-		r.faults.Add("%s: got %s, wanted a text", what, kind)
+		r.faults.Add("%s: got %s, wanted a string", what, kind)
 		return nil
 	}
 	*to = string(v)
@@ -212,7 +212,7 @@ func (r *inferReader) input() error {
 func (r *inferReader) count(name string, kind scan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
 	if kind != scan.Number || err != nil {
-		r.faults.Add("parameter %s: got %s, wanted a whole number ≥ 0", name, faults.Clip(v))
+		r.faults.Add("parameter %s: got %s, wanted an integer ≥ 0", name, faults.Clip(v))
 		return -1
 	}
 	return int64(n)
@@ -231,7 +231,7 @@ func (r *inferReader) shape(t *Tensor) error {
 		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
 		if kind != scan.Number || wrong != nil || n < 0 {
-			r.faults.Add("input %q: the shape has %s, wanted whole numbers ≥ 0", faults.Clip(t.Name), faults.Clip(v))
+			r.faults.Add("input %q: the shape has %s, wanted integers ≥ 0", faults.Clip(t.Name), faults.Clip(v))
 			n = 0
 		}
 		t.Shape = append(t.Shape, n)
@@ -308,7 +308,7 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 		}
 		if t.Datatype == Bytes {
 			if kind != scan.Text && kind != scan.Null {
-				r.faults.Add("input %q: element %d is %s, wanted a text", faults.Clip(t.Name), i, kind)
+				r.faults.Add("input %q: element %d is %s, wanted a string", faults.Clip(t.Name), i, kind)
 			}
 			t.Texts = append(t.Texts, v)
 			return nil

@@ -29,7 +29,7 @@ func tensorsOf(data datasets.Set, column bool) []serve.Tensor {
 			v := data.X.At(i, j)
 			if c.Kind == datasets.Categorical {
 				t.Datatype = serve.Bytes
-				t.Texts = append(t.Texts, []byte(c.Levels[int(v)]))
+				t.Texts = append(t.Texts, []byte(c.Categories[int(v)]))
 			} else {
 				t.Numbers = append(t.Numbers, v)
 			}
@@ -57,7 +57,7 @@ func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][
 		switch {
 		case classes != nil:
 			out["label"] = append(out["label"], classes[int(v)])
-		case m.Task.Targetless():
+		case m.Task.Unsupervised():
 			put("label", v)
 		case len(m.Schema.Targets) > 1:
 			put("value", said.Targets.RawRowView(i)...)
@@ -153,11 +153,11 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 func compare(t *testing.T, what string, got []serve.Tensor, want map[string][]any) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%s: %d outputs, wanted %d", what, len(got), len(want))
+		t.Errorf("%s: %d outputs, want %d", what, len(got), len(want))
 	}
 	for _, o := range got {
 		if n, err := o.Len(); err != nil || n != len(want[o.Name]) || !slices.Equal(elements(o), want[o.Name]) {
-			t.Errorf("%s: %s %v: %v, wanted %v", what, o.Name, o.Shape, elements(o), want[o.Name])
+			t.Errorf("%s: %s %v: %v, want %v", what, o.Name, o.Shape, elements(o), want[o.Name])
 		}
 	}
 }
@@ -281,7 +281,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 			t.Helper()
 			out := parseInfer(t, got)
 			if len(out) != 1 || out[0].Name != "value" || !slices.Equal(out[0].Shape, []int64{2}) || out[0].Numbers[0] != want[0].Value || out[0].Numbers[1] != want[1].Value {
-				t.Errorf("%s %s: %s, wanted %v", c.datatype, what, got.body, want)
+				t.Errorf("%s %s: %s, want %v", c.datatype, what, got.body, want)
 			}
 		}
 		body := fmt.Sprintf(`{"inputs":[{"data":%s,"datatype":"%s","shape":[2,3],"name":"X"}]}`, c.data, c.datatype)
@@ -299,7 +299,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 		}
 		got := ask(s, "POST", "/v2/models/nrent/infer", body)
 		if out := parseInfer(t, got); out[0].Numbers[0] != want[0].Value || !strings.Contains(got.body, `"id":"ä"`) {
-			t.Errorf("%s: %s, wanted %v", d, got.body, want)
+			t.Errorf("%s: %s, want %v", d, got.body, want)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func TestInferCodesAsRows(t *testing.T) {
 			"outputs":[{"name":"probabilities"}]}`
 		out := parseInfer(t, ask(s, "POST", "/v2/models/chance/infer", body))
 		if len(out) != 1 || len(out[0].Numbers) != 4 || out[0].Numbers[1] != want[0].Probabilities[`y"es`] || out[0].Numbers[3] != want[1].Probabilities[`y"es`] {
-			t.Errorf("%s: %+v, wanted %+v", age, out, want)
+			t.Errorf("%s: %+v, want %+v", age, out, want)
 		}
 	}
 }
@@ -343,7 +343,7 @@ func TestInferMetadata(t *testing.T) {
 			`{"name":"size","datatype":"FP64","shape":[-1]}],"outputs":[{"name":"label","datatype":"BYTES","shape":[-1]},{"name":"scores","datatype":"FP64","shape":[-1,1]}]}`,
 	} {
 		if got := ask(s, "GET", path, ""); got.code != 200 || got.body != want {
-			t.Errorf("%s: %d %s, wanted %s", path, got.code, got.body, want)
+			t.Errorf("%s: %d %s, want %s", path, got.code, got.body, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func parse(text []byte) (float64, bool) {
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
-// appendText appends a text as JSON has it.
+// appendText appends a string as JSON has it.
 func appendText(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

@@ -226,7 +226,7 @@ func TestFaultsOfModels(t *testing.T) {
 	} {
 		got := ask(s, "POST", "/v1/models/m:predict", `{"rows":[{"x0":`+value+`}]}`, "X-Request-Id", "mine")
 		if got.code != want.code || !strings.Contains(got.body, want.text) {
-			t.Errorf("%s: %d %s, wanted %d %s", value, got.code, got.body, want.code, want.text)
+			t.Errorf("%s: %d %s, want %d %s", value, got.code, got.body, want.code, want.text)
 		}
 	}
 	metrics := ask(s, "GET", "/metrics", "").body
@@ -306,7 +306,7 @@ func TestEndLosesNoRequest(t *testing.T) {
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(running, l, serve.Listening{Drain: time.Second}) }()
+	go func() { ended <- s.Serve(running, l, serve.ListenOptions{Drain: time.Second}) }()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	url := "http://" + l.Addr().String()
 	codes := make(chan int, 64)
@@ -364,7 +364,7 @@ func TestEndHasALimit(t *testing.T) {
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(running, l, serve.Listening{Grace: 20 * time.Millisecond}) }()
+	go func() { ended <- s.Serve(running, l, serve.ListenOptions{Grace: 20 * time.Millisecond}) }()
 	lost := make(chan error, 1)
 	go func() {
 		_, err := http.Post("http://"+l.Addr().String()+"/v1/models/m:predict", "application/json", strings.NewReader(one))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Listening are the options of [Server.Serve], and of package serve/grpc. A zero is the default.
-type Listening struct {
+// ListenOptions are the options of [Server.Serve], and of package serve/grpc. A zero is the default.
+type ListenOptions struct {
 	Handler     http.Handler  // what answers over HTTP, for a server that is wrapped; nil is the server itself
 	Connections int           // at once; more wait until one ends: 1024
 	Head        time.Duration // for the head of a request over HTTP: 5 s
@@ -31,7 +31,7 @@ type Listening struct {
 const maxHead = 16 << 10
 
 // withDefaults returns the options with the default for each zero.
-func (o Listening) withDefaults() Listening {
+func (o ListenOptions) withDefaults() ListenOptions {
 	o.Connections = cmp.Or(o.Connections, 1024)
 	o.Head, o.Body, o.Answer = cmp.Or(o.Head, 5*time.Second), cmp.Or(o.Body, 30*time.Second), cmp.Or(o.Answer, time.Minute)
 	o.Idle, o.Grace = cmp.Or(o.Idle, 2*time.Minute), cmp.Or(o.Grace, 30*time.Second)
@@ -39,7 +39,7 @@ func (o Listening) withDefaults() Listening {
 }
 
 // check returns an error for options that are invalid.
-func (o Listening) check() error {
+func (o ListenOptions) check() error {
 	if o.Connections < 0 || o.Head < 0 || o.Body < 0 || o.Answer < 0 || o.Idle < 0 || o.Drain < 0 || o.Grace < 0 {
 		return errors.New("serve: a time or the number of connections is negative")
 	}
@@ -59,7 +59,7 @@ type Protocol interface {
 // Run answers by the protocol that open returns, until the context ends. Then the server is unready for the time of o.Drain
 // and answers all that comes; then Run shuts the protocol down. Open gets the options with the defaults filled in and, if
 // there is a certificate, the configuration of TLS, with the name that the protocol has there.
-func (s *Server) Run(ctx context.Context, o Listening, name string, open func(o Listening, config *tls.Config) Protocol) error {
+func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open func(o ListenOptions, config *tls.Config) Protocol) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func (s *Server) Run(ctx context.Context, o Listening, name string, open func(o 
 
 // Serve answers what comes to l over HTTP/1.1, with TLS if there is a certificate, until the context ends, and ends as
 // [Server.Run] does. The error is nil if all requests were answered.
-func (s *Server) Serve(ctx context.Context, l net.Listener, o Listening) error {
+func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) error {
 	defer l.Close()
-	return s.Run(ctx, o, "http/1.1", func(o Listening, config *tls.Config) Protocol {
+	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) Protocol {
 		p := &httpProtocol{limited: newListener(l, o.Connections), Server: http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: o.Head, ReadTimeout: o.Body, WriteTimeout: o.Answer, IdleTimeout: o.Idle,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),

@@ -52,7 +52,7 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := listen(t, s, serve.Listening{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
+	addr := listen(t, s, serve.ListenOptions{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
 	name := func() string {
 		t.Helper()
 		c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
@@ -96,7 +96,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	certify(t, dir, "first")
 	cert := filepath.Join(dir, "tls.crt")
-	for want, o := range map[string]serve.Listening{
+	for want, o := range map[string]serve.ListenOptions{
 		"TLS needs a certificate and its key": {Certificate: cert},
 		"negative":                            {Grace: -1},
 		"no such file":                        {Certificate: cert, Key: filepath.Join(dir, "none")},
@@ -108,7 +108,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 		}
 		s := started(t, serve.Options{})
 		if err := s.Serve(ctx, l, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted %s", err, want)
+			t.Errorf("%v, want %s", err, want)
 		}
 		if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 			t.Errorf("%s: something listens", want)
@@ -119,7 +119,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 // No more connections than are allowed are answered at once; the next one is when one ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := started(t, serve.Options{})
-	addr := listen(t, s, serve.Listening{Connections: 2})
+	addr := listen(t, s, serve.ListenOptions{Connections: 2})
 	get := func(c net.Conn, within time.Duration) bool {
 		if _, err := io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // Connections that wait to be accepted when the server ends are answered, not reset.
 func TestWaitingConnectionsAreAnswered(t *testing.T) {
-	addr, stop, done := begin(t, started(t, serve.Options{}), serve.Listening{Connections: 1})
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{Connections: 1})
 	const request = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 	var open []net.Conn
 	for k := range 20 {
@@ -190,7 +190,7 @@ func TestWaitingConnectionsAreAnswered(t *testing.T) {
 
 // A server ends in time though its connections leave no slot to those that wait.
 func TestEndWithoutSlots(t *testing.T) {
-	addr, stop, done := begin(t, started(t, serve.Options{}), serve.Listening{Connections: 1, Grace: 50 * time.Millisecond})
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{Connections: 1, Grace: 50 * time.Millisecond})
 	for range 3 {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {

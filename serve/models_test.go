@@ -238,7 +238,7 @@ func TestReadiness(t *testing.T) {
 		got := ask(s, "GET", "/v2/health/ready", "")
 		for _, word := range words {
 			if got.code != code || !strings.Contains(got.body, word) || strings.Contains(got.body, dir) {
-				t.Errorf("%d %s, wanted %d %s", got.code, got.body, code, words)
+				t.Errorf("%d %s, want %d %s", got.code, got.body, code, words)
 			}
 		}
 	}

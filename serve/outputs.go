@@ -43,8 +43,8 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 		scores = 1
 	}
 	add(classes != nil, "label", Bytes, 0)
-	add(classes == nil && task.Targetless(), "label", Int64, 0)
-	add(classes == nil && !task.Targetless(), "value", FP64, targets)
+	add(classes == nil && task.Unsupervised(), "label", Int64, 0)
+	add(classes == nil && !task.Unsupervised(), "value", FP64, targets)
 	add(has.Probabilities != nil, "probabilities", FP64, len(classes))
 	add(has.Scores != nil && has.Probabilities == nil, "scores", FP64, scores)
 	add(has.Std != nil || has.StdTargets != nil, "std", FP64, all(has.StdTargets))

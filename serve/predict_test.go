@@ -28,7 +28,7 @@ func values(schema datasets.Schema, n int, rng *rand.Rand) []map[string]any {
 			case k == 2 && c.Kind == datasets.Categorical:
 				v = []any{"unheard of", true, false, 10.0, 20, 3.5, 7.0, "7.0", "Oslo ", "lead"}[rng.IntN(10)]
 			case c.Kind == datasets.Categorical:
-				v = c.Levels[rng.IntN(len(c.Levels))]
+				v = c.Categories[rng.IntN(len(c.Categories))]
 			case k == 2:
 				v = []any{"-12.5", " 3 ", true, false, 1e-9, 3000000000, "2e3"}[rng.IntN(7)]
 			default:
@@ -77,14 +77,14 @@ func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 					want[i].Set, answer.Predictions[i].Set = nil, nil
 				}
 				if !reflect.DeepEqual(answer.Predictions[i], want[i]) {
-					t.Fatalf("%s, row %d, %v:\n%+v, wanted\n%+v", name, i, given[i], answer.Predictions[i], want[i])
+					t.Fatalf("%s, row %d, %v:\n%+v, want\n%+v", name, i, given[i], answer.Predictions[i], want[i])
 				}
 			}
 		}
 	}
 }
 
-// A number is read however JSON may write it, and a text whatever its escapes are.
+// A number is read however JSON may write it, and a string whatever its escapes are.
 func TestPredictReadsAllOfJSON(t *testing.T) {
 	s := started(t, serve.Options{})
 	plain := ask(s, "POST", "/v1/models/chance:predict", `{"rows":[{"age":1.5,"city":"naïve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-300}]}`)
@@ -97,7 +97,7 @@ func TestPredictReadsAllOfJSON(t *testing.T) {
 		"{\n\t\"zip\":2E1,\"\\u0061ge\":1.50,\"city\":\"naïve\",\"member\":\"Tr\\u0075e\",\"sold_year\":\"2001\",\"sold_month\":2,\"size\":-300,\"y\":{\"ignored\":[1,{\"deep\":null}]}}",
 	} {
 		if got := ask(s, "POST", "/v1/models/chance/versions/1:predict", `{"rows":[`+row+`]}`); got.body != plain.body {
-			t.Errorf("%s: %s, wanted %s", row, got.body, plain.body)
+			t.Errorf("%s: %s, want %s", row, got.body, plain.body)
 		}
 	}
 }
@@ -119,10 +119,10 @@ func TestRowsAreReadAsInTraining(t *testing.T) {
 	want := ask(s, "POST", "/v1/models/rent:predict", row(`"sold_year":2003,"sold_month":5`, "null"))
 	for _, body := range []string{row(`"sold":"4/5/2003"`, "null"), row(`"sold":"2003-05-04"`, `"none"`)} {
 		if got := ask(s, "POST", "/v1/models/rent:predict", body); got.code != 200 || got.body != want.body {
-			t.Errorf("%s: %s, wanted %s", body, got.body, want.body)
+			t.Errorf("%s: %s, want %s", body, got.body, want.body)
 		}
 	}
-	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 || !strings.Contains(got.body, `got \"NA\", wanted a number`) {
-		t.Errorf("a text that this model does not take for missing: %s", got.body)
+	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 || !strings.Contains(got.body, `must be a number, got \"NA\"`) {
+		t.Errorf("a string that this model does not take for missing: %s", got.body)
 	}
 }

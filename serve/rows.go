@@ -144,7 +144,7 @@ func (r *rowReader) put(f *coding.Field, kind scan.Kind, v []byte, x []float64) 
 		x[f.Columns[0]] = f.Truth(v[0] == 't')
 		return
 	case f.Kind == datasets.Categorical:
-		wanted = "a text"
+		wanted = "a string"
 	default:
 		wanted = "a number"
 	}

@@ -12,7 +12,7 @@ import (
 // Datatype is that of a tensor, as the Open Inference Protocol calls it.
 type Datatype string
 
-// The datatypes that are understood. Of a BYTES tensor every element is a text.
+// The datatypes that are understood. Of a BYTES tensor every element is a string.
 const (
 	Bool   Datatype = "BOOL"
 	Uint8  Datatype = "UINT8"
@@ -76,7 +76,7 @@ type Tensor struct {
 
 	Numbers []float64 // of every datatype but BYTES; NaN is a missing value, true is 1
 	Texts   [][]byte  // of BYTES; the empty one is a missing value
-	Raw     []byte    // little-endian, a text behind its length in four bytes: as the binary data extension and raw_input_contents have it
+	Raw     []byte    // little-endian, a string behind its length in four bytes: as the binary data extension and raw_input_contents have it
 }
 
 // Len returns how many elements the shape has, and an error for one that cannot be.

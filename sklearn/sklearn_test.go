@@ -64,11 +64,11 @@ func TestPredictions(t *testing.T) {
 	lines := readCSV(t, out.Bytes())
 	for i, line := range lines[1:] { // row, truth, prediction, probability_<=50K, probability_>50K
 		if line[2] != want.Labels[i] {
-			t.Errorf("row %d is %s, wanted %s", i, line[2], want.Labels[i])
+			t.Errorf("row %d is %s, want %s", i, line[2], want.Labels[i])
 		}
 		for k, p := range want.Probabilities[i] {
 			if v, err := strconv.ParseFloat(line[3+k], 64); err != nil || math.Abs(v-p) > tolerance {
-				t.Errorf("row %d: %s is %s, wanted %v", i, lines[0][3+k], line[3+k], p)
+				t.Errorf("row %d: %s is %s, want %v", i, lines[0][3+k], line[3+k], p)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestPredictionsOfNamedRows(t *testing.T) {
 		}
 		for i, a := range answers {
 			if a.Class != want.Labels[i] || math.Abs(a.Probabilities[">50K"]-want.Probabilities[i][1]) > tolerance {
-				t.Errorf("%s: row %d is %v, wanted %s with %v", path, i, a, want.Labels[i], want.Probabilities[i])
+				t.Errorf("%s: row %d is %v, want %s with %v", path, i, a, want.Labels[i], want.Probabilities[i])
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func TestInspectAndEvaluate(t *testing.T) {
 	}
 	e, err := experiment.Evaluate(context.Background(), model, rows, experiment.Options{})
 	if err != nil || math.Abs(e.Scores["accuracy"]-right/float64(len(want.Labels))) > tolerance {
-		t.Errorf("accuracy %v, wanted %v of %d: %v", e.Scores["accuracy"], right, len(want.Labels), err)
+		t.Errorf("accuracy %v, want %v of %d: %v", e.Scores["accuracy"], right, len(want.Labels), err)
 	}
 }
 

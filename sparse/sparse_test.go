@@ -90,7 +90,7 @@ func TestShared(t *testing.T) {
 				want = 2.5
 			}
 			if s.At(i, j) != want || s.Dense().At(i, j) != want {
-				t.Errorf("entry %d, %d: %v, wanted %v", i, j, s.At(i, j), want)
+				t.Errorf("entry %d, %d: %v, want %v", i, j, s.At(i, j), want)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestRows(t *testing.T) {
 			lo, hi := c[0], c[1]
 			s := m.Slice(lo, hi)
 			if r, _ := s.Dims(); r != hi-lo {
-				t.Fatalf("%s: %d rows, wanted %d", name, r, hi-lo)
+				t.Fatalf("%s: %d rows, want %d", name, r, hi-lo)
 			}
 			if hi > lo && !mat.Equal(s, all.Slice(lo, hi, 0, 6)) {
 				t.Errorf("%s: rows %d to %d differ", name, lo, hi)
@@ -157,10 +157,10 @@ func TestSelectAllocates(t *testing.T) {
 	m := sparse.FromDense(random(100, 10, 4))
 	rows := []int{1, 50, 99}
 	if n := testing.AllocsPerRun(20, func() { m.Select(rows) }); n > 4 {
-		t.Errorf("%v allocations, wanted at most 4", n)
+		t.Errorf("%v allocations, want at most 4", n)
 	}
 	if n := testing.AllocsPerRun(20, func() { m.Slice(0, 50) }); n > 1 {
-		t.Errorf("%v allocations for the first rows, wanted 1", n)
+		t.Errorf("%v allocations for the first rows, want 1", n)
 	}
 }
 
@@ -185,11 +185,11 @@ func TestErrors(t *testing.T) {
 	} {
 		_, err := sparse.New(c.rows, c.cols, c.indptr, c.indices, c.values)
 		if err == nil || err.Error() != c.want {
-			t.Errorf("error %v, wanted %s", err, c.want)
+			t.Errorf("error %v, want %s", err, c.want)
 		}
 		if len(c.values) == len(c.indices) {
 			if _, err := sparse.NewShared(c.rows, c.cols, c.indptr, c.indices, 1); err == nil || err.Error() != c.want {
-				t.Errorf("shared: error %v, wanted %s", err, c.want)
+				t.Errorf("shared: error %v, want %s", err, c.want)
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func TestAtPanics(t *testing.T) {
 		func() {
 			defer func() {
 				if r := recover(); r != c.want {
-					t.Errorf("At(%d, %d): %v, wanted %v", c.i, c.j, r, c.want)
+					t.Errorf("At(%d, %d): %v, want %v", c.i, c.j, r, c.want)
 				}
 			}()
 			m.At(c.i, c.j)

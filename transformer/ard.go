@@ -204,7 +204,7 @@ func (s ARD) Cost(shape datasets.Shape) datasets.Cost {
 	// others: factors and inverses are slow ones, sines and what is read from memory take as long as so many.
 	step := products/2 + 1.5*order*order*order + 300*order*order + 100*n*D
 	cost := scalerCost(0, shape)
-	cost.Again = false
+	cost.CheapToRecompute = false
 	cost.Flops += step * float64(s.Steps+s.Restarts)
 	cost.Bytes += s.bytes(n, float64(shape.Cols))
 	cost.Passes = 2

@@ -4,14 +4,14 @@ import "fmt"
 
 // Learner returns the spec with the power and the floor of [NewARD], which are applied to the scales after they
 // are learned.
-func (s ARD) Learner() Fitter {
+func (s ARD) FirstStage() Fitter {
 	plain := NewARD()
 	s.Power, s.Floor = plain.Power, plain.Floor
 	return s
 }
 
 // Derive makes the scales of the spec's power and floor of those that the learner has learned.
-func (s ARD) Derive(learned Transformer) (Transformer, error) {
+func (s ARD) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedARD)
 	if !ok || f == nil {
 		return nil, notLearned("ard", learned)

@@ -59,13 +59,13 @@ func TestARDFindsTheInputsThatMatter(t *testing.T) {
 		for _, objective := range []string{"evidence", "press"} {
 			r := fitARD(t, smallARD(func(s *ARD) { s.Kernel, s.Objective, s.Rows = kernel, objective, 600 }), data).Relevance()
 			if slices.Max(r) != 1 || min(r[0], r[1]) < 0.1 || slices.Max(r[2:]) > 0.7*min(r[0], r[1]) {
-				t.Errorf("%s, %s: relevance %.3f, wanted the first two to stand out", kernel, objective, r)
+				t.Errorf("%s, %s: relevance %.3f, want the first two to stand out", kernel, objective, r)
 			}
 		}
 	}
 	r := fitARD(t, smallARD(nil), data).Relevance()
 	if slices.Max(r[2:]) > 0.05 {
-		t.Errorf("relevance %.3f, wanted less than 0.05 of all but the first two", r)
+		t.Errorf("relevance %.3f, want less than 0.05 of all but the first two", r)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestARDFindsInteractions(t *testing.T) {
 	}
 	r := fitARD(t, NewARD(), datasets.Set{X: X, Y: y}).Relevance()
 	if slices.Min(r[:4]) < 0.3 || slices.Max(r[4:]) > 0.1 {
-		t.Errorf("relevance %.3f, wanted the first four to stand out", r)
+		t.Errorf("relevance %.3f, want the first four to stand out", r)
 	}
 }
 
@@ -149,14 +149,14 @@ func TestARDOfClassesAndTargets(t *testing.T) {
 		}
 	}
 	for k := 2; k <= 3; k++ {
-		classes.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}[:k]}}
+		classes.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}[:k]}}
 		if k == 2 {
 			for i := range classes.Y {
 				classes.Y[i] = min(classes.Y[i], 1)
 			}
 		}
 		if r := fitARD(t, smallARD(nil), classes).Relevance(); slices.Max(r[2:]) > 0.5*min(r[0], r[1]) {
-			t.Errorf("%d classes: relevance %.3f, wanted the first two to stand out", k, r)
+			t.Errorf("%d classes: relevance %.3f, want the first two to stand out", k, r)
 		}
 		classes.Y = slices.Clone(classes.Y)
 		for i, y := range data.Y {
@@ -167,7 +167,7 @@ func TestARDOfClassesAndTargets(t *testing.T) {
 	}
 	several := datasets.Set{X: data.X, Targets: targets}
 	if r := fitARD(t, smallARD(nil), several).Relevance(); slices.Max(r[3:]) > 0.2*min(r[0], r[1], r[2]) {
-		t.Errorf("two targets: relevance %.3f, wanted the first three to stand out", r)
+		t.Errorf("two targets: relevance %.3f, want the first three to stand out", r)
 	}
 }
 
@@ -218,8 +218,8 @@ func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
 		y[i] = []float64{0, 2, -1, 5}[int(c)] + 0.1*rng.NormFloat64()
 	}
 	in := datasets.Schema{Columns: []datasets.Column{
-		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red", "white"}},
-		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M", "L"}},
+		{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red", "white"}},
+		{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "M", "L"}},
 	}}
 	encoded := mustFit(t, NewOneHot(), datasets.Set{X: X, Y: y, Schema: in})
 	data := datasets.Set{X: mustTransform(t, encoded, X), Y: y, Schema: encoded.(Describer).OutputSchema(in)}
@@ -233,7 +233,7 @@ func TestARDGroupsColumnsByTheirOrigin(t *testing.T) {
 			}
 		}
 		if groups == "origin" && r[4] > 0.1 {
-			t.Errorf("relevance %.3f, wanted next to none of size", r)
+			t.Errorf("relevance %.3f, want next to none of size", r)
 		}
 	}
 }
@@ -301,7 +301,7 @@ func TestARDRefuses(t *testing.T) {
 		change(&out)
 		return out
 	}
-	classes := datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	classes := datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 	for name, c := range map[string]struct {
 		spec ARD
 		data datasets.Set
@@ -317,7 +317,7 @@ func TestARDRefuses(t *testing.T) {
 		"targets overflow":  {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
 		"inputs overflow":   {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }), "its range overflows"},
 		"categories":        {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }), "column c is categorical, wanted numeric"},
-		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: got 3, wanted an even number"},
+		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number, got 3"},
 		"misspelt":          {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
 		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "every weight is 0"},
 		"zero ARD":          {ARD{}, data, "kernel: got"},
@@ -330,7 +330,7 @@ func TestARDRefuses(t *testing.T) {
 }
 
 func categoricalColumn(n int) (mat.Matrix, datasets.Schema) {
-	return mat.NewDense(n, 1, nil), datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}}
+	return mat.NewDense(n, 1, nil), datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 }
 
 func ExampleARD_inputs() {

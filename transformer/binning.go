@@ -206,12 +206,12 @@ func (k pitchKernel) Check() error {
 	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
 		return nil
 	case *k.name == "gaussian":
-		return param.Fault{Wanted: k.Wanted(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
+		return param.FieldError{Constraint: k.Wanted(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
 	case slices.Contains(spectral.FourierKernels, *k.name):
-		return param.Fault{Wanted: k.Wanted(), Hint: "use rff for the " + *k.name + " kernel"}
+		return param.FieldError{Constraint: k.Wanted(), Hint: "use rff for the " + *k.name + " kernel"}
 	}
 	if near := param.Nearest(*k.name, spectral.BinningKernels); near != "" {
-		return param.Fault{Wanted: k.Wanted(), Hint: "did you mean " + near + "?"}
+		return param.FieldError{Constraint: k.Wanted(), Hint: "did you mean " + near + "?"}
 	}
 	return errors.New(k.Wanted())
 }
@@ -243,7 +243,7 @@ func (c inputCount) Plain() any {
 	return *c.inputs
 }
 
-func (c inputCount) Wanted() string { return "all, or a whole number ≥ 1" }
+func (c inputCount) Wanted() string { return "all, or an integer ≥ 1" }
 
 func (c inputCount) Check() error {
 	if *c.inputs < 0 {
@@ -254,7 +254,7 @@ func (c inputCount) Check() error {
 
 // FitsWithoutRows reports whether γ is fixed, columns are hashed and inputs drawn alike, so that only the number
 // of columns is learned.
-func (s Binning) FitsWithoutRows() bool {
+func (s Binning) IsDataIndependent() bool {
 	return s.Gamma.Rule() == "" && !s.Columns.exact && (s.Inputs == 0 || s.InputWeights == "uniform")
 }
 
@@ -421,7 +421,7 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	entries := shape.Entries()
 	held := float64(shape.Held())
 	each := p * (binFlops + inputFlops*entries)
-	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), Width: s.Columns.hashed, Filled: p}
+	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns.hashed, NonZeros: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)
 	if k := float64(s.Inputs); k > 0 && s.Inputs < inputs {
 		k *= d / float64(inputs) // columns
@@ -430,8 +430,8 @@ func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	c.Flops = n * (each + p*newFlops)
 
 	if s.Columns.exact {
-		c.Width, c.Guess = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
-		c.Bytes += int64(20 * float64(c.Width))                                       // of the bins, in a stream as well
+		c.OutputWidth, c.WidthEstimated = int(min(max(n, 4)*p/4, math.MaxUint32, math.MaxInt)), true // four rows in a bin
+		c.Bytes += int64(20 * float64(c.OutputWidth))                                                // of the bins, in a stream as well
 	}
 	return c
 }

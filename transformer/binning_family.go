@@ -20,7 +20,7 @@ var (
 
 // Related reports whether other lays the same grids, fewer or more of them, and has exact columns: hashed
 // ones are another number for each grid.
-func (s Binning) Related(other Fitter) bool {
+func (s Binning) SameFamily(other Fitter) bool {
 	o, ok := other.(Binning)
 	if !ok || !s.Columns.exact {
 		return false
@@ -91,7 +91,7 @@ func (f *gridFamily) bare(Z mat.Matrix) (mat.Matrix, error) {
 func (s Binning) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMember {
 	members := make([]FamilyMember, len(specs))
 	for k, spec := range specs {
-		members[k].Width = spec.(Binning).Cost(shape).Width
+		members[k].Width = spec.(Binning).Cost(shape).OutputWidth
 	}
 	return members
 }

@@ -64,7 +64,7 @@ func same(t *testing.T, got, want mat.Matrix, rounded bool) {
 	a, b := got.(*sparse.CSR), want.(*sparse.CSR)
 	n, width := a.Dims()
 	if m, w := b.Dims(); n != m || width != w || a.NNZ() != b.NNZ() {
-		t.Fatalf("%d×%d with %d entries, wanted %d×%d with %d", n, width, a.NNZ(), m, w, b.NNZ())
+		t.Fatalf("%d×%d with %d entries, want %d×%d with %d", n, width, a.NNZ(), m, w, b.NNZ())
 	}
 	for i := range n {
 		columns, _ := a.Row(i)
@@ -72,7 +72,7 @@ func same(t *testing.T, got, want mat.Matrix, rounded bool) {
 		for k, j := range columns {
 			v, w := a.At(i, int(j)), b.At(i, int(j))
 			if j != wanted[k] || v != w && (!rounded || math.Abs(v-w) > 1e-15*math.Abs(w)) {
-				t.Fatalf("row %d, entry %d: column %d is %v, wanted column %d, %v", i, k, j, v, wanted[k], w)
+				t.Fatalf("row %d, entry %d: column %d is %v, want column %d, %v", i, k, j, v, want[k], w)
 			}
 		}
 	}
@@ -89,17 +89,17 @@ func TestRelatedGrids(t *testing.T) {
 		"hashed columns": func(s *Binning) { s.Columns = HashedColumns(1000) },
 	} {
 		s := spec
-		if change(&s); s.Related(spec) || spec.Related(s) {
+		if change(&s); s.SameFamily(spec) || spec.SameFamily(s) {
 			t.Errorf("%s: related", name)
 		}
 	}
 	more, hashed := spec, spec
 	more.Grids++
-	if !more.Related(spec) || !spec.Related(more) || spec.Related(NewRFF()) {
+	if !more.SameFamily(spec) || !spec.SameFamily(more) || spec.SameFamily(NewRFF()) {
 		t.Error("more grids are not related, or a map of another kind is")
 	}
 	hashed.Columns = HashedColumns(1000)
-	if hashed.Related(hashed) {
+	if hashed.SameFamily(hashed) {
 		t.Error("hashed columns are part of others")
 	}
 }

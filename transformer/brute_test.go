@@ -61,7 +61,7 @@ func quantilesByPasses(X mat.Matrix, probabilities []float64, short bool) ([][]f
 	if err != nil {
 		return nil, err
 	}
-	last, err := datasets.Learn(ctx, first, datasets.Set{X: X}.Source())
+	last, err := datasets.Scan(ctx, first, datasets.Set{X: X}.Source())
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func TestImputeAgainstSorting(t *testing.T) {
 
 // levelled is a schema of one categorical column.
 func levelled(levels ...string) datasets.Schema {
-	return datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: levels}}}
+	return datasets.Schema{Columns: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: levels}}}
 }
 
 func TestImputeAddsALevel(t *testing.T) {
@@ -216,11 +216,11 @@ func TestImputeAddsALevel(t *testing.T) {
 		f := mustFit(t, Impute{Strategy: "constant", Fill: Fill{Level: level}}, datasets.Set{X: X, Schema: schema}).(*FittedImpute)
 		equal(t, mustTransform(t, f, X), mat.NewDense(4, 1, []float64{0, 1, want, datasets.Unknown}), 0)
 		out := f.OutputSchema(schema).Columns[0]
-		if out.Kind != datasets.Categorical || !slices.Contains(out.Levels, level) || len(out.Levels) != max(2, int(want)+1) {
-			t.Errorf("the levels became %v", out.Levels)
+		if out.Kind != datasets.Categorical || !slices.Contains(out.Categories, level) || len(out.Categories) != max(2, int(want)+1) {
+			t.Errorf("the levels became %v", out.Categories)
 		}
 	}
-	if len(schema.Columns[0].Levels) != 2 {
+	if len(schema.Columns[0].Categories) != 2 {
 		t.Error("the schema given was changed")
 	}
 	f := mustFit(t, Impute{Strategy: "most_frequent"}, datasets.Set{X: mat.NewDense(5, 1, []float64{-1, -1, -1, 1, math.NaN()}), Schema: schema}).(*FittedImpute)

@@ -26,8 +26,8 @@ func categorical() datasets.Set {
 	X.Set(11, 0, math.NaN())
 	X.Set(12, 1, datasets.Unknown)
 	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{
-		{Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}},
-		{Name: "size", Kind: datasets.Categorical, Levels: []string{"S", "M", "L", "XL", "XXL"}},
+		{Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}},
+		{Name: "size", Kind: datasets.Categorical, Categories: []string{"S", "M", "L", "XL", "XXL"}},
 	}}}
 }
 
@@ -221,13 +221,13 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 		if _, ok := c.spec.(transformer.BlockFitter); !ok {
 			t.Errorf("%s is no BlockFitter", name)
 		}
-		coster, ok := c.spec.(datasets.Coster)
+		coster, ok := c.spec.(datasets.CostEstimator)
 		if !ok {
 			t.Errorf("%s is no Coster", name)
 			continue
 		}
 		cost := coster.Cost(datasets.Shape{Rows: 1000, Cols: 5})
-		if cost.Flops <= 0 || cost.Bytes <= 0 || cost.Width == 0 {
+		if cost.Flops <= 0 || cost.Bytes <= 0 || cost.OutputWidth == 0 {
 			t.Errorf("%s costs %+v", name, cost)
 		}
 		data := c.Data
@@ -241,8 +241,8 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 		sized, ok := fitted.(transformer.Sized)
 		if !ok {
 			t.Errorf("%s: %T is not Sized", name, fitted)
-		} else if want := coster.Cost(data.Shape()); !want.Guess && want.Width != sized.OutputWidth() {
-			t.Errorf("%s announces %d columns and has %d", name, want.Width, sized.OutputWidth())
+		} else if want := coster.Cost(data.Shape()); !want.WidthEstimated && want.OutputWidth != sized.OutputWidth() {
+			t.Errorf("%s announces %d columns and has %d", name, want.OutputWidth, sized.OutputWidth())
 		}
 		if _, ok := fitted.(transformer.Describer); !ok {
 			t.Errorf("%s: %T is no Describer", name, fitted)

@@ -21,7 +21,7 @@ type Dense struct{}
 func NewDense() Dense { return Dense{} }
 
 // FitsWithoutRows reports that only the number of columns is learned.
-func (s Dense) FitsWithoutRows() bool { return true }
+func (s Dense) IsDataIndependent() bool { return true }
 
 // Fit learns the number of columns; it returns a [*FittedDense].
 func (s Dense) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -84,5 +84,5 @@ func (f *FittedDense) State(s *model.State) {
 // Cost returns the memory of the dense rows.
 func (s Dense) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
-	return datasets.Cost{Flops: n * d, Bytes: int64(8 * float64(shape.Held()) * d), Width: shape.Cols, Again: true}
+	return datasets.Cost{Flops: n * d, Bytes: int64(8 * float64(shape.Held()) * d), OutputWidth: shape.Cols, CheapToRecompute: true}
 }

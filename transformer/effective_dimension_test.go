@@ -59,7 +59,7 @@ func TestEffectiveDimensionRefuses(t *testing.T) {
 		{mat.NewDense(1, 1, nil), 0, "alpha"}, {mat.NewDense(1, 1, nil), math.NaN(), "alpha"},
 	} {
 		if _, err := EffectiveDimension(t.Context(), c.k, c.alpha); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, wanted %q", c.alpha, err, c.want)
+			t.Errorf("%v: %v, want %q", c.alpha, err, c.want)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func rfmWith(change func(s *RFM)) RFM {
 func classes(n int, last float64) datasets.Set {
 	y := make([]float64, n)
 	y[0], y[n-1] = 1, last
-	target := datasets.Column{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b"}}
+	target := datasets.Column{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b"}}
 	return datasets.Set{X: mat.NewDense(n, 2, nil), Y: y, Schema: datasets.Schema{Targets: []datasets.Column{target}}}
 }
 
@@ -60,7 +60,7 @@ func TestFitRefuses(t *testing.T) {
 		want string
 	}{
 		"zero RFF":            {RFF{}, numbers, "features"},
-		"zero gamma":          {rffWith(func(s *RFF) { s.Gamma = FixedGamma(0) }), numbers, "gamma: got 0, wanted a number > 0"},
+		"zero gamma":          {rffWith(func(s *RFF) { s.Gamma = FixedGamma(0) }), numbers, "gamma: must be a number > 0, got 0"},
 		"negative gamma":      {rffWith(func(s *RFF) { s.Gamma = FixedGamma(-1) }), numbers, "gamma: got -1"},
 		"NaN gamma":           {rffWith(func(s *RFF) { s.Gamma = FixedGamma(math.NaN()) }), numbers, "gamma: got NaN"},
 		"one bad gamma":       {rffWith(func(s *RFF) { s.Gamma = FixedGamma(1, -2) }), numbers, "element 1 is -2"},
@@ -82,10 +82,10 @@ func TestFitRefuses(t *testing.T) {
 		"matern bins":                {binningWith(func(s *Binning) { s.Kernel = "matern" }), numbers, "use rff"},
 		"misspelt bins":              {binningWith(func(s *Binning) { s.Kernel = "laplacain" }), numbers, "did you mean laplacian?"},
 		"no grids":                   {binningWith(func(s *Binning) { s.Grids = 0 }), numbers, "grids: got 0"},
-		"fewer columns than grids":   {binningWith(func(s *Binning) { s.Columns = HashedColumns(10) }), numbers, "columns: got 10, wanted exact, or a number of hashed columns ≥ grids"},
-		"counted hashed columns":     {binningWith(func(s *Binning) { s.Columns, s.MinCount = HashedColumns(1000), 2 }), numbers, "min_count: got 2, wanted 1 with hashed columns"},
+		"fewer columns than grids":   {binningWith(func(s *Binning) { s.Columns = HashedColumns(10) }), numbers, "columns: must be exact, or a number of hashed columns ≥ grids, got 10"},
+		"counted hashed columns":     {binningWith(func(s *Binning) { s.Columns, s.MinCount = HashedColumns(1000), 2 }), numbers, "min_count: must be 1 with hashed columns, got 2"},
 		"more inputs than there are": {binningWith(func(s *Binning) { s.Inputs = 3 }), numbers, "grids of 3 inputs wanted, the data has 2 columns"},
-		"negative inputs":            {binningWith(func(s *Binning) { s.Inputs = -1 }), numbers, "inputs: got -1, wanted all, or a whole number ≥ 1"},
+		"negative inputs":            {binningWith(func(s *Binning) { s.Inputs = -1 }), numbers, "inputs: must be all, or an integer ≥ 1, got -1"},
 		"inputs by another law":      {binningWith(func(s *Binning) { s.InputWeights = "scale" }), numbers, "did you mean scales?"},
 		"rare bins only":             {binningWith(func(s *Binning) { s.MinCount = 4 }), numbers, "no bin has min_count = 4 rows"},
 		"pitch 0": {binningWith(func(s *Binning) {
@@ -114,7 +114,7 @@ func TestFitRefuses(t *testing.T) {
 		"many components":           {PCA{Components: KeepComponents(3)}, numbers, "3 components wanted, the training rows have 2"},
 		"equal rows":                {NewPCA(), equalRows, "all rows are equal"},
 		"one row":                   {NewPCA(), numbers.Slice(0, 1), "one row has no variance"},
-		"zero Impute":               {Impute{}, numbers, "strategy: got \"\", wanted mean, median, most_frequent or constant"},
+		"zero Impute":               {Impute{}, numbers, "strategy: must be mean, median, most_frequent or constant, got \"\""},
 		"mean of names":             {NewImpute(), names, "column c is categorical and has no mean"},
 		"all missing":               {NewImpute(), gone, "column x1: every value is missing"},
 		"median of missing":         {Impute{Strategy: "median"}, gone, "column x1: every value is missing"},
@@ -156,7 +156,7 @@ func TestFitRefuses(t *testing.T) {
 		case !strings.HasPrefix(err.Error(), "transformer: "):
 			t.Errorf("%s: error %q does not say where it comes from", name, err)
 		}
-		var faults param.Faults
+		var faults param.FieldErrors
 		if strings.Contains(c.want, ": got") && !errors.As(err, &faults) {
 			t.Errorf("%s: error is no param.Faults", name)
 		}

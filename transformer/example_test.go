@@ -143,7 +143,7 @@ func ExampleOneHot() {
 	data := datasets.Set{
 		X: mat.NewDense(3, 1, []float64{0, 1, 0}),
 		Schema: datasets.Schema{Columns: []datasets.Column{
-			{Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "blue"}},
+			{Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "blue"}},
 		}},
 	}
 	fitted, err := transformer.NewOneHot().Fit(ctx, data)

@@ -22,7 +22,7 @@ type FamilyFitter interface {
 	Fitter
 	// Related reports whether other's map is of the receiver's family. Where it holds it holds the other
 	// way too, and of each with itself; it holds of no spec of another type.
-	Related(other Fitter) bool
+	SameFamily(other Fitter) bool
 	// FitFamily fits specs that are related to the receiver to the same data. It fails where any of
 	// them does.
 	FitFamily(ctx context.Context, data datasets.Set, specs []Fitter) (Family, error)
@@ -88,7 +88,7 @@ func checkFamily(step string, first FamilyFitter, specs []Fitter) error {
 		return errors.New("transformer: " + step + ": a family of no specs")
 	}
 	for i, spec := range specs {
-		if !first.Related(spec) {
+		if !first.SameFamily(spec) {
 			return fmt.Errorf("transformer: %s: spec %d is not of the family", step, i)
 		}
 		if err := checkSpec(step, spec); err != nil {

@@ -114,14 +114,14 @@ func TestOneHotAgainstReference(t *testing.T) {
 	golden.Load(t, "onehot", &in, &want)
 	schema := datasets.Schema{}
 	for j, levels := range want.Categories {
-		schema.Columns = append(schema.Columns, datasets.Column{Name: []string{"colour", "size"}[j], Kind: datasets.Categorical, Levels: levels})
+		schema.Columns = append(schema.Columns, datasets.Column{Name: []string{"colour", "size"}[j], Kind: datasets.Categorical, Categories: levels})
 	}
 	code := func(rows [][]string) *mat.Dense {
 		X := mat.NewDense(len(rows), 2, nil)
 		for i, row := range rows {
 			for j, name := range row {
 				X.Set(i, j, datasets.Unknown)
-				for c, level := range schema.Columns[j].Levels {
+				for c, level := range schema.Columns[j].Categories {
 					if level == name {
 						X.Set(i, j, float64(c))
 					}

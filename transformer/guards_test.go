@@ -44,7 +44,7 @@ func TestFitSourceLooksAtWhatIsClaimed(t *testing.T) {
 	} {
 		f, err := c.spec.FitSource(context.Background(), c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) || f != nil {
-			t.Errorf("%T of %+v: %v and the error %v, wanted one with %q", c.spec, c.data, f, err, c.want)
+			t.Errorf("%T of %+v: %v and the error %v, want one with %q", c.spec, c.data, f, err, c.want)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning(), NewNystroem()} {
 		for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {fitter, NewPCA()}} {
 			if f, err := fitter.FitFamily(ctx, data, specs); err == nil || f != nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v and the error %v, wanted %q", f, err, want)
+				t.Errorf("%v and the error %v, want %q", f, err, want)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestMapsSayAllThatIsWrong(t *testing.T) {
 		} {
 			for part := range strings.SplitSeq(wanted, "|") {
 				if err == nil || !strings.Contains(err.Error(), "transformer: "+name) || !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: the error is %v, wanted %q", name, err, part)
+					t.Errorf("%s: the error is %v, want %q", name, err, part)
 				}
 			}
 		}

@@ -178,8 +178,8 @@ func (s Impute) checkColumn(schema datasets.Schema, j int) error {
 	case s.Strategy != "constant":
 	case !categorical && s.Fill.Level != "":
 		problem = fmt.Sprintf("is numeric, and fill is the text %q", s.Fill.Level)
-	case categorical && s.Fill.Level == "" && !isCode(s.Fill.Number, len(c.Levels)):
-		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d", s.Fill.Number, len(c.Levels)-1)
+	case categorical && s.Fill.Level == "" && !isCode(s.Fill.Number, len(c.Categories)):
+		problem = fmt.Sprintf("is categorical, and fill is %g; use the name of a level, or a code from 0 to %d", s.Fill.Number, len(c.Categories)-1)
 	}
 	if problem != "" {
 		return fmt.Errorf("transformer: impute: column %s %s", schema.Name(j), problem)
@@ -197,7 +197,7 @@ func (s Impute) constant(f *FittedImpute, schema datasets.Schema) {
 		if f.level == "" {
 			continue
 		}
-		levels := schema.Column(j).Levels
+		levels := schema.Column(j).Categories
 		if code := slices.Index(levels, f.level); code >= 0 {
 			f.fill[j] = float64(code)
 		} else {
@@ -465,8 +465,8 @@ func (f *FittedImpute) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.OutputWidth())
 	for j, fill := range f.fill {
 		c := in.Column(j)
-		if c.Kind == datasets.Categorical && f.level != "" && fill == float64(len(c.Levels)) {
-			c.Levels = append(slices.Clip(c.Levels), f.level)
+		if c.Kind == datasets.Categorical && f.level != "" && fill == float64(len(c.Categories)) {
+			c.Categories = append(slices.Clip(c.Categories), f.level)
 		}
 		columns = append(columns, c)
 	}
@@ -508,10 +508,10 @@ func (s Impute) Cost(shape datasets.Shape) datasets.Cost {
 		c = scalerCost(selectedFlops, shape)
 		c.Bytes += planQuantiles(shape.Cols, 1).bytes(shape.Rows)
 	case s.Strategy == "most_frequent":
-		c = c.Times(10)
+		c = c.Scale(10)
 	}
 	if s.Indicator {
-		c.Width, c.Guess = 2*shape.Cols, true // as if every column had missing values
+		c.OutputWidth, c.WidthEstimated = 2*shape.Cols, true // as if every column had missing values
 	}
 	return c
 }

@@ -91,7 +91,7 @@ func checkKernelError(t *testing.T, f *FittedRFF, X *mat.Dense, got KernelError)
 	}
 	rms := math.Sqrt(sum / float64(n*(n-1)/2))
 	if math.Abs(rms-got.RMS) > 1e-12 || math.Abs(most-got.Max) > 1e-12 {
-		t.Errorf("%+v, wanted rms %v and max %v", got, rms, most)
+		t.Errorf("%+v, want rms %v and max %v", got, rms, most)
 	}
 }
 

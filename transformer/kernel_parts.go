@@ -42,12 +42,12 @@ func (p *KernelParts) Set(plain any) error {
 	for i, e := range list {
 		named, ok := e.(map[string]any)
 		if !ok {
-			return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d is %v", i, e)}
+			return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d is %v", i, e)}
 		}
 		part := NewKernelPart("gaussian", 1)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			if err := part.set(name, named[name]); err != nil {
-				return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d: %v", i, err)}
+				return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d: %v", i, err)}
 			}
 		}
 		*p = append(*p, part)
@@ -108,7 +108,7 @@ func (p *KernelParts) Wanted() string {
 func (p *KernelParts) Check() error {
 	for i, k := range *p {
 		if fault := k.fault(); fault != "" {
-			return param.Fault{Wanted: p.Wanted(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
+			return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
 		}
 	}
 	return nil

@@ -180,7 +180,7 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 		m = min(m, n)
 	}
 	const value, factor = 250, 10 // flops of a kernel value, and of m³ for what comes of the landmarks
-	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + factor*m*m*m, Width: int(m)}
+	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + factor*m*m*m, OutputWidth: int(m)}
 	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*float64(shape.Held())*m
 	if s.Choose == "rpcholesky" {
 		sample := min(n, pivotedRows)

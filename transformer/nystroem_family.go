@@ -24,7 +24,7 @@ var (
 
 // Related reports whether other takes the same landmarks, fewer or more of them. Uniform ones are the same for every
 // kernel and γ; those of randomly pivoted Cholesky are of one kernel and one γ.
-func (s Nystroem) Related(other Fitter) bool {
+func (s Nystroem) SameFamily(other Fitter) bool {
 	o, ok := other.(Nystroem)
 	if !ok || s.Choose != o.Choose || s.Seed != o.Seed {
 		return false
@@ -118,7 +118,7 @@ func (s Nystroem) FamilyMembers(shape datasets.Shape, specs []Fitter) []FamilyMe
 	_, of := wideMaps(specs)
 	members := make([]FamilyMember, len(specs))
 	for i, spec := range specs {
-		members[i] = FamilyMember{Map: of[i], Width: spec.(Nystroem).Cost(shape).Width, Scale: 1}
+		members[i] = FamilyMember{Map: of[i], Width: spec.(Nystroem).Cost(shape).OutputWidth, Scale: 1}
 	}
 	return members
 }

@@ -73,12 +73,12 @@ func TestRelatedLandmarks(t *testing.T) {
 			a.Choose = choose
 			b := a
 			c.change(&b)
-			if a.Related(b) != want || b.Related(a) != want {
-				t.Errorf("%+v and %+v: related %v", a, b, a.Related(b))
+			if a.SameFamily(b) != want || b.SameFamily(a) != want {
+				t.Errorf("%+v and %+v: related %v", a, b, a.SameFamily(b))
 			}
 		}
 	}
-	if base.Related(nystroemWith(func(s *Nystroem) { s.Choose = "rpcholesky" })) || base.Related(NewRFF()) {
+	if base.SameFamily(nystroemWith(func(s *Nystroem) { s.Choose = "rpcholesky" })) || base.SameFamily(NewRFF()) {
 		t.Error("other landmarks are related")
 	}
 }
@@ -175,7 +175,7 @@ func TestLandmarksThatDoNotFit(t *testing.T) {
 	if _, err := s.FitSource(context.Background(), claim{-1, 5}); err == nil {
 		t.Error("2⁴⁰ numbers fit")
 	}
-	if c := s.Cost(datasets.Shape{Rows: 1 << 30, Cols: 5}); c.Bytes < 8<<40 || c.Width != 1<<20 || math.IsInf(c.Flops, 0) {
+	if c := s.Cost(datasets.Shape{Rows: 1 << 30, Cols: 5}); c.Bytes < 8<<40 || c.OutputWidth != 1<<20 || math.IsInf(c.Flops, 0) {
 		t.Errorf("they cost %+v", c)
 	}
 }

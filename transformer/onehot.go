@@ -125,7 +125,7 @@ func categoricalLevels(step string, schema datasets.Schema, width int) ([]int, e
 		if c.Kind != datasets.Categorical {
 			return nil, fmt.Errorf("transformer: %s: column %s is numeric, wanted categorical; select the categorical columns with a columns step", step, schema.Name(j))
 		}
-		levels[j] = len(c.Levels)
+		levels[j] = len(c.Categories)
 	}
 	return levels, nil
 }
@@ -220,7 +220,7 @@ func (f *FittedOneHot) OutputWidth() int { return f.width }
 func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 	columns := make([]datasets.Column, 0, f.width)
 	for j, n := range f.levels {
-		names := in.Column(j).Levels
+		names := in.Column(j).Categories
 		for c := range n {
 			if f.column[f.first[j]+c] < 0 {
 				continue
@@ -229,7 +229,7 @@ func (f *FittedOneHot) OutputSchema(in datasets.Schema) datasets.Schema {
 			if c < len(names) {
 				level = names[c]
 			}
-			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level, Origin: in.Name(j)})
+			columns = append(columns, datasets.Column{Name: in.Name(j) + "=" + level, EncodedFrom: in.Name(j)})
 		}
 	}
 	return in.WithColumns(columns)
@@ -265,11 +265,11 @@ func (f *FittedOneHot) State(s *model.State) {
 func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, width := float64(shape.Rows), float64(shape.Cols), 0
 	for _, c := range shape.Columns {
-		width += len(c.Levels)
+		width += len(c.Categories)
 	}
-	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.Held()) + 24*float64(width)), Width: width, Guess: true}
+	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.Held()) + 24*float64(width)), OutputWidth: width, WidthEstimated: true}
 	if width == 0 {
-		cost.Width = -1
+		cost.OutputWidth = -1
 	}
 	return cost
 }

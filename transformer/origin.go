@@ -8,7 +8,7 @@ func byOrigin(schema datasets.Schema, d int) (group []int, inputs int) {
 	group = make([]int, d)
 	of := map[string]int{}
 	for j := range group {
-		origin := schema.Column(j).Origin
+		origin := schema.Column(j).EncodedFrom
 		g, known := of[origin]
 		if !known || origin == "" {
 			g = inputs

@@ -21,7 +21,7 @@ import (
 func origins() datasets.Schema {
 	var columns []datasets.Column
 	for j, origin := range []string{"", "colour", "size", "colour", "", "size", "size", "shape"} {
-		columns = append(columns, datasets.Column{Name: fmt.Sprint("c", j), Origin: origin})
+		columns = append(columns, datasets.Column{Name: fmt.Sprint("c", j), EncodedFrom: origin})
 	}
 	return datasets.Schema{Columns: columns}
 }
@@ -206,7 +206,7 @@ func TestColumnsWithoutOrigins(t *testing.T) {
 		alone := data
 		alone.Schema = alone.Schema.WithColumns(slices.Clone(alone.Schema.Columns))
 		for j := range alone.Schema.Columns {
-			alone.Schema.Columns[j].Origin = fmt.Sprint("origin", j)
+			alone.Schema.Columns[j].EncodedFrom = fmt.Sprint("origin", j)
 		}
 		same(t, mustTransform(t, mustFit(t, spec, alone), data.X), mustTransform(t, bare, data.X), false)
 		for p := range bare.Grids() {

@@ -48,7 +48,7 @@ func TestParametersComeBack(t *testing.T) {
 	}
 }
 
-// Whole numbers may be written as numbers and the other way round.
+// Integers may be written as numbers and the other way round.
 func TestParametersTakeEitherKindOfNumber(t *testing.T) {
 	for _, c := range []struct {
 		spec       any
@@ -81,18 +81,18 @@ func TestParametersRefuse(t *testing.T) {
 		want  string
 	}{
 		{NewRFF(), "gamma", "scael", "did you mean scale?"},
-		{NewRFF(), "gamma", "wide", `gamma: got "wide", wanted a number > 0`},
+		{NewRFF(), "gamma", "wide", `gamma: must be a number > 0, got "wide"`},
 		{NewRFF(), "gamma", true, "gamma: got true"},
 		{NewRFF(), "gamma", nil, "gamma: got nothing"},
 		{NewRFF(), "gamma", []any{}, "gamma: got []"},
 		{NewRFF(), "gamma", []any{1.0, "scale"}, "gamma: got [1 scale]"},
 		{NewRFF(), "gamma", []any{1.0, -1.0}, "gamma: got [1 -1]"},
 		{NewRFF(), "map", "pared", "did you mean paired?"},
-		{NewPCA(), "components", 0, "components: got 0, wanted a whole number ≥ 1, a fraction between 0 and 1 of the variance, or all"},
+		{NewPCA(), "components", 0, "components: must be an integer ≥ 1, a fraction between 0 and 1 of the variance, or all, got 0"},
 		{NewPCA(), "components", 1.5, "components: got 1.5"},
 		{NewPCA(), "components", "none", `components: got "none"`},
 		{NewPCA(), "components", []any{1}, "components: got [1]"},
-		{NewBinning(), "columns", "hashed", `columns: got "hashed", wanted exact`},
+		{NewBinning(), "columns", "hashed", `columns: must be exact, got "hashed"`},
 		{NewBinning(), "columns", 0, "columns: got 0"},
 		{NewBinning(), "columns", 1.5, "columns: got 1.5"},
 		{NewBinning(), "kernel", "gaussian", "not convex at 0"},
@@ -107,7 +107,7 @@ func TestParametersRefuse(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v: error is %v, want %q in it", c.path, c.value, err, c.want)
 		}
-		var faults param.Faults
+		var faults param.FieldErrors
 		if !errors.As(err, &faults) {
 			t.Errorf("%s: %v: error is no param.Faults", c.path, c.value)
 		}

@@ -35,7 +35,7 @@ func Learn(ctx context.Context, spec PassFitter, src datasets.Source) (Transform
 	if err != nil {
 		return nil, err
 	}
-	last, err := datasets.Learn(ctx, first, src)
+	last, err := datasets.Scan(ctx, first, src)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func KeepComponents(k int) Components { return Components{count: k} }
 // variance, 0 < fraction < 1.
 func KeepVariance(fraction float64) Components { return Components{fraction: fraction} }
 
-// Set takes a whole number, a fraction, or all.
+// Set takes an integer, a fraction, or all.
 func (c *Components) Set(plain any) error {
 	switch v := plain.(type) {
 	case string:
@@ -94,7 +94,7 @@ func (c *Components) Plain() any {
 
 // Wanted says what Set takes.
 func (c *Components) Wanted() string {
-	return "a whole number ≥ 1, a fraction between 0 and 1 of the variance, or all"
+	return "an integer ≥ 1, a fraction between 0 and 1 of the variance, or all"
 }
 
 // Check reports what is none of the three.
@@ -340,7 +340,7 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 		k, width = float64(s.Components.count), s.Components.count
 	}
 	const reading, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
-	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.Held())*k), Width: width, Guess: s.Components.count == 0}
+	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.Held())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.

@@ -115,13 +115,13 @@ func (s Quantile) Finish(ctx context.Context, last datasets.Pass) (Transformer, 
 }
 
 // Learner returns the spec with the output of [NewQuantile]: the same quantiles serve both.
-func (s Quantile) Learner() Fitter {
+func (s Quantile) FirstStage() Fitter {
 	s.Output = NewQuantile().Output
 	return s
 }
 
 // Derive maps the learned quantiles to the law of the spec's output.
-func (s Quantile) Derive(learned Transformer) (Transformer, error) {
+func (s Quantile) FinishFit(learned Transformer) (Transformer, error) {
 	f, ok := learned.(*FittedQuantile)
 	if !ok || f == nil {
 		return nil, notLearned("quantile", learned)
@@ -145,7 +145,7 @@ func (s Quantile) Cost(shape datasets.Shape) datasets.Cost {
 	quantiles := min(s.Quantiles, max(shape.Rows, 1))
 	look := searchFlops * math.Log2(float64(quantiles))
 	c := scalerCost(selectedFlops+look, shape)
-	c.Again = false
+	c.CheapToRecompute = false
 	c.Bytes += planQuantiles(shape.Cols, s.Quantiles).bytes(shape.Rows) + 24*int64(shape.Cols)*int64(quantiles)
 	return c
 }

@@ -23,7 +23,7 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
 	quantile := func(r float64) float64 { return mathext.NormalQuantile(math.Exp(-r * r)) }
 	const pieces = 24
-	y := g.Smooth(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(leastShare/2)), pieces, quantile)
+	y := g.SmootherWeights(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(leastShare/2)), pieces, quantile)
 	return g.Where(upper, g.Neg(y), y), nil
 }
 

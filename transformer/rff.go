@@ -169,7 +169,7 @@ func (s *RFF) known() (spectral.Kernel, bool) {
 }
 
 // FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
-func (s RFF) FitsWithoutRows() bool { return s.Gamma.Rule() == "" }
+func (s RFF) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
 
 // Fit draws the frequencies; it returns a [*FittedRFF].
 func (s RFF) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -216,8 +216,8 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 90 // to write it and to read it, too
 	project, bytes := s.law().Cost(shape.Entries(), d, m)
-	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), Width: s.Features,
-		Again: s.Draw == "structured" || shape.Entries() <= soonProjected}
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), OutputWidth: s.Features,
+		CheapToRecompute: s.Draw == "structured" || shape.Entries() <= soonProjected}
 }
 
 // FittedRFF is what [RFF] is fitted to.

@@ -88,13 +88,13 @@ func TestDrawsLowerTheVariance(t *testing.T) {
 		k, k2 := math.Exp(-square), math.Exp(-4*square)
 		mean, variance, se := estimate(t, seeds, p[0], p[1], fit)
 		if part := variance / ((1 + k2 - 2*k*k) / 128); part > most || draw == "iid" && part < 0.7 {
-			t.Errorf("%s: the variance is %.3f of what independent draws have, wanted up to %v", draw, part, most)
+			t.Errorf("%s: the variance is %.3f of what independent draws have, want up to %v", draw, part, most)
 		}
 		if draw == "structured" {
 			k *= 1 - square*square/64 // −(2γΔ²)²/4w, w = 64
 		}
 		if math.Abs(mean-k) > 4.5*se {
-			t.Errorf("%s: the mean is %.5f ± %.5f, wanted %.5f", draw, mean, se, k)
+			t.Errorf("%s: the mean is %.5f ± %.5f, want %.5f", draw, mean, se, k)
 		}
 	}
 }
@@ -139,21 +139,21 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		spec RFF
 		want []string
 	}{
-		{of("laplacian", "orthogonal"), []string{`draw: got "orthogonal", wanted iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels`}},
-		{of("cauchy", "structured"), []string{`draw: got "structured", wanted iid or qmc for kernel: cauchy`}},
-		{own, []string{`draw: got "qmc", wanted iid for kernel: custom, whose distribution`}},
-		{of("product", "qmc", rough, rough), []string{`draw: got "qmc", wanted iid for kernel: product`}},
+		{of("laplacian", "orthogonal"), []string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
+		{of("cauchy", "structured"), []string{`draw: must be iid or qmc for kernel: cauchy, got "structured"`}},
+		{own, []string{`draw: must be iid for kernel: custom, whose distribution, got "qmc"`}},
+		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product, got "qmc"`}},
 		{of("mixture", "orthogonal", rough), []string{`wanted iid or qmc for kernel: mixture`}},
-		{of("mixture", "iid"), []string{`of: got [], wanted at least one kernel for kernel: mixture`}},
+		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture, got []`}},
 		{of("product", "iid", wrong), []string{`of: got`, `element 0: nu is -1, wanted a number > 0`}},
 		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel is "mixture", wanted gaussian`}},
 		{bad, []string{"features: got 3", "draw: got"}},
-		{of("gaussian", "sobol"), []string{`draw: got "sobol", wanted iid, orthogonal, qmc or structured`}},
+		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured, got "sobol"`}},
 	} {
 		f, err := c.spec.Fit(context.Background(), datasets.Set{X: uniform(4, 2)})
 		for _, want := range c.want {
 			if err == nil || f != nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s %s: %v, wanted %q", c.spec.Kernel, c.spec.Draw, err, want)
+				t.Errorf("%s %s: %v, want %q", c.spec.Kernel, c.spec.Draw, err, want)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func TestKernelPartsByPath(t *testing.T) {
 	want := KernelParts{NewKernelPart("gaussian", 2), NewKernelPart("matern", 1)}
 	want[0].Weight, want[1].Weight, want[1].Nu = 7, 3, 2.5
 	if !slices.Equal(s.Of, want) {
-		t.Errorf("%+v, wanted %+v", s.Of, want)
+		t.Errorf("%+v, want %+v", s.Of, want)
 	}
 	for wrong, say := range map[any]string{
 		"gaussian": "wanted a list of kernels",
@@ -183,7 +183,7 @@ func TestKernelPartsByPath(t *testing.T) {
 	}
 	for name, part := range map[string]any{"did you mean gamma?": map[string]any{"gama": 1}, "gamma is x": map[string]any{"gamma": "x"}, "element 0 is 3": 3} {
 		if _, err := param.With(s, param.Setting{Path: "of", Value: []any{part}}); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v: %v, wanted %q", part, err, name)
+			t.Errorf("%v: %v, want %q", part, err, name)
 		}
 	}
 }

@@ -40,7 +40,7 @@ var (
 
 // Related reports whether other is a Fourier map of the same draws; γ and the number of features may be
 // others, and the kernel, where both are mixtures of gaussian ones.
-func (s RFF) Related(other Fitter) bool {
+func (s RFF) SameFamily(other Fitter) bool {
 	o, ok := other.(RFF)
 	if !ok || s.Draw != o.Draw || s.Map != o.Map || s.Seed != o.Seed {
 		return false

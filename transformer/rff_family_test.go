@@ -75,8 +75,8 @@ func TestCustomKernelsAreRelatedToThemselvesOnly(t *testing.T) {
 	a, b := of(1), of(2)
 	wide := a
 	wide.Features = 16
-	if !a.Related(wide) || a.Related(b) || b.Related(a) {
-		t.Errorf("related to its own kernel %v, to another %v and %v", a.Related(wide), a.Related(b), b.Related(a))
+	if !a.SameFamily(wide) || a.SameFamily(b) || b.SameFamily(a) {
+		t.Errorf("related to its own kernel %v, to another %v and %v", a.SameFamily(wide), a.SameFamily(b), b.SameFamily(a))
 	}
 	data := datasets.Set{X: mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})}
 	if _, err := a.FitFamily(context.Background(), data, []Fitter{a, b}); err == nil {
@@ -103,13 +103,13 @@ func TestRelated(t *testing.T) {
 		{of("gaussian"), of("laplacian"), false}, // a draw for each input
 		{of("cauchy"), of("laplacian"), false},
 	} {
-		if got := c.a.Related(c.b); got != c.want {
+		if got := c.a.SameFamily(c.b); got != c.want {
 			t.Errorf("%s and %s: %v", c.a.Kernel, c.b.Kernel, got)
 		}
 	}
 	seed, form, draw, mixture := of("matern"), of("matern"), of("matern"), of("mixture")
 	seed.Seed, form.Map, draw.Draw = 9, "phase", "qmc"
-	if seed.Related(of("matern")) || form.Related(of("matern")) || draw.Related(of("matern")) {
+	if seed.SameFamily(of("matern")) || form.SameFamily(of("matern")) || draw.SameFamily(of("matern")) {
 		t.Error("another seed, map or draw is related")
 	}
 	mixture.Of = KernelParts{NewKernelPart("gaussian", 1)}
@@ -117,7 +117,7 @@ func TestRelated(t *testing.T) {
 	rough.Of = KernelParts{NewKernelPart("laplacian", 1)}
 	other := mixture
 	other.Of = KernelParts{NewKernelPart("laplacian", 2)}
-	if !mixture.Related(of("matern")) || rough.Related(mixture) || rough.Related(other) || !rough.Related(rough) {
+	if !mixture.SameFamily(of("matern")) || rough.SameFamily(mixture) || rough.SameFamily(other) || !rough.SameFamily(rough) {
 		t.Error("mixtures of gaussian kernels are related to each other, any other kernel to itself")
 	}
 }

@@ -222,18 +222,20 @@ func (s RFM) options() agop.Options {
 func held(n int) int { return min(n/5, 2000) }
 
 // Demands asks for complete numeric columns, and for targets.
-func (RFM) Demands() []datasets.Demand { return taught }
+func (RFM) Requirements() []datasets.Requirement { return taught }
 
 // Forecast promises complete numeric columns.
-func (RFM) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
+func (RFM) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
 
 // Cost returns the cost of learning from the sample, in as many rounds as there may be, and of mapping the rows.
 func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	n, d := min(shape.Rows, s.Rows), float64(shape.Cols)
 	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
-	c := datasets.Cost{Width: shape.Cols, Passes: 3}
+	c := datasets.Cost{OutputWidth: shape.Cols, Passes: 3}
 	if s.Diagonal {
-		c.Flops, c.Filled = flops+shape.Entries()*float64(shape.Rows), shape.Filled
+		c.Flops, c.NonZeros = flops+shape.Entries()*float64(shape.Rows), shape.Filled
 		c.Bytes = int64(bytes + 8*float64(shape.Held())*shape.Entries())
 		return c
 	}

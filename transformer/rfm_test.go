@@ -40,8 +40,8 @@ func TestRFMOfAllKindsOfTargets(t *testing.T) {
 		several.Targets.SetRow(i, []float64{1e5 * v, math.Abs(v)})
 	}
 	several.Y = nil
-	two.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b"}}}
-	three.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+	two.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
+	three.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 	for name, data := range map[string]datasets.Set{"numbers": numbers, "two classes": two, "three classes": three, "two targets": several} {
 		for _, diagonal := range []bool{false, true} {
 			f := mustFit(t, rfmWith(func(s *RFM) { s.Diagonal = diagonal }), data).(*FittedRFM)

@@ -148,7 +148,7 @@ func (f *Factors) columns(schema datasets.Schema, width int) ([]float64, error) 
 }
 
 // FitsWithoutRows reports that only the columns are learned.
-func (s Scale) FitsWithoutRows() bool { return true }
+func (s Scale) IsDataIndependent() bool { return true }
 
 // Fit learns which column has which factor; it returns a [*FittedScale].
 func (s Scale) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -175,19 +175,19 @@ func (s Scale) FitSource(ctx context.Context, data datasets.Source) (Transformer
 func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, shape) }
 
 // Demands asks for numeric columns, as many as there are factors, or one of each name.
-func (s Scale) Demands() []datasets.Demand {
-	out := []datasets.Demand{{Want: datasets.Numbers}}
+func (s Scale) Requirements() []datasets.Requirement {
+	out := []datasets.Requirement{{Want: datasets.Numbers}}
 	if n := len(s.Factors.list); n > 1 {
-		out = append(out, datasets.Demand{Want: datasets.ManyColumns, Columns: n, Because: fmt.Sprintf("has %d factors", n)})
+		out = append(out, datasets.Requirement{Want: datasets.ManyColumns, Columns: n, Because: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Factors.named)) {
-		out = append(out, datasets.Demand{Want: datasets.NamedColumn, Name: name, Because: "has a factor of it"})
+		out = append(out, datasets.Requirement{Want: datasets.NamedColumn, Name: name, Because: "has a factor of it"})
 	}
 	return out
 }
 
 // Forecast promises the same columns, missing values included.
-func (s Scale) Forecast(in datasets.Outlook) datasets.Outlook { return in.AsNumbers() }
+func (s Scale) InferOutput(in datasets.InferredSchema) datasets.InferredSchema { return in.AsNumbers() }
 
 // FittedScale is what [Scale] is fitted to.
 type FittedScale struct{ factors []float64 }

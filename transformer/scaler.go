@@ -164,7 +164,7 @@ func asNumeric(in datasets.Schema) datasets.Schema {
 	}
 	columns := make([]datasets.Column, len(in.Columns))
 	for j, c := range in.Columns {
-		columns[j] = datasets.Column{Name: c.Name, Origin: c.Origin}
+		columns[j] = datasets.Column{Name: c.Name, EncodedFrom: c.EncodedFrom}
 	}
 	return in.WithColumns(columns)
 }
@@ -217,7 +217,7 @@ const (
 func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops := (fit + movedFlops) * d * float64(shape.Rows)
-	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), Width: shape.Cols, Filled: shape.Filled, Again: true}
+	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), OutputWidth: shape.Cols, NonZeros: shape.Filled, CheapToRecompute: true}
 }
 
 // anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.

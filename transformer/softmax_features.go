@@ -65,7 +65,7 @@ func (s *SoftmaxFeatures) Params(l *param.List) {
 }
 
 // FitsWithoutRows reports whether γ is fixed, so that only the number of columns is learned.
-func (s SoftmaxFeatures) FitsWithoutRows() bool { return s.Gamma.Rule() == "" }
+func (s SoftmaxFeatures) IsDataIndependent() bool { return s.Gamma.Rule() == "" }
 
 // Fit draws the features; it returns a [*FittedSoftmaxFeatures].
 func (s SoftmaxFeatures) Fit(ctx context.Context, data datasets.Set) (Transformer, error) {
@@ -101,7 +101,7 @@ func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 		exponential   = 16
 		soonExponents = 157 // as soonProjected
 	)
-	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), Width: s.Features, Again: shape.Entries() <= soonExponents}
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), OutputWidth: s.Features, CheapToRecompute: shape.Entries() <= soonExponents}
 	if s.Draw == "orthogonal" {
 		cost.Flops += 4 * d * d * m
 	}

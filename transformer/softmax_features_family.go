@@ -24,7 +24,7 @@ var (
 )
 
 // Related reports whether other's features are of the same draws; γ and their number may be others.
-func (s SoftmaxFeatures) Related(other Fitter) bool {
+func (s SoftmaxFeatures) SameFamily(other Fitter) bool {
 	o, ok := other.(SoftmaxFeatures)
 	return ok && s.Draw == o.Draw && s.Seed == o.Seed
 }

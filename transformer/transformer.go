@@ -71,17 +71,17 @@ type FitTransformer interface {
 	FeatureBytes(rows, cols int) int64
 }
 
-// Deriver is a Fitter some of whose parameters do not change what is learned, only what is made of it, as the
+// TwoStageFitter is a Fitter some of whose parameters do not change what is learned, only what is made of it, as the
 // power of learned scales. A search learns once for all candidates that differ in nothing else, also where the step
 // is inside of one that holds steps.
-type Deriver interface {
+type TwoStageFitter interface {
 	Fitter
 	// Learner returns the spec, of the same type, with those parameters at their defaults. Specs with equal
 	// learners learn the same from the same rows.
-	Learner() Fitter
+	FirstStage() Fitter
 	// Derive returns what Fit would return, to the bit, given what the learner was fitted to by the same rows,
 	// which it leaves as it is. It fails where Fit would.
-	Derive(learned Transformer) (Transformer, error)
+	FinishFit(learned Transformer) (Transformer, error)
 }
 
 // Transformer is a fitted map of rows.
@@ -118,10 +118,10 @@ type Describer interface {
 	OutputSchema(in datasets.Schema) datasets.Schema
 }
 
-// Rowless is a Fitter that may learn nothing from the rows, only from the number of columns: its
+// DataIndependent is a Fitter that may learn nothing from the rows, only from the number of columns: its
 // fit is then the same for every fold of the same data.
-type Rowless interface {
-	FitsWithoutRows() bool
+type DataIndependent interface {
+	IsDataIndependent() bool
 }
 
 // fitted is what every fitted type of this package is.
@@ -141,14 +141,14 @@ var (
 	}{(*FittedScaler)(nil), (*FittedQuantile)(nil), (*FittedScale)(nil), (*FittedARD)(nil), (*FittedRFM)(nil),
 		(*FittedPCA)(nil), (*FittedImpute)(nil), (*FittedOrdinal)(nil), (*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
 	_ = []SingleTransformer{(*FittedRFF)(nil), (*FittedSoftmaxFeatures)(nil), (*FittedNystroem)(nil)}
-	_ = []Deriver{ARD{}, Quantile{}}
-	_ = []Rowless{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
+	_ = []TwoStageFitter{ARD{}, Quantile{}}
+	_ = []DataIndependent{RFF{}, SoftmaxFeatures{}, Binning{}, Scale{}, Dense{}}
 	_ = []FitTransformer{Binning{}}
 	_ = []interface {
-		datasets.Demander
-		datasets.Forecaster
-		datasets.Coster
+		datasets.Requirer
+		datasets.SchemaInferrer
+		datasets.CostEstimator
 	}{ARD{}, RFM{}, PCA{}, RFF{}, SoftmaxFeatures{}, Binning{}, Nystroem{}, Standardize{}, MinMax{}, Robust{}, Quantile{}, Scale{}, OneHot{}, Ordinal{}, Impute{}}
-	_ datasets.Forecaster = Dense{}
-	_ datasets.Coster     = Dense{}
+	_ datasets.SchemaInferrer = Dense{}
+	_ datasets.CostEstimator  = Dense{}
 )

@@ -50,7 +50,7 @@ func TestAChangeIsToldByItsInterval(t *testing.T) {
 	} {
 		p := pair{name: "x", before: c.before, after: c.after}
 		if row := p.row(); !strings.HasSuffix(row, "| "+c.want+" |\n") {
-			t.Errorf("%v after %v: %s, wanted %s", c.after, c.before, row, c.want)
+			t.Errorf("%v after %v: %s, want %s", c.after, c.before, row, c.want)
 		}
 	}
 	if row := (&pair{name: "x", skipped: "no data"}).row(); !strings.Contains(row, "no data") {

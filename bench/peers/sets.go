@@ -75,7 +75,7 @@ func covtype(ctx context.Context) (train, test datasets.Set, err error) {
 				s.Y[i] = 1
 			}
 		}
-		s.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"other", "2"}}}
+		s.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"other", "2"}}}
 	}
 	return train, test, err
 }

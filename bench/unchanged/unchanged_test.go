@@ -73,7 +73,7 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := strings.Join(got, "\n"); (c.want == "") != (text == "") || !strings.HasPrefix(text, c.want) {
-			t.Errorf("%q: got %q, wanted %q", c.now, text, c.want)
+			t.Errorf("%q: got %q, want %q", c.now, text, c.want)
 		}
 	}
 }

@@ -50,11 +50,11 @@ func (c autoCommand) Run(s *session) error {
 	}
 	// The session's end ends the search, and not what is done with the best model so far.
 	found, err := experiment.Auto(context.WithoutCancel(s.ctx), c.Data[0], experiment.AutoOptions{
-		More:   c.Data[1:],
-		Target: c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
+		ExtraFiles: c.Data[1:],
+		Target:     c.Target, Format: c.Format, Test: c.Test, Task: c.Task, Score: c.Score, Minutes: c.Minutes, Candidates: c.Candidates,
 		Exportable: c.Exportable,
-		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, Tell: tell, Stop: s.ctx.Done(),
-		MLflow: c.MLflow, Warn: s.warn,
+		Seed:       c.Seed, Dir: c.Out, Force: c.Force, Progress: progress, OnDecision: tell, Stop: s.ctx.Done(),
+		MLflow: c.MLflow, OnWarning: s.warn,
 	})
 	end()
 	if err != nil {

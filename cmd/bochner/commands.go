@@ -113,7 +113,7 @@ type fault struct {
 
 func verdictOf(err error) verdict {
 	v := verdict{Valid: err == nil, Faults: []fault{}}
-	var faults experiment.Faults
+	var faults experiment.FieldErrors
 	switch {
 	case errors.As(err, &faults):
 		for _, f := range faults {
@@ -173,7 +173,7 @@ func (c runCommand) Run(s *session) error {
 		return err
 	}
 	progress, searching, end := s.progress()
-	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue, Warn: s.warn})
+	result, err := experiment.Run(s.ctx, spec, experiment.Options{Progress: progress, Searching: searching, Force: c.Force, Continue: c.Continue, OnWarning: s.warn})
 	end()
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ type rowsFlags struct {
 }
 
 func (f rowsFlags) options() experiment.Options {
-	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop, More: f.Rows[1:]}
+	return experiment.Options{Format: f.Format, Delimiter: f.Delimiter, Header: f.Header, Missing: f.Missing, Drop: f.Drop, ExtraFiles: f.Rows[1:]}
 }
 
 type evaluateCommand struct{ rowsFlags }

@@ -33,7 +33,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		}
 		fmt.Fprintln(t)
 	}
-	line := func(name string, of func(result.Compared) string) {
+	line := func(name string, of func(result.RunSummary) string) {
 		fmt.Fprint(t, name)
 		for _, r := range c.Runs {
 			fmt.Fprint(t, "\t", of(r))
@@ -41,7 +41,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		fmt.Fprintln(t)
 	}
 	for _, path := range chosenPaths(c) {
-		line("chosen "+path, func(r result.Compared) string {
+		line("chosen "+path, func(r result.RunSummary) string {
 			if r.Search == nil || r.Search.Best.Params[path] == nil {
 				return "–"
 			}
@@ -49,7 +49,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		})
 	}
 	for _, name := range foldScores(c) {
-		line("folds: "+name, func(r result.Compared) string {
+		line("folds: "+name, func(r result.RunSummary) string {
 			score, mean, spread, ok := r.Chosen()
 			if !ok || score != name {
 				return "–"
@@ -57,9 +57,9 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 			return fmt.Sprintf("%s ± %.2g", short(mean), spread)
 		})
 	}
-	part, of := "test: ", func(r result.Compared) map[string]float64 { return r.Test }
+	part, of := "test: ", func(r result.RunSummary) map[string]float64 { return r.Test }
 	if c.TestRows == 0 {
-		part, of = "train: ", func(r result.Compared) map[string]float64 { return r.Train }
+		part, of = "train: ", func(r result.RunSummary) map[string]float64 { return r.Train }
 	}
 	names := map[string]bool{}
 	for _, r := range c.Runs {
@@ -68,16 +68,16 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		line(part+name, func(r result.Compared) string {
+		line(part+name, func(r result.RunSummary) string {
 			if v, ok := of(r)[name]; ok {
 				return short(v)
 			}
 			return "–"
 		})
 	}
-	line("rows learned from", func(r result.Compared) string { return fmt.Sprint(r.Rows.Train) })
-	line("time", func(r result.Compared) string { return fmt.Sprintf("%.1f s", r.Seconds.Total) })
-	line("memory", func(r result.Compared) string {
+	line("rows learned from", func(r result.RunSummary) string { return fmt.Sprint(r.Rows.Train) })
+	line("time", func(r result.RunSummary) string { return fmt.Sprintf("%.1f s", r.Seconds.Total) })
+	line("memory", func(r result.RunSummary) string {
 		if r.Memory == 0 {
 			return "–"
 		}
@@ -96,7 +96,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 }
 
 // showTests prints the tests of one list and what they come to.
-func showTests(out io.Writer, c experiment.Comparison, where string, tests []result.Tested) {
+func showTests(out io.Writer, c experiment.Comparison, where string, tests []result.TestResult) {
 	if len(tests) == 0 {
 		return
 	}
@@ -129,7 +129,7 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 }
 
 // verdictOfTest says in a sentence what a test comes to.
-func verdictOfTest(c experiment.Comparison, t result.Tested) string {
+func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 	of := ""
 	if t.Target != "" {
 		of = " for " + t.Target

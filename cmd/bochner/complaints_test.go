@@ -63,7 +63,7 @@ func data(name, file, rows, more string) complaint {
 	return complaint{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml", code: failure}
 }
 
-// rows is a good file: two numbers, a text, and a class.
+// rows is a good file: two numbers, a string, and a class.
 func rows(n int) string {
 	var b strings.Builder
 	b.WriteString("a,b,c,y\n")
@@ -73,7 +73,7 @@ func rows(n int) string {
 	return b.String()
 }
 
-// packed returns a text as gzip.
+// packed returns a string as gzip.
 func packed(text string) string {
 	var b strings.Builder
 	w := gzip.NewWriter(&b)
@@ -105,7 +105,7 @@ var specComplaints = []complaint{
 	validate("empty file", ""),
 	validate("comments only", "# nothing yet\n"),
 	validate("no mapping", "- data\n- pipeline\n"),
-	validate("a text", "adult\n"),
+	validate("a string", "adult\n"),
 	validate("a tab", "data:\n\ttrain: rows.csv\n"),
 	validate("brackets left open", "data: {train: rows.csv\npipeline: [logistic]\n"),
 	validate("two documents", "data: {train: rows.csv}\n---\ndata: {}\n"),
@@ -224,7 +224,7 @@ var specComplaints = []complaint{
 	about("random candidates along the axes", "search", "search: {strategy: coordinate, random: 5}"),
 	about("halving along the axes", "search", "search: {strategy: coordinate, halving: {least: 10}}"),
 	about("an unknown search key", "search", "search: {grids: {}}"),
-	about("output that is a text", "output", "output: runs"),
+	about("output that is a string", "output", "output: runs"),
 
 	about("probabilities that the model has not", "pipeline", numeric("svm")+"search: {score: log_loss}"),
 	about("a score of two classes for three", "data", "data: {dataset: iris}\nsearch: {score: f1}"),
@@ -302,7 +302,7 @@ var dataComplaints = []complaint{
 		}
 	}},
 	data("a ragged row", "bad.csv", with(rows(40), 4, "1,2,red"), ""),
-	data("a text among numbers", "bad.csv", with(rows(40), 4, "1,two,red,no"), ""),
+	data("a string among numbers", "bad.csv", with(rows(40), 4, "1,two,red,no"), ""),
 	data("no value for the target", "bad.csv", with(rows(40), 4, "1,2,red,"), ""),
 	data("NaN for the target", "bad.csv", strings.NewReplacer(",yes", ",1.5", ",no", ",2.5").Replace(with(rows(40), 4, "1,2,red,nan")), ""),
 	data("one class", "bad.csv", strings.ReplaceAll(rows(40), "yes", "no"), ""),
@@ -351,7 +351,7 @@ var modelComplaints = []complaint{
 	{name: "one run", args: "compare folder", code: failure},
 	{name: "runs of other questions", args: "compare runs/a runs/b runs/c runs/d", code: failure, setup: compared},
 	{name: "no such model", args: "inspect gone.bochner", code: failure},
-	{name: "a text as a model", args: "inspect rows.csv", code: failure},
+	{name: "a string as a model", args: "inspect rows.csv", code: failure},
 	{name: "a JSON array as a model", args: "predict list.json rows.csv", code: failure, files: map[string]string{"list.json": "[{\"a\": 1}]\n"}},
 	{name: "a workbook as a model", args: "export book.xlsx -o m.onnx", code: failure, files: map[string]string{"book.xlsx": workbook}},
 	{name: "a folder without a model", args: "evaluate --quiet folder rows.csv", code: failure},
@@ -385,7 +385,7 @@ var modelComplaints = []complaint{
 	{name: "an extra column", args: "predict model.bochner wide.csv", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
 	{name: "dropping another column", args: "predict model.bochner wide.csv --drop e", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
 	{name: "dropping what the model needs", args: "predict model.bochner wide.csv --drop d --drop a", code: failure, files: map[string]string{"wide.csv": "a,b,c,d\n1,2,red,4\n"}},
-	{name: "a text where the model has numbers", args: "predict model.bochner text.csv", code: failure, files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
+	{name: "a string where the model has numbers", args: "predict model.bochner text.csv", code: failure, files: map[string]string{"text.csv": "a,b,c\n1,2,red\n1,two,red\n"}},
 	{name: "rows without a target to evaluate", args: "evaluate --quiet model.bochner blind.csv", code: failure, files: map[string]string{"blind.csv": "a,b,c\n1,2,red\n"}},
 	{name: "a class the model does not know", args: "evaluate --quiet model.bochner stranger.csv", code: failure, files: map[string]string{"stranger.csv": "a,b,c,y\n1,2,red,perhaps\n"}},
 	{name: "rows that lack the target to evaluate", args: "evaluate --quiet model.bochner some.csv", code: failure, files: map[string]string{"some.csv": "a,b,c,y\n1,2,red,\n1,2,red,yes\n\n1,2,red,\n1,2,red,\n"}},
@@ -526,7 +526,7 @@ func (c complaint) meet(t *testing.T, home string) string {
 	var out, errs strings.Builder
 	code := run(context.Background(), strings.Fields(c.args), &out, &errs)
 	if code != c.code {
-		t.Errorf("exit code %d, wanted %d", code, c.code)
+		t.Errorf("exit code %d, want %d", code, c.code)
 	}
 	if out.String() != "" && !strings.HasPrefix(c.args, "plan") {
 		t.Errorf("printed %q", out.String())

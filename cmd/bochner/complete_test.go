@@ -88,7 +88,7 @@ func TestCompletions(t *testing.T) {
 			got = append(got, word)
 		}
 		if strings.Join(got, " ") != want || errs != "" {
-			t.Errorf("%s: %q, wanted %q; %s", words, strings.Join(got, " "), want, errs)
+			t.Errorf("%s: %q, want %q; %s", words, strings.Join(got, " "), want, errs)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestShellsComplete(t *testing.T) {
 				got := strings.Fields(out)
 				slices.Sort(got)
 				if strings.Join(got, " ") != test.want {
-					t.Errorf("%q, wanted %q", strings.Join(got, " "), test.want)
+					t.Errorf("%q, want %q", strings.Join(got, " "), test.want)
 				}
 			})
 		}

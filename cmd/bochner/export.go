@@ -76,7 +76,7 @@ func showExported(out io.Writer, e experiment.Exported) error {
 	t := columns(out)
 	for _, list := range []struct {
 		word  string
-		ports []graph.Port
+		ports []graph.IOSpec
 	}{{"input", e.Inputs}, {"output", e.Outputs}} {
 		for _, p := range list.ports {
 			fmt.Fprintf(t, "  %s\t%s\t%s", list.word, p.Name, p.Type)

@@ -187,7 +187,7 @@ func mergeStates(ctx context.Context, files []string) (merged *job.State, err er
 
 // refused says which file a merge has refused.
 func refused(err error, files []string) error {
-	var r *job.Refused
+	var r *job.RejectedState
 	if errors.As(err, &r) {
 		return fmt.Errorf("%s: %w", files[r.State], r.Err)
 	}

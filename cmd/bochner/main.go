@@ -249,7 +249,7 @@ func message(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "bochner: " + interrupted(args)
 	}
-	var faults experiment.Faults
+	var faults experiment.FieldErrors
 	if errors.As(err, &faults) {
 		return faults.Error() // file:line:column, as editors know it
 	}

@@ -22,7 +22,7 @@ func call(t *testing.T, code int, args string) (out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
 	if got := run(context.Background(), strings.Fields(args), &o, &e); got != code {
-		t.Fatalf("bochner %s: exit code %d, wanted %d: %s", args, got, code, e.String())
+		t.Fatalf("bochner %s: exit code %d, want %d: %s", args, got, code, e.String())
 	}
 	return o.String(), e.String()
 }
@@ -55,7 +55,7 @@ func TestFromRowsToPredictions(t *testing.T) {
 		}
 	}
 	if entries, _ := os.ReadDir("runs/rows"); len(entries) != 6 {
-		t.Errorf("%d files, wanted 6: %v", len(entries), entries)
+		t.Errorf("%d files, want 6: %v", len(entries), entries)
 	}
 	out, _ = call(t, success, "inspect runs/rows/model.bochner")
 	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")
@@ -63,7 +63,7 @@ func TestFromRowsToPredictions(t *testing.T) {
 	has(t, out, "120 rows", "accuracy", "the rows look like those it has learned from")
 	out, _ = call(t, success, "predict runs/rows/model.bochner rows.csv")
 	if lines := strings.Count(out, "\n"); lines != 121 {
-		t.Errorf("%d lines of predictions, wanted 121", lines)
+		t.Errorf("%d lines of predictions, want 121", lines)
 	}
 	has(t, out, "row,truth,prediction,probability_no,probability_yes\n0,no,")
 }
@@ -343,14 +343,14 @@ func TestProgressLines(t *testing.T) {
 	}
 	l.print("refit", 0, 0)
 	if got := strings.Count(b.String(), "\n"); got != 12 {
-		t.Errorf("%d lines, wanted 12:\n%s", got, b.String())
+		t.Errorf("%d lines, want 12:\n%s", got, b.String())
 	}
 	has(t, b.String(), "search\nsearch 10/100\n", "search 100/100\nrefit\n")
 }
 
 // The line of a search says what is best so far, within the width of the terminal, and makes room for what follows.
 func TestSearchLine(t *testing.T) {
-	s := experiment.Searching{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3, Settings: "rff.gamma=0.1", Rate: 2.5, Left: 12 * time.Second, Memory: 1 << 20}
+	s := experiment.SearchProgress{Fits: 30, Of: 60, Candidates: 10, Metric: "r2", Best: 0.87654, Folds: 3, Settings: "rff.gamma=0.1", Rate: 2.5, Left: 12 * time.Second, Memory: 1 << 20}
 	width := 200
 	for _, bold := range []bool{false, true} {
 		var b strings.Builder
@@ -396,11 +396,11 @@ func TestOutputThatNobodyGets(t *testing.T) {
 	} {
 		var errs strings.Builder
 		if code := run(context.Background(), strings.Fields("--quiet "+args), full{}, &errs); args != "validate good.yaml" && args != "run good.yaml" && code != failure {
-			t.Errorf("%s: exit code %d, wanted %d", args, code, failure)
+			t.Errorf("%s: exit code %d, want %d", args, code, failure)
 		}
 		errs.Reset()
 		if code := run(context.Background(), strings.Fields(args), full{}, &errs); code != failure || !strings.HasSuffix(errs.String(), "bochner: no space left on device\n") {
-			t.Errorf("%s: exit code %d, wanted %d, and it says %q", args, code, failure, errs.String())
+			t.Errorf("%s: exit code %d, want %d, and it says %q", args, code, failure, errs.String())
 		}
 	}
 }
@@ -428,7 +428,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 	out, _ = call(t, success, "predict model.bochner wide.csv --drop d,e")
 	put(t, "narrow.csv", "a,b,c\n1,2,red\n3,1,green\n")
 	if want, _ := call(t, success, "predict model.bochner narrow.csv"); out != want {
-		t.Errorf("with columns dropped it predicts\n%s, wanted\n%s", out, want)
+		t.Errorf("with columns dropped it predicts\n%s, want\n%s", out, want)
 	}
 	put(t, "true.csv", "a,d,b,c,y\n1,x,2,red,no\n3,y,1,green,yes\n")
 	call(t, failure, "evaluate model.bochner true.csv")

@@ -218,7 +218,7 @@ var (
 )
 
 // agree says whether two lines are the same but for what the machine decides, and but for one in the
-// last digit of their figures. Whole numbers are the same.
+// last digit of their figures. Integers are the same.
 func agree(got, want string) bool {
 	plain := func(line string) string {
 		return blanks.ReplaceAllString(machine.ReplaceAllString(line, "…"), " ")
@@ -275,7 +275,7 @@ func TestAgree(t *testing.T) {
 		{"a b", "a c", false},
 	} {
 		if agree(test.got, test.want) != test.same {
-			t.Errorf("%q and %q: %v, wanted %v", test.got, test.want, !test.same, test.same)
+			t.Errorf("%q and %q: %v, want %v", test.got, test.want, !test.same, test.same)
 		}
 	}
 }

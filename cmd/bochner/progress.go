@@ -17,7 +17,7 @@ import (
 // progress draws how a run goes on: a bar on a terminal, a line now and then elsewhere, nothing
 // when it is to be quiet. A search on a terminal has a line of its own, which says what is best so far.
 // The function returned ends it.
-func (s *session) progress() (experiment.Progress, func(experiment.Searching), func()) {
+func (s *session) progress() (experiment.Progress, func(experiment.SearchProgress), func()) {
 	if s.quiet {
 		return nil, nil, func() {}
 	}
@@ -77,7 +77,7 @@ func (b *bars) draw(phase string, done, total int) {
 }
 
 // search draws the line of a search: how far it is, what is best so far, how long it goes on.
-func (b *bars) search(s experiment.Searching) {
+func (b *bars) search(s experiment.SearchProgress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s.Fits == s.Of || b.live && time.Since(b.last) < 100*time.Millisecond {
@@ -123,7 +123,7 @@ func (b *bars) end() {
 }
 
 // bestWords are the best candidate so far.
-func bestWords(s experiment.Searching) string {
+func bestWords(s experiment.SearchProgress) string {
 	if s.Settings == "" {
 		return ""
 	}
@@ -131,7 +131,7 @@ func bestWords(s experiment.Searching) string {
 }
 
 // searchWords say how far a search is, the most important first.
-func searchWords(s experiment.Searching) []string {
+func searchWords(s experiment.SearchProgress) []string {
 	words := []string{fmt.Sprintf("%d/%d fits", s.Fits, s.Of)}
 	if best := bestWords(s); best != "" {
 		words = append(words, best)
@@ -164,7 +164,7 @@ type lines struct {
 }
 
 // search notes what there is to say of a search, for the next line.
-func (l *lines) search(s experiment.Searching) {
+func (l *lines) search(s experiment.SearchProgress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.words = ""

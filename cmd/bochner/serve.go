@@ -147,7 +147,7 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	o := serve.Listening{Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection}
+	o := serve.ListenOptions{Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection}
 	other := make(chan error, 1)
 	go func() {
 		if l.grpc == nil {

@@ -242,7 +242,7 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 }
 
 // showSureness prints how a model says how sure it is, and whether it is right on rows that it was tested on.
-func showSureness(out io.Writer, s result.Sureness) {
+func showSureness(out io.Writer, s result.Uncertainty) {
 	what := "intervals"
 	if s.Size != nil {
 		what = "sets"

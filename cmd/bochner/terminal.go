@@ -26,7 +26,7 @@ func shownOn(file *os.File) io.Writer {
 	return file
 }
 
-// Write shows a text.
+// Write shows a string.
 func (t *terminal) Write(text []byte) (int, error) {
 	all := append(t.rest, text...)
 	whole := len(all)
@@ -45,7 +45,7 @@ func (t *terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// harmless is a text in which all control characters but the ends of lines and tabs are escaped, and so
+// harmless is a string in which all control characters but the ends of lines and tabs are escaped, and so
 // are those that turn the direction of a line.
 func harmless(text string) string {
 	isBad := func(r rune) bool {

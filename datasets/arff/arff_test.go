@@ -47,10 +47,10 @@ func TestRead(t *testing.T) {
 		X: mat.NewDense(4, 4, []float64{1.5, 2, 0, 1, nan, nan, 1, nan, -1000, .5, 3, 2, 7, 8, 2, 0}),
 		Y: []float64{1, 0, 0, 1},
 	})
-	if got := fmt.Sprintf("%q", set.Schema.Columns[2].Levels); got != `["red" "light blue" "a \"b\"" "'"]` {
+	if got := fmt.Sprintf("%q", set.Schema.Columns[2].Categories); got != `["red" "light blue" "a \"b\"" "'"]` {
 		t.Errorf("levels %s", got)
 	}
-	if got := fmt.Sprintf("%q", set.Schema.Columns[3].Levels); got != `["?" "a, b" "x"]` {
+	if got := fmt.Sprintf("%q", set.Schema.Columns[3].Categories); got != `["?" "a, b" "x"]` {
 		t.Errorf("levels of the string attribute %s", got)
 	}
 	if got := set.Schema.Name(0) + "|" + set.Schema.Name(1); got != "petal length|it's" {
@@ -71,7 +71,7 @@ func TestSparse(t *testing.T) {
 		Weights: []float64{2.5, 1, .5},
 	})
 	if X, ok := set.X.(*sparse.CSR); !ok || X.NNZ() != 3 {
-		t.Errorf("%T, wanted a sparse matrix of 3 entries", set.X)
+		t.Errorf("%T, want a sparse matrix of 3 entries", set.X)
 	}
 	// The same rows by the schema of a file whose levels are in another order.
 	other, err := read(strings.Replace(sparseHeader, "{no,yes}", "{yes,no}", 1)+"{0 1}\n{3 no}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
@@ -80,7 +80,7 @@ func TestSparse(t *testing.T) {
 	}
 	_, err = read(strings.Replace(sparseHeader, "{u,v,w}", "{v,u,w}", 1)+"{0 1}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
 	if want := `f.arff: column b: sparse rows leave out level "v", the first here, which is not the first in the schema`; err == nil || err.Error() != want {
-		t.Errorf("error %v, wanted %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestSeveralFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := datasets.Gather(ctx, src)
+		got, err := datasets.ReadAll(ctx, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, b := fmt.Sprint(got.Schema), fmt.Sprint(want.Schema); a != b {
-			t.Errorf("schema %s, wanted %s", a, b)
+			t.Errorf("schema %s, want %s", a, b)
 		}
 		sourcetest.Equal(t, got, want)
 		sourcetest.Run(t, src)
@@ -60,7 +60,7 @@ func TestSeveralFiles(t *testing.T) {
 		"wrong.arff":   `wrong.arff:7: column k: "pink" is not a declared level`,
 	} {
 		if _, err := arff.OpenFiles(ctx, []string{"a.arff", other}, o); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, wanted %s", other, err, want)
+			t.Errorf("%s: %v, want %s", other, err, want)
 		}
 	}
 	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil || err.Error() != `sparse3.arff:3: column k: sparse rows leave out level "blue", the first here, which is not the first in sparse.arff` {

@@ -40,7 +40,7 @@ func roles(drop []string) datasets.Roles {
 	for _, name := range drop {
 		delete(dates, name)
 	}
-	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Keep: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
@@ -50,7 +50,7 @@ func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
 			"all":      roles(lacks),
-			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Keep: []string{"sold", "int32"}},
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Passthrough: []string{"sold", "int32"}},
 			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
 			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
 			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
@@ -83,10 +83,10 @@ func TestSameAsCSV(t *testing.T) {
 						t.Fatal(what, err)
 					}
 					if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-						t.Errorf("%s: schema\n%v, wanted\n%v", what, a, b)
+						t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 					}
-					if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-						t.Errorf("%s: rows left out: %v, wanted %v", what, a, b)
+					if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+						t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 					}
 					sourcetest.Equal(t, gather(t, got), gather(t, want))
 					schema, coded := want.Schema(), of
@@ -145,7 +145,7 @@ func (a anyName) Stat(string) (fs.FileInfo, error) {
 
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestNested(t *testing.T) {
 		// The first numbers that numpy's default_rng(2).normal draws, in single precision.
 		for j, want := range []float32{0.18905339, -0.5227485, -0.41306356} {
 			if got := set.X.At(0, j); got != float64(want) {
-				t.Errorf("%s: v_%d is %v, wanted %v", what, j, got, want)
+				t.Errorf("%s: v_%d is %v, want %v", what, j, got, want)
 			}
 		}
 		sourcetest.Run(t, src)
@@ -190,7 +190,7 @@ func TestNested(t *testing.T) {
 	_, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{})
 	for _, want := range []string{"column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out", "column dense is of type union", "column span is of type duration"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted %s", err, want)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestErrors(t *testing.T) {
 	} {
 		src, err := arrow.Open(ctx, "x", arrow.Options{Roles: drop, FS: c.fsys(c.whole)})
 		if err == nil {
-			_, err = datasets.Gather(ctx, src)
+			_, err = datasets.ReadAll(ctx, src)
 		}
 		if !strings.HasPrefix(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v\nwanted %s", c.name, err, c.want)
@@ -348,7 +348,7 @@ func TestRead(t *testing.T) {
 	}
 	sourcetest.Equal(t, got, want)
 	if _, err := arrow.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
-		t.Errorf("from a text: %v", err)
+		t.Errorf("from a string: %v", err)
 	}
 	if _, err := arrow.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)

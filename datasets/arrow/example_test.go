@@ -28,7 +28,7 @@ func ExampleRead() {
 		log.Fatal(err)
 	}
 	word := set.Schema.Columns[set.Schema.Index("coded")]
-	fmt.Printf("%d rows; %s is %s: %q\n", set.Rows(), word.Name, word.Kind, word.Levels)
+	fmt.Printf("%d rows; %s is %s: %q\n", set.Rows(), word.Name, word.Kind, word.Categories)
 	// Output:
 	// 300 rows; coded is categorical: ["Bern" "New York" "Zürich" "東京"]
 }

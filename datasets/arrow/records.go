@@ -55,7 +55,7 @@ func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
 // inMemory are the batches that have not been read.

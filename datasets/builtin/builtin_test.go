@@ -61,13 +61,13 @@ func TestClasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := train.Schema.Classes(); !slices.Equal(got, c.classes) {
-			t.Errorf("%s: classes %q, wanted %q", c.name, got, c.classes)
+			t.Errorf("%s: classes %q, want %q", c.name, got, c.classes)
 		}
 		if got := counts(train); !slices.Equal(got, c.train) {
-			t.Errorf("%s: %v training rows per class, wanted %v", c.name, got, c.train)
+			t.Errorf("%s: %v training rows per class, want %v", c.name, got, c.train)
 		}
 		if got := counts(test); !slices.Equal(got, c.test) {
-			t.Errorf("%s: %v test rows per class, wanted %v", c.name, got, c.test)
+			t.Errorf("%s: %v test rows per class, want %v", c.name, got, c.test)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestRoles(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	_, _, err := builtin.Load("irys")
 	if want := `builtin: no data set "irys"; there are adult, iris, optdigits, wine`; err == nil || err.Error() != want {
-		t.Errorf("error %v, wanted %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

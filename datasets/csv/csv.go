@@ -71,10 +71,10 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
 // a reading of the text for the schema comes before the one for the rows. Errors call the text by the
 // name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
@@ -87,10 +87,10 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
-// source returns the rows of a text.
+// source returns the rows of a string.
 func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
 	f, err := open(t, name, o)
 	if err != nil {

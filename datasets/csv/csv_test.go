@@ -77,7 +77,7 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := describe(set.Schema.Columns); got != c.columns {
-				t.Errorf("columns %q, wanted %q", got, c.columns)
+				t.Errorf("columns %q, want %q", got, c.columns)
 			}
 			want := datasets.Set{X: mat.NewDense(set.Rows(), len(c.X)/set.Rows(), c.X), Y: c.Y}
 			sourcetest.Equal(t, set, want)
@@ -90,7 +90,7 @@ func describe(columns []datasets.Column) string {
 	for _, c := range columns {
 		s := c.Name
 		if c.Kind == datasets.Categorical {
-			s += ":" + strings.Join(c.Levels, "|")
+			s += ":" + strings.Join(c.Categories, "|")
 		}
 		out = append(out, s)
 	}
@@ -189,12 +189,12 @@ func TestDropMissingTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		sourcetest.Run(t, source)
-		got, err := datasets.Gather(context.Background(), source)
+		got, err := datasets.ReadAll(context.Background(), source)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sourcetest.Equal(t, got, want)
-		left := source.(datasets.Partial).LeftOut()
+		left := source.(datasets.FilteredSource).SkippedRows()
 		if !slices.Equal(left, []int{0, 2, 4}) {
 			t.Errorf("left out are %v", left)
 		}
@@ -369,7 +369,7 @@ func TestFileChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n \n")} // as large as before
-	if _, err := datasets.Gather(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
+	if _, err := datasets.ReadAll(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
 		t.Error(err)
 	}
 }
@@ -390,7 +390,7 @@ func TestWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	levels := set.Schema.Columns[1].Levels
+	levels := set.Schema.Columns[1].Categories
 	for i := range want {
 		if set.X.At(i, 0) != float64(i) || levels[int(set.X.At(i, 1))] != want[i] {
 			t.Fatalf("row %d reads differently", i)
@@ -480,7 +480,7 @@ func asText(text, comment string) ([][]string, error) {
 		for j, c := range set.Schema.Columns {
 			value := ""
 			if v := set.X.At(i, j); !math.IsNaN(v) {
-				value = c.Levels[int(v)]
+				value = c.Categories[int(v)]
 			}
 			out[i] = append(out[i], value)
 		}
@@ -498,10 +498,10 @@ func compare(t *testing.T, text, comment string) {
 	want, wantErr := standard(text, c)
 	got, err := asText(text, comment)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "though"): // a text among numbers
+	case err != nil && strings.Contains(err.Error(), "though"): // a string among numbers
 	case wantErr == nil && len(want) == 0:
 		if err == nil || err.Error() != "f.csv: empty file" {
-			t.Fatalf("%q: %v, wanted an empty file", text, err)
+			t.Fatalf("%q: %v, want an empty file", text, err)
 		}
 	case (err != nil) != (wantErr != nil):
 		t.Fatalf("%q: error %v, encoding/csv says %v", text, err, wantErr)
@@ -576,8 +576,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("read, but %v", err)
 		}
 		for _, c := range append(set.Schema.Columns, set.Schema.Targets...) {
-			if bad := slices.IndexFunc(append(c.Levels, c.Name), func(word string) bool { return !utf8.ValidString(word) }); bad >= 0 {
-				t.Fatalf("column %q has words that are not UTF-8: %q", c.Name, c.Levels)
+			if bad := slices.IndexFunc(append(c.Categories, c.Name), func(word string) bool { return !utf8.ValidString(word) }); bad >= 0 {
+				t.Fatalf("column %q has words that are not UTF-8: %q", c.Name, c.Categories)
 			}
 		}
 		o.Schema, o.Target, o.Task = &set.Schema, nil, datasets.AnyTask
@@ -601,7 +601,7 @@ func ExampleRead() {
 		return
 	}
 	fmt.Println(mat.Formatted(set.X))
-	fmt.Println(set.Schema.Columns[1].Levels, set.Schema.Classes(), set.Y)
+	fmt.Println(set.Schema.Columns[1].Categories, set.Schema.Classes(), set.Y)
 	// Output:
 	// ⎡ 39    1⎤
 	// ⎢ 50    0⎥
@@ -669,7 +669,7 @@ func TestGroupNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed, err := datasets.Gather(context.Background(), src)
+		streamed, err := datasets.ReadAll(context.Background(), src)
 		if err != nil || !slices.Equal(streamed.Groups, want) {
 			t.Errorf("%q streamed: %v, want %v: %v", text, streamed.Groups, want, err)
 		}

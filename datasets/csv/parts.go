@@ -18,7 +18,7 @@ var (
 	fullPart  = 512 << 10
 )
 
-// parts cuts a text where records end.
+// parts cuts a string where records end.
 //
 // A quote either opens a field, closes one, or is the half of one inside of a field; anywhere else it is an
 // error, which is met before it can do harm. So the end of a line ends a record where the quotes before it are

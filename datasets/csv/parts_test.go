@@ -31,7 +31,7 @@ type outcome struct {
 	Open, Blocks, Survey string
 	Schema               datasets.Schema
 	Rows                 int
-	Content              []datasets.Content
+	Content              []datasets.ColumnContent
 	LeftOut              []int
 	Sets                 []string
 }
@@ -45,11 +45,11 @@ func outcomeOf(r table.Reader, roles datasets.Roles, hold int64) (out outcome) {
 	}
 	out.Schema = src.Schema()
 	out.Rows, _ = src.Dims()
-	out.Content, err = datasets.Survey(ctx, src)
+	out.Content, err = datasets.ScanContent(ctx, src)
 	out.Survey = fmt.Sprint(err)
-	out.LeftOut = append(out.LeftOut, src.(datasets.Partial).LeftOut()...)
+	out.LeftOut = append(out.LeftOut, src.(datasets.FilteredSource).SkippedRows()...)
 	out.Blocks = fmt.Sprint(src.Blocks(ctx, func(b datasets.Set) error {
-		set := fmt.Sprint(b.Rows(), b.Kept, b.Groups)
+		set := fmt.Sprint(b.Rows(), b.Passthrough, b.Groups)
 		for _, list := range [][]float64{b.Y, b.Weights} {
 			for _, v := range list {
 				set += fmt.Sprintf(" %x", math.Float64bits(v))
@@ -66,7 +66,7 @@ func outcomeOf(r table.Reader, roles datasets.Roles, hold int64) (out outcome) {
 	return out
 }
 
-// someText draws a text, which may be wrong, and options to read it by.
+// someText draws a string, which may be wrong, and options to read it by.
 func someText(r *rand.Rand) (string, Options) {
 	var o Options
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -142,7 +142,7 @@ func someRoles(r *rand.Rand) datasets.Roles {
 	}
 	switch r.IntN(6) {
 	case 0:
-		out.Keep = []string{"a", "b"}
+		out.Passthrough = []string{"a", "b"}
 	case 1:
 		out.Group = "a"
 	case 2:
@@ -221,7 +221,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 		}
 	}
 	if min(read, refused) < int(seeds)/6 {
-		t.Errorf("%d texts were read and %d refused, wanted more", read, refused)
+		t.Errorf("%d texts were read and %d refused, want more", read, refused)
 	}
 }
 
@@ -286,13 +286,13 @@ func TestNumbersOfFields(t *testing.T) {
 		for {
 			err, want := quick.next(), slow.next()
 			if fmt.Sprint(err) != fmt.Sprint(want) || quick.line != slow.line {
-				t.Fatalf("seed %d: %v in line %d, wanted %v in %d", seed, err, quick.line, want, slow.line)
+				t.Fatalf("seed %d: %v in line %d, want %v in %d", seed, err, quick.line, want, slow.line)
 			}
 			if err != nil {
 				break
 			}
 			if !reflect.DeepEqual(quick.fields, slow.fields) || len(quick.numbers) != len(quick.fields) {
-				t.Fatalf("seed %d: %q, wanted %q", seed, quick.fields, slow.fields)
+				t.Fatalf("seed %d: %q, want %q", seed, quick.fields, slow.fields)
 			}
 			for j, v := range quick.numbers {
 				if v != v {
@@ -307,6 +307,6 @@ func TestNumbersOfFields(t *testing.T) {
 		}
 	}
 	if min(numbers, others) < 10_000 {
-		t.Errorf("%d numbers and %d others, wanted more", numbers, others)
+		t.Errorf("%d numbers and %d others, want more", numbers, others)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// scanner splits a text into records.
+// scanner splits a string into records.
 type scanner struct {
 	io.Closer
 	dialect

@@ -99,7 +99,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		paths = slices.Insert(paths, rng.IntN(len(paths)+1), empty)
-		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group", Keep: []string{"level", "gap"}}}
+		o := csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Weight: "weight", Group: "group", Passthrough: []string{"level", "gap"}}}
 		one, oneErr := csv.Open(ctx, whole, o)
 		all, allErr := csv.OpenFiles(ctx, paths, o)
 		if oneErr != nil || allErr != nil {
@@ -121,13 +121,13 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 	}
 	n, d := got.Dims()
 	if m, e := want.Dims(); n != m || d != e {
-		t.Fatalf("%d×%d, wanted %d×%d", n, d, m, e)
+		t.Fatalf("%d×%d, want %d×%d", n, d, m, e)
 	}
 	var sizes [2][]int
 	var sets [2]datasets.Set
 	for k, src := range []datasets.Source{got, want} {
 		var err error
-		if sets[k], err = datasets.Gather(context.Background(), src); err != nil {
+		if sets[k], err = datasets.ReadAll(context.Background(), src); err != nil {
 			t.Fatal(err)
 		}
 		if err := src.Blocks(context.Background(), func(b datasets.Set) error { sizes[k] = append(sizes[k], b.Rows()); return nil }); err != nil {
@@ -136,7 +136,7 @@ func sameSource(t *testing.T, got, want datasets.Source) {
 	}
 	sourcetest.Equal(t, sets[0], sets[1])
 	if !slices.Equal(sizes[0], sizes[1]) {
-		t.Fatalf("blocks of %d rows, wanted %d", sizes[0], sizes[1])
+		t.Fatalf("blocks of %d rows, want %d", sizes[0], sizes[1])
 	}
 }
 
@@ -185,7 +185,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 		{[]string{"a.csv", "twice.csv"}, csv.Options{}, `twice.csv:1: columns 1 and 2 are both called "x"`},
 		{[]string{"a.csv", "b.csv", "c.csv"}, csv.Options{Roles: datasets.Roles{Kinds: numeric}}, `c.csv:3: column x: "five" is not a number`},
 		{[]string{"a.csv", "latin.csv"}, csv.Options{}, `latin.csv:2:6: column k: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
-		{[]string{"a.csv", "lacks.csv", "lacks2.csv"}, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Levels: []string{"red", "blue"}}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}},
+		{[]string{"a.csv", "lacks.csv", "lacks2.csv"}, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}},
 			"lacks.csv:3: column y: the target is missing; missing_target: drop leaves such rows out; also in line 4, lacks2.csv:2"},
 		{[]string{"empty.csv", "empty.csv"}, csv.Options{}, "empty.csv: empty file"},
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
@@ -194,7 +194,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 	} {
 		src, err := csv.OpenFiles(context.Background(), c.paths, c.o)
 		if err == nil {
-			_, err = datasets.Gather(context.Background(), src)
+			_, err = datasets.ReadAll(context.Background(), src)
 		}
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v\nwanted %s", c.paths, err, c.want)
@@ -208,7 +208,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := datasets.Survey(context.Background(), src)
+	content, err := datasets.ScanContent(context.Background(), src)
 	if err != nil || content[0].Missing == nil || content[0].Missing.String() != "gap.csv:2" || content[0].Missing.Row != 3 {
 		t.Errorf("%v, %v", content[0].Missing, err)
 	}

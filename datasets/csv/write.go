@@ -86,10 +86,10 @@ func field(c datasets.Column, v float64) string {
 		return ""
 	case c.Kind != datasets.Categorical:
 		return number(v)
-	case v < 0 || int(v) >= len(c.Levels):
+	case v < 0 || int(v) >= len(c.Categories):
 		return ""
 	}
-	return c.Levels[int(v)]
+	return c.Categories[int(v)]
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

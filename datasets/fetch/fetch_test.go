@@ -114,7 +114,7 @@ func TestGet(t *testing.T) {
 		t.Errorf("a file that is there: %s, %v", again, err)
 	}
 	if n := s.requests.Load(); n != 1 {
-		t.Errorf("%d requests, wanted 1", n)
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	mustHold(t, c.Dir, filepath.Join(c.Dir, "set", "data.csv"), data)
 	if n := s.requests.Load(); n != 1 {
-		t.Errorf("%d requests, wanted 1", n)
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 

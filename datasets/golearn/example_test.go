@@ -22,7 +22,7 @@ func ExampleFromGrid() {
 		log.Fatal(err)
 	}
 	for j, c := range data.Schema.Columns {
-		fmt.Println(c.Name, c.Kind, c.Levels, data.X.At(2, j))
+		fmt.Println(c.Name, c.Kind, c.Categories, data.X.At(2, j))
 	}
 	fmt.Println(data.Schema.Classes(), data.Y)
 	// Output:

@@ -68,7 +68,7 @@ func kindOf(a base.Attribute) (kind, error) {
 func ColumnOf(a base.Attribute) datasets.Column {
 	c := datasets.Column{Name: a.GetName()}
 	if values, ok := a.(*base.CategoricalAttribute); ok {
-		c.Kind, c.Levels = datasets.Categorical, append([]string{}, values.GetValues()...)
+		c.Kind, c.Categories = datasets.Categorical, append([]string{}, values.GetValues()...)
 	}
 	return c
 }
@@ -77,7 +77,7 @@ func ColumnOf(a base.Attribute) datasets.Column {
 func classColumnOf(a base.Attribute, only bool) datasets.Column {
 	c := ColumnOf(a)
 	if _, ok := a.(*base.BinaryAttribute); ok && only {
-		c.Kind, c.Levels = datasets.Categorical, []string{"0", "1"}
+		c.Kind, c.Categories = datasets.Categorical, []string{"0", "1"}
 	}
 	return c
 }

@@ -24,19 +24,19 @@ func random(rng *rand.Rand, rows, cols int) datasets.Set {
 		if rng.IntN(3) == 0 {
 			c.Kind = datasets.Categorical
 			for k := range 1 + rng.IntN(5) {
-				c.Levels = append(c.Levels, fmt.Sprintf("level %d", k))
+				c.Categories = append(c.Categories, fmt.Sprintf("level %d", k))
 			}
 		}
 		out.Schema.Columns = append(out.Schema.Columns, c)
 		for i := range rows {
 			if X.Set(i, j, rng.NormFloat64()); c.Kind == datasets.Categorical {
-				X.Set(i, j, float64(rng.IntN(len(c.Levels))))
+				X.Set(i, j, float64(rng.IntN(len(c.Categories))))
 			}
 		}
 	}
 	switch rng.IntN(5) {
 	case 0:
-		out.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+		out.Schema.Targets = []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 		out.Y = make([]float64, rows)
 		for i := range out.Y {
 			out.Y[i] = float64(rng.IntN(3))
@@ -55,8 +55,8 @@ func random(rng *rand.Rand, rows, cols int) datasets.Set {
 		}
 	case 3:
 		out.Schema.Targets = []datasets.Column{
-			{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}, {Name: "price"},
-			{Name: "sold", Kind: datasets.Categorical, Levels: []string{"no", "yes"}},
+			{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}, {Name: "price"},
+			{Name: "sold", Kind: datasets.Categorical, Categories: []string{"no", "yes"}},
 		}
 		out.Targets = mat.NewDense(rows, 3, nil)
 		for i := range rows {
@@ -102,7 +102,7 @@ func same(t *testing.T, want, got datasets.Set, rows []int) {
 
 func said(c datasets.Column, v float64) any {
 	if c.Kind == datasets.Categorical {
-		return c.Levels[int(v)]
+		return c.Categories[int(v)]
 	}
 	return v
 }
@@ -186,8 +186,8 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 	specs := make([]base.AttributeSpec, len(columns))
 	for _, j := range rng.Perm(len(columns)) {
 		c := columns[j]
-		c.Levels = slices.Clone(c.Levels)
-		rng.Shuffle(len(c.Levels), func(i, k int) { c.Levels[i], c.Levels[k] = c.Levels[k], c.Levels[i] })
+		c.Categories = slices.Clone(c.Categories)
+		rng.Shuffle(len(c.Categories), func(i, k int) { c.Categories[i], c.Categories[k] = c.Categories[k], c.Categories[i] })
 		a := NewAttribute(c)
 		specs[j] = out.AddAttribute(a)
 		if j >= data.Cols() {
@@ -209,7 +209,7 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 			}
 			bytes := base.PackFloatToBytes(v)
 			if c.Kind == datasets.Categorical {
-				bytes = specs[j].GetAttribute().GetSysValFromString(c.Levels[int(v)])
+				bytes = specs[j].GetAttribute().GetSysValFromString(c.Categories[int(v)])
 			}
 			out.Set(specs[j], i, bytes)
 		}
@@ -264,7 +264,7 @@ func TestBinaryAndFiltered(t *testing.T) {
 // What cannot be held on the other side, and what is no proper grid, is refused by name.
 func TestRefusals(t *testing.T) {
 	ok := datasets.Set{X: mat.NewDense(2, 2, []float64{1, 0, 2, 1}), Y: []float64{0, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "age"}, {Name: "work", Kind: datasets.Categorical, Levels: []string{"yes", "no"}}},
+		Columns: []datasets.Column{{Name: "age"}, {Name: "work", Kind: datasets.Categorical, Categories: []string{"yes", "no"}}},
 	}}
 	with := func(change func(*datasets.Set)) datasets.Set {
 		s := ok
@@ -294,7 +294,7 @@ func TestRefusals(t *testing.T) {
 	void.Extend(3)
 	two := base.NewDenseInstances()
 	two.AddAttribute(base.NewFloatAttribute("x"))
-	word := NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Levels: []string{"a"}})
+	word := NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
 	number := base.NewFloatAttribute("number")
 	two.AddAttribute(word)
 	two.AddAttribute(number)

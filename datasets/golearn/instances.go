@@ -75,8 +75,8 @@ func columnsOf(data datasets.Set) (inputs, targets []datasets.Column) {
 				c.Name = fmt.Sprintf("target%d", j)
 			}
 		}
-		if c.Kind == datasets.Categorical && len(c.Levels) == 0 {
-			c.Levels = codes(data, j)
+		if c.Kind == datasets.Categorical && len(c.Categories) == 0 {
+			c.Categories = codes(data, j)
 		}
 		targets = append(targets, c)
 	}
@@ -135,7 +135,7 @@ func NewAttribute(c datasets.Column) base.Attribute {
 	}
 	a := base.NewCategoricalAttribute()
 	a.SetName(c.Name)
-	for _, level := range c.Levels {
+	for _, level := range c.Categories {
 		a.GetSysValFromString(level)
 	}
 	return a
@@ -242,8 +242,8 @@ func check(c datasets.Column, v float64) error {
 		return nil
 	case v == datasets.Unknown:
 		return fmt.Errorf("a level that the schema does not list; golearn cannot hold it")
-	case !(v >= 0 && v < float64(len(c.Levels))) || v != math.Trunc(v):
-		return fmt.Errorf("code %v of a categorical column with %d levels", v, len(c.Levels))
+	case !(v >= 0 && v < float64(len(c.Categories))) || v != math.Trunc(v):
+		return fmt.Errorf("code %v of a categorical column with %d levels", v, len(c.Categories))
 	}
 	return nil
 }

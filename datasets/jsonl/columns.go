@@ -57,7 +57,7 @@ func columnsOf(ctx context.Context, files []*file, o *Options) (*columns, error)
 		c.known(o)
 	}
 	for _, name := range o.Drop {
-		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Keep, func(kept string) bool { return c.find(kept) == k }) {
+		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Passthrough, func(kept string) bool { return c.find(kept) == k }) {
 			c.dropped[k] = true
 		}
 	}
@@ -97,7 +97,7 @@ func (c *columns) known(o *Options) {
 			c.texts[k] = column.Kind == datasets.Categorical
 		}
 	}
-	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Keep) {
+	for _, name := range slices.Concat(o.Target, []string{o.Weight, o.Group}, o.Drop, o.Passthrough) {
 		if name != "" && c.find(name) < 0 {
 			c.texts[c.add(name)] = true
 		}
@@ -195,7 +195,7 @@ func (s *shape) see(c *columns, f *file, line int, kind scan.Kind, v []byte) {
 	}
 }
 
-// mostly is the share of numbers from which on a text in a column is taken for a fault, as in a CSV file.
+// mostly is the share of numbers from which on a string in a column is taken for a fault, as in a CSV file.
 const mostly = 0.9
 
 // declare says of what kind the columns are, as far as JSON does.
@@ -237,7 +237,7 @@ var errNameless = errors.New("a key without letters, wanted the name of a column
 
 // noTable is a value that no table has.
 func noTable(name string) error {
-	return fmt.Errorf("column %s: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out", name)
+	return fmt.Errorf("column %s: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out", name)
 }
 
 // record is a table.Record that lines are read into.

@@ -62,10 +62,10 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
 // readings of the text for the columns and the schema come before the one for the rows. Errors call the text by the
 // name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
@@ -77,7 +77,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
 func open(ctx context.Context, paths []string, texts []*text.File, o Options) (datasets.Source, error) {

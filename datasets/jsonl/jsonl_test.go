@@ -90,7 +90,7 @@ func both(rng *rand.Rand, n int) (asCSV, asJSON string) {
 
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestSameAsCSV(t *testing.T) {
 	write(t, "none.jsonl", "\n")
 	dates := map[string]datasets.Date{"sold": {}}
 	for what, roles := range map[string]datasets.Roles{
-		"all":      {Target: []string{"y"}, Weight: "weight", Group: "group", Dates: dates, Keep: []string{"word", "count"}},
+		"all":      {Target: []string{"y"}, Weight: "weight", Group: "group", Dates: dates, Passthrough: []string{"word", "count"}},
 		"positive": {Target: []string{"word"}, Positive: []string{"red", "日本"}, DropMissingTarget: true, Drop: []string{"sold"}},
 		"numbers":  {Target: []string{"quantity", "count"}, DropMissingTarget: true, Dates: dates},
 		"kinds":    {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"count": datasets.Categorical}, Drop: []string{"group"}},
@@ -125,7 +125,7 @@ func TestSameAsCSV(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-				t.Errorf("%s: schema\n%v, wanted\n%v", what, a, b)
+				t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
 			schema := want.Schema()
@@ -193,7 +193,7 @@ func TestKinds(t *testing.T) {
 		describe := func(c datasets.Column, at func(i int) float64) {
 			kind := "numeric"
 			if c.Kind == datasets.Categorical {
-				kind = fmt.Sprint(c.Levels)
+				kind = fmt.Sprint(c.Categories)
 			}
 			for i := range set.Rows() {
 				kind += fmt.Sprintf("%s%v", map[bool]string{true: ": ", false: " "}[i == 0], at(i))
@@ -208,14 +208,14 @@ func TestKinds(t *testing.T) {
 			describe(target, func(i int) float64 { return set.Y[i] })
 		}
 		if got := strings.Join(parts, "; "); got != c.want {
-			t.Errorf("%s: %s, wanted %s", c.text, got, c.want)
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
 		}
 	}
 }
 
 // What is wrong is said with its line, and its letter or its key.
 func TestFaults(t *testing.T) {
-	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "k", Kind: datasets.Categorical, Levels: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"x"}}}, Targets: []datasets.Column{{Name: "y"}}}
 	many := strings.Repeat(`{"a":1}`+"\n", 19) + `{"a":"n/a"}` + "\n"
 	for _, c := range []struct {
 		text string
@@ -225,38 +225,38 @@ func TestFaults(t *testing.T) {
 		{"", jsonl.Options{}, "input: empty file"},
 		{" \n\n", jsonl.Options{}, "input: empty file"},
 		{"{}\n{}\n", jsonl.Options{}, "input: no column is left to learn from"},
-		{"[1,2]", jsonl.Options{}, `input:1:1: got '[', wanted an object, one on each line`},
+		{"[1,2]", jsonl.Options{}, `input:1:1: must be an object, one on each line, got '['`},
 		{"{\"a\":1}\n{\n\"a\":2}", jsonl.Options{}, `input:2:2: the line ends, wanted a key in quotes`},
-		{`{"a":1,}`, jsonl.Options{}, `input:1:8: got '}', wanted a key in quotes`},
-		{`{"a" 1}`, jsonl.Options{}, `input:1:6: got '1', wanted a colon behind the key`},
+		{`{"a":1,}`, jsonl.Options{}, `input:1:8: must be a key in quotes, got '}'`},
+		{`{"a" 1}`, jsonl.Options{}, `input:1:6: must be a colon behind the key, got '1'`},
 		{`{"ä":1 "b":2}`, jsonl.Options{}, `input:1:8: got '"', wanted a comma or }`},
-		{`{"a":1} {"a":2}`, jsonl.Options{}, `input:1:9: got '{', wanted nothing behind the document`},
-		{`{"a":x}`, jsonl.Options{}, `input:1:6: got 'x', wanted a value`},
-		{`{"a":nul}`, jsonl.Options{}, `input:1:6: got 'n', wanted a value`},
+		{`{"a":1} {"a":2}`, jsonl.Options{}, `input:1:9: must be nothing behind the document, got '{'`},
+		{`{"a":x}`, jsonl.Options{}, `input:1:6: must be a value, got 'x'`},
+		{`{"a":nul}`, jsonl.Options{}, `input:1:6: must be a value, got 'n'`},
 		{`{"a":01}`, jsonl.Options{}, `input:1:6: a number begins with 0`},
-		{`{"a":-}`, jsonl.Options{}, `input:1:7: got '}', wanted a digit`},
-		{`{"a":1.}`, jsonl.Options{}, `input:1:8: got '}', wanted a digit`},
-		{`{"a":1e}`, jsonl.Options{}, `input:1:8: got '}', wanted a digit`},
+		{`{"a":-}`, jsonl.Options{}, `input:1:7: must be a digit, got '}'`},
+		{`{"a":1.}`, jsonl.Options{}, `input:1:8: must be a digit, got '}'`},
+		{`{"a":1e}`, jsonl.Options{}, `input:1:8: must be a digit, got '}'`},
 		{`{"a":-Infinity}`, jsonl.Options{}, `input:1:6: got -Infinity, which JSON has not (a missing value is null), wanted a number`},
 		{`{"a":1e400}`, jsonl.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `input:1: column a: "1e400" is not a number`},
-		{`{"a":"\x"}`, jsonl.Options{}, `input:1:8: got 'x', wanted one of " \ / b f n r t u behind the backslash`},
-		{`{"a":"\u12g4"}`, jsonl.Options{}, `input:1:11: got 'g', wanted a hexadecimal digit`},
-		{"{\"a\":\"tab\there\"}", jsonl.Options{}, `input:1:10: got '\t', wanted an escape such as \n or \u0000 for a letter that does not show`},
-		{`{"a":"open}`, jsonl.Options{}, `input:1:12: the line ends, wanted the " at the end of a text`},
+		{`{"a":"\x"}`, jsonl.Options{}, `input:1:8: must be one of , got 'x'" \ / b f n r t u behind the backslash`},
+		{`{"a":"\u12g4"}`, jsonl.Options{}, `input:1:11: must be a hexadecimal digit, got 'g'`},
+		{"{\"a\":\"tab\there\"}", jsonl.Options{}, `input:1:10: must be an escape such as , got '\t'\n or \u0000 for a letter that does not show`},
+		{`{"a":"open}`, jsonl.Options{}, `input:1:12: the line ends, wanted the " at the end of a string`},
 		{`{"a":[1,2`, jsonl.Options{}, `input:1:10: the line ends, wanted a comma or ]`},
-		{`{"a":[1,2}`, jsonl.Options{}, `input:1:10: got '}', wanted a comma or ]`},
+		{`{"a":[1,2}`, jsonl.Options{}, `input:1:10: must be a comma or ], got '}'`},
 		{`{"a":[1,,2]}`, jsonl.Options{}, `input:1:9: got ',', wanted a value`},
 		{"{\"a\":\"caf\xe9\"}", jsonl.Options{}, `input:1:10: this is not UTF-8`},
 		{`{"":1}`, jsonl.Options{}, `input:1: a key without letters, wanted the name of a column`},
 		{"{\"a\":1}\n{\"a\":1,\"b\":2,\"a\":3}", jsonl.Options{}, `input:2: key "a" is there twice`},
-		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{}, "input:2: column a: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out\n" +
-			"input:2: column b: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out"},
+		{"{\"a\":1}\n{\"a\":[1],\"b\":{}}\n{\"a\":{}}", jsonl.Options{}, "input:2: column a: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out\n" +
+			"input:2: column b: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out"},
 		{many, jsonl.Options{}, `input:20: column a: "n/a" is not a number, though 95 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
 		{`{"a":1,"y":2}`, jsonl.Options{Roles: datasets.Roles{Target: []string{"z"}}}, `input: target: no column "z"; there are a, y`},
 		{"{\"a\":1,\"k\":\"x\",\"y\":2}\n{\"a\":1,\"z\":1}", jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:2: column "z" is not in the schema; drop it`},
 		{`{"a":1,"k":"x"}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column y: the target is missing; missing_target: drop leaves such rows out`},
 		{`{"a":"one","k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: "one" is not a number`},
-		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: an object or an array, wanted a number, a text, true, false or null; data.drop leaves the column out`},
+		{`{"a":[],"k":"x","y":1}`, jsonl.Options{Roles: datasets.Roles{Schema: schema}}, `input:1: column a: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: 3}, `input:1: line too long: more than 3 bytes`},
 		{`{"a":1}`, jsonl.Options{MaxRecord: -3}, `input: a bound on records is not negative`},
 	} {
@@ -307,7 +307,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["plain.jsonl"] = &fstest.MapFile{Data: []byte(text + `{"new":1}`)}
-	if _, err := datasets.Gather(ctx, src); !errors.Is(err, datasets.ErrChanged) {
+	if _, err := datasets.ReadAll(ctx, src); !errors.Is(err, datasets.ErrChanged) {
 		t.Error(err)
 	}
 }
@@ -345,15 +345,15 @@ func FuzzRead(f *testing.F) {
 					}
 				case float64:
 					if c.Kind == datasets.Numeric && v != w {
-						t.Fatalf("%q: %s is %v, wanted %v", line, c.Name, v, w)
+						t.Fatalf("%q: %s is %v, want %v", line, c.Name, v, w)
 					}
 				case bool:
 					if c.Kind == datasets.Numeric && (v == 1) != w {
-						t.Fatalf("%q: %s is %v, wanted %v", line, c.Name, v, w)
+						t.Fatalf("%q: %s is %v, want %v", line, c.Name, v, w)
 					}
 				case string:
-					if c.Kind == datasets.Categorical && w != "" && c.Levels[int(v)] != w {
-						t.Fatalf("%q: %s is %v, wanted %q", line, c.Name, c.Levels[int(v)], w)
+					if c.Kind == datasets.Categorical && w != "" && c.Categories[int(v)] != w {
+						t.Fatalf("%q: %s is %v, want %q", line, c.Name, c.Categories[int(v)], w)
 					}
 				}
 			}

@@ -22,7 +22,7 @@ type misplaced struct {
 
 func (m misplaced) Error() string { return m.what }
 
-// read calls see for every key with its value: the letters of a text, else what is written. Both are valid until the
+// read calls see for every key with its value: the letters of a string, else what is written. Both are valid until the
 // next line.
 func (s *scanner) read(line []byte, see func(key []byte, kind scan.Kind, v []byte) error) error {
 	err := s.Begin(line)

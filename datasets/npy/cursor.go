@@ -223,7 +223,7 @@ func (e elements) texts(out []int32, d *table.Dictionary) {
 	}
 }
 
-// text appends an element as a text, unless it is missing.
+// text appends an element as a string, unless it is missing.
 func (f *field) text(dst, element []byte) ([]byte, bool) {
 	switch f.kind {
 	case 'S':
@@ -257,7 +257,7 @@ func (f *field) text(dst, element []byte) ([]byte, bool) {
 	return table.AppendNumber(dst, v[0], min(8*max(f.size, 4), 64)), true
 }
 
-// whole returns a whole number; one of 64 bits without a sign has its bits.
+// whole returns an integer; one of 64 bits without a sign has its bits.
 func (f *field) whole(element []byte) int64 {
 	var v uint64
 	switch f.size {

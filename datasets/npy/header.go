@@ -246,7 +246,7 @@ func (f *field) columnType() table.Type {
 	return table.Unreadable
 }
 
-// literal reads a value as Python writes it: texts, whole numbers, truths, lists and tuples, dictionaries.
+// literal reads a value as Python writes it: texts, integers, truths, lists and tuples, dictionaries.
 type literal struct{ rest string }
 
 // maxDepth bounds how deep values are in others.
@@ -345,5 +345,5 @@ func (p *literal) text() (any, error) {
 			out = append(out, c)
 		}
 	}
-	return nil, errors.New("a text has no end")
+	return nil, errors.New("a string has no end")
 }

@@ -10,7 +10,7 @@
 // is no column; data.drop leaves it out. The fields of a structured array are columns of their names.
 //
 // Numbers may be floats, integers with a sign or without, of any size up to 64 bits and either byte order,
-// and truths; whole numbers beyond 2^53 are rounded to the nearest float64, as in a file of text, but
+// and truths; integers beyond 2^53 are rounded to the nearest float64, as in a file of text, but
 // not in their names where they are categories. NaN is a missing value. Texts (U, S) are categories, and so
 // are an empty text and "NaN" missing ones; dates and times (M8) are taken apart by Roles.Dates. Versions 1
 // to 3 of the format, and both orders of axes, are read: one in Fortran's order only from a file that can

@@ -27,18 +27,18 @@ var ctx = context.Background()
 
 // mixed are roles for testdata/rows: every type, and every use of a column.
 var mixed = datasets.Roles{
-	Target: []string{"income"}, Weight: "weight", Group: "id", Keep: []string{"id", "sold", "city"},
+	Target: []string{"income"}, Weight: "weight", Group: "id", Passthrough: []string{"id", "sold", "city"},
 	Dates: map[string]datasets.Date{"sold": {Parts: []string{"year", "month", "day", "weekday"}}, "seen": {}},
 }
 
 // Rows that numpy has written are those of the same rows as CSV, every bit and the schema too.
 func TestSameAsCSV(t *testing.T) {
 	mixed := mixed
-	mixed.Keep = []string{"id", "city"} // dates have become their parts
+	mixed.Passthrough = []string{"id", "city"} // dates have become their parts
 	for name, roles := range map[string]datasets.Roles{
 		"all":         mixed,
 		"a quantity":  {Target: []string{"single"}, Drop: []string{"sold", "seen", "id"}, Kinds: map[string]datasets.Kind{"small": datasets.Categorical}},
-		"positive":    {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Keep: []string{"sold"}, Group: "letter"},
+		"positive":    {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
 		"several":     {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
 		"no target":   {Drop: []string{"sold", "seen", "income"}},
 		"a number":    {Target: []string{"small"}, Task: datasets.Classification, Drop: []string{"sold", "seen"}},
@@ -54,10 +54,10 @@ func TestSameAsCSV(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-				t.Errorf("schema\n%v, wanted\n%v", a, b)
+				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-				t.Errorf("rows left out: %v, wanted %v", a, b)
+			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
 			// By the schema that was learned from either, the other has the same codes.
@@ -76,7 +76,7 @@ func TestSameAsCSV(t *testing.T) {
 
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestLayouts(t *testing.T) {
 	}
 	for i := range 50 {
 		if got, want := one.X.At(i, 0), float64(float32(plain.X.At(i, 0))); got != want {
-			t.Fatalf("row %d: %v, wanted %v", i, got, want)
+			t.Fatalf("row %d: %v, want %v", i, got, want)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := src.Schema(); s.Targets[0].Name != "y" || fmt.Sprint(s.Targets[0].Levels) != "[0 1 2]" || len(s.Columns) != 3 || s.Columns[0].Name != "x0" {
+	if s := src.Schema(); s.Targets[0].Name != "y" || fmt.Sprint(s.Targets[0].Categories) != "[0 1 2]" || len(s.Columns) != 3 || s.Columns[0].Name != "x0" {
 		t.Errorf("schema %v", s)
 	}
 	plain, err := npy.ReadFile(ctx, "testdata/plain.npy", npy.Options{})
@@ -229,7 +229,7 @@ func TestErrors(t *testing.T) {
 		}
 		src, err := npy.Open(ctx, c.path, o)
 		if err == nil {
-			_, err = datasets.Gather(ctx, src)
+			_, err = datasets.ReadAll(ctx, src)
 		}
 		if got := fmt.Sprint(err); got != c.want {
 			t.Errorf("%s %+v:\n%s\nwanted\n%s", c.path, c.roles, got, c.want)
@@ -240,14 +240,14 @@ func TestErrors(t *testing.T) {
 // Rows without a target are told all at once where nobody has learned from them.
 func TestUnlabelled(t *testing.T) {
 	roles := mixed
-	roles.Keep = nil
+	roles.Passthrough = nil
 	src, err := npy.Open(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
 	if err != nil {
 		t.Fatal(err)
 	}
 	schema := src.Schema()
 	other := schema
-	other.Targets = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Levels: []string{"Bern", "Zürich", "東京"}}}
+	other.Targets = []datasets.Column{{Name: "city", Kind: datasets.Categorical, Categories: []string{"Bern", "Zürich", "東京"}}}
 	roles = datasets.Roles{Schema: &other, Target: []string{"city"}, Dates: roles.Dates, IgnoreExtra: true}
 	other.Columns = schema.Columns[:3]
 	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
@@ -330,7 +330,7 @@ func TestChanged(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, 0), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := datasets.Gather(ctx, src); !errors.Is(err, datasets.ErrChanged) {
+	if _, err := datasets.ReadAll(ctx, src); !errors.Is(err, datasets.ErrChanged) {
 		t.Error(err)
 	}
 }
@@ -352,7 +352,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if set, err := datasets.Gather(ctx, src); err == nil {
+		if set, err := datasets.ReadAll(ctx, src); err == nil {
 			if n, d := src.Dims(); set.Rows() != n || set.Cols() != d {
 				t.Errorf("%d×%d, Dims says %d×%d", set.Rows(), set.Cols(), n, d)
 			}
@@ -378,7 +378,7 @@ func TestRead(t *testing.T) {
 	}
 	sourcetest.Equal(t, got, want)
 	if _, err := npy.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
-		t.Errorf("from a text: %v", err)
+		t.Errorf("from a string: %v", err)
 	}
 	if _, err := npy.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)

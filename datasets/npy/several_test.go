@@ -38,10 +38,10 @@ func fields(t *testing.T, name, descr string, rows int, values ...any) string {
 // Rows in several files are those of several files of CSV, which are those of one that has them all.
 func TestSeveralFiles(t *testing.T) {
 	mixed := mixed
-	mixed.Keep = []string{"id", "city"}
+	mixed.Passthrough = []string{"id", "city"}
 	for name, roles := range map[string]datasets.Roles{
 		"all":      mixed,
-		"positive": {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Keep: []string{"sold"}, Group: "letter"},
+		"positive": {Target: []string{"city"}, Positive: []string{"Bern", "東京"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}, Passthrough: []string{"sold"}, Group: "letter"},
 		"several":  {Target: []string{"big", "half"}, DropMissingTarget: true, Drop: []string{"sold", "seen"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,10 +54,10 @@ func TestSeveralFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-				t.Errorf("schema\n%v, wanted\n%v", a, b)
+				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-				t.Errorf("rows left out: %v, wanted %v", a, b)
+			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)
@@ -75,13 +75,13 @@ func TestSeveralTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := gather(t, src)
-	want := []datasets.Column{{Name: "k", Kind: datasets.Categorical, Levels: []string{"3.5", "4", "red"}}, {Name: "n"}}
+	want := []datasets.Column{{Name: "k", Kind: datasets.Categorical, Categories: []string{"3.5", "4", "red"}}, {Name: "n"}}
 	if !reflect.DeepEqual(src.Schema().Columns, want) {
 		t.Errorf("%+v", src.Schema().Columns)
 	}
 	for i, row := range [][]float64{{0, 1}, {1, 2}, {2, 1}, {1, 0}} {
 		if set.X.At(i, 0) != row[0] || set.X.At(i, 1) != row[1] {
-			t.Errorf("row %d is %v, %v, wanted %v", i, set.X.At(i, 0), set.X.At(i, 1), row)
+			t.Errorf("row %d is %v, %v, want %v", i, set.X.At(i, 0), set.X.At(i, 1), row)
 		}
 	}
 	times := fields(t, "times.npy", "[('k', '<M8[s]'), ('n', '<i4')]", 1, int64(0), int32(1))
@@ -97,7 +97,7 @@ func TestSeveralTypes(t *testing.T) {
 	numeric := datasets.Roles{Kinds: map[string]datasets.Kind{"n": datasets.Numeric}}
 	src, err = npy.OpenFiles(ctx, []string{a, bad}, npy.Options{Roles: numeric})
 	if err == nil {
-		_, err = datasets.Gather(ctx, src)
+		_, err = datasets.ReadAll(ctx, src)
 	}
 	if err == nil || !strings.HasSuffix(err.Error(), `bad.npy: row 1: column n: "xy" is not a number`) {
 		t.Error(err)

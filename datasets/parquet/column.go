@@ -41,7 +41,7 @@ type column struct {
 	seen  *[1 << 11]seen
 }
 
-// seen is the code of a text by where it was: the values of a page are mostly those of a dictionary.
+// seen is the code of a string by where it was: the values of a page are mostly those of a dictionary.
 type seen struct {
 	at   uintptr
 	text string
@@ -161,7 +161,7 @@ func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *tabl
 	return nil
 }
 
-// code returns the code of a text.
+// code returns the code of a string.
 func (c *column) code(text []byte) int32 {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(text)))
 	s := &c.seen[uint64(at)*0x9e3779b97f4a7c15>>53]

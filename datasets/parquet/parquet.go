@@ -3,7 +3,7 @@
 // io.Reader, [Read].
 //
 // A column of rows is a column at the top of the schema that is neither repeated nor made of others: numbers
-// of any size, with a sign or without, and decimals, whole numbers beyond 2^53 and decimals rounded to the
+// of any size, with a sign or without, and decimals, integers beyond 2^53 and decimals rounded to the
 // nearest float64 as in a file of text, but not in their names where they are categories; truths; texts,
 // with a dictionary or without; dates and times, which Roles.Dates takes apart, those with a zone by their
 // time in UTC. Lists, maps, structures and times of day are no columns; Roles.Drop leaves them out. A null, NaN,

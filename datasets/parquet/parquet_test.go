@@ -36,7 +36,7 @@ func roles(drop []string) datasets.Roles {
 	for _, name := range drop {
 		delete(dates, name)
 	}
-	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Keep: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
+	return datasets.Roles{Target: []string{"income"}, Weight: "weight", Group: "uint64", Passthrough: []string{"uint64", "unique", "coded", "money", "int64"}, Dates: dates,
 		Kinds: map[string]datasets.Kind{"int8": datasets.Categorical}}
 }
 
@@ -45,7 +45,7 @@ func TestSameAsCSV(t *testing.T) {
 	for name, lacks := range files {
 		for what, roles := range map[string]datasets.Roles{
 			"all":      roles(lacks),
-			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Keep: []string{"sold", "int32"}},
+			"quantity": {Target: []string{"cents"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Passthrough: []string{"sold", "int32"}},
 			"several":  {Target: []string{"double", "uint16"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}, Group: "unique"},
 			"positive": {Target: []string{"word"}, Positive: []string{"Bern", "a, b"}, DropMissingTarget: true, Drop: []string{"sold", "seen", "zoned"}},
 			"classes":  {Target: []string{"int8"}, Task: datasets.Classification, Drop: []string{"sold", "seen", "zoned"}},
@@ -53,7 +53,7 @@ func TestSameAsCSV(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				of := roles
 				if name == "pandas" && what == "several" {
-					of.Keep = nil
+					of.Passthrough = nil
 				}
 				have := func(names []string) []string {
 					return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })
@@ -69,10 +69,10 @@ func TestSameAsCSV(t *testing.T) {
 					t.Fatal(err)
 				}
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-					t.Errorf("schema\n%v, wanted\n%v", a, b)
+					t.Errorf("schema\n%v, want\n%v", a, b)
 				}
-				if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-					t.Errorf("rows left out: %v, wanted %v", a, b)
+				if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+					t.Errorf("rows left out: %v, want %v", a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
 				schema := want.Schema()
@@ -91,7 +91,7 @@ func TestSameAsCSV(t *testing.T) {
 
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestErrors(t *testing.T) {
 		}
 		src, err := parquet.Open(ctx, c.path, o)
 		if err == nil {
-			_, err = datasets.Gather(ctx, src)
+			_, err = datasets.ReadAll(ctx, src)
 		}
 		got := fmt.Sprint(err)
 		if c.want == "" && err != nil || c.want != "" && !strings.HasPrefix(got, c.want) {
@@ -172,7 +172,7 @@ func TestPushdown(t *testing.T) {
 	got := gather(t, src)
 	for i := range full.Rows() {
 		if got.X.At(i, 0) != full.X.At(i, at) {
-			t.Fatalf("row %d: %v, wanted %v", i, got.X.At(i, 0), full.X.At(i, at))
+			t.Fatalf("row %d: %v, want %v", i, got.X.At(i, 0), full.X.At(i, at))
 		}
 	}
 }
@@ -183,11 +183,11 @@ func TestWithoutInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, got := gather(t, src), gather(t, datasets.WithoutInputs(src))
+	want, got := gather(t, src), gather(t, datasets.DropInputs(src))
 	want.X = mat.NewDense(want.Rows(), want.Cols(), nil)
 	sourcetest.Equal(t, got, want)
-	if n, d := datasets.WithoutInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
-		t.Errorf("%d×%d, wanted %d×%d", n, d, want.Rows(), want.Cols())
+	if n, d := datasets.DropInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
+		t.Errorf("%d×%d, want %d×%d", n, d, want.Rows(), want.Cols())
 	}
 }
 
@@ -269,7 +269,7 @@ func TestRead(t *testing.T) {
 	}
 	sourcetest.Equal(t, got, want)
 	if _, err := parquet.Read(ctx, strings.NewReader("a,b"), o); err == nil || !strings.HasPrefix(err.Error(), "input: not a") {
-		t.Errorf("from a text: %v", err)
+		t.Errorf("from a string: %v", err)
 	}
 	if _, err := parquet.Read(ctx, nil, o); err == nil || err.Error() != "input: there is no reader" {
 		t.Errorf("no reader: %v", err)

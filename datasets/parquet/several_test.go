@@ -27,10 +27,10 @@ func TestSeveralFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-				t.Errorf("schema\n%v, wanted\n%v", a, b)
+				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-				t.Errorf("rows left out: %v, wanted %v", a, b)
+			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
 			sourcetest.Run(t, got)

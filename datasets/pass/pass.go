@@ -142,7 +142,7 @@ func (b Begun) columns() string {
 	h := sha256.New()
 	for _, list := range [][]datasets.Column{b.Schema.Columns, b.Schema.Targets} {
 		for _, c := range list {
-			fmt.Fprintf(h, "%q %d %q\n", c.Name, c.Kind, c.Levels)
+			fmt.Fprintf(h, "%q %d %q\n", c.Name, c.Kind, c.Categories)
 		}
 		fmt.Fprintln(h)
 	}
@@ -295,7 +295,7 @@ func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64
 	*list = slices.Clone(own)
 }
 
-// Ints is Floats of whole numbers, each from least on.
+// Ints is Floats of integers, each from least on.
 func Ints(s *model.State, name string, list *[]int, n, least int) {
 	own := *list
 	s.Ints(name, &own)

@@ -39,7 +39,7 @@ func breaks(l law, src datasets.Source, all datasets.Set) bool {
 // rows is 50 rows of two columns, some of them without a value.
 func rows() datasets.Set {
 	set := datasets.Set{X: mat.NewDense(50, 2, nil), Y: make([]float64, 50), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "a"}, {Name: "b", Kind: datasets.Categorical, Levels: []string{"u", "v"}}}}}
+		Columns: []datasets.Column{{Name: "a"}, {Name: "b", Kind: datasets.Categorical, Categories: []string{"u", "v"}}}}}
 	for i := range set.Y {
 		set.Y[i] = float64(i)
 		set.X.(*mat.Dense).SetRow(i, []float64{math.Sqrt(float64(i)), float64(i%3 - 1)})
@@ -65,8 +65,8 @@ func (s tape) Dims() (n, cols int) {
 	return -1, s.set.Cols()
 }
 
-func (s tape) Survey(ctx context.Context) ([]datasets.Content, error) {
-	out, err := datasets.Survey(ctx, s.set.Source())
+func (s tape) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
+	out, err := datasets.ScanContent(ctx, s.set.Source())
 	if s.breaks == "survey" {
 		out[0].Missing = nil
 	}

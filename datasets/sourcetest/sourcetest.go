@@ -105,11 +105,11 @@ func cancels(t testing.TB, src datasets.Source, _ datasets.Set) {
 
 // survey: what a source knows of its columns is what a reading of its blocks shows.
 func survey(t testing.TB, src datasets.Source, all datasets.Set) {
-	got, err := datasets.Survey(context.Background(), src)
+	got, err := datasets.ScanContent(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := datasets.Survey(context.Background(), all.Source())
+	want, err := datasets.ScanContent(context.Background(), all.Source())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func survey(t testing.TB, src datasets.Source, all datasets.Set) {
 		if got[j].Empty != want[j].Empty {
 			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
 		}
-		for what, spots := range map[string][2]*datasets.Spot{"a missing value": {got[j].Missing, want[j].Missing}, "an unknown category": {got[j].Unknown, want[j].Unknown}} {
+		for what, spots := range map[string][2]*datasets.Position{"a missing value": {got[j].Missing, want[j].Missing}, "an unknown category": {got[j].Unknown, want[j].Unknown}} {
 			if (spots[0] == nil) != (spots[1] == nil) || spots[0] != nil && spots[0].Row != spots[1].Row {
 				t.Errorf("column %s: the survey finds %s at %v, the blocks have it at %v", name, what, spots[0], spots[1])
 			}
@@ -152,7 +152,7 @@ func subset(t testing.TB, src datasets.Source, all datasets.Set) {
 // gather copies all blocks of src.
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(context.Background(), src)
+	set, err := datasets.ReadAll(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,19 +194,19 @@ func GroupsByAppearance(data datasets.Set) datasets.Set {
 func Equal(t testing.TB, got, want datasets.Set) {
 	t.Helper()
 	if got.Rows() != want.Rows() || got.Cols() != want.Cols() {
-		t.Fatalf("%d×%d, wanted %d×%d", got.Rows(), got.Cols(), want.Rows(), want.Cols())
+		t.Fatalf("%d×%d, want %d×%d", got.Rows(), got.Cols(), want.Rows(), want.Cols())
 	}
 	for i := range want.Rows() {
 		for j := range want.Cols() {
 			if a, b := got.X.At(i, j), want.X.At(i, j); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
-				t.Fatalf("row %d, column %s: %v, wanted %v", i, want.Schema.Name(j), a, b)
+				t.Fatalf("row %d, column %s: %v, want %v", i, want.Schema.Name(j), a, b)
 			}
 		}
 	}
 	if !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Groups, want.Groups) {
 		t.Fatal("targets, weights or groups differ")
 	}
-	if !slices.EqualFunc(got.Kept, want.Kept, slices.Equal) {
+	if !slices.EqualFunc(got.Passthrough, want.Passthrough, slices.Equal) {
 		t.Fatal("kept columns differ")
 	}
 	if (got.Targets == nil) != (want.Targets == nil) {

@@ -401,7 +401,7 @@ func appendText(dst []byte, src any, zoned bool) ([]byte, error) {
 		day := !zoned && v.Hour() == 0 && v.Minute() == 0 && v.Second() == 0 && v.Nanosecond() == 0
 		return table.AppendTime(dst, v.Unix(), v.Nanosecond(), day, zoned), nil
 	}
-	return dst, strange(src, "a text")
+	return dst, strange(src, "a string")
 }
 
 func strange(src any, wanted string) error {

@@ -61,7 +61,7 @@ func Read(ctx context.Context, db *sql.DB, query string, args []any, o Options) 
 	if err != nil {
 		return datasets.Set{}, errors.Join(err, s.Close())
 	}
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	return set, errors.Join(err, s.Close())
 }
 

@@ -95,7 +95,7 @@ func fill(t testing.TB, db *stdsql.DB, types map[string]string, n int) (asCSV st
 
 func gather(t testing.TB, src datasets.Source) datasets.Set {
 	t.Helper()
-	set, err := datasets.Gather(ctx, src)
+	set, err := datasets.ReadAll(ctx, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestSameAsCSV(t *testing.T) {
 			}
 			dates := map[string]datasets.Date{"built": {}, "seen": {Parts: []string{"year", "hour", "weekday"}}}
 			for what, roles := range map[string]datasets.Roles{
-				"all":      {Target: []string{"y"}, Weight: "weight", Group: "street", Dates: dates, Keep: []string{"id", "city"}, Drop: []string{"id"}},
+				"all":      {Target: []string{"y"}, Weight: "weight", Group: "street", Dates: dates, Passthrough: []string{"id", "city"}, Drop: []string{"id"}},
 				"positive": {Target: []string{"city"}, Positive: []string{"007", "東京"}, DropMissingTarget: true, Drop: []string{"built", "seen"}},
 				"numbers":  {Target: []string{"area", "price"}, DropMissingTarget: true, Dates: dates},
 				"kinds":    {Target: []string{"y"}, Kinds: map[string]datasets.Kind{"street": datasets.Categorical}, Drop: []string{"built", "seen"}},
@@ -132,11 +132,11 @@ func TestSameAsCSV(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
-					t.Errorf("%s: schema\n%v, wanted\n%v", what, a, b)
+					t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
-				if a, b := got.(datasets.Partial).LeftOut(), want.(datasets.Partial).LeftOut(); !reflect.DeepEqual(a, b) {
-					t.Errorf("%s: rows left out: %v, wanted %v", what, a, b)
+				if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+					t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 				}
 				schema := want.Schema()
 				roles.Schema = &schema
@@ -182,7 +182,7 @@ func TestTypes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []datasets.Column{{Name: "double"}, {Name: "half"}, {Name: "loud", Kind: datasets.Categorical, Levels: []string{"10!", "x!"}}, {Name: "word", Kind: datasets.Categorical, Levels: []string{"10", "x"}}, {Name: "flag"}}
+			want := []datasets.Column{{Name: "double"}, {Name: "half"}, {Name: "loud", Kind: datasets.Categorical, Categories: []string{"10!", "x!"}}, {Name: "word", Kind: datasets.Categorical, Categories: []string{"10", "x"}}, {Name: "flag"}}
 			if !reflect.DeepEqual(set.Schema.Columns, want) || !reflect.DeepEqual(set.Schema.Classes(), []string{"false", "true"}) {
 				t.Errorf("%+v, classes %q", set.Schema.Columns, set.Schema.Classes())
 			}
@@ -190,7 +190,7 @@ func TestTypes(t *testing.T) {
 			for i, row := range [][]float64{{2, .5, 0, 0, 1}, {4, 1, 1, 1, 0}, {8, 2, nan, nan, 1}} {
 				for j, v := range row {
 					if got := set.X.At(i, j); got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
-						t.Errorf("row %d, %s: %v, wanted %v", i, want[j].Name, got, v)
+						t.Errorf("row %d, %s: %v, want %v", i, want[j].Name, got, v)
 					}
 				}
 			}
@@ -277,7 +277,7 @@ func TestChanges(t *testing.T) {
 		}
 		gather(t, src)
 		do(t, db, change)
-		if _, err := datasets.Gather(ctx, src); !errors.Is(err, datasets.ErrChanged) {
+		if _, err := datasets.ReadAll(ctx, src); !errors.Is(err, datasets.ErrChanged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestChanges(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := datasets.Gather(ctx, src); err == nil || !strings.HasPrefix(err.Error(), "flats: the snapshot has ended: ") {
+		if _, err := datasets.ReadAll(ctx, src); err == nil || !strings.HasPrefix(err.Error(), "flats: the snapshot has ended: ") {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {

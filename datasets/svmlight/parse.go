@@ -38,7 +38,7 @@ func (s *source) parse(r *row, b []byte) error {
 		if string(word[:colon]) == "qid" && len(r.columns) == 0 && !r.grouped {
 			group, err := strconv.Atoi(string(word[colon+1:]))
 			if err != nil {
-				return fmt.Errorf("%q, wanted qid: and a whole number", word)
+				return fmt.Errorf("%q, wanted qid: and an integer", word)
 			}
 			r.grouped, r.group = true, group
 			continue

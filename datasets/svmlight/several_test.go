@@ -52,12 +52,12 @@ func TestSeveralFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := datasets.Gather(context.Background(), src)
+	got, err := datasets.ReadAll(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a, b := fmt.Sprint(src.Schema()), fmt.Sprint(want.Schema); a != b {
-		t.Errorf("schema %s, wanted %s", a, b)
+		t.Errorf("schema %s, want %s", a, b)
 	}
 	sourcetest.Equal(t, got, want)
 	sourcetest.Run(t, src)
@@ -70,7 +70,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 	write(t, "b.svm", "1 1:2\n2 x:4\n")
 	write(t, "grouped.svm", "1 qid:3 1:2\n")
 	write(t, "empty.svm", "")
-	known := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Levels: []string{"1"}}}}
+	known := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"1"}}}}
 	for _, c := range []struct {
 		paths []string
 		o     svmlight.Options
@@ -85,10 +85,10 @@ func TestSeveralFilesFaults(t *testing.T) {
 	} {
 		src, err := svmlight.OpenFiles(context.Background(), c.paths, c.o)
 		if err == nil {
-			_, err = datasets.Gather(context.Background(), src)
+			_, err = datasets.ReadAll(context.Background(), src)
 		}
 		if err == nil || err.Error() != c.want {
-			t.Errorf("%v: %v, wanted %s", c.paths, err, c.want)
+			t.Errorf("%v: %v, want %s", c.paths, err, c.want)
 		}
 	}
 }

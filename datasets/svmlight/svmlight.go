@@ -100,10 +100,10 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of a text, gzip'd or not. It holds all of the text until it has the rows, because
+// Read returns the rows of a string, gzip'd or not. It holds all of the text until it has the rows, because
 // a reading of the text for its width and classes comes before the one for the rows. Errors call the text
 // by the name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
@@ -115,7 +115,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
 // source is the rows of a file, or of several.
@@ -148,7 +148,7 @@ const maxClasses = 1 << 16
 // learn reads the file once.
 func (s *source) learn(ctx context.Context) error {
 	labels := map[float64]bool{}
-	classify := s.o.Task == datasets.Classification || s.o.Task.Targetless() || len(s.o.Positive) > 0
+	classify := s.o.Task == datasets.Classification || s.o.Task.Unsupervised() || len(s.o.Positive) > 0
 	width := 0
 	err := s.each(ctx, func(r *row) error {
 		s.rows++
@@ -198,7 +198,7 @@ func (s *source) learn(ctx context.Context) error {
 	if len(s.o.Positive) > 0 {
 		names = []string{rest, strings.Join(s.o.Positive, "|")}
 	}
-	s.schema.Targets[0].Kind, s.schema.Targets[0].Levels = datasets.Categorical, names
+	s.schema.Targets[0].Kind, s.schema.Targets[0].Categories = datasets.Categorical, names
 	return s.code(names)
 }
 
@@ -229,13 +229,13 @@ func (s *source) code(classes []string) error {
 
 // Survey finds a value in every column of every row, as the first reading has, and looks at the
 // classes where they are those of other rows.
-func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
+func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.o.Schema != nil && s.codes != nil {
 		if err := s.each(ctx, func(r *row) error { _, err := s.class(r); return err }); err != nil {
 			return nil, err
 		}
 	}
-	return make([]datasets.Content, s.cols), nil
+	return make([]datasets.ColumnContent, s.cols), nil
 }
 
 // class returns the code of a row's class, or its number.

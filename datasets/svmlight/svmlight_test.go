@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("read %v %v %v", mat.Formatted(set.X), set.Y, set.Groups)
 	}
 	if nnz := set.X.(*sparse.CSR).NNZ(); nnz != 3 {
-		t.Errorf("%d entries, wanted 3: a zero written out is none", nnz)
+		t.Errorf("%d entries, want 3: a zero written out is none", nnz)
 	}
 }
 
@@ -131,8 +131,8 @@ func TestWrite(t *testing.T) {
 
 // TestBadInput compares the messages a user sees.
 func TestBadInput(t *testing.T) {
-	schema := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Levels: []string{"-1", "1"}}}}
-	texts := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	schema := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
+	texts := &datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	for _, c := range []struct {
 		text string
 		o    svmlight.Options
@@ -158,7 +158,7 @@ func TestBadInput(t *testing.T) {
 		{"1 1:1e999\n", svmlight.Options{}, `f.svm:1: column 1: "1e999" is not a number`},
 		{"1 4:1\n", svmlight.Options{Width: 3}, "f.svm:1: column 4 of 3, which count from 1"},
 		{"1 3:1\n", svmlight.Options{Width: 3, ZeroBased: true}, "f.svm:1: column 3 of 3, which count from 0"},
-		{"1 qid:a 1:1\n", svmlight.Options{}, `f.svm:1: "qid:a", wanted qid: and a whole number`},
+		{"1 qid:a 1:1\n", svmlight.Options{}, `f.svm:1: "qid:a", wanted qid: and an integer`},
 		{"1 qid:1 1:1\n1 1:1\n", svmlight.Options{}, "f.svm:2: some rows have a qid and others have none"},
 		{"1 1:1\n1 qid:3 1:1\n", svmlight.Options{}, "f.svm:2: some rows have a qid and others have none"},
 		{"1\x00 1:1\n", svmlight.Options{}, "f.svm:1: NUL byte; is this a text file?"},
@@ -247,7 +247,7 @@ func rows(m *sparse.CSR) int { n, _ := m.Dims(); return n }
 // With a schema the file is read when its rows are asked for and not before; a label that is no class
 // of the schema is an error, or NaN in rows to predict.
 func TestSchemaNeedsNoLook(t *testing.T) {
-	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Levels: []string{"-1", "1"}}}}
+	schema := datasets.Schema{Targets: []datasets.Column{{Name: "label", Kind: datasets.Categorical, Categories: []string{"-1", "1"}}}}
 	files := fstest.MapFS{"rows.svm": {Data: []byte("1 1:2\n0 2:1\n")}, "wrong.svm": {Data: []byte("1 1:2\n1 2:x\n")}, "none.svm": {Data: []byte("# none\n")}}
 	for _, test := range []struct {
 		file       string
@@ -264,7 +264,7 @@ func TestSchemaNeedsNoLook(t *testing.T) {
 			t.Errorf("%s is read already: %v", test.file, err)
 			continue
 		}
-		set, err := datasets.Gather(context.Background(), src)
+		set, err := datasets.ReadAll(context.Background(), src)
 		if test.err == "" && (err != nil || fmt.Sprint(set.Y) != test.want) || test.err != "" && (err == nil || err.Error() != test.err) {
 			t.Errorf("%s: %v, %v", test.file, set.Y, err)
 		}

@@ -162,7 +162,7 @@ func schema(cols, classes int) datasets.Schema {
 		s.Targets[0].Kind = datasets.Categorical
 	}
 	for k := range classes {
-		s.Targets[0].Levels = append(s.Targets[0].Levels, strconv.Itoa(k))
+		s.Targets[0].Categories = append(s.Targets[0].Categories, strconv.Itoa(k))
 	}
 	return s
 }

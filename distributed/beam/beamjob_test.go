@@ -191,7 +191,7 @@ func TestGoesOn(t *testing.T) {
 	}
 	// 5 passes of 20 parts, 2 + 1 merges and a finish; what broke off beside what failed may have been done twice.
 	if n := written.Load(); n < 5*24 || n > 5*24+8 {
-		t.Errorf("%d files were written, wanted about %d", n, 5*24)
+		t.Errorf("%d files were written, want about %d", n, 5*24)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestCheck(t *testing.T) {
 		other := j
 		wrong(&other)
 		if err := other.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted something with: %s", err, want)
+			t.Errorf("%v, want something with: %s", err, want)
 		}
 	}
 	if err := j.Check(); err != nil {

@@ -85,13 +85,13 @@ func TestFaults(t *testing.T) {
 		{"file://", "file://: a file without a name", "file://: a file without a name"},
 	} {
 		if r, err := files.Read(t.Context(), c.name); err == nil || err.Error() != c.read {
-			t.Errorf("Read of %q: %v, wanted %s", c.name, err, c.read)
+			t.Errorf("Read of %q: %v, want %s", c.name, err, c.read)
 			if r != nil {
 				r.Close()
 			}
 		}
 		if err := write(files, c.name, "x"); err == nil || err.Error() != c.write {
-			t.Errorf("Write of %q: %v, wanted %s", c.name, err, c.write)
+			t.Errorf("Write of %q: %v, want %s", c.name, err, c.write)
 		}
 	}
 	if names, err := files.List(t.Context(), ""); err != nil || strings.Join(names, " ") != "file" {
@@ -105,7 +105,7 @@ func TestScheme(t *testing.T) {
 		"x/s3://b": "",
 	} {
 		if got := store.Scheme(name); got != want {
-			t.Errorf("Scheme(%q) = %q, wanted %q", name, got, want)
+			t.Errorf("Scheme(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ KDD = (
 
 
 def made(seed, rows, inputs=20):
-    """Normal numbers, a number that five of them make, and its sign as a text."""
+    """Normal numbers, a number that five of them make, and its sign as a string."""
     rng = numpy.random.default_rng(seed)
     x = rng.standard_normal((rows, inputs))
     y = numpy.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] + 0.5 * (x[:, 3] ** 2 - x[:, 4] ** 2) + 0.3 * rng.standard_normal(rows)

@@ -45,11 +45,11 @@ type OneClass struct {
 func NewOneClass() OneClass { return OneClass{Nu: 0.1, Tol: 1e-4, MaxIter: 1000} }
 
 var (
-	_ estimator.Estimator = OneClass{}
-	_ estimator.Tasked    = OneClass{}
-	_ datasets.Coster     = OneClass{}
-	_ datasets.Demander   = OneClass{}
-	_ param.Declarer      = (*OneClass)(nil)
+	_ estimator.Estimator    = OneClass{}
+	_ estimator.TaskProvider = OneClass{}
+	_ datasets.CostEstimator = OneClass{}
+	_ datasets.Requirer      = OneClass{}
+	_ param.Declarer         = (*OneClass)(nil)
 )
 
 // Params declares the hyper-parameters.
@@ -63,8 +63,8 @@ func (s *OneClass) Params(l *param.List) {
 func (OneClass) Task() datasets.Task { return datasets.Anomaly }
 
 // Demands asks for complete numeric columns.
-func (OneClass) Demands() []datasets.Demand {
-	return []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+func (OneClass) Requirements() []datasets.Requirement {
+	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
 
 // Cost estimates a fit to rows of a shape.

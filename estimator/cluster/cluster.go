@@ -25,10 +25,10 @@ import (
 )
 
 // numbers is what the models here ask for: complete numeric columns.
-var numbers = []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+var numbers = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 
 // opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
-func opened(ctx context.Context, spec datasets.Coster, open func() (*design.Rows, error)) (*design.Rows, error) {
+func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows, error) {
 	if err := param.CheckFit(spec); err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ var (
 		model.Stateful
 	}{(*FittedKMeans)(nil), (*FittedSpectral)(nil)}
 	_ = []estimator.BlockEstimator{KMeans{}, Spectral{}}
-	_ = []datasets.Coster{KMeans{}, Spectral{}}
-	_ = []datasets.Demander{KMeans{}, Spectral{}}
+	_ = []datasets.CostEstimator{KMeans{}, Spectral{}}
+	_ = []datasets.Requirer{KMeans{}, Spectral{}}
 
 	_ estimator.PassEstimator = KMeans{}
 )

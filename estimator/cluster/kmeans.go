@@ -73,7 +73,7 @@ func (s *KMeans) Params(l *param.List) {
 func (KMeans) Task() datasets.Task { return datasets.Clustering }
 
 // Demands asks for complete numeric columns.
-func (KMeans) Demands() []datasets.Demand { return numbers }
+func (KMeans) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {

@@ -60,7 +60,7 @@ func (s *Spectral) Params(l *param.List) {
 func (Spectral) Task() datasets.Task { return datasets.Clustering }
 
 // Demands asks for complete numeric columns.
-func (Spectral) Demands() []datasets.Demand { return numbers }
+func (Spectral) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {

@@ -48,7 +48,7 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 		}
 	}
 	some := estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
-		Wanted: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
+		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
 	part, err := outcomes(fitter, some)
 	if err != nil {
 		return fmt.Errorf("some of it: %w", err)
@@ -98,7 +98,7 @@ func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance flo
 		out.X, out.Schema.Columns = x, nil
 		return out
 	}
-	b.Lone = func(ctx context.Context, candidate, fold int) (out estimator.Outcome) {
+	b.FitOne = func(ctx context.Context, candidate, fold int) (out estimator.Outcome) {
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
@@ -141,7 +141,7 @@ func (s *suite) oneOut(t testing.TB) {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {
@@ -155,7 +155,7 @@ func unlikeWithoutEach(fitter estimator.BatchFitter, data datasets.Set, toleranc
 	for i := range all {
 		all[i] = i
 	}
-	got, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), OneOut: true, Candidates: estimator.Candidates(fitter),
+	got, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: estimator.Candidates(fitter),
 		Folds: []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
-	if b.Maps != nil || b.OneOut {
+	if b.Maps != nil || b.LeaveOneOut {
 		return nil, b.Yield(0, 0, estimator.Outcome{Prediction: estimator.Prediction{Values: make([]float64, b.Data.Rows())}})
 	}
 	seen := 0
@@ -83,7 +83,7 @@ func TestBatchLaw(t *testing.T) {
 	} {
 		err := unlikeFits(mean{fault}, data, 1e-9)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, wanted %q", fault, err, want)
+			t.Errorf("%q: %v, want %q", fault, err, want)
 		}
 	}
 	if err := unlikeFits(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(), "is another where others are not wanted") {
@@ -101,7 +101,7 @@ func (s shifty) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 func (s shifty) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
 	yield := b.Yield
 	b.Yield = func(i, f int, out estimator.Outcome) error {
-		if b.Wanted == nil {
+		if b.Include == nil {
 			out.Values[0] += 1e-3
 		}
 		return yield(i, f, out)
@@ -120,7 +120,7 @@ func TestOtherBatchLaws(t *testing.T) {
 	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(), "no outcome of candidate 0 on fold 1") {
 		t.Errorf("one of many: %v", err)
 	}
-	b.Lone = nil
+	b.FitOne = nil
 	if err := unlikeMapped(lone{}, b, 1e-9); err != nil {
 		t.Errorf("all by Lone: %v", err)
 	}
@@ -132,7 +132,7 @@ type lone struct{ mean }
 func (s lone) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
 	for i := range b.Candidates {
 		for f := range b.Folds {
-			if err := b.Yield(i, f, b.Lone(ctx, i, f)); err != nil {
+			if err := b.Yield(i, f, b.FitOne(ctx, i, f)); err != nil {
 				return nil, err
 			}
 		}

@@ -111,7 +111,7 @@ func (s bent) FitSource(ctx context.Context, data datasets.Source) (estimator.Pr
 func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
 	law := "a batch is its fits one by one"
 	switch {
-	case b.OneOut:
+	case b.LeaveOneOut:
 		law = "leaving one out is fitting without each row"
 	case b.Mapped():
 		law = "a batch on related maps is its fits one by one"

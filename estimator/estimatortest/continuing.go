@@ -15,13 +15,13 @@ import (
 )
 
 // continuer returns the spec as one that learns on, and skips the law where it is none.
-func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Continuer {
+func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.IncrementalEstimator {
 	t.Helper()
-	c, ok := s.spec.(estimator.Continuer)
+	c, ok := s.spec.(estimator.IncrementalEstimator)
 	if !ok {
 		t.Skip("does not learn on")
 	}
-	if _, err := c.Continue(context.Background(), from, s.more().Source()); errors.Is(err, estimator.ErrNoContinue) {
+	if _, err := c.PartialFit(context.Background(), from, s.more().Source()); errors.Is(err, estimator.ErrNoPartialFit) {
 		t.Skip("does not learn on: ", err)
 	}
 	return c
@@ -37,7 +37,7 @@ func (s *suite) learnsOn(t testing.TB) {
 	c := s.continuer(t, p)
 	before := answers(t, p, s.probe)
 	on := func(from estimator.Predictor, data datasets.Source) []float64 {
-		next, err := c.Continue(ctx, from, data)
+		next, err := c.PartialFit(ctx, from, data)
 		if err != nil {
 			t.Fatalf("Continue: %v", err)
 		}
@@ -60,7 +60,7 @@ func (s *suite) learnsOn(t testing.TB) {
 }
 
 // refusesToContinue asks for errors where rows do not go with the model.
-func (s *suite) refusesToContinue(t testing.TB, c estimator.Continuer, p estimator.Predictor) {
+func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator, p estimator.Predictor) {
 	t.Helper()
 	missing, wide, other := copied(s.more()), copied(s.more()), copied(s.more())
 	missing.X.(*mat.Dense).Set(7, 1, math.NaN())
@@ -68,19 +68,19 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.Continuer, p estimat
 	x.Slice(0, 60, 0, 5).(*mat.Dense).Copy(wide.X)
 	wide.X, wide.Schema.Columns = x, nil
 	try := func(what string, data datasets.Set, words ...string) {
-		_, err := c.Continue(context.Background(), p, data.Source())
+		_, err := c.PartialFit(context.Background(), p, data.Source())
 		mentions(t, what, err, words...)
 	}
 	try("a missing value", missing, "row 7", "width", "missing")
 	try("more columns", wide, "5", "6")
 	if s.Classes > 0 {
 		levels := []string{"stranger"}
-		other.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: append(levels, s.data.Schema.Classes()[1:]...)}}
+		other.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: append(levels, s.data.Schema.Classes()[1:]...)}}
 		try("other classes", other)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := c.Continue(ended, p, s.more().Source()); !errors.Is(err, context.Canceled) {
+	if _, err := c.PartialFit(ended, p, s.more().Source()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func (s *suite) continuesDamaged(t testing.TB) {
 				t.Errorf("%s was accepted, then learning on panicked: %v", what, r)
 			}
 		}()
-		_, _ = c.Continue(context.Background(), q, s.more().Source())
+		_, _ = c.PartialFit(context.Background(), q, s.more().Source())
 	}
 	for name := range whole.Scalars {
 		for _, v := range []any{true, "other", -1.0, 1e300, []string{}, []string{"one"}} {

@@ -16,7 +16,7 @@ type swayed struct {
 	breaks string
 }
 
-func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
+func (s swayed) PartialFit(ctx context.Context, previous estimator.Predictor, data datasets.Source) (estimator.Predictor, error) {
 	switch s.breaks {
 	case "it learns nothing":
 		return previous, ctx.Err()
@@ -26,7 +26,7 @@ func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data
 		ctx = context.WithoutCancel(ctx)
 	case "it changes the model before":
 		p := previous.(*estimator.FittedSGDClassifier)
-		next, err := s.SGDClassifier.Continue(ctx, previous, data)
+		next, err := s.SGDClassifier.PartialFit(ctx, previous, data)
 		if err == nil {
 			*p = *next.(*estimator.FittedSGDClassifier)
 		}
@@ -36,7 +36,7 @@ func (s swayed) Continue(ctx context.Context, previous estimator.Predictor, data
 			panic("the file says so")
 		}
 	}
-	return s.SGDClassifier.Continue(ctx, previous, data)
+	return s.SGDClassifier.PartialFit(ctx, previous, data)
 }
 
 func TestLawsOfLearningOnFindWhatBreaksThem(t *testing.T) {

@@ -11,7 +11,7 @@
 // what they predict, to Options.Tolerance: give a spec that solves to a tighter tolerance than that.
 // With -short the laws of damaged files are left out.
 //
-// A spec that says by estimator.Tasked that its task is clustering or anomaly learns without targets: the rows are then
+// A spec that says by estimator.TaskProvider that its task is clustering or anomaly learns without targets: the rows are then
 // three groups far from each other, of 45, 30 and 15 rows, and laws of their own take the place of those about targets.
 package estimatortest
 
@@ -117,7 +117,7 @@ func newSuite(spec estimator.Estimator, o Options) *suite {
 		o.Rounding = 1e-12
 	}
 	s := &suite{spec: spec, Options: o}
-	if tasked, ok := spec.(estimator.Tasked); ok && tasked.Task().Targetless() {
+	if tasked, ok := spec.(estimator.TaskProvider); ok && tasked.Task().Unsupervised() {
 		s.task = tasked.Task()
 	}
 	s.data = s.sample(1, 90)
@@ -188,7 +188,7 @@ func (s *suite) sample(seed uint64, n int) datasets.Set {
 		}
 		y[i] = float64(c)
 	}
-	set.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: levels}}
+	set.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: levels}}
 	return set
 }
 

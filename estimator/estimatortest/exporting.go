@@ -29,8 +29,8 @@ func (s *suite) exports(t testing.TB) {
 	g := graph.New(make([]graph.Input, 5))
 	said, err := estimator.Export(g, p, g.Input())
 	if err != nil {
-		var faults graph.Faults
-		if s.Unexported != "" && errors.As(graph.Join(err), &faults) && slices.ContainsFunc(faults, func(f graph.Fault) bool { return f.Err.Error() == s.Unexported }) {
+		var faults graph.FieldErrors
+		if s.Unexported != "" && errors.As(graph.Join(err), &faults) && slices.ContainsFunc(faults, func(f graph.FieldError) bool { return f.Err.Error() == s.Unexported }) {
 			return
 		}
 		t.Fatalf("it cannot be exported: %v", err)
@@ -105,7 +105,7 @@ func (s *suite) sameExport(t testing.TB, g *graph.Graph, said graph.Prediction, 
 			continue
 		}
 		if a, b := got[one.name].Dims(); a != n || b != one.want.RawMatrix().Cols {
-			t.Fatalf("%s are %d×%d, wanted %d×%d", one.name, a, b, n, one.want.RawMatrix().Cols)
+			t.Fatalf("%s are %d×%d, want %d×%d", one.name, a, b, n, one.want.RawMatrix().Cols)
 		}
 		for i := range n {
 			for j, w := range one.want.RawRowView(i) {

@@ -113,7 +113,7 @@ func (s *suite) classOrder(t testing.TB) {
 	for c, name := range s.data.Schema.Classes() {
 		levels[k-1-c] = name
 	}
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: levels}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: levels}}
 	for i, y := range data.Y {
 		data.Y[i] = float64(k-1) - y
 	}
@@ -148,7 +148,7 @@ func (s *suite) absentClass(t testing.TB) {
 	}
 	data := copied(s.data)
 	levels := append([]string{"never seen"}, s.data.Schema.Classes()...)
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: levels}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: levels}}
 	for i := range data.Y {
 		data.Y[i]++
 	}

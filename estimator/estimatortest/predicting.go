@@ -139,7 +139,7 @@ func (s *suite) nested(t testing.TB) {
 				t.Fatal(err)
 			}
 			if rows, classes := set.Dims(); rows != n || classes != s.Classes {
-				t.Fatalf("level %v: sets of %d rows and %d classes, wanted %d and %d", level, rows, classes, n, s.Classes)
+				t.Fatalf("level %v: sets of %d rows and %d classes, want %d and %d", level, rows, classes, n, s.Classes)
 			}
 			for i := range n {
 				for k, v := range set.RawRowView(i) {

@@ -25,8 +25,8 @@ func fitBatch(ctx context.Context, b estimator.Batch) (shared []string, err erro
 			}
 			continue
 		}
-		if b.OneOut {
-			return shared, estimator.ErrNotOneOut
+		if b.LeaveOneOut {
+			return shared, estimator.ErrNoLeaveOneOut
 		}
 		if err := fitEach(ctx, part); err != nil {
 			return shared, err
@@ -45,10 +45,10 @@ func planBatch(b estimator.Batch) (most int64, err error) {
 			if bytes, err = fitter.PlanBatch(part); err != nil {
 				return 0, err
 			}
-		case b.OneOut:
-			return 0, estimator.ErrNotOneOut
+		case b.LeaveOneOut:
+			return 0, estimator.ErrNoLeaveOneOut
 		case b.Mapped():
-			return 0, estimator.ErrNotMapped
+			return 0, estimator.ErrNoSharedMaps
 		default:
 			bytes = part.LoneBytes()
 		}
@@ -101,9 +101,9 @@ func only(b estimator.Batch, which []int) estimator.Batch {
 	for k, i := range which {
 		out.Candidates[k] = b.Candidates[i]
 	}
-	out.Wanted = func(k, fold int) bool { return b.Wants(which[k], fold) }
-	if b.Lone != nil {
-		out.Lone = func(ctx context.Context, k, fold int) estimator.Outcome { return b.Lone(ctx, which[k], fold) }
+	out.Include = func(k, fold int) bool { return b.Wants(which[k], fold) }
+	if b.FitOne != nil {
+		out.FitOne = func(ctx context.Context, k, fold int) estimator.Outcome { return b.FitOne(ctx, which[k], fold) }
 	}
 	if b.Yield != nil {
 		out.Yield = func(k, fold int, o estimator.Outcome) error { return b.Yield(which[k], fold, o) }
@@ -115,9 +115,9 @@ func only(b estimator.Batch, which []int) estimator.Batch {
 func onFold(b estimator.Batch, fold int) estimator.Batch {
 	out := b
 	out.Folds = b.Folds[fold : fold+1 : fold+1]
-	out.Wanted = func(k, _ int) bool { return b.Wants(k, fold) }
-	if b.Lone != nil {
-		out.Lone = func(ctx context.Context, k, _ int) estimator.Outcome { return b.Lone(ctx, k, fold) }
+	out.Include = func(k, _ int) bool { return b.Wants(k, fold) }
+	if b.FitOne != nil {
+		out.FitOne = func(ctx context.Context, k, _ int) estimator.Outcome { return b.FitOne(ctx, k, fold) }
 	}
 	if b.Yield != nil {
 		out.Yield = func(k, _ int, o estimator.Outcome) error { return b.Yield(k, fold, o) }
@@ -155,8 +155,8 @@ func fitEach(ctx context.Context, b estimator.Batch) error {
 
 // alone fits one candidate to one fold by itself.
 func alone(ctx context.Context, b estimator.Batch, candidate, fold int) (out estimator.Outcome) {
-	if b.Lone != nil {
-		return b.Lone(ctx, candidate, fold)
+	if b.FitOne != nil {
+		return b.FitOne(ctx, candidate, fold)
 	}
 	start, rows := time.Now(), b.Folds[fold]
 	fitted, err := b.Candidates[candidate].Fit(ctx, b.Data.Select(rows.Train))
@@ -190,7 +190,7 @@ func refuse(b estimator.Batch, candidate int, err error) error {
 func gathered(ctx context.Context, b estimator.Batch) (out [][]estimator.Outcome, shared []string, err error) {
 	of, distinct := unrepeated(b.Candidates)
 	part := only(b, distinct)
-	part.Wanted = func(k, fold int) bool {
+	part.Include = func(k, fold int) bool {
 		for i, d := range of {
 			if d == k && b.Wants(i, fold) {
 				return true
@@ -199,7 +199,7 @@ func gathered(ctx context.Context, b estimator.Batch) (out [][]estimator.Outcome
 		return false
 	}
 	if b.Maps != nil {
-		part.Lone = func(context.Context, int, int) estimator.Outcome { return estimator.Outcome{Err: errAlone} }
+		part.FitOne = func(context.Context, int, int) estimator.Outcome { return estimator.Outcome{Err: errAlone} }
 	}
 	found := make([][]estimator.Outcome, len(distinct))
 	for k := range found {

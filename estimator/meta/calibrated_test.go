@@ -156,7 +156,7 @@ func TestCalibratedLeavesOneOut(t *testing.T) {
 // A class of a single row, and one of two, are no reason to fail.
 func TestCalibratedOfRareClasses(t *testing.T) {
 	data := overlapping(6, 80)
-	data.Schema.Targets[0].Levels = []string{"no", "yes", "one", "two"}
+	data.Schema.Targets[0].Categories = []string{"no", "yes", "one", "two"}
 	data.Y[3], data.Y[11], data.Y[70] = 2, 3, 3
 	for _, folds := range []int{0, 4} {
 		for _, method := range []string{"sigmoid", "isotonic", "temperature"} {
@@ -183,7 +183,7 @@ func TestCalibratedRefuses(t *testing.T) {
 		want string
 	}{
 		{calibrated("sigmoid", 3, nil), overlapping(1, 40), "there is no model to wrap"},
-		{calibrated("sigmoid", 1, estimator.NewSVM()), overlapping(1, 40), "folds: got 1, wanted 0, or a whole number ≥ 2"},
+		{calibrated("sigmoid", 1, estimator.NewSVM()), overlapping(1, 40), "folds: must be 0, or an integer ≥ 2, got 1"},
 		{calibrated("platt", 3, estimator.NewSVM()), overlapping(1, 40), "method"},
 		{calibrated("sigmoid", 3, target("sqrt", estimator.NewRidge())), overlapping(1, 40), "the target y has classes, and transforms are for numbers"},
 		{calibrated("sigmoid", 3, normal{}), overlapping(1, 40), "no scores of classes"},
@@ -191,7 +191,7 @@ func TestCalibratedRefuses(t *testing.T) {
 		{calibrated("sigmoid", 50, estimator.NewSVM()), overlapping(1, 40), "40 rows are fewer than the 50 folds"},
 	} {
 		if _, err := c.spec.Fit(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, wanted %q", err, c.want)
+			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
 }

@@ -80,17 +80,17 @@ func (s *Ensemble) Params(l *param.List) {
 func (s *Ensemble) checkParts() error {
 	switch {
 	case s.Of == nil && len(s.Members) == 0:
-		return param.Fault{Problem: "there is nothing to combine", Hint: "give members, or of and seeds"}
+		return param.FieldError{Problem: "there is nothing to combine", Hint: "give members, or of and seeds"}
 	case s.Of != nil && len(s.Members) > 0:
-		return param.Fault{Problem: "both of and members", Hint: "a member may be an ensemble itself"}
+		return param.FieldError{Problem: "both of and members", Hint: "a member may be an ensemble itself"}
 	case s.Of == nil && s.Seeds > 0:
-		return param.Fault{Problem: "no model whose seeds could differ", Hint: "of is one"}
+		return param.FieldError{Problem: "no model whose seeds could differ", Hint: "of is one"}
 	case s.Of == nil:
 		return s.Members.Check()
 	case s.Seeds < 2:
-		return errors.New("a whole number ≥ 2, for of is a model whose seeds differ")
+		return errors.New("an integer ≥ 2, for of is a model whose seeds differ")
 	case len(seedsOf(s.Of)) == 0:
-		return param.Fault{Problem: "nothing in of is drawn by a seed", Hint: "members are models that differ otherwise"}
+		return param.FieldError{Problem: "nothing in of is drawn by a seed", Hint: "members are models that differ otherwise"}
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *Ensemble) checkGiven() error {
 	count := max(len(s.Members), s.Seeds)
 	switch {
 	case s.Weights != "given" && len(s.Given) > 0:
-		return param.Fault{Problem: "weights are not given", Hint: "weights: given"}
+		return param.FieldError{Problem: "weights are not given", Hint: "weights: given"}
 	case s.Weights != "given":
 		return nil
 	case len(s.Given) != count:
@@ -152,7 +152,7 @@ func (s Ensemble) parts() (Members, error) {
 	return out, nil
 }
 
-// another returns seed number k that comes of a seed, number 0 being that itself: a whole number that a
+// another returns seed number k that comes of a seed, number 0 being that itself: an integer that a
 // float64 holds exactly. (The finalizer of splitmix64; Steele, Lea & Flood, OOPSLA 2014.)
 func another(seed any, k int) any {
 	var own uint64
@@ -186,8 +186,8 @@ func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
 		return s.crossValidation(2).lone(parts.candidates(), shape)
 	}
 	for _, c := range parts.candidates() {
-		if coster, ok := c.Estimator.(datasets.Coster); ok {
-			sum = sum.With(coster.Cost(shape))
+		if coster, ok := c.Estimator.(datasets.CostEstimator); ok {
+			sum = sum.Add(coster.Cost(shape))
 		}
 	}
 	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}

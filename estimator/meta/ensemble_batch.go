@@ -15,7 +15,7 @@ import (
 // is for the former, and for members that can.
 func (s Ensemble) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
 	specs, err := estimator.SpecsOf[Ensemble](b)
-	if err == nil && b.OneOut && b.GCV {
+	if err == nil && b.LeaveOneOut && b.GCV {
 		err = errEnsembleGCV
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ var (
 
 // partsFor are the members, for a batch that they can do.
 func (s Ensemble) partsFor(b estimator.Batch) (Members, error) {
-	if parts, err := s.parts(); err != nil || !b.OneOut || !s.stacks() {
+	if parts, err := s.parts(); err != nil || !b.LeaveOneOut || !s.stacks() {
 		return parts, err
 	}
 	return nil, errStackedOneOut
@@ -91,8 +91,8 @@ func flatten(b estimator.Batch, members []Members, which []int) flat {
 			out.members.Candidates, owner = append(out.members.Candidates, c), append(owner, k)
 		}
 	}
-	out.members.Wanted = func(m, fold int) bool { return b.Wants(owner[m], fold) }
-	out.members.Lone, out.members.Yield = nil, nil
+	out.members.Include = func(m, fold int) bool { return b.Wants(owner[m], fold) }
+	out.members.FitOne, out.members.Yield = nil, nil
 	return out
 }
 
@@ -111,7 +111,7 @@ func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 			}
 		}
 	}
-	part.Wanted = func(d, fold int) bool {
+	part.Include = func(d, fold int) bool {
 		for _, e := range users[d] {
 			if f.Wants(e, fold) {
 				return true
@@ -279,7 +279,7 @@ func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, fou
 // PlanBatch takes no batch on related maps.
 func (s Ensemble) PlanBatch(b estimator.Batch) (most int64, err error) {
 	if b.Mapped() {
-		return 0, s.named(estimator.ErrNotMapped)
+		return 0, s.named(estimator.ErrNoSharedMaps)
 	}
 	specs, err := estimator.SpecsOf[Ensemble](b)
 	if err != nil {

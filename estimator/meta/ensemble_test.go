@@ -197,7 +197,7 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 	for k, s := range specs {
 		members = append(members, want.Combined()[k])
 		members[k].Weight = 0
-		_, err := s.(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), OneOut: true,
+		_, err := s.(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
 			Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(s),
 			Yield: func(_, _ int, out estimator.Outcome) error { crossed = append(crossed, out.Prediction); return out.Err }})
 		if err != nil {
@@ -244,7 +244,7 @@ func TestEnsembleSharesMembers(t *testing.T) {
 		t.Errorf("shared %v", shared)
 	}
 	if counted.n != 3*5 {
-		t.Errorf("%d fits of a member, wanted one for each of 3 folds and the 4 within each", counted.n)
+		t.Errorf("%d fits of a member, want one for each of 3 folds and the 4 within each", counted.n)
 	}
 }
 
@@ -277,14 +277,14 @@ func TestEnsembleRefuses(t *testing.T) {
 		{meta.NewEnsemble(), "there is nothing to combine (give members, or of and seeds)"},
 		{both, "both of and members"},
 		{meta.NewSeedEnsemble(ridge, 3), "nothing in of is drawn by a seed"},
-		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "got 1, wanted a whole number ≥ 2"},
+		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "must be an integer ≥ 2, got 1"},
 		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
 		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `name "a.b"`},
 		{ensemble(nil), "member a has no spec"},
 		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: there is no model to wrap"},
 	} {
 		if _, err := c.spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, wanted %q", err, c.want)
+			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func (l loner) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error
 	for i := range b.Candidates {
 		for f := range b.Folds {
 			if b.Wants(i, f) {
-				if err := b.Yield(i, f, b.Lone(ctx, i, f)); err != nil {
+				if err := b.Yield(i, f, b.FitOne(ctx, i, f)); err != nil {
 					return nil, err
 				}
 			}
@@ -380,7 +380,7 @@ func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
 		said := estimator.Outcome{Prediction: estimator.Prediction{Values: []float64{7}}}
 		_, err := c.spec.FitBatch(context.Background(), estimator.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
 			Candidates: []estimator.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
-			Lone:       func(context.Context, int, int) estimator.Outcome { return said },
+			FitOne:     func(context.Context, int, int) estimator.Outcome { return said },
 			Yield: func(_, _ int, out estimator.Outcome) error {
 				if out.Err != nil || len(out.Values) != 1 || out.Values[0] != 7 {
 					t.Errorf("%s: %+v", name, out)
@@ -456,7 +456,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		spec := ensemble(weakRidge(0.1), weakRidge(300))
 		change(&spec)
 		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, wanted one with %q", err, want)
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }
@@ -485,7 +485,7 @@ func TestClassesOfOneRow(t *testing.T) {
 		X.SetRow(i, []float64{float64(i), float64(i * i % 7)})
 		y[i], levels[i] = float64(i), fmt.Sprint("c", i)
 	}
-	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: levels}}}}
+	data := datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: levels}}}}
 	members := []meta.Member{{Name: "l", Estimator: estimator.NewLogistic()}, {Name: "r", Estimator: estimator.NewRidgeClassifier()}}
 	for _, spec := range []estimator.Estimator{meta.NewEnsemble(members...), meta.NewCalibrated(estimator.NewSVM())} {
 		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every class needs 2 rows or more") {

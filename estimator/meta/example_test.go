@@ -37,7 +37,7 @@ func ExampleCalibrated() {
 		Y: []float64{0, 0, 0, 1, 1, 1},
 		Schema: datasets.Schema{
 			Columns: []datasets.Column{{Name: "length"}, {Name: "width"}},
-			Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Levels: []string{"versicolor", "virginica"}}},
+			Targets: []datasets.Column{{Name: "species", Kind: datasets.Categorical, Categories: []string{"versicolor", "virginica"}}},
 		},
 	}
 	spec := meta.NewCalibrated(estimator.NewSVM())

@@ -30,7 +30,7 @@ import (
 // Normalize divides the residuals of split by the model's own standard deviation, so that the
 // intervals are wide where the model is unsure.
 //
-// No model is fitted again: those of all rows but one follow from one fit of an [estimator.Smoothing], which ridge and
+// No model is fitted again: those of all rows but one follow from one fit of an [estimator.LinearSmoother], which ridge and
 // kernel_ridge are. What it keeps are n×d numbers, n×n of kernel_ridge, and an interval costs 2nd flops more than the
 // prediction. Steps before the model, and a rule for γ, have seen all rows: put Intervals around the whole pipeline
 // (split) where these learn much from the targets.
@@ -81,7 +81,7 @@ func (s Intervals) Way(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
 	}
-	smoothing, ok := s.Of.(estimator.Smoothing)
+	smoothing, ok := s.Of.(estimator.LinearSmoother)
 	if ok && !s.Normalize && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
 		return "jackknife_plus"
 	}
@@ -98,7 +98,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 		rest.Rows -= int(s.Calibration * float64(shape.Rows))
 	}
 	var cost datasets.Cost
-	if c, ok := s.Of.(datasets.Coster); ok {
+	if c, ok := s.Of.(datasets.CostEstimator); ok {
 		cost = c.Cost(rest)
 	}
 	if way == "normal" {
@@ -109,7 +109,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
 	}
-	if smoothing, ok := s.Of.(estimator.Smoothing); ok && (way == "jackknife" || way == "jackknife_plus") {
+	if smoothing, ok := s.Of.(estimator.LinearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
 		more := smoothing.SmootherCost(shape)
 		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
 	}
@@ -126,7 +126,7 @@ func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimat
 	out, err := s.fitSource(ctx, data)
 	if errors.Is(err, errGather) {
 		var set datasets.Set
-		if set, err = datasets.Gather(ctx, data); err == nil {
+		if set, err = datasets.ReadAll(ctx, data); err == nil {
 			out, err = s.fit(ctx, set)
 		}
 	}
@@ -193,7 +193,7 @@ var errNoStd = errors.New("the model within does not know its standard deviation
 
 // jackknife takes the residuals of all models of all rows but one.
 func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	smoothing, ok := s.Of.(estimator.Smoothing)
+	smoothing, ok := s.Of.(estimator.LinearSmoother)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or kernel_ridge; use split", s.Method)
@@ -209,7 +209,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	smoother, err := smoothing.Smooth(ctx, data)
+	smoother, err := smoothing.SmootherWeights(ctx, data)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 // besideInputs returns the rows of a stream with zeros for their inputs.
 func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, error) {
 	var blocks []datasets.Set
-	err := datasets.WithoutInputs(data).Blocks(ctx, func(block datasets.Set) error {
+	err := datasets.DropInputs(data).Blocks(ctx, func(block datasets.Set) error {
 		all := make([]int, block.Rows())
 		for i := range all {
 			all[i] = i
@@ -132,7 +132,7 @@ func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, erro
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Stack(blocks...)
+	return datasets.Concat(blocks...)
 }
 
 // parts divides the rows of positive weight.

@@ -81,7 +81,7 @@ func TestGoldenJackknife(t *testing.T) {
 	ridge := estimator.NewRidge()
 	ridge.Alpha = in.Alpha
 	data := datasets.Set{X: matrixOf(in.X), Y: in.Y}
-	smoother, err := ridge.Smooth(context.Background(), data)
+	smoother, err := ridge.SmootherWeights(context.Background(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestCoverageIsWhatIsPromised(t *testing.T) {
 			share, se := coverage(t, c.of, c.rows, c.n)
 			t.Logf("coverage %.4f ± %.4f", share, se)
 			if share < c.low-4*se || share > c.high+4*se {
-				t.Errorf("coverage %.4f ± %.4f, wanted %v to %v", share, se, c.low, c.high)
+				t.Errorf("coverage %.4f ± %.4f, want %v to %v", share, se, c.low, c.high)
 			}
 		})
 	}
@@ -523,7 +523,7 @@ func TestIntervalsRefuse(t *testing.T) {
 	} {
 		_, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "estimator: intervals: ") {
-			t.Errorf("%s: error %v, wanted %q", c.spec.Method, err, c.want)
+			t.Errorf("%s: error %v, want %q", c.spec.Method, err, c.want)
 		}
 	}
 	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups

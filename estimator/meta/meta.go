@@ -58,7 +58,7 @@ func declareFolds(l *param.List, folds *int, text string) {
 	l.Int(folds, "folds", text, param.Between(0, mostFolds))
 	l.Also("folds", func() error {
 		if *folds == 1 {
-			return errors.New("0, or a whole number ≥ 2")
+			return errors.New("0, or an integer ≥ 2")
 		}
 		return nil
 	})
@@ -85,7 +85,7 @@ func (w *wrapped) state(s *model.State) {
 // keepModel keeps the model within below a name. One that is read must be of the columns that come to it, where it
 // knows their number.
 func keepModel(s *model.State, name string, fitted *estimator.Predictor, cols int) {
-	estimator.KeepPredictor(s.Child(name), fitted)
+	estimator.RegisterPredictor(s.Child(name), fitted)
 	s.Require(*fitted != nil, "there is no model")
 	sized, ok := (*fitted).(interface{ InputWidth() int })
 	s.Require(!ok || s.Err() != nil || sized.InputWidth() == cols, "the model within is of other columns")
@@ -100,8 +100,8 @@ var (
 	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
 	_ = []estimator.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
-	_ = []datasets.Coster{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
+	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
 
-	_ estimator.Reporter = (*FittedEnsemble)(nil)
-	_ estimator.Tasked   = Target{}
+	_ estimator.Reporter     = (*FittedEnsemble)(nil)
+	_ estimator.TaskProvider = Target{}
 )

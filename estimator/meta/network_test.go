@@ -23,7 +23,7 @@ func TestWrappersHoldNetworks(t *testing.T) {
 		}
 	}
 	amounts := datasets.Set{X: X, Y: y}
-	kinds := datasets.Set{X: X, Y: codes, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	kinds := datasets.Set{X: X, Y: codes, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 	network := estimator.NewRFFNetwork()
 	network.Features, network.Epochs = 20, 40
 	log := meta.NewTarget(network)

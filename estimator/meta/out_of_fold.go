@@ -28,7 +28,7 @@ func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) b
 	if v.folds != 0 || grouped {
 		return false
 	}
-	_, err := planBatch(estimator.Batch{OneOut: true, Candidates: candidates})
+	_, err := planBatch(estimator.Batch{LeaveOneOut: true, Candidates: candidates})
 	return err == nil
 }
 
@@ -91,7 +91,7 @@ func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (ou
 	all := allOf(data)
 	all.Test = all.Train
 	one := b
-	one.Data, one.Shape, one.Folds, one.OneOut = data, data.Shape(), []datasets.Fold{all}, true
+	one.Data, one.Shape, one.Folds, one.LeaveOneOut = data, data.Shape(), []datasets.Fold{all}, true
 	found, shared, err := gathered(ctx, one)
 	if err != nil {
 		return nil, shared, err
@@ -112,8 +112,8 @@ func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (ou
 // fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
 func fitLast(ctx context.Context, b estimator.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
 	b.Folds = []datasets.Fold{fold}
-	wants := b.Wanted
-	b.Wanted = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
+	wants := b.Include
+	b.Include = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
 	found, _, err := gathered(ctx, b)
 	for i := range found {
 		if b.Wants(i, 0) {
@@ -138,7 +138,7 @@ func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, 
 	if last {
 		within.Folds = append(folds, fold)
 	}
-	within.Wanted = func(candidate, _ int) bool { return b.Wants(candidate, 0) }
+	within.Include = func(candidate, _ int) bool { return b.Wants(candidate, 0) }
 	found, shared, err := gathered(ctx, within)
 	if err != nil {
 		return nil, shared, err
@@ -215,7 +215,7 @@ func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 func (v crossValidation) bytes(b estimator.Batch) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
 	if exact && b.Mapped() {
-		return 0, estimator.ErrNotMapped
+		return 0, estimator.ErrNoSharedMaps
 	}
 	folds := b.Folds
 	if len(folds) == 0 {
@@ -241,8 +241,8 @@ func (v crossValidation) lone(candidates []estimator.Candidate, shape datasets.S
 		fits = 2
 	}
 	for _, c := range candidates {
-		if coster, ok := c.Estimator.(datasets.Coster); ok {
-			sum = sum.With(coster.Cost(shape).Times(fits))
+		if coster, ok := c.Estimator.(datasets.CostEstimator); ok {
+			sum = sum.Add(coster.Cost(shape).Scale(fits))
 		}
 	}
 	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
@@ -257,6 +257,6 @@ func namedClasses(data datasets.Set, classes []string) datasets.Set {
 	if len(data.Schema.Targets) == 1 {
 		name = data.Schema.Targets[0].Name
 	}
-	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Levels: classes}}
+	data.Schema.Targets = []datasets.Column{{Name: name, Kind: datasets.Categorical, Categories: classes}}
 	return data
 }

@@ -84,7 +84,7 @@ func overlapping(seed uint64, n int) datasets.Set {
 			y[i] = 1
 		}
 	}
-	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}}
+	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}
 }
 
 // curve is rows of two inputs with one or two targets that are no line in them.
@@ -120,11 +120,11 @@ func predicted(t *testing.T, spec estimator.Estimator, data datasets.Set, X mat.
 func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d numbers, wanted %d", what, len(got), len(want))
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
 	}
 	for i, v := range got {
 		if !(math.Abs(v-want[i]) <= tolerance*max(1, math.Abs(want[i]))) {
-			t.Fatalf("%s: number %d is %v, wanted %v", what, i, v, want[i])
+			t.Fatalf("%s: number %d is %v, want %v", what, i, v, want[i])
 		}
 	}
 }

@@ -80,8 +80,8 @@ func batchScored[S scored](ctx context.Context, b estimator.Batch) (shared []str
 	if err != nil {
 		return nil, any.named(err)
 	}
-	if b.OneOut {
-		return nil, any.named(estimator.ErrNotOneOut)
+	if b.LeaveOneOut {
+		return nil, any.named(estimator.ErrNoLeaveOneOut)
 	}
 	if len(b.Data.Schema.Classes()) == 0 { // each fold has the classes that its rows have
 		return nil, fitEach(ctx, b)
@@ -160,7 +160,7 @@ func modelsOf[S scored](candidates []estimator.Candidate) []estimator.Candidate 
 // outcomeOf is what a candidate says of the test rows of the one fold of a batch.
 func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate int, found outOfFold, labels *design.Labels) estimator.Outcome {
 	if errors.Is(found.err, errAlone) {
-		return b.Lone(ctx, candidate, 0)
+		return b.FitOne(ctx, candidate, 0)
 	}
 	out := found.last
 	out.Seconds = found.seconds
@@ -177,8 +177,8 @@ func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate 
 // planScored is the PlanBatch of specs that are scored. A batch on related maps is taken where scores come from folds.
 func planScored[S scored](b estimator.Batch) (most int64, err error) {
 	var any S
-	if b.OneOut {
-		return 0, any.named(estimator.ErrNotOneOut)
+	if b.LeaveOneOut {
+		return 0, any.named(estimator.ErrNoLeaveOneOut)
 	}
 	specs, err := estimator.SpecsOf[S](b)
 	for _, spec := range specs {

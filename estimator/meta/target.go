@@ -59,7 +59,7 @@ func (s *Target) Params(l *param.List) {
 // prediction is turned back, with Smear once for each residual.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
-	if c, ok := s.Of.(datasets.Coster); ok {
+	if c, ok := s.Of.(datasets.CostEstimator); ok {
 		cost = c.Cost(shape)
 	}
 	if s.learns() || s.Smear {
@@ -133,7 +133,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 	}
 	streamed, ok := s.Of.(estimator.BlockEstimator)
 	if !ok {
-		set, err := datasets.Gather(ctx, data)
+		set, err := datasets.ReadAll(ctx, data)
 		if err != nil {
 			return nil, s.named(err)
 		}
@@ -196,13 +196,13 @@ func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, er
 // source returns a stream with transformed targets, in both precisions where it has both.
 func (t transforms) source(data datasets.Source) datasets.Source {
 	mapped := transformedSource{data, t}
-	if both, ok := data.(datasets.Rounded); ok {
+	if both, ok := data.(datasets.Float32Source); ok {
 		return roundedTransformed{mapped, transformedSource{both.Rounded(), t}}
 	}
 	return mapped
 }
 
-// roundedTransformed is a [datasets.Rounded] with transformed targets.
+// roundedTransformed is a [datasets.Float32Source] with transformed targets.
 type roundedTransformed struct {
 	transformedSource
 	single transformedSource

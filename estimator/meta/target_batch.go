@@ -24,7 +24,7 @@ func (s Target) FitBatch(ctx context.Context, b estimator.Batch) (shared []strin
 	groups, err := grouped(b, func(i int) (any, error) {
 		spec := specs[i]
 		wrong := spec.check(b.Data.Schema)
-		if wrong == nil && b.OneOut {
+		if wrong == nil && b.LeaveOneOut {
 			wrong = spec.oneOut(b.GCV)
 		}
 		return Target{Transform: spec.Transform, Smear: spec.Smear}, spec.named(wrong)
@@ -103,12 +103,12 @@ func (s Target) fitTransformed(ctx context.Context, b estimator.Batch, mapped da
 	inner.Candidates = withModels(b.Candidates, s.modelOf)
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // what was fitted with its whole pipeline, this wrapper within
-	if b.Lone != nil {
-		inner.Lone = func(ctx context.Context, candidate, fold int) estimator.Outcome {
+	if b.FitOne != nil {
+		inner.FitOne = func(ctx context.Context, candidate, fold int) estimator.Outcome {
 			mu.Lock()
 			whole[[2]int{candidate, fold}] = true
 			mu.Unlock()
-			return b.Lone(ctx, candidate, fold)
+			return b.FitOne(ctx, candidate, fold)
 		}
 	}
 	inner.Yield = func(candidate, fold int, out estimator.Outcome) error {
@@ -159,11 +159,11 @@ func (s Target) PlanBatch(b estimator.Batch) (int64, error) {
 		return 0, s.named(err)
 	}
 	for _, spec := range specs {
-		if err = checkModel(spec, spec.Of); err == nil && b.OneOut {
+		if err = checkModel(spec, spec.Of); err == nil && b.LeaveOneOut {
 			err = spec.oneOut(b.GCV)
 		}
 		if err == nil && b.Mapped() && spec.Smear {
-			err = estimator.ErrNotMapped
+			err = estimator.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)

@@ -68,17 +68,17 @@ func (s *Threshold) checkScore() error {
 	m, err := metrics.ByName(s.Score)
 	switch {
 	case err != nil:
-		f := param.Fault{Wanted: "auto, or a metric of predicted classes: " + param.Alternatives(decisive())}
+		f := param.FieldError{Constraint: "auto, or a metric of predicted classes: " + param.Alternatives(decisive())}
 		if near := param.Nearest(s.Score, decisive()); near != "" {
 			f.Hint = "did you mean " + near + "?"
 		}
 		return f
 	case m.Task != datasets.Classification:
-		return param.Fault{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + param.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + param.Alternatives(decisive())}
 	case m.Needs != metrics.Predictions:
-		return param.Fault{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + param.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + param.Alternatives(decisive())}
 	case s.Costs.given():
-		return param.Fault{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
+		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
 	}
 	return nil
 }
@@ -105,18 +105,18 @@ func (s Threshold) folding(classes int) int {
 	return s.Folds
 }
 
-// CheckClasses says, as [param.Faults] below the paths score and cost, why it cannot decide between classes of these names.
+// CheckClasses says, as [param.FieldErrors] below the paths score and cost, why it cannot decide between classes of these names.
 func (s Threshold) CheckClasses(classes []string) error { return s.faults(len(classes), classes).Err() }
 
 // faults says why it cannot decide between so many classes that rows have, of those that have names.
-func (s Threshold) faults(present int, classes []string) (faults param.Faults) {
+func (s Threshold) faults(present int, classes []string) (faults param.FieldErrors) {
 	switch {
 	case present <= 2:
 	case !s.Costs.given():
-		faults = append(faults, param.Fault{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
+		faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("a threshold is between two classes, and here are %d", present),
 			Hint: "give cost by the names of the classes"})
 	case s.Costs.Of == nil:
-		faults = append(faults, param.Fault{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
+		faults = append(faults, param.FieldError{Path: "cost", Problem: fmt.Sprintf("false_positive and false_negative are of two classes, and here are %d", present),
 			Hint: "give the cost of each class by its name"})
 	}
 	return append(faults, s.Costs.strangers(classes)...)
@@ -136,7 +136,7 @@ func (s Threshold) suits(l *design.Labels) error {
 }
 
 // lonely are the classes of a single row, of which no model has a score that has not seen it.
-func lonely(l *design.Labels, present []int) (faults param.Faults) {
+func lonely(l *design.Labels, present []int) (faults param.FieldErrors) {
 	rows := make([]int, len(l.Classes))
 	for i, c := range l.Y {
 		if l.Weights[i] > 0 {
@@ -145,7 +145,7 @@ func lonely(l *design.Labels, present []int) (faults param.Faults) {
 	}
 	for _, k := range present {
 		if rows[k] < 2 {
-			faults = append(faults, param.Fault{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
+			faults = append(faults, param.FieldError{Problem: fmt.Sprintf("class %q has a single row, and a threshold is chosen on rows that a model has not seen: two are needed", l.Classes[k])})
 		}
 	}
 	return faults

@@ -89,7 +89,7 @@ func (c *Costs) Set(plain any) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return param.Fault{Wanted: c.Wanted(), Hint: strings.Join(wrong, "; ")}
+		return param.FieldError{Constraint: c.Wanted(), Hint: strings.Join(wrong, "; ")}
 	}
 	if err := out.Check(); err != nil {
 		return err
@@ -153,18 +153,18 @@ func (c *Costs) Check() error {
 		wrong = append(wrong, "false_positive and false_negative, or classes by their names, not both")
 	}
 	if len(wrong) > 0 {
-		return param.Fault{Wanted: c.Wanted(), Hint: strings.Join(wrong, "; ")}
+		return param.FieldError{Constraint: c.Wanted(), Hint: strings.Join(wrong, "; ")}
 	}
 	return nil
 }
 
 // strangers are the classes with costs that are not among these.
-func (c Costs) strangers(classes []string) (faults param.Faults) {
+func (c Costs) strangers(classes []string) (faults param.FieldErrors) {
 	for _, name := range c.names() {
 		if slices.Contains(classes, name) {
 			continue
 		}
-		f := param.Fault{Path: "cost", Problem: fmt.Sprintf("there is no class %q", name)}
+		f := param.FieldError{Path: "cost", Problem: fmt.Sprintf("there is no class %q", name)}
 		if near := param.Nearest(name, classes); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %s?", near)
 		}

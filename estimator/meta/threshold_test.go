@@ -167,7 +167,7 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 			}
 			for k, at := range got.At {
 				if math.Abs(worth(at)-got.Scores[k]) > 1e-12 {
-					t.Fatalf("%s: %v at %v, wanted %v", name, got.Scores[k], at, worth(at))
+					t.Fatalf("%s: %v at %v, want %v", name, got.Scores[k], at, worth(at))
 				}
 			}
 		}
@@ -237,7 +237,7 @@ func TestThresholdOfWeights(t *testing.T) {
 	}
 	got := cutoff(t, costing(meta.Costs{FalsePositive: 1, FalseNegative: 6}, 5, exactLogistic()), data)
 	if math.Abs(worth(got.Value)-got.Best) > 1e-12 {
-		t.Errorf("%v at %v, wanted %v", got.Best, got.Value, worth(got.Value))
+		t.Errorf("%v at %v, want %v", got.Best, got.Value, worth(got.Value))
 	}
 	for _, s := range scores {
 		if worth(s) < got.Best-1e-12 {
@@ -253,7 +253,7 @@ func TestThresholdOfCosts(t *testing.T) {
 		want := c.positive / (c.positive + c.negative)
 		got := cutoff(t, costing(meta.Costs{FalsePositive: c.positive, FalseNegative: c.negative}, 5, estimator.NewLogistic()), data)
 		if math.Abs(got.Value-want) > 0.06 {
-			t.Errorf("costs %v: threshold %v, wanted about %v", c, got.Value, want)
+			t.Errorf("costs %v: threshold %v, want about %v", c, got.Value, want)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestThresholdOfCosts(t *testing.T) {
 // the one found by hand. Probabilities stay those of the model.
 func TestThresholdOfExpectedCosts(t *testing.T) {
 	data := overlapping(9, 400)
-	data.Schema.Targets[0].Levels = []string{"no", "yes", "perhaps"}
+	data.Schema.Targets[0].Categories = []string{"no", "yes", "perhaps"}
 	for i := range data.Y {
 		if data.X.At(i, 0) > 0.8 {
 			data.Y[i] = 2
@@ -283,7 +283,7 @@ func TestThresholdOfExpectedCosts(t *testing.T) {
 			}
 		}
 		if want := slices.Index(expected, slices.Min(expected)); float64(want) != v {
-			t.Fatalf("row %d: class %v, wanted %d of costs %v", i, v, want, expected)
+			t.Fatalf("row %d: class %v, want %d of costs %v", i, v, want, expected)
 		}
 		if v != plain.Values[i] {
 			moved++
@@ -325,7 +325,7 @@ func TestThresholdOnAnyCores(t *testing.T) {
 		got := cutoff(t, pipeline.Steps().Then(spec), data)
 		runtime.GOMAXPROCS(before)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%d cores: %+v, wanted %+v", cores, got, want)
+			t.Errorf("%d cores: %+v, want %+v", cores, got, want)
 		}
 	}
 }
@@ -356,7 +356,7 @@ func TestThresholdRefuses(t *testing.T) {
 		single.Y[i], only.Y[i] = 0, 1
 	}
 	single.Y[5] = 1
-	three.Schema.Targets[0].Levels = []string{"no", "yes", "perhaps"}
+	three.Schema.Targets[0].Categories = []string{"no", "yes", "perhaps"}
 	three.Y[0], three.Y[1], three.Y[2] = 2, 2, 2
 	logistic := estimator.NewLogistic()
 	byName := func(truth, predicted string, cost float64) meta.Costs {
@@ -370,8 +370,8 @@ func TestThresholdRefuses(t *testing.T) {
 		want []string
 	}{
 		{deciding("auto", 3, nil), single, []string{"there is no model to wrap"}},
-		{deciding("auto", 1, logistic), single, []string{"folds: got 1, wanted 0, or a whole number ≥ 2"}},
-		{deciding("f2", 3, logistic), single, []string{"score: got \"f2\", wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{deciding("auto", 1, logistic), single, []string{"folds: must be 0, or an integer ≥ 2, got 1"}},
+		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy, got \"f2\"", "did you mean f1?"}},
 		{deciding("roc_auc", 3, logistic), single, []string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},
 		{deciding("r2", 3, logistic), single, []string{"r2 is for regression"}},
 		{both, single, []string{"by a score or by costs, and both are given"}},
@@ -388,7 +388,7 @@ func TestThresholdRefuses(t *testing.T) {
 		_, err := c.spec.Fit(context.Background(), c.data)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, wanted %q", err, want)
+				t.Errorf("%v, want %q", err, want)
 			}
 		}
 	}
@@ -419,7 +419,7 @@ func TestCosts(t *testing.T) {
 		}
 	}
 	wrong := new(meta.Costs).Set(map[string]any{"false_positive": -1, "false_negative": "many"})
-	var f param.Fault
+	var f param.FieldError
 	if !errors.As(wrong, &f) || f.Hint != "false_negative is many; false_positive is -1" {
 		t.Error(wrong)
 	}

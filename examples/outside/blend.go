@@ -48,8 +48,8 @@ func (b *Blend) Params(l *param.List) {
 }
 
 // Holds describes the parts.
-func (Blend) Holds() pipeline.Holding {
-	return pipeline.Holding{Key: "parts", What: "part", Doc: "the maps whose features are added up", Parallel: true}
+func (Blend) Holds() pipeline.ChildrenSpec {
+	return pipeline.ChildrenSpec{Key: "parts", What: "part", Doc: "the maps whose features are added up", Parallel: true}
 }
 
 // Children returns the parts.
@@ -61,8 +61,8 @@ func (b Blend) WithChildren(parts []pipeline.Step) transformer.Fitter {
 }
 
 // Route goes through every part; what comes out is numbers.
-func (b Blend) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
-	out := datasets.Outlook{}
+func (b Blend) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+	out := datasets.InferredSchema{}
 	for i := range b.Parts {
 		out.Unknown = child(i, in).Unknown || out.Unknown
 	}
@@ -72,7 +72,7 @@ func (b Blend) Route(in datasets.Outlook, child func(i int, in datasets.Outlook)
 // FitsWithoutRows reports whether that holds for every part.
 func (b Blend) FitsWithoutRows() bool {
 	return !slices.ContainsFunc(b.Parts, func(part pipeline.Step) bool {
-		r, ok := part.Fitter.(transformer.Rowless)
+		r, ok := part.Fitter.(transformer.DataIndependent)
 		return !ok || !r.FitsWithoutRows()
 	})
 }
@@ -356,9 +356,9 @@ func (f *FittedBlend) State(s *model.State) {
 var (
 	_ pipeline.Composite     = Blend{}
 	_ transformer.PassFitter = Blend{}
-	_ transformer.Deriver    = Blend{}
-	_ transformer.Rowless    = Blend{}
-	_ datasets.Coster        = Blend{}
+	_ transformer.TwoStageFitter    = Blend{}
+	_ transformer.DataIndependent    = Blend{}
+	_ datasets.CostEstimator        = Blend{}
 	_ graph.StepExporter     = (*FittedBlend)(nil)
 	_ model.Stateful         = (*FittedBlend)(nil)
 )

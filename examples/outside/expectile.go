@@ -56,8 +56,8 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 }
 
 // Demands asks for complete numeric columns, before anything is fitted.
-func (Expectile) Demands() []datasets.Demand {
-	return []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+func (Expectile) Demands() []datasets.Requirement {
+	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
 
 // Fit learns from data in memory; the result is a [*FittedExpectile].
@@ -353,8 +353,8 @@ func (f *FittedExpectile) State(s *model.State) {
 var (
 	_ estimator.PassEstimator  = Expectile{}
 	_ estimator.BlockEstimator = Expectile{}
-	_ datasets.Coster          = Expectile{}
-	_ datasets.Demander        = Expectile{}
+	_ datasets.CostEstimator          = Expectile{}
+	_ datasets.Requirer        = Expectile{}
 	_ estimator.FullPredictor  = (*FittedExpectile)(nil)
 	_ estimator.Reporter       = (*FittedExpectile)(nil)
 	_ graph.ModelExporter      = (*FittedExpectile)(nil)

@@ -225,7 +225,7 @@ func TestYAML(t *testing.T) {
 		"trimmed.model.polynomial.seed": int(pipeline.DeriveSeed(7, "trimmed.model.polynomial")),
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, wanted %v (%v)", path, got, want, err)
+			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)
 		}
 	}
 	for _, text := range []string{document, "[trimmed]", "[{trimmed: {model: ridge}}]", "[{trimmed: {model: {svr: {C: 2}}, share: 0}}]", "[{trimmed: {model: {trimmed: {model: ridge}}}}]"} {
@@ -235,19 +235,19 @@ func TestYAML(t *testing.T) {
 			t.Fatal(err)
 		}
 		if back := read(t, string(out)); !reflect.DeepEqual(param.All(back), param.All(p)) || back.String() != p.String() {
-			t.Errorf("from\n%s\nread %+v, wanted %+v", out, back, p)
+			t.Errorf("from\n%s\nread %+v, want %+v", out, back, p)
 		}
 	}
 	throughFile(t, p, curve(80))
 	for text, want := range map[string]string{
 		"[{trimmed: {model: {expectile: {taw: 1}}}}]":              `a.yaml:1:33: pipeline.trimmed.model.taw: no parameter is called "taw" (did you mean tau?)`,
 		"[{trimmed: {model: [rff, {expectile: {tau: 2}}]}}]":       `a.yaml:1:44: pipeline.trimmed.model.expectile.tau: got 2`,
-		"[{trimmed: {model: rff}}]":                                `a.yaml:1:20: pipeline.trimmed.model: got "rff", wanted an estimator`,
+		"[{trimmed: {model: rff}}]":                                `a.yaml:1:20: pipeline.trimmed.model: must be an estimator, got "rff"`,
 		"[{trimmed: {model: [rff]}}]":                              `a.yaml:1:21: pipeline.trimmed.model.rff: the last step is not an estimator`,
-		"[{trimmed: {model: }}]":                                   `a.yaml:1:20: pipeline.trimmed.model: got nothing, wanted an estimator`,
+		"[{trimmed: {model: }}]":                                   `a.yaml:1:20: pipeline.trimmed.model: must be an estimator, got nothing`,
 		"[{trimmed: {modle: ridge}}]":                              `a.yaml:1:13: pipeline.trimmed.modle: no parameter is called "modle" (did you mean model?)`,
 		"[{trimmed: {model: {ridge: {alpha: 1}, name: a}}}]":       `a.yaml:1:20: pipeline.trimmed.model: a name of its own`,
-		"[{blend: {parts: [polynomial], weights: [1, 2]}}, ridge]": `a.yaml:1:41: pipeline.blend.weights: got [1 2], wanted 1 numbers, one for each part`,
+		"[{blend: {parts: [polynomial], weights: [1, 2]}}, ridge]": `a.yaml:1:41: pipeline.blend.weights: must be 1 numbers, one for each part, got [1 2]`,
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -260,7 +260,7 @@ func TestYAML(t *testing.T) {
 func TestContent(t *testing.T) {
 	data := curve(20)
 	data.X.(*mat.Dense).Set(3, 1, math.NaN())
-	content, err := datasets.Survey(context.Background(), data.Source())
+	content, err := datasets.ScanContent(context.Background(), data.Source())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestContent(t *testing.T) {
 		"[impute, {blend: [polynomial]}, trimmed]":      "",
 	} {
 		if err := read(t, text).CheckContent(data.Schema, content); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v, wanted %q", text, err, want)
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

@@ -59,12 +59,12 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 }
 
 // Demands asks for complete numeric columns, before anything is fitted.
-func (Polynomial) Demands() []datasets.Demand {
-	return []datasets.Demand{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+func (Polynomial) Demands() []datasets.Requirement {
+	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
 
 // Forecast promises complete numbers.
-func (Polynomial) Forecast(datasets.Outlook) datasets.Outlook { return datasets.Outlook{} }
+func (Polynomial) Forecast(datasets.InferredSchema) datasets.InferredSchema { return datasets.InferredSchema{} }
 
 // Fit draws the signs; it returns a [*FittedPolynomial].
 func (s Polynomial) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -319,10 +319,10 @@ func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int, 
 var (
 	_ transformer.FamilyFitter     = Polynomial{}
 	_ transformer.BlockFitter      = Polynomial{}
-	_ transformer.Rowless          = Polynomial{}
-	_ datasets.Coster              = Polynomial{}
-	_ datasets.Demander            = Polynomial{}
-	_ datasets.Forecaster          = Polynomial{}
+	_ transformer.DataIndependent          = Polynomial{}
+	_ datasets.CostEstimator              = Polynomial{}
+	_ datasets.Requirer            = Polynomial{}
+	_ datasets.SchemaInferrer          = Polynomial{}
 	_ transformer.DenseTransformer = (*FittedPolynomial)(nil)
 	_ graph.StepExporter           = (*FittedPolynomial)(nil)
 	_ model.Stateful               = (*FittedPolynomial)(nil)

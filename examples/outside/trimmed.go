@@ -39,7 +39,7 @@ func (s *Trimmed) Params(l *param.List) {
 
 // Cost is that of the model, once and once more for each round.
 func (s Trimmed) Cost(shape datasets.Shape) datasets.Cost {
-	c, ok := s.Model.(datasets.Coster)
+	c, ok := s.Model.(datasets.CostEstimator)
 	if !ok {
 		return datasets.Cost{}
 	}
@@ -80,7 +80,7 @@ func (s Trimmed) FitSource(ctx context.Context, data datasets.Source) (estimator
 	}
 	block, ok := s.Model.(estimator.BlockEstimator)
 	if !ok {
-		set, err := datasets.Gather(ctx, data)
+		set, err := datasets.ReadAll(ctx, data)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +232,7 @@ func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pre
 
 var (
 	_ estimator.BlockEstimator = Trimmed{}
-	_ datasets.Coster          = Trimmed{}
+	_ datasets.CostEstimator          = Trimmed{}
 	_ estimator.FullPredictor  = (*FittedTrimmed)(nil)
 	_ estimator.Wrapper        = (*FittedTrimmed)(nil)
 	_ graph.ModelExporter      = (*FittedTrimmed)(nil)

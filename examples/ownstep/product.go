@@ -37,8 +37,8 @@ func (p *Product) Params(l *param.List) {
 }
 
 // Holds describes the parts.
-func (Product) Holds() pipeline.Holding {
-	return pipeline.Holding{Key: "parts", What: "part", Doc: "the maps whose kernels are multiplied", Parallel: true}
+func (Product) Holds() pipeline.ChildrenSpec {
+	return pipeline.ChildrenSpec{Key: "parts", What: "part", Doc: "the maps whose kernels are multiplied", Parallel: true}
 }
 
 // Children returns the parts.
@@ -51,18 +51,18 @@ func (p Product) WithChildren(parts []pipeline.Step) transformer.Fitter {
 }
 
 // Route goes through every part; what comes out is numbers.
-func (p Product) Route(in datasets.Outlook, child func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
-	parts := make([]datasets.Outlook, len(p.Parts))
+func (p Product) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
+	parts := make([]datasets.InferredSchema, len(p.Parts))
 	for i := range parts {
 		parts[i] = child(i, in)
 	}
-	return datasets.Outlook{Unknown: datasets.SideBySide(parts).Unknown}, nil
+	return datasets.InferredSchema{Unknown: datasets.ConcatColumns(parts).Unknown}, nil
 }
 
 // FitsWithoutRows reports whether that holds for every part: then a search fits them once for all folds.
-func (p Product) FitsWithoutRows() bool {
+func (p Product) IsDataIndependent() bool {
 	for _, part := range p.Parts {
-		if r, ok := part.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+		if r, ok := part.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 			return false
 		}
 	}
@@ -71,16 +71,16 @@ func (p Product) FitsWithoutRows() bool {
 
 // Cost tells the width, where every part tells its own.
 func (p Product) Cost(shape datasets.Shape) datasets.Cost {
-	out := datasets.Cost{Width: 1}
+	out := datasets.Cost{OutputWidth: 1}
 	for _, part := range p.Parts {
-		c, ok := part.Fitter.(datasets.Coster)
+		c, ok := part.Fitter.(datasets.CostEstimator)
 		if !ok {
-			return datasets.Cost{Width: shape.Cols, Guess: true}
+			return datasets.Cost{OutputWidth: shape.Cols, WidthEstimated: true}
 		}
 		cost := c.Cost(shape)
-		out.Flops, out.Width, out.Guess = out.Flops+cost.Flops, out.Width*cost.Width, out.Guess || cost.Guess
+		out.Flops, out.OutputWidth, out.WidthEstimated = out.Flops+cost.Flops, out.OutputWidth*cost.OutputWidth, out.WidthEstimated || cost.WidthEstimated
 	}
-	out.Flops += float64(shape.Rows) * float64(out.Width)
+	out.Flops += float64(shape.Rows) * float64(out.OutputWidth)
 	return out
 }
 
@@ -98,7 +98,7 @@ func (p Product) FitSource(ctx context.Context, data datasets.Source) (transform
 		if b, ok := part.(transformer.BlockFitter); ok {
 			return b.FitSource(ctx, data)
 		}
-		set, err := datasets.Gather(ctx, data)
+		set, err := datasets.ReadAll(ctx, data)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func TestProductAsYAML(t *testing.T) {
 		"again.scaled.rff.seed": int(pipeline.DeriveSeed(7, "again.scaled.rff")),
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, wanted %v (%v)", path, got, want, err)
+			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)
 		}
 	}
 	text, err := yaml.Marshal(p)
@@ -82,7 +82,7 @@ func TestProductAsYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	if back := read(t, string(text)); !reflect.DeepEqual(param.All(back), param.All(p)) || back.String() != p.String() {
-		t.Errorf("from\n%s\nread %+v, wanted %+v", text, back, p)
+		t.Errorf("from\n%s\nread %+v, want %+v", text, back, p)
 	}
 	if short, _ := yaml.Marshal(pipeline.Steps(NewProduct(transformer.NewMinMax())).Then(estimator.NewRidge())); !strings.HasPrefix(string(short), "- product:\n    - minmax") {
 		t.Errorf("with the defaults of its own parameters it is written\n%s", short)
@@ -92,8 +92,8 @@ func TestProductAsYAML(t *testing.T) {
 func TestFaultsInAProduct(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{product: [{rff: {gama: 1}}]}, ridge]":           `a.yaml:1:20: pipeline.product.rff.gama: no parameter is called "gama" (did you mean gamma?)`,
-		"[{product: []}, ridge]":                           "a.yaml:1:12: pipeline.product: got [], wanted at least one part",
-		"[{product: {parts: [rff], scale: -1}}, ridge]":    "a.yaml:1:34: pipeline.product.scale: got -1, wanted a number > 0",
+		"[{product: []}, ridge]":                           "a.yaml:1:12: pipeline.product: must be at least one part, got []",
+		"[{product: {parts: [rff], scale: -1}}, ridge]":    "a.yaml:1:34: pipeline.product.scale: must be a number > 0, got -1",
 		"[{product: {part: [rff]}}, ridge]":                "a.yaml:1:3: pipeline.product.parts: missing",
 		"[{product: [rff, rff]}, ridge]":                   "a.yaml:1:18: pipeline.product.rff: two parts are called rff",
 		"[{product: [ridge]}, ridge]":                      "a.yaml:1:13: pipeline.product.ridge: an estimator can only be the last step",
@@ -109,7 +109,7 @@ func TestFaultsInAProduct(t *testing.T) {
 
 // What a part of a composite refuses is told before a fit, by its path.
 func TestColumnsOfAProduct(t *testing.T) {
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Levels: []string{"f", "m"}}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "sex", Kind: datasets.Categorical, Categories: []string{"f", "m"}}}}
 	err := pipeline.Steps(NewProduct(transformer.NewMinMax(), transformer.NewDense())).Then(estimator.NewRidge()).CheckKinds(schema)
 	if err == nil || !strings.HasPrefix(err.Error(), "product.minmax: column sex is categorical, and minmax takes numbers") {
 		t.Errorf("%v", err)

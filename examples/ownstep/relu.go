@@ -41,11 +41,11 @@ func (s *ReLU) Params(l *param.List) {
 }
 
 // FitsWithoutRows reports that only the number of columns is learned.
-func (ReLU) FitsWithoutRows() bool { return true }
+func (ReLU) IsDataIndependent() bool { return true }
 
 // Cost tells the width and the work.
 func (s ReLU) Cost(shape datasets.Shape) datasets.Cost {
-	return datasets.Cost{Flops: 2 * float64(shape.Rows) * float64(shape.Cols) * float64(s.Features), Width: s.Features,
+	return datasets.Cost{Flops: 2 * float64(shape.Rows) * float64(shape.Cols) * float64(s.Features), OutputWidth: s.Features,
 		Bytes: 8 * int64(shape.Cols) * int64(s.Features)}
 }
 
@@ -88,7 +88,7 @@ func (s ReLU) draw(ctx context.Context, data datasets.Source) (*FittedReLU, erro
 }
 
 // Related reports whether other draws the same weights, more or fewer of them.
-func (s ReLU) Related(other transformer.Fitter) bool {
+func (s ReLU) SameFamily(other transformer.Fitter) bool {
 	o, ok := other.(ReLU)
 	return ok && o.Seed == s.Seed
 }
@@ -97,7 +97,7 @@ func (s ReLU) Related(other transformer.Fitter) bool {
 func (s ReLU) FitFamily(ctx context.Context, data datasets.Set, specs []transformer.Fitter) (transformer.Family, error) {
 	widest := ReLU{Seed: s.Seed}
 	for i, spec := range specs {
-		if !s.Related(spec) {
+		if !s.SameFamily(spec) {
 			return nil, fmt.Errorf("relu: spec %d is not of the family", i)
 		}
 		widest.Features = max(widest.Features, spec.(ReLU).Features)

@@ -43,7 +43,7 @@ type endless struct {
 }
 
 func (e endless) Schema() datasets.Schema {
-	return datasets.Schema{Targets: []datasets.Column{{Name: "side", Kind: datasets.Categorical, Levels: []string{"below", "above"}}}}
+	return datasets.Schema{Targets: []datasets.Column{{Name: "side", Kind: datasets.Categorical, Categories: []string{"below", "above"}}}}
 }
 
 func (e endless) Dims() (rows, cols int) { return e.rows, inputs }
@@ -124,7 +124,7 @@ func run(most, features int, model, picture string) error {
 	ctx := context.Background()
 	rff := transformer.NewRFF()
 	rff.Features, rff.Gamma = features, transformer.FixedGamma(0.03)
-	test, err := datasets.Gather(ctx, endless{first: 1 << 40, rows: 20_000})
+	test, err := datasets.ReadAll(ctx, endless{first: 1 << 40, rows: 20_000})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func images(folder, pixels, digits string) (datasets.Set, error) {
 	for _, name := range numbered(width) {
 		schema.Columns = append(schema.Columns, datasets.Column{Name: name})
 	}
-	schema.Targets = []datasets.Column{{Name: "digit", Kind: datasets.Categorical, Levels: strings.Split("0123456789", "")}}
+	schema.Targets = []datasets.Column{{Name: "digit", Kind: datasets.Categorical, Categories: strings.Split("0123456789", "")}}
 	return datasets.Set{X: mat.NewDense(shape[0], width, X), Y: Y, Schema: schema}, nil
 }
 

@@ -26,7 +26,7 @@ func TestSetsAreRead(t *testing.T) {
 		t.Skip("there are no data in", folder)
 	}
 	if len(sets) < 14 {
-		t.Errorf("%d sets, wanted at least 14", len(sets))
+		t.Errorf("%d sets, want at least 14", len(sets))
 	}
 	for _, s := range sets {
 		t.Run(s.name, func(t *testing.T) {
@@ -42,10 +42,10 @@ func TestSetsAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := len(train.Schema.Classes()) > 0; got != (s.task == datasets.Classification) {
-				t.Errorf("classes %q, wanted %s", train.Schema.Classes(), s.task)
+				t.Errorf("classes %q, want %s", train.Schema.Classes(), s.task)
 			}
 			if !reflect.DeepEqual(train.Schema, tests.Schema) {
-				t.Errorf("rows to test on have another schema: %v, wanted %v", tests.Schema, train.Schema)
+				t.Errorf("rows to test on have another schema: %v, want %v", tests.Schema, train.Schema)
 			}
 			if len(train.Schema.Targets) != 1 || train.Check() != nil || tests.Check() != nil {
 				t.Errorf("targets %v, faults %v, %v", train.Schema.Targets, train.Check(), tests.Check())
@@ -63,8 +63,8 @@ func square(rows int) (set, datasets.Set) {
 			data.Y[i] = 1
 		}
 	}
-	data.Schema.Columns = []datasets.Column{{Name: "row"}, {Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c, d"}}}
-	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+	data.Schema.Columns = []datasets.Column{{Name: "row"}, {Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c, d"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	read := func(context.Context, string) (d, test datasets.Set, err error) { return data, test, nil }
 	return set{"yacht", datasets.Classification, 0.2, read}, data
 }
@@ -78,14 +78,14 @@ func TestPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if train.Rows() != 160 || test.Rows() != 40 {
-			t.Errorf("%d and %d rows, wanted 160 and 40", train.Rows(), test.Rows())
+			t.Errorf("%d and %d rows, want 160 and 40", train.Rows(), test.Rows())
 		}
 		positive := 0.
 		for _, y := range test.Y {
 			positive += y
 		}
 		if positive != 10 {
-			t.Errorf("%v test rows of the smaller class, wanted 10", positive)
+			t.Errorf("%v test rows of the smaller class, want 10", positive)
 		}
 		rows := append(mat.Col(nil, 0, train.X), mat.Col(nil, 0, test.X)...)
 		slices.Sort(rows)
@@ -106,7 +106,7 @@ func TestPart(t *testing.T) {
 	}
 	for rows, want := range map[int]int{1999: 5, 2000: 3} {
 		if got := splits(rows, 3); got != want {
-			t.Errorf("%d splits of %d rows, wanted %d", got, rows, want)
+			t.Errorf("%d splits of %d rows, want %d", got, rows, want)
 		}
 	}
 }
@@ -153,11 +153,11 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(l.results()) != 5 || jobs != 5 {
-		t.Fatalf("%d results of %d jobs, wanted 5", len(l.results()), jobs)
+		t.Fatalf("%d results of %d jobs, want 5", len(l.results()), jobs)
 	}
 	for k, r := range l.results() {
 		if r.Failed != "" || r.Loss < 0.0999 || r.Loss > 0.1001 || r.Train != 160 || r.Test != 40 || r.Inputs != 2 || r.Split != k+1 || r.Threads != 2 {
-			t.Errorf("got %+v, wanted 4 of 40 rows wrong", r)
+			t.Errorf("got %+v, want 4 of 40 rows wrong", r)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		}
 		for _, r := range l.results() {
 			if !strings.Contains(r.Failed, want) {
-				t.Errorf("got %q, wanted %q", r.Failed, want)
+				t.Errorf("got %q, want %q", r.Failed, want)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func TestFailures(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancels := method{oursName, "1", func(context.Context, job) (string, error) { cancel(); return "", errors.New("killed") }}
 	if err := newMeasurer(t, l, cancels).set(ctx, s); !errors.Is(err, context.Canceled) || len(l.results()) != 0 {
-		t.Errorf("got %v and %v, wanted no result of an interruption", err, l.results())
+		t.Errorf("got %v and %v, want no result of an interruption", err, l.results())
 	}
 }
 
@@ -217,7 +217,7 @@ func TestResumption(t *testing.T) {
 			t.Fatal(err)
 		}
 		if jobs != want || len(m.log.results()) != 5 {
-			t.Errorf("%d jobs and %d results, wanted %d and 5", jobs, len(m.log.results()), want)
+			t.Errorf("%d jobs and %d results, want %d and 5", jobs, len(m.log.results()), want)
 		}
 	}
 	measure(5)
@@ -300,7 +300,7 @@ func TestAgainst(t *testing.T) {
 	} {
 		s := summarize(append(given("pima", oursName, "classification", c.ours), given("pima", "svm", "classification", c.theirs)...))
 		if got := s.against(s.rows[0]); got != c.want {
-			t.Errorf("%v against %v: %q, wanted %q", c.ours, c.theirs, got, c.want)
+			t.Errorf("%v against %v: %q, want %q", c.ours, c.theirs, got, c.want)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func TestWritePage(t *testing.T) {
 	}
 	text, _ := os.ReadFile(path)
 	if want := opening + begin + "one\n" + end; string(text) != want {
-		t.Fatalf("got %q, wanted %q", text, want)
+		t.Fatalf("got %q, want %q", text, want)
 	}
 	if err := os.WriteFile(path, append(text, "Why: because.\n"...), 0o644); err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestWritePage(t *testing.T) {
 	}
 	text, _ = os.ReadFile(path)
 	if want := opening + begin + "two\n" + end + "Why: because.\n"; string(text) != want {
-		t.Errorf("got %q, wanted %q", text, want)
+		t.Errorf("got %q, want %q", text, want)
 	}
 	other := filepath.Join(t.TempDir(), "other.md")
 	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil {

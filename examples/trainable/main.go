@@ -70,7 +70,7 @@ type set struct {
 	task   datasets.Task
 	file   string // within the folder
 	target string // of an ARFF file
-	inputs int    // of a text, before the target
+	inputs int    // of a string, before the target
 	rows   int    // the first ones, 0 for all
 	draw   func() datasets.Set
 }

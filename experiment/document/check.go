@@ -19,40 +19,40 @@ func crossCheck(d *decoder) {
 	data := &d.spec.Data
 	clash := func(a, b, why string) {
 		if d.has(a) && d.has(b) {
-			d.fault(d.at[b], b, param.Fault{Problem: "stands beside " + a + ": " + why})
+			d.fault(d.at[b], b, param.FieldError{Problem: "stands beside " + a + ": " + why})
 		}
 	}
 	checkSQL(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
-		d.fault(d.at["data"], "data", param.Fault{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
+		d.fault(d.at["data"], "data", param.FieldError{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
 	clash("data.train", "data.dataset", "wanted one of them")
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
 	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
 	clash("search.folds", "search.cv.folds", "wanted one of them")
 	if data.Split.Stratify && !data.Split.Shuffle {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "a stratified split is a shuffled one, and shuffle is false"})
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split is a shuffled one, and shuffle is false"})
 	}
 	if data.Split.Stratify && data.Group != "" {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.Fault{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
 	}
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
-		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.Fault{Value: c, Wanted: "one character, tab or space"})
+		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
 	}
 	if c := data.CSV; c.Thousands == c.Decimal {
 		at := d.at["data.csv.thousands"]
 		if at == nil {
 			at = d.at["data.csv.decimal"]
 		}
-		d.fault(at, "data.csv.thousands", param.Fault{Value: c.Thousands, Wanted: "another mark than decimal, which is the same"})
+		d.fault(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "another mark than decimal, which is the same"})
 	}
 	if address := d.spec.Output.MLflow; address != "" {
 		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
-			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.Fault{Problem: err.Error()}))
+			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.FieldError{Problem: err.Error()}))
 		}
 	}
 	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
-		d.faults = append(d.faults, d.spec.Fault("pipeline", param.Fault{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
+		d.faults = append(d.faults, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
 	}
 	checkRoles(d)
 	checkSearch(d)
@@ -90,11 +90,11 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 			d.at["data.sql"] = given // of an override
 		}
 	}
-	if !d.has("data.sql") || slices.ContainsFunc(d.faults, func(f param.Fault) bool { return f.Path == "data.sql" }) {
+	if !d.has("data.sql") || slices.ContainsFunc(d.faults, func(f param.FieldError) bool { return f.Path == "data.sql" }) {
 		return
 	}
 	s := d.spec.Data.SQL
-	add := func(path string, f param.Fault) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
+	add := func(path string, f param.FieldError) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
 	clash("data.train", "data.sql", "wanted one of them")
 	clash("data.dataset", "data.sql", "wanted one of them")
 	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")
@@ -104,21 +104,21 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 	}
 	switch {
 	case s.URL == "":
-		add("data.sql.url", param.Fault{Problem: "missing, wanted " + wantedURL})
+		add("data.sql.url", param.FieldError{Problem: "missing, wanted " + wantedURL})
 	case s.Variable() == "":
 		if _, _, err := s.Address(); err != nil {
-			add("data.sql.url", param.Fault{Problem: err.Error()})
+			add("data.sql.url", param.FieldError{Problem: err.Error()})
 		}
 	}
 	if len(s.Train) == 0 {
-		add("data.sql.train", param.Fault{Problem: "missing, wanted a query"})
+		add("data.sql.train", param.FieldError{Problem: "missing, wanted a query"})
 	}
 	for _, part := range []struct {
 		path    string
 		queries reader.Texts
 	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
 		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
-			add(part.path, param.Fault{Problem: "an empty query"})
+			add(part.path, param.FieldError{Problem: "an empty query"})
 		}
 	}
 }
@@ -140,7 +140,7 @@ func checkRoles(d *decoder) {
 			return
 		}
 		if other, twice := roles[column]; twice {
-			d.fault(d.at[path], path, param.Fault{Problem: fmt.Sprintf("column %q is %s already", column, other)})
+			d.fault(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is %s already", column, other)})
 			return
 		}
 		roles[column] = path
@@ -161,16 +161,16 @@ func checkSearch(d *decoder) {
 		return
 	}
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
-		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.Fault{Problem: "folds by group, and data.group is not given"})
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group, and data.group is not given"})
 	}
 	checkStrategy(d)
 	if s.Random > gridsearch.MaxCandidates {
-		d.fault(d.at["search.random"], "search.random", param.Fault{Value: s.Random, Wanted: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+		d.fault(d.at["search.random"], "search.random", param.FieldError{Value: s.Random, Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
 	}
 	n := 1
 	for _, a := range s.Grid {
 		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
-			d.fault(d.at["search.grid"], "search.grid", param.Fault{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
+			d.fault(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
 			return
 		}
 	}
@@ -181,14 +181,14 @@ func checkStrategy(d *decoder) {
 	s := d.spec.Search
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
 	checkCoordinate(d)
-	if d.has("search.halving") && s.Halving.Least == 0 && !d.has("search.halving.least") {
-		d.fault(d.at["search.halving"], "search.halving.least", param.Fault{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
+	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.least") {
+		d.fault(d.at["search.halving"], "search.halving.least", param.FieldError{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
 		return
 	}
-	if s.Halving.Least == 0 {
+	if s.Halving.MinResources == 0 {
 		return
 	}
-	fault := func(key string, f param.Fault) {
+	fault := func(key string, f param.FieldError) {
 		at := d.at[key]
 		if at == nil {
 			at = d.at["search.halving"]
@@ -196,10 +196,10 @@ func checkStrategy(d *decoder) {
 		d.fault(at, key, f)
 	}
 	if exact {
-		fault("search.halving", param.Fault{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
+		fault("search.halving", param.FieldError{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
 	}
-	if s.Halving.Most > 0 && s.Halving.Most < s.Halving.Least {
-		fault("search.halving.most", param.Fault{Value: s.Halving.Most, Wanted: fmt.Sprintf("a whole number ≥ least, which is %d", s.Halving.Least)})
+	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
+		fault("search.halving.most", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ least, which is %d", s.Halving.MinResources)})
 	}
 	checkResource(d, fault)
 }
@@ -209,28 +209,28 @@ func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
 	case !s.Coordinate() && d.has("search.rounds"):
-		d.fault(d.at["search.rounds"], "search.rounds", param.Fault{Problem: "rounds are those of strategy: coordinate", Hint: "say so, or leave them out"})
+		d.fault(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "rounds are those of strategy: coordinate", Hint: "say so, or leave them out"})
 	case s.Coordinate() && s.Random > 0:
-		d.fault(d.at["search.random"], "search.random", param.Fault{Problem: "strategy: coordinate draws no candidates", Hint: "leave out one of the two"})
-	case s.Coordinate() && s.Halving.Least > 0:
-		d.fault(d.at["search.halving"], "search.halving", param.Fault{Problem: "halving wants all candidates at once, and strategy: coordinate has one axis at a time", Hint: "leave out one of the two"})
+		d.fault(d.at["search.random"], "search.random", param.FieldError{Problem: "strategy: coordinate draws no candidates", Hint: "leave out one of the two"})
+	case s.Coordinate() && s.Halving.MinResources > 0:
+		d.fault(d.at["search.halving"], "search.halving", param.FieldError{Problem: "halving wants all candidates at once, and strategy: coordinate has one axis at a time", Hint: "leave out one of the two"})
 	}
 }
 
 // checkResource looks whether the pipeline has what is halved.
-func checkResource(d *decoder, fault func(key string, f param.Fault)) {
+func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
 	const key = "search.halving.resource"
 	s := d.spec.Search
 	if s.Halving.Resource == "rows" || !d.steps {
 		return
 	}
 	if slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return a.Path == s.Halving.Resource }) {
-		fault(key, param.Fault{Problem: s.Halving.Resource + " is an axis of the grid already"})
+		fault(key, param.FieldError{Problem: s.Halving.Resource + " is an axis of the grid already"})
 		return
 	}
 	value, _ := param.Get(d.spec.Pipeline, s.Halving.Resource)
 	if _, whole := value.(int); !whole {
-		f := param.Fault{Value: s.Halving.Resource, Wanted: "rows, or the path of a parameter that takes whole numbers"}
+		f := param.FieldError{Value: s.Halving.Resource, Constraint: "rows, or the path of a parameter that takes integers"}
 		var names []string
 		for _, p := range param.All(d.spec.Pipeline) {
 			names = append(names, p.Path)

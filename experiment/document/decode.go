@@ -19,7 +19,7 @@ import (
 type Document struct {
 	Spec   Spec // as far as it could be read
 	Steps  bool // whether the pipeline could be read
-	Faults param.Faults
+	Faults param.FieldErrors
 
 	file string
 }
@@ -37,23 +37,23 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 }
 
 // Owns says whether a fault is one of the document or of an override, and not one of the rows.
-func (d *Document) Owns(f param.Fault) bool { return f.File == d.file || f.File == source }
+func (d *Document) Owns(f param.FieldError) bool { return f.File == d.file || f.File == source }
 
 // Err returns the faults, each once, in the order of their places: those of the document, then those
 // of the rows. It is nil where there are none.
 func (d *Document) Err() error {
-	group := func(f param.Fault) int {
+	group := func(f param.FieldError) int {
 		if d.Owns(f) {
 			return 0
 		}
 		return 1
 	}
 	faults := slices.Clone(d.Faults)
-	slices.SortStableFunc(faults, func(a, b param.Fault) int {
+	slices.SortStableFunc(faults, func(a, b param.FieldError) int {
 		return cmp.Or(group(a)-group(b), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	said := map[string]bool{}
-	return slices.DeleteFunc(faults, func(f param.Fault) bool {
+	return slices.DeleteFunc(faults, func(f param.FieldError) bool {
 		text := f.Error()
 		defer func() { said[text] = true }()
 		return said[text]
@@ -90,7 +90,7 @@ func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 // root reads the sections.
 func (d *decoder) root(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "", param.Fault{Value: yamlnode.Plain(node), Wanted: "an experiment: keys with values, data and pipeline among them"})
+		d.fault(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "an experiment: keys with values, data and pipeline among them"})
 		return
 	}
 	d.mark(node, "")
@@ -113,7 +113,7 @@ func (d *decoder) root(node *yaml.Node) {
 	d.spec = d.section(d.spec, node, "", special).(Spec)
 	for _, key := range []string{"data", "pipeline"} {
 		if d.at[key] == nil && !d.misspelt(node, key) {
-			d.fault(node, key, param.Fault{Problem: "missing"})
+			d.fault(node, key, param.FieldError{Problem: "missing"})
 		}
 	}
 }

@@ -72,12 +72,12 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	if near := param.Nearest(name, paths); near != "" && len(meant) == 0 {
 		meant = []string{near}
 	}
-	f := param.Fault{Problem: "no such parameter"}
+	f := param.FieldError{Problem: "no such parameter"}
 	switch {
 	case name == "pipeline":
-		f = param.Fault{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
+		f = param.FieldError{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
 	case len(below) > 0:
-		f = param.Fault{Problem: "it has values of its own and is none", Hint: "there are " + param.Few(below)}
+		f = param.FieldError{Problem: "it has values of its own and is none", Hint: "there are " + param.Few(below)}
 	case len(meant) > 0:
 		f.Hint = "did you mean " + param.Alternatives(meant[:min(len(meant), 4)]) + "?"
 	case len(paths) > 0:

@@ -64,7 +64,7 @@ func (s Spec) File() string {
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 
 // Fault puts a fault at a path, and at its place in the file that the spec was read from.
-func (s Spec) Fault(path string, f param.Fault) param.Fault { return s.places.fault(path, f) }
+func (s Spec) Fault(path string, f param.FieldError) param.FieldError { return s.places.fault(path, f) }
 
 // Unplaced returns the spec as one that stands in no file, so that faults name no line.
 func (s Spec) Unplaced() Spec {
@@ -106,7 +106,7 @@ func (s *Data) Params(l *param.List) {
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")
 	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the values that are anomalies.")
 	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
-	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are classes, and so are at most 10 different whole numbers; other numbers are a quantity. clustering: groups of rows. anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
+	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
 	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
 	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
 	l.String(&s.Group, "group", "Column that says which rows belong together, for grouped folds; no input.")

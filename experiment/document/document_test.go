@@ -71,7 +71,7 @@ func TestReference(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{1: "1.0", 0.25: "0.25", 1e-8: "1.0e-08", 2.5e-8: "2.5e-08", 1e30: "1.0e+30", -3: "-3.0", math.Inf(-1): "-.inf"} {
 		if got := Flow(v); got != want {
-			t.Errorf("%v is written %s, wanted %s", v, got, want)
+			t.Errorf("%v is written %s, want %s", v, got, want)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestDuration(t *testing.T) {
 func TestBounds(t *testing.T) {
 	const head = "data: {train: rows.csv, target: y}\n"
 	for _, c := range []struct{ text, want string }{
-		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n", "search.folds: got 1000000000, wanted a whole number from 2 to 100000"},
+		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n", "search.folds: must be an integer from 2 to 100000, got 1000000000"},
 		{head + "pipeline: [ridge]\nreport: {importance: {repeats: 1000000000}}\n", "report.importance.repeats: got 1000000000"},
 		{head + "pipeline: [ridge]\nreport: {learning_curve: {points: 1000000000}}\n", "report.learning_curve.points: got 1000000000"},
 		{head + "pipeline: [{ensemble: {of: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: got 1000000000"},

@@ -34,7 +34,7 @@ func Flow(value any) string {
 	return line
 }
 
-// Key writes a text as the key of a map and its colon, for a line with that indent.
+// Key writes a string as the key of a map and its colon, for a line with that indent.
 func Key(name, indent string) string {
 	const most = 1024 // letters of a key that no question mark announces
 	if text := Flow(name); len(text) > most {
@@ -144,7 +144,7 @@ func (s Spec) implied(p param.Param) bool {
 	case p.Path == "search.random" && s.Search.Random == 0,
 		p.Path == "search.strategy" && !s.Search.Coordinate(),
 		p.Path == "search.rounds" && !s.Search.Coordinate(),
-		is("search.halving.") && (s.Search.Halving.Least == 0 || p.Path == "search.halving.most" && s.Search.Halving.Most == 0),
+		is("search.halving.") && (s.Search.Halving.MinResources == 0 || p.Path == "search.halving.most" && s.Search.Halving.MaxResources == 0),
 		p.Path == "data.format" && s.Data.SQL.Given(),
 		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.IsDefault(),

@@ -15,6 +15,6 @@ func ExampleDecode() {
 	fmt.Println(read.Err(), read.Spec.Pipeline)
 	// Output:
 	// prices.yaml:1:25: data.traget: unknown key (did you mean target?)
-	// prices.yaml:2:26: pipeline.rff.gamma: got -1, wanted a number > 0, a list of them (one for each column), scale or median
+	// prices.yaml:2:26: pipeline.rff.gamma: must be a number > 0, a list of them, got -1 (one for each column), scale or median
 	// <nil> rff → ridge
 }

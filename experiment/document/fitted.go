@@ -39,29 +39,29 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 }
 
 // checkIntervals looks whether the intervals are for the task and the pipeline.
-func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fault)) {
+func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.FieldError)) {
 	i := s.Intervals
 	if i == nil || s.Pipeline.Estimator == nil {
 		return
 	}
 	own, _ := pipeline.EntryOf(s.Pipeline.Estimator)
-	_, smoothing := s.Pipeline.Estimator.(estimator.Smoothing)
-	does := pipeline.Foretell(s.Pipeline.Estimator)
+	_, smoothing := s.Pipeline.Estimator.(estimator.LinearSmoother)
+	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {
 	case own.Name == "intervals":
-		add("intervals", param.Fault{Problem: "the pipeline ends with intervals of its own", Hint: "leave out one of the two"})
+		add("intervals", param.FieldError{Problem: "the pipeline ends with intervals of its own", Hint: "leave out one of the two"})
 	case jackknife && task == datasets.Classification:
-		add("intervals.method", param.Fault{Value: i.Method, Wanted: "split or auto for classes"})
+		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
 	case jackknife && !smoothing:
-		add("intervals.method", param.Fault{Problem: fmt.Sprintf("%s needs ridge or kernel_ridge, and the pipeline ends with %s", i.Method, own.Name), Hint: "take split"})
+		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s needs ridge or kernel_ridge, and the pipeline ends with %s", i.Method, own.Name), Hint: "take split"})
 	case jackknife && s.Data.Group != "":
-		add("intervals.method", param.Fault{Problem: i.Method + " leaves out single rows, and data.group says which belong together", Hint: "take split"})
+		add("intervals.method", param.FieldError{Problem: i.Method + " leaves out single rows, and data.group says which belong together", Hint: "take split"})
 	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
-		add("intervals", param.Fault{Problem: fmt.Sprintf("normal and normalize need a model that knows its standard deviation, which %s does not", own.Name)})
+		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize need a model that knows its standard deviation, which %s does not", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal"):
-		add("intervals.normalize", param.Fault{Problem: "it goes with split, and method is " + i.Method})
+		add("intervals.normalize", param.FieldError{Problem: "it goes with split, and method is " + i.Method})
 	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):
-		add("intervals", param.Fault{Problem: "split fits a pipeline within another, which has precision float64", Hint: "leave out precision: float32, or take another method"})
+		add("intervals", param.FieldError{Problem: "split fits a pipeline within another, which has precision float64", Hint: "leave out precision: float32, or take another method"})
 	}
 }

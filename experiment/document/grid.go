@@ -19,7 +19,7 @@ func (d *decoder) readGrid(node *yaml.Node) {
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "search.grid", param.Fault{Value: yamlnode.Plain(node), Wanted: "paths of parameters, each with its values"})
+		d.fault(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "paths of parameters, each with its values"})
 		return
 	}
 	for _, p := range d.pairs(node, "search.grid") {
@@ -64,7 +64,7 @@ func (d *decoder) axis(raw rawAxis) {
 			break
 		}
 		_, err := param.With(d.spec.Pipeline, param.Setting{Path: raw.path, Value: v})
-		var faults param.Faults
+		var faults param.FieldErrors
 		if errors.As(err, &faults) {
 			for _, f := range faults {
 				d.fault(nodes[i], path, f)
@@ -72,7 +72,7 @@ func (d *decoder) axis(raw rawAxis) {
 		}
 		key := fmt.Sprintf("%#v", v)
 		if seen[key] {
-			d.fault(nodes[i], path, param.Fault{Problem: fmt.Sprintf("the value %v is there twice", v)})
+			d.fault(nodes[i], path, param.FieldError{Problem: fmt.Sprintf("the value %v is there twice", v)})
 		}
 		seen[key] = true
 	}
@@ -91,7 +91,7 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 		}
 		return values, nodes
 	case node.Kind != yaml.MappingNode || len(node.Content) != 2:
-		d.fault(node, path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
+		d.fault(node, path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
 		return nil, nil
 	}
 	key, bounds := node.Content[0], node.Content[1]
@@ -101,7 +101,7 @@ func (d *decoder) axisValues(node *yaml.Node, path string) (values []any, nodes 
 	}
 	steps, problem := spaced(key.Value, yamlnode.Plain(bounds))
 	if problem != "" {
-		d.fault(bounds, yamlnode.Join(path, key.Value), param.Fault{Value: yamlnode.Plain(bounds), Wanted: problem})
+		d.fault(bounds, yamlnode.Join(path, key.Value), param.FieldError{Value: yamlnode.Plain(bounds), Constraint: problem})
 		return nil, nil
 	}
 	for _, v := range steps {
@@ -139,7 +139,7 @@ func spaced(kind string, plain any) (points []any, wanted string) {
 	case kind == "log" && (from <= 0 || to <= 0):
 		return nil, "[from, to, points] with from and to > 0"
 	case v[2] != math.Trunc(v[2]) || v[2] < 2 || v[2] > maxPoints:
-		return nil, fmt.Sprintf("[from, to, points] with a whole number of points from 2 to %d", maxPoints)
+		return nil, fmt.Sprintf("[from, to, points] with an integer of points from 2 to %d", maxPoints)
 	case from == to:
 		return nil, "[from, to, points] with different ends"
 	}

@@ -16,7 +16,7 @@ type places struct {
 }
 
 // fault puts f at a path, or at the section that it would be in.
-func (p *places) fault(path string, f param.Fault) param.Fault {
+func (p *places) fault(path string, f param.FieldError) param.FieldError {
 	f.Path = path
 	if p == nil {
 		return f

@@ -92,7 +92,7 @@ func initial(p param.Param) string {
 	return "`" + Flow(p.Value) + "`"
 }
 
-// cell keeps a text in its cell.
+// cell keeps a string in its cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // stepReference writes a table for each registered step.
@@ -179,12 +179,12 @@ func holdingOf(e pipeline.Entry) holding {
 	if inside, ok := h.Kind.(pipeline.Composite); ok {
 		out.members = append(out.members, listOf(inside.Holds()))
 	}
-	out.members = append(out.members, param.Param{Name: "name", Wanted: "a text", Doc: fmt.Sprintf("name of the %s in paths; when left out %s", h.What, h.Named)})
+	out.members = append(out.members, param.Param{Name: "name", Wanted: "a string", Doc: fmt.Sprintf("name of the %s in paths; when left out %s", h.What, h.Named)})
 	return out
 }
 
 // listOf describes the list that a step holds as one of its parameters.
-func listOf(h pipeline.Holding) param.Param {
+func listOf(h pipeline.ChildrenSpec) param.Param {
 	one := "step"
 	if h.Kind != nil {
 		one = h.What

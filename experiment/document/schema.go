@@ -185,7 +185,7 @@ func gridSchema() *property {
 	return &property{Type: "object", Others: axis, Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
 }
 
-// upper begins a text with a capital letter.
+// upper begins a string with a capital letter.
 func upper(text string) string {
 	if text == "" {
 		return ""
@@ -193,7 +193,7 @@ func upper(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// sentence ends a text with a full stop.
+// sentence ends a string with a full stop.
 func sentence(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
@@ -245,7 +245,7 @@ func stepSchema(e pipeline.Entry) *property {
 }
 
 // childrenSchema is the schema of the list of what a step holds.
-func childrenSchema(h pipeline.Holding) *property {
+func childrenSchema(h pipeline.ChildrenSpec) *property {
 	if h.Kind == nil {
 		return &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}
 	}

@@ -15,7 +15,7 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
 	search.Splitter = s.Folds(grouped, task)
 	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
-	if s.Search.Halving.Least > 0 {
+	if s.Search.Halving.MinResources > 0 {
 		search.Strategy = s.Search.Halving
 	} else if s.Search.Coordinate() {
 		search.Strategy = gridsearch.Coordinate{Rounds: s.Search.Rounds}
@@ -61,10 +61,10 @@ func (s Spec) StreamedFolds() datasets.HashKFold {
 }
 
 // CheckStreamed looks whether the search is one that does without rows in memory.
-func (s Spec) CheckStreamed(task datasets.Task) (faults param.Faults) {
+func (s Spec) CheckStreamed(task datasets.Task) (faults param.FieldErrors) {
 	const out = "data.stream: never holds the rows in memory"
 	add := func(path, problem string) {
-		faults = append(faults, s.Fault(path, param.Fault{Problem: problem + ", and these stay in the file", Hint: out}))
+		faults = append(faults, s.Fault(path, param.FieldError{Problem: problem + ", and these stay in the file", Hint: out}))
 	}
 	if kind := s.Search.CV.Kind; kind != "auto" && kind != "hash" {
 		add("search.cv.kind", kind+" folds need rows in memory")
@@ -72,10 +72,10 @@ func (s Spec) CheckStreamed(task datasets.Task) (faults param.Faults) {
 	if s.Data.Group != "" {
 		add("data.group", "folds of groups need rows in memory")
 	}
-	if h := s.Search.Halving; h.Least > 0 && h.Resource == "rows" {
+	if h := s.Search.Halving; h.MinResources > 0 && h.Resource == "rows" {
 		add("search.halving", "rounds with some of the rows need rows in memory")
 	}
-	if task.Targetless() {
+	if task.Unsupervised() {
 		add("search", "candidates for "+string(task)+" are scored by looks at rows in memory")
 	}
 	return faults

@@ -12,7 +12,7 @@ import (
 
 // CheckDecisions looks whether each threshold in the pipeline, wherever it stands, can decide between classes of these
 // names by the model that it is around.
-func (s Spec) CheckDecisions(classes []string) (faults param.Faults) {
+func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
 	if s.Pipeline.Estimator == nil {
 		return nil
 	}
@@ -23,14 +23,14 @@ func (s Spec) CheckDecisions(classes []string) (faults param.Faults) {
 		if !ok || err != nil || !is || decides.Of == nil {
 			continue
 		}
-		var wrong param.Faults
+		var wrong param.FieldErrors
 		errors.As(decides.CheckClasses(classes), &wrong)
-		if does := pipeline.Foretell(decides.Of); !does.Unknown {
+		if does := pipeline.InferCapabilities(decides.Of); !does.Unknown {
 			switch {
 			case does.Task() != datasets.Classification:
-				wrong = append(wrong, param.Fault{Path: "of", Problem: "a threshold decides between classes, and the model within predicts numbers"})
+				wrong = append(wrong, param.FieldError{Path: "of", Problem: "a threshold decides between classes, and the model within predicts numbers"})
 			case len(classes) > 2 && !does.Probabilities:
-				wrong = append(wrong, param.Fault{Path: "of", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
+				wrong = append(wrong, param.FieldError{Path: "of", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
 			}
 		}
 		for _, f := range wrong {

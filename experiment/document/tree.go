@@ -23,15 +23,15 @@ const MaxBytes = 1 << 20
 // tree is a YAML text that is being read, with all that is found wrong with it.
 type tree struct {
 	file     string
-	faults   param.Faults
+	faults   param.FieldErrors
 	expander yamlnode.Expander
 }
 
-// parse returns the root mapping of a text, every alias replaced by a copy of what it stands for,
+// parse returns the root mapping of a string, every alias replaced by a copy of what it stands for,
 // or nil where there is none to be had.
 func (t *tree) parse(text []byte) *yaml.Node {
 	if len(text) > MaxBytes {
-		t.faults = append(t.faults, param.Fault{File: t.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), MaxBytes)})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), MaxBytes)})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -41,11 +41,11 @@ func (t *tree) parse(text []byte) *yaml.Node {
 		return nil
 	}
 	if more := decoder.Decode(new(yaml.Node)); !errors.Is(more, io.EOF) {
-		t.fault(&root, "", param.Fault{Problem: "a second document begins, wanted one"})
+		t.fault(&root, "", param.FieldError{Problem: "a second document begins, wanted one"})
 		return nil
 	}
 	if len(root.Content) != 1 {
-		t.faults = append(t.faults, param.Fault{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
 		return nil
 	}
 	return t.expand(root.Content[0])
@@ -57,10 +57,10 @@ var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 // syntax turns an error of the YAML reader into a fault with a place.
 func (t *tree) syntax(text []byte, err error) {
 	if errors.Is(err, io.EOF) {
-		t.faults = append(t.faults, param.Fault{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
 		return
 	}
-	f := param.Fault{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	f := param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
 	if m := yamlMessage.FindStringSubmatch(err.Error()); m != nil {
 		f.Problem = "not YAML: " + m[2]
 		if n, err := strconv.Atoi(m[1]); err == nil {
@@ -81,10 +81,10 @@ func (t *tree) syntax(text []byte, err error) {
 }
 
 // fault records f at a node.
-func (t *tree) fault(node *yaml.Node, path string, f param.Fault) {
+func (t *tree) fault(node *yaml.Node, path string, f param.FieldError) {
 	f.File, f.Path = t.file, path
-	if strings.HasPrefix(path, "data.sql") && f.Problem == "" && f.Wanted != "" {
-		f.Value, f.Problem = nil, "wanted "+f.Wanted // what stands there may have a password in it
+	if strings.HasPrefix(path, "data.sql") && f.Problem == "" && f.Constraint != "" {
+		f.Value, f.Problem = nil, "wanted "+f.Constraint // what stands there may have a password in it
 	}
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
@@ -96,7 +96,7 @@ func (t *tree) fault(node *yaml.Node, path string, f param.Fault) {
 func (t *tree) expand(node *yaml.Node) *yaml.Node {
 	out, at, problem := t.expander.Expand(node)
 	if at != nil {
-		t.fault(at, "", param.Fault{Problem: problem})
+		t.fault(at, "", param.FieldError{Problem: problem})
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 		return spec
 	}
 	if node.Kind != yaml.MappingNode {
-		t.fault(node, prefix, param.Fault{Value: yamlnode.Plain(node), Wanted: "keys with values"})
+		t.fault(node, prefix, param.FieldError{Value: yamlnode.Plain(node), Constraint: "keys with values"})
 		return spec
 	}
 	known := keysBelow(spec, prefix, special)
@@ -137,7 +137,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 func (t *tree) set(spec any, path string, node *yaml.Node) any {
 	changed, err := param.With(spec, param.Setting{Path: path, Value: yamlnode.Plain(node)})
 	if err != nil {
-		var faults param.Faults
+		var faults param.FieldErrors
 		if errors.As(err, &faults) {
 			for _, f := range faults {
 				t.fault(node, path, f)
@@ -150,7 +150,7 @@ func (t *tree) set(spec any, path string, node *yaml.Node) any {
 
 // unknown reports a key that is not among the known ones.
 func (t *tree) unknown(key *yaml.Node, path string, known []string) {
-	f := param.Fault{Problem: "unknown key", Hint: "there are " + strings.Join(known, ", ")}
+	f := param.FieldError{Problem: "unknown key", Hint: "there are " + strings.Join(known, ", ")}
 	if near := param.Nearest(key.Value, known); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}

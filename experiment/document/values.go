@@ -16,7 +16,7 @@ type Score string
 func (s *Score) Set(plain any) error {
 	name, ok := plain.(string)
 	if !ok {
-		return param.Fault{Wanted: s.Wanted()}
+		return param.FieldError{Constraint: s.Wanted()}
 	}
 	if name == "auto" {
 		name = ""
@@ -48,7 +48,7 @@ func (s *Score) Check() error {
 	for _, name := range slices.Clone(names) {
 		names = append(names, "neg_"+name)
 	}
-	f := param.Fault{Wanted: s.Wanted()}
+	f := param.FieldError{Constraint: s.Wanted()}
 	if near := param.Nearest(string(*s), names); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
@@ -58,7 +58,7 @@ func (s *Score) Check() error {
 // Duration is a length of time; 0 stands for no bound.
 type Duration time.Duration
 
-// Set takes a text such as 90s or 1h30m, or "" for no bound.
+// Set takes a string such as 90s or 1h30m, or "" for no bound.
 func (t *Duration) Set(plain any) error {
 	text, ok := plain.(string)
 	if ok && text == "" {
@@ -67,7 +67,7 @@ func (t *Duration) Set(plain any) error {
 	}
 	length, err := time.ParseDuration(text)
 	if !ok || err != nil || length <= 0 {
-		return param.Fault{Wanted: t.Wanted()}
+		return param.FieldError{Constraint: t.Wanted()}
 	}
 	*t = Duration(length)
 	return nil

@@ -99,7 +99,7 @@ func (d *draft) decide(target string) error {
 	if target != "" {
 		at = target
 	}
-	none := target == "" && d.task.Targetless()
+	none := target == "" && d.task.Unsupervised()
 	if !none {
 		d.goal.column = d.find(at)
 	}
@@ -199,7 +199,7 @@ func (d *draft) doubtGoal() {
 	}
 }
 
-// wholeNumbers reports whether all values are whole numbers.
+// wholeNumbers reports whether all values are integers.
 func wholeNumbers(all []tallied) bool {
 	return !slices.ContainsFunc(all, func(l tallied) bool {
 		v, err := strconv.ParseFloat(l.name, 64)
@@ -286,7 +286,7 @@ func (d *draft) target() {
 		}
 	}
 	switch {
-	case d.task.Targetless():
+	case d.task.Unsupervised():
 		d.scoring()
 	case g.classes != nil:
 		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())

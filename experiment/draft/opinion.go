@@ -222,7 +222,7 @@ func (p *profile) calendar() bool {
 	return timeName().MatchString(p.name) || p.whole.low >= 1800 && p.whole.high <= 2100 && p.values() <= 300
 }
 
-// unrepeated reports whether far fewer whole numbers occur again than must by chance in so narrow a
+// unrepeated reports whether far fewer integers occur again than must by chance in so narrow a
 // range. A price in cents over a wide range has few repeats too, and is not meant.
 func (p *profile) unrepeated() bool {
 	n := p.values()

@@ -34,7 +34,7 @@ type profile struct {
 	codes         codes
 }
 
-// text is where a text stands first, and how often.
+// text is where a string stands first, and how often.
 type text struct{ line, count int }
 
 // maxTexts is how many different texts among numbers are remembered.
@@ -232,7 +232,7 @@ func (t *tally) repeats() float64 {
 	return float64(rows-len(t.counts)) / float64(rows)
 }
 
-// wholes is what was seen of whole numbers.
+// wholes is what was seen of integers.
 type wholes struct {
 	count, steps int // steps: those that are one more than the one before
 	last         int64

@@ -95,7 +95,7 @@ func (d *draft) pipelineSection() {
 			d.line("      - {select: %s, steps: [%s]} # %d columns", g.Select[0], strings.Join(steps, ", "), map[string]int{"numeric": n.numeric, "categorical": n.categorical}[g.Select[0]])
 		}
 	}
-	if d.task.Targetless() {
+	if d.task.Unsupervised() {
 		d.untaught()
 		return
 	}
@@ -259,7 +259,7 @@ func (d *draft) untaughtSearch() {
 	}
 }
 
-// plain returns whole numbers as plain values.
+// plain returns integers as plain values.
 func plain(list []int) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -269,7 +269,7 @@ func plain(list []int) []any {
 }
 
 func (d *draft) searchSection() {
-	if d.task.Targetless() {
+	if d.task.Unsupervised() {
 		d.untaughtSearch()
 		return
 	}

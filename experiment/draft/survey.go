@@ -239,9 +239,9 @@ func (s *survey) read(ctx context.Context) error {
 		s.target = schema.Targets[0].Name
 	}
 	all := append(slices.Clone(schema.Columns), schema.Targets...)
-	if partial, ok := train.(datasets.Partial); ok && len(partial.LeftOut()) > 0 {
+	if partial, ok := train.(datasets.FilteredSource); ok && len(partial.SkippedRows()) > 0 {
 		s.columns = make([]profile, len(all))
-		s.columns[len(all)-1].missing = len(partial.LeftOut())
+		s.columns[len(all)-1].missing = len(partial.SkippedRows())
 	}
 	err = train.Blocks(ctx, func(block datasets.Set) error {
 		s.rows += block.Rows()
@@ -268,7 +268,9 @@ func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, 
 		return nil, nil
 	}
 	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
-	typed, ok := src.(interface{ Unfit() []datasets.Unfit }) // its file says of what type its columns are
+	typed, ok := src.(interface {
+		Unfit() []datasets.UnsupportedColumn
+	}) // its file says of what type its columns are
 	if err != nil || !ok || len(typed.Unfit()) == 0 {
 		return nil, err
 	}
@@ -290,7 +292,7 @@ func (s *survey) leaveOut(ctx context.Context, data *document.Data) ([]profile, 
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
 	}
-	if len(data.Target) == 0 && !datasets.Task(data.Task).Targetless() {
+	if len(data.Target) == 0 && !datasets.Task(data.Task).Unsupervised() {
 		data.Target = reader.Texts{names[len(names)-1].Name}
 	}
 	return out, s.takeTimes(ctx, file, names[0], times, out)
@@ -301,13 +303,13 @@ func (s *survey) takeTimes(ctx context.Context, file reader.Files, beside datase
 	if len(times) == 0 {
 		return nil
 	}
-	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Keep: times}
+	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
 	src, err := file.Open(ctx, s.data.Train, roles)
 	if err != nil {
 		return err
 	}
 	return src.Blocks(ctx, func(block datasets.Set) error {
-		for _, row := range block.Kept {
+		for _, row := range block.Passthrough {
 			for k, t := range row {
 				p := &profiles[slices.IndexFunc(profiles, func(p profile) bool { return p.name == times[k] })]
 				if t == "" {
@@ -343,7 +345,7 @@ func (s *survey) take(all []datasets.Column, block datasets.Set) {
 			case math.IsNaN(v):
 				p.see(0, nil)
 			case c.Kind == datasets.Categorical:
-				p.see(0, []byte(c.Levels[int(v)]))
+				p.see(0, []byte(c.Categories[int(v)]))
 			default:
 				room = strconv.AppendFloat(room[:0], v, 'f', -1, 64)
 				p.see(0, room)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// printable is a text as a comment can show it.
+// printable is a string as a comment can show it.
 func printable(text string) string {
 	const most = 40
 	if letters := []rune(text); len(letters) > most {
@@ -14,7 +14,7 @@ func printable(text string) string {
 	return oneLine(text)
 }
 
-// oneLine keeps a text on the line of its comment.
+// oneLine keeps a string on the line of its comment.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

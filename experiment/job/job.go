@@ -44,7 +44,7 @@ func Load(path string, overrides ...document.Override) (document.Spec, error) {
 	return Parse(path, text, overrides...)
 }
 
-// Parse is Load for a text that stands in a file of that name, to which the names of its data are relative.
+// Parse is Load for a string that stands in a file of that name, to which the names of its data are relative.
 func Parse(file string, text []byte, overrides ...document.Override) (document.Spec, error) {
 	d := document.Decode(file, text, overrides...)
 	if d.Steps {
@@ -54,31 +54,31 @@ func Parse(file string, text []byte, overrides ...document.Override) (document.S
 }
 
 // faultsOf is what a job cannot do of what a file may ask for.
-func faultsOf(s document.Spec) (faults Faults) {
-	add := func(path string, f param.Fault) { faults = append(faults, s.Fault(path, f)) }
+func faultsOf(s document.Spec) (faults FieldErrors) {
+	add := func(path string, f param.FieldError) { faults = append(faults, s.Fault(path, f)) }
 	if s.Data.Dataset != "" {
-		add("data.dataset", param.Fault{Problem: "built-in data are small; a job reads files", Hint: "bochner run"})
+		add("data.dataset", param.FieldError{Problem: "built-in data are small; a job reads files", Hint: "bochner run"})
 	}
 	if s.Search != nil {
 		if s.Search.Coordinate() {
-			add("search.strategy", param.Fault{Problem: "which candidates coordinate tries depends on the scores of others, and shards do not know them"})
+			add("search.strategy", param.FieldError{Problem: "which candidates coordinate tries depends on the scores of others, and shards do not know them"})
 		}
-		if s.Search.Halving.Least > 0 {
-			add("search.halving", param.Fault{Problem: "which candidates a round keeps depends on the scores of all, and shards do not know them"})
+		if s.Search.Halving.MinResources > 0 {
+			add("search.halving", param.FieldError{Problem: "which candidates a round keeps depends on the scores of all, and shards do not know them"})
 		}
 		if s.Search.Budget > 0 {
-			add("search.budget", param.Fault{Problem: "a search in shards has no end before its last fit", Hint: "--set search.random=… bounds the candidates"})
+			add("search.budget", param.FieldError{Problem: "a search in shards has no end before its last fit", Hint: "--set search.random=… bounds the candidates"})
 		}
 		return faults
 	}
 	if s.Data.Split.Test > 0 {
-		add("data.split.test", param.Fault{Problem: "a job learns from all rows of data.train", Hint: "give the rows to test on a file of their own and score the model with bochner evaluate; --set data.split.test=0 learns from all"})
+		add("data.split.test", param.FieldError{Problem: "a job learns from all rows of data.train", Hint: "give the rows to test on a file of their own and score the model with bochner evaluate; --set data.split.test=0 learns from all"})
 	}
 	if s.Intervals != nil {
-		add("intervals", param.Fault{Problem: "intervals are not learned by passes", Hint: "leave the section out"})
+		add("intervals", param.FieldError{Problem: "intervals are not learned by passes", Hint: "leave the section out"})
 	}
 	if _, err := s.Pipeline.Start(context.Background(), datasets.Schema{}, 1); errors.Is(err, datasets.ErrNoPasses) {
-		add("pipeline", param.Fault{Problem: document.Problem(err)})
+		add("pipeline", param.FieldError{Problem: document.Problem(err)})
 	}
 	return faults
 }
@@ -105,7 +105,7 @@ func Part(ctx context.Context, spec document.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, Faults{spec.Fault("data.sql", param.Fault{Problem: "the rows of a query are not shared out", Hint: "give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -"})}
+		return nil, FieldErrors{spec.Fault("data.sql", param.FieldError{Problem: "the rows of a query are not shared out", Hint: "give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -"})}
 	}
 	if s.pass == 0 {
 		return s, look(ctx, s, o)
@@ -122,24 +122,24 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 	first := states[0]
 	for k, o := range states {
 		if o.Between() {
-			return nil, &Refused{k, errors.New("it is what finish has written, and no shard's")}
+			return nil, &RejectedState{k, errors.New("it is what finish has written, and no shard's")}
 		}
 		if k == 0 {
 			continue
 		}
 		if err := first.same(o); err != nil {
-			return nil, &Refused{k, err}
+			return nil, &RejectedState{k, err}
 		}
 		for _, i := range o.done {
 			if _, twice := slices.BinarySearch(first.done, i); twice {
-				return nil, &Refused{k, fmt.Errorf("shard %d of %d is in an earlier one, too: %w", i, first.shards, distributed.ErrTwice)}
+				return nil, &RejectedState{k, fmt.Errorf("shard %d of %d is in an earlier one, too: %w", i, first.shards, distributed.ErrTwice)}
 			}
 		}
 		first.done = append(slices.Clone(first.done), o.done...)
 		slices.Sort(first.done)
 		if first.spec.Search != nil {
 			if err := mergeTried(first, o); err != nil {
-				return nil, &Refused{k, err}
+				return nil, &RejectedState{k, err}
 			}
 		} else if first.pass == 0 {
 			first.pieces = append(slices.Clone(first.pieces), o.pieces...)
@@ -148,23 +148,23 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 			if ctx.Err() != nil {
 				return nil, cause.Err(ctx)
 			}
-			return nil, &Refused{k, err}
+			return nil, &RejectedState{k, err}
 		}
 	}
 	return first, nil
 }
 
-// Refused is the error of a merge: which state does not belong, from 0, and why.
-type Refused struct {
+// RejectedState is the error of a merge: which state does not belong, from 0, and why.
+type RejectedState struct {
 	State int
 	Err   error
 }
 
 // Error says why.
-func (r *Refused) Error() string { return fmt.Sprintf("job: state %d: %v", r.State, r.Err) }
+func (r *RejectedState) Error() string { return fmt.Sprintf("job: state %d: %v", r.State, r.Err) }
 
 // Unwrap returns why.
-func (r *Refused) Unwrap() error { return r.Err }
+func (r *RejectedState) Unwrap() error { return r.Err }
 
 // Finish ends a pass whose shards have all been merged. Of the options it reads Force alone.
 func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {

@@ -474,7 +474,7 @@ func TestMixedColumn(t *testing.T) {
 	spec := load(t, dir, "data: {train: rows.csv, target: y, task: regression}\npipeline: [onehot, {ridge: {alpha: 0.1}}]\n", document.Override{Path: "data.kinds", Value: "{x: categorical}"})
 	want, _, _ := fitted(t, spec, 1, nil)
 	got, _, _ := fitted(t, spec, 2, func(o *job.Options) { o.Data, o.Input = "-", strings.NewReader(parts[o.Shard]) })
-	if fmt.Sprint(got.Schema) != fmt.Sprint(want.Schema) || len(got.Schema.Columns[0].Levels) != 6 {
+	if fmt.Sprint(got.Schema) != fmt.Sprint(want.Schema) || len(got.Schema.Columns[0].Categories) != 6 {
 		t.Errorf("%v, of one file %v", got.Schema, want.Schema)
 	}
 	same(t, got, want, 1e-9)

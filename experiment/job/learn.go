@@ -63,7 +63,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 		return err
 	}
 	defer end()
-	src, err := rows.OpenPiece(ctx, file, name, reader.Likeness{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Targetless()})
+	src, err := rows.OpenPiece(ctx, file, name, reader.Likeness{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Unsupervised()})
 	if err != nil {
 		return rows.ErrorOf(ctx, s.spec, "data.train", err)
 	}
@@ -107,7 +107,7 @@ func makeModel(ctx context.Context, s *State, last datasets.Pass, out *Outcome) 
 	if m.Reading, err = s.spec.Data.Encode(); err != nil {
 		return err
 	}
-	if s.spec.Task().Targetless() {
+	if s.spec.Task().Unsupervised() {
 		m.Schema.Targets = s.all.Schema.Targets
 	}
 	m.Name, m.Profile, m.Metrics = s.spec.Name, &seen, map[string]float64{}

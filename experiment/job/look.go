@@ -110,7 +110,7 @@ func checkTask(s *State, schema datasets.Schema) error {
 	if s.spec.Task() != datasets.AnyTask || len(schema.Targets) == 0 || len(schema.Classes()) > 0 {
 		return nil
 	}
-	return Faults{s.spec.Fault("data.task", param.Fault{
+	return FieldErrors{s.spec.Fault("data.task", param.FieldError{
 		Problem: "must be given in a fit by parts: the target " + schema.Targets[0].Name + " is numeric",
 		Hint:    "--set data.task=regression, or classification for numbers that stand for classes",
 	})}
@@ -121,7 +121,7 @@ type glance struct{ rows.Piece }
 
 func (g glance) Schema() datasets.Schema { return g.Piece.Schema }
 func (g glance) Dims() (n, cols int)     { return g.Rows, g.Cols }
-func (g glance) Survey(context.Context) ([]datasets.Content, error) {
+func (g glance) Survey(context.Context) ([]datasets.ColumnContent, error) {
 	return g.Content, nil
 }
 func (g glance) Blocks(context.Context, func(datasets.Set) error) error {

@@ -35,5 +35,5 @@ type Outcome struct {
 	Warnings []string
 }
 
-// Faults is all that is wrong with a spec, each with its place.
-type Faults = param.Faults
+// FieldErrors is all that is wrong with a spec, each with its place.
+type FieldErrors = param.FieldErrors

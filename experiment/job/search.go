@@ -46,7 +46,7 @@ func mergeTried(s *State, o *State) error {
 
 // choose runs the experiment, all of whose fits are done but the last.
 func choose(ctx context.Context, s *State, force bool) (*Outcome, error) {
-	found, err := experiment.Run(ctx, s.spec, experiment.Options{Tried: s.tried, Force: force})
+	found, err := experiment.Run(ctx, s.spec, experiment.Options{SearchJournal: s.tried, Force: force})
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (s *State) learner() pipeline.Pipeline { return s.spec.Pipeline }
 
 // schema is that of the rows that are learned from.
 func (s *State) schema() datasets.Schema {
-	if s.spec.Task().Targetless() {
+	if s.spec.Task().Unsupervised() {
 		return datasets.Set{Schema: s.all.Schema}.WithoutTargets().Schema
 	}
 	return s.all.Schema
@@ -204,7 +204,7 @@ func (s *State) State(m *model.State) {
 	if m.Reading() && m.Err() == nil {
 		task := s.spec.Task()
 		m.Require(s.all.Rows == s.sizes().Rows() && s.all.Cols > 0 && (len(s.all.Schema.Columns) == 0 || len(s.all.Schema.Columns) == s.all.Cols), "the rows of the pieces and of all do not fit")
-		m.Require(task.Targetless() || len(s.all.Schema.Targets) > 0, "there is no target")
+		m.Require(task.Unsupervised() || len(s.all.Schema.Targets) > 0, "there is no target")
 	}
 	if m.Err() != nil {
 		return
@@ -280,7 +280,7 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 	names, levels, ends, kinds := []string{}, []string{}, []int{}, []int{}
 	for _, c := range *columns {
 		names, kinds = append(names, c.Name), append(kinds, int(c.Kind))
-		levels = append(levels, c.Levels...)
+		levels = append(levels, c.Categories...)
 		ends = append(ends, len(levels))
 	}
 	m.Strings("names", &names)
@@ -304,13 +304,13 @@ func stateColumns(m *model.State, columns *[]datasets.Column) {
 		}
 		c := datasets.Column{Name: names[j], Kind: kind}
 		if kind == datasets.Categorical {
-			c.Levels = levels[from:ends[j]:ends[j]]
+			c.Categories = levels[from:ends[j]:ends[j]]
 		}
 		*columns, from = append(*columns, c), ends[j]
 	}
 }
 
-func stateContent(m *model.State, content *[]datasets.Content) {
+func stateContent(m *model.State, content *[]datasets.ColumnContent) {
 	n := len(*content)
 	m.Count("columns", &n)
 	var empty, missing []int
@@ -334,7 +334,7 @@ func stateContent(m *model.State, content *[]datasets.Content) {
 	if m.Err() != nil {
 		return
 	}
-	*content = make([]datasets.Content, n)
+	*content = make([]datasets.ColumnContent, n)
 	for _, j := range empty {
 		(*content)[j].Empty = true
 	}
@@ -344,7 +344,7 @@ func stateContent(m *model.State, content *[]datasets.Content) {
 		if m.Err() != nil {
 			return
 		}
-		(*content)[j].Missing = &datasets.Spot{Row: missing[3*k+1], File: file, Line: missing[3*k+2]}
+		(*content)[j].Missing = &datasets.Position{Row: missing[3*k+1], File: file, Line: missing[3*k+2]}
 	}
 }
 

@@ -5,20 +5,20 @@ import "github.com/bochner-ml/bochner/compare"
 // Comparison is runs side by side: what differs in them, what came out, and whether the others differ from the first by
 // more than chance.
 type Comparison struct {
-	Task        string     `json:"task"`
-	Positive    string     `json:"positive,omitempty"` // class that the scores of two classes speak of
-	TestRows    int        `json:"test_rows"`          // the same ones in all runs; 0 for none
-	Score       string     `json:"score,omitempty"`    // metric that the searches used, or that was asked for
-	Outcome     string     `json:"outcome,omitempty"`  // which run is ahead by it, in words
-	Runs        []Compared `json:"runs"`
-	Differences []Setting  `json:"differences"` // between the experiments and the files they read
-	OnTestRows  []Tested   `json:"on_test_rows"`
-	OnFolds     []Tested   `json:"on_folds"`
-	Notes       []string   `json:"notes"` // which tests were not made, and why
+	Task        string       `json:"task"`
+	Positive    string       `json:"positive,omitempty"` // class that the scores of two classes speak of
+	TestRows    int          `json:"test_rows"`          // the same ones in all runs; 0 for none
+	Score       string       `json:"score,omitempty"`    // metric that the searches used, or that was asked for
+	Outcome     string       `json:"outcome,omitempty"`  // which run is ahead by it, in words
+	Runs        []RunSummary `json:"runs"`
+	Differences []Setting    `json:"differences"` // between the experiments and the files they read
+	OnTestRows  []TestResult `json:"on_test_rows"`
+	OnFolds     []TestResult `json:"on_folds"`
+	Notes       []string     `json:"notes"` // which tests were not made, and why
 }
 
-// Compared is one of the runs.
-type Compared struct {
+// RunSummary is one of the runs.
+type RunSummary struct {
 	Label   string             `json:"label"` // a name that no other of the runs has
 	Folder  string             `json:"folder"`
 	Rows    Rows               `json:"rows"`
@@ -33,7 +33,7 @@ type Compared struct {
 
 // Chosen returns the metric that a search or an automatic search has used, with the score of what it
 // chose over the folds and its spread; ok is false for a run without either.
-func (c Compared) Chosen() (score string, mean, spread float64, ok bool) {
+func (c RunSummary) Chosen() (score string, mean, spread float64, ok bool) {
 	switch {
 	case c.Search != nil:
 		return c.Search.Score, c.Search.Best.Mean, c.Search.Best.Std, true
@@ -49,8 +49,8 @@ type Setting struct {
 	Values []string `json:"values"` // one for each run
 }
 
-// Tested is a run tested against the first one.
-type Tested struct {
+// TestResult is a run tested against the first one.
+type TestResult struct {
 	Run   int    `json:"run"`   // number of the run, from 1; the first is 0
 	Score string `json:"score"` // accuracy, squared_error, or what the folds were scored by
 	// Target is the one whose errors are tested, where there are several.
@@ -65,7 +65,7 @@ type Tested struct {
 }
 
 // Differs reports whether the difference is more than chance would make of equally good models in one of twenty cases.
-func (t Tested) Differs() bool { return t.Holm < 1-compare.Level }
+func (t TestResult) Differs() bool { return t.Holm < 1-compare.Level }
 
 // Better reports whether the run is ahead of the first, by whatever.
-func (t Tested) Better() bool { return t.Difference != 0 && t.Difference > 0 == t.GreaterIsBetter }
+func (t TestResult) Better() bool { return t.Difference != 0 && t.Difference > 0 == t.GreaterIsBetter }

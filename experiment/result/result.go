@@ -16,14 +16,14 @@ type Result struct {
 	Features  int                `json:"features_in"`
 	Search    *Search            `json:"search,omitempty"`
 	Auto      *Auto              `json:"auto,omitempty"`
-	Before    *Before            `json:"continued,omitempty"` // where a model has learned on
+	Before    *InitialModel      `json:"continued,omitempty"` // where a model has learned on
 	Train     map[string]float64 `json:"train"`
 	Test      map[string]float64 `json:"test,omitempty"`
 	Members   []MemberWeight     `json:"members,omitempty"` // of an ensemble
 	Clusters  *ClusterSizes      `json:"clusters,omitempty"`
 	Anomalies *AnomalyShares     `json:"anomalies,omitempty"`
 	// Intervals is how sure the model is, where it says so, and whether it is right on the test rows.
-	Intervals *Sureness `json:"intervals,omitempty"`
+	Intervals *Uncertainty `json:"intervals,omitempty"`
 	// Drift is how the inputs of the test rows differ from those of the training rows.
 	Drift *profile.Drift `json:"drift,omitempty"`
 	Findings
@@ -51,8 +51,8 @@ type Logged struct {
 	URL        string `json:"url"` // of its page
 }
 
-// Before is the model that a run has learned on from.
-type Before struct {
+// InitialModel is the model that a run has learned on from.
+type InitialModel struct {
 	Model  string `json:"model"` // its file
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
@@ -98,7 +98,7 @@ type Search struct {
 	Rounds     []Round   `json:"rounds,omitempty"`    // of halving
 
 	// All are the candidates, as cv_results.csv holds them.
-	All []Tried `json:"-"`
+	All []CandidateResult `json:"-"`
 }
 
 // Round is one of the rounds of halving.
@@ -115,8 +115,8 @@ type Candidate struct {
 	Std    float64        `json:"std"`
 }
 
-// Tried is a candidate with all that is known of it.
-type Tried struct {
+// CandidateResult is a candidate with all that is known of it.
+type CandidateResult struct {
 	Candidate
 	Folds   []float64 // scores, NaN where a fold has none
 	Rank    int       // 1 for the best mean
@@ -180,9 +180,9 @@ type AutoInput struct {
 	Scale float64 `json:"scale"` // relative to the largest
 }
 
-// Sureness is how a model says how far off its predictions may be, and, where there are rows to tell by, whether it
+// Uncertainty is how a model says how far off its predictions may be, and, where there are rows to tell by, whether it
 // is right: result.json has it as `intervals`.
-type Sureness struct {
+type Uncertainty struct {
 	Method   string   `json:"method"` // jackknife_plus, jackknife, split or normal
 	Level    float64  `json:"level"`
 	Coverage *float64 `json:"coverage,omitempty"` // share of the test rows whose target is in the interval, or whose class in the set

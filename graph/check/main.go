@@ -87,7 +87,7 @@ func write(ctx context.Context, dir string) error {
 	return put(filepath.Join(dir, "cases.json"), func(w io.Writer) error { return json.NewEncoder(w).Encode(all) })
 }
 
-// named reports whether a text has a word of its own.
+// named reports whether a string has a word of its own.
 func named(text, word string) bool {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return !(r == '_' || r >= 'a' && r <= 'z') }) {
 		if one == word {
@@ -137,10 +137,10 @@ func (c oneCase) export(ctx context.Context, dir string) (outcome, error) {
 
 // write writes a graph in every way.
 func (c oneCase) write(dir string, g *graph.Graph) error {
-	about := graph.About{Name: c.name, Task: c.kind}
+	about := graph.Metadata{Name: c.name, Task: c.kind}
 	for _, precision := range []string{"float32", "float64", "float32-only"} {
 		err := put(filepath.Join(dir, c.name+"."+precision+".onnx"), func(w io.Writer) error {
-			_, err := onnx.Write(w, g, onnx.Options{About: about, Precision: precision, Opset: opsets[c.name]})
+			_, err := onnx.Write(w, g, onnx.Options{Metadata: about, Precision: precision, Opset: opsets[c.name]})
 			return err
 		})
 		if err != nil {
@@ -148,14 +148,14 @@ func (c oneCase) write(dir string, g *graph.Graph) error {
 		}
 	}
 	err := put(filepath.Join(dir, c.name+".py"), func(w io.Writer) error {
-		_, err := python.Write(w, g, python.Options{About: about})
+		_, err := python.Write(w, g, python.Options{Metadata: about})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return put(filepath.Join(dir, "go", c.name, "model.go"), func(w io.Writer) error {
-		_, err := golang.Write(w, g, golang.Options{About: about, Package: "model"})
+		_, err := golang.Write(w, g, golang.Options{Metadata: about, Package: "model"})
 		return err
 	})
 }

@@ -14,7 +14,7 @@ import (
 func operations() *graph.Graph {
 	var inputs []graph.Input
 	for _, c := range schema(clusters).Columns {
-		inputs = append(inputs, graph.Input{Name: c.Name, Categorical: c.Kind == datasets.Categorical, Levels: c.Levels, Missing: []string{"?"}})
+		inputs = append(inputs, graph.Input{Name: c.Name, Categorical: c.Kind == datasets.Categorical, Levels: c.Categories, Missing: []string{"?"}})
 	}
 	g := graph.New(inputs)
 	r := rand.New(rand.NewPCG(1, 2))

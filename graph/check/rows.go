@@ -28,8 +28,8 @@ var (
 func schema(kind string) datasets.Schema {
 	s := datasets.Schema{Missing: []string{"?"}, Columns: []datasets.Column{
 		{Name: "age"}, {Name: "income"}, {Name: "floor size"},
-		{Name: "city", Kind: datasets.Categorical, Levels: cities},
-		{Name: "type", Kind: datasets.Categorical, Levels: types},
+		{Name: "city", Kind: datasets.Categorical, Categories: cities},
+		{Name: "type", Kind: datasets.Categorical, Categories: types},
 	}}
 	switch kind {
 	case regression:
@@ -37,9 +37,9 @@ func schema(kind string) datasets.Schema {
 	case targets:
 		s.Targets = []datasets.Column{{Name: "y"}, {Name: "z"}}
 	case binary:
-		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 	case classes:
-		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"1", "2", "10"}}}
+		s.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"1", "2", "10"}}}
 	}
 	return s
 }
@@ -106,7 +106,7 @@ func columns(set datasets.Set) []column {
 			case out[j].Texts && v == datasets.Unknown:
 				out[j].Values[i] = "elsewhere"
 			case out[j].Texts:
-				out[j].Values[i] = c.Levels[int(v)]
+				out[j].Values[i] = c.Categories[int(v)]
 			case !math.IsNaN(v):
 				out[j].Values[i] = v
 			}

@@ -29,7 +29,7 @@ import (
 
 // Options say how a graph is written.
 type Options struct {
-	graph.About
+	graph.Metadata
 	Package string // name of the package; that of the model where it is empty
 	Data    string // name of the file next to the source for the matrices of a large model; "" for base64 in the source
 }
@@ -52,7 +52,7 @@ func (o Options) Name() string {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, o.About.Name)
+	}, o.Metadata.Name)
 	if !token.IsIdentifier(name) {
 		return "model" + strings.TrimLeft(name, "0123456789")
 	}
@@ -60,12 +60,12 @@ func (o Options) Name() string {
 }
 
 // Write writes the graph, formatted as gofmt does, and says what it has written.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
+func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := o.Check(); err != nil {
-		return graph.Written{}, err
+		return graph.Artifact{}, err
 	}
 	if err := g.Check(); err != nil {
-		return graph.Written{}, err
+		return graph.Artifact{}, err
 	}
 	x := newWriter(g.Folded(), o)
 	x.head()
@@ -76,7 +76,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
 	x.helpers()
 	text, err := format.Source(append(x.imports(), x.text.Bytes()...))
 	if err != nil {
-		return graph.Written{}, fmt.Errorf("golang: %w", err)
+		return graph.Artifact{}, fmt.Errorf("golang: %w", err)
 	}
 	_, err = w.Write(text)
 	if err == nil {
@@ -102,7 +102,7 @@ type writer struct {
 	uses    []int
 	packed  bool // whether matrices are in base64, or in a file of their own
 	needs   map[string]bool
-	written graph.Written // fields of Row and of Prediction with their types
+	written graph.Artifact // fields of Row and of Prediction with their types
 }
 
 func newWriter(g *graph.Graph, o Options) *writer {

@@ -225,7 +225,7 @@ func TestNamesLeaveNothingUnseen(t *testing.T) {
 	g.SetClasses([]string{odd, "yes"})
 	g.Output("label", g.Less(g.Number(0), g.Columns(g.Input(), []int{0})))
 	var b bytes.Buffer
-	if _, err := golang.Write(&b, g, golang.Options{About: graph.About{Name: odd, Task: "classification"}}); err != nil {
+	if _, err := golang.Write(&b, g, golang.Options{Metadata: graph.Metadata{Name: odd, Task: "classification"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := format.Source(b.Bytes()); err != nil || strings.ContainsAny(b.String(), "\ufeff\u202e\u2066") {

@@ -397,7 +397,7 @@ const checkSum = `	sum := uint32(0)
 	}
 `
 
-const readText = `// read hands out the numbers, of 8 bytes each with the lowest first, that a text is in base64.
+const readText = `// read hands out the numbers, of 8 bytes each with the lowest first, that a string is in base64.
 func read(text string, take func(k int, v float64)) {
 	bits, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

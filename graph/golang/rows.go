@@ -15,7 +15,7 @@ import (
 // imports returns what stands before what has been written, once it is known what that needs.
 func (x *writer) imports() []byte {
 	var b strings.Builder
-	title := x.o.About.Name
+	title := x.o.Metadata.Name
 	if title != "" {
 		title = " " + title
 	}
@@ -45,7 +45,7 @@ func (x *writer) imports() []byte {
 	return []byte(b.String())
 }
 
-// oneLine returns a text without what would end a comment, is not allowed in one, or would turn its direction.
+// oneLine returns a string without what would end a comment, is not allowed in one, or would turn its direction.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || unicode.Is(unicode.Bidi_Control, r) {
@@ -116,10 +116,10 @@ func (x *writer) input(j int) string {
 
 // row writes the type of rows.
 func (x *writer) row() {
-	x.printf("\n// Row is what there is to know of what is predicted for. A number that is missing is NaN, a text that is missing is\n// empty; a text that training did not have is one that the model does not know.\n")
+	x.printf("\n// Row is what there is to know of what is predicted for. A number that is missing is NaN, a string that is missing is\n// empty; a string that training did not have is one that the model does not know.\n")
 	if x.fields == nil {
 		x.printf("type Row [%d]float64\n", len(x.g.Inputs()))
-		x.written.Inputs = []graph.Port{{Name: "Row", Type: fmt.Sprintf("[%d]float64", len(x.g.Inputs()))}}
+		x.written.Inputs = []graph.IOSpec{{Name: "Row", Type: fmt.Sprintf("[%d]float64", len(x.g.Inputs()))}}
 	} else {
 		x.printf("type Row struct {\n")
 		for j, in := range x.g.Inputs() {
@@ -132,7 +132,7 @@ func (x *writer) row() {
 				note = " // " + oneLine(in.Name)
 			}
 			x.printf("\t%s %s%s\n", x.fields[j], kind, note)
-			x.written.Inputs = append(x.written.Inputs, graph.Port{Name: x.fields[j], Type: kind})
+			x.written.Inputs = append(x.written.Inputs, graph.IOSpec{Name: x.fields[j], Type: kind})
 		}
 		x.printf("}\n")
 	}
@@ -164,9 +164,9 @@ func tag(name string) string {
 	return fmt.Sprintf(" `json:%q`", name)
 }
 
-// codes writes the function that looks up a text.
+// codes writes the function that looks up a string.
 func (x *writer) codes(j int, in graph.Input) {
-	x.printf("\n// codeOf%s is the code of a text: NaN where it is missing, -1 where the model does not know it.\nfunc codeOf%s(text string) float64 {\n\tswitch text {\n", x.fields[j], x.fields[j])
+	x.printf("\n// codeOf%s is the code of a string: NaN where it is missing, -1 where the model does not know it.\nfunc codeOf%s(text string) float64 {\n\tswitch text {\n", x.fields[j], x.fields[j])
 	seen, missing := map[string]bool{}, []string{}
 	for _, text := range append([]string{""}, in.Missing...) {
 		if !seen[text] {
@@ -199,7 +199,7 @@ func (x *writer) prediction() {
 		name, kind := unused(exported(o.Name), names), x.kindOf(o)
 		x.printf("\t%s %s `json:%q`\n", name, kind, o.Name)
 		names = append(names, name)
-		x.written.Outputs = append(x.written.Outputs, graph.Port{Name: name, Type: kind})
+		x.written.Outputs = append(x.written.Outputs, graph.IOSpec{Name: name, Type: kind})
 	}
 	x.printf("}\n")
 }

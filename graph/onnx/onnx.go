@@ -6,12 +6,12 @@
 //	written, err := onnx.Write(w, g, onnx.Options{Precision: "float64"})
 //
 // Where all columns are numbers the model has one input, X, of as many columns. Where some are categorical, or with
-// [Options].Columns, each column is an input of its own, a text or a number for each row, called as the column is. A
+// [Options].Columns, each column is an input of its own, a string or a number for each row, called as the column is. A
 // text that is no level gets the code of unknown ones, the empty text and those that stood for a missing value in
 // training are missing. In numbers NaN is missing.
 //
-// Outputs have the names and shapes that scikit-learn's converters give them, without a ZipMap: "label", a text or,
-// where all classes are called by whole numbers, an int64 for each row; "probabilities" or "scores", a column for each
+// Outputs have the names and shapes that scikit-learn's converters give them, without a ZipMap: "label", a string or,
+// where all classes are called by integers, an int64 for each row; "probabilities" or "scores", a column for each
 // class; "variable", the number or numbers of a regression. What scikit-learn's have not is called as in the graph:
 // "std", "lower", "upper", "anomaly_score". An output whose name a column has is called "output_" and that.
 //
@@ -47,7 +47,7 @@ const mlOpset = 2
 
 // Options say how a graph is written.
 type Options struct {
-	graph.About
+	graph.Metadata
 	Precision string // of numbers: float32 (also ""), float64 or float32-only
 	Opset     int    // from 13 to 21, 0 for 17
 	Columns   bool   // an input for each column where one would do, too
@@ -80,35 +80,35 @@ func (o Options) Whole() Options {
 const most = math.MaxInt32
 
 // Write writes the graph, and says what it has written.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
+func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	return write(w, g, o, most)
 }
 
 // write is Write of no more than so many bytes.
-func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Written, error) {
+func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, error) {
 	if err := errors.Join(o.Check(), g.Check()); err != nil {
-		return graph.Written{}, err
+		return graph.Artifact{}, err
 	}
 	x := newWriter(g.Folded(), o.Whole())
 	if err := x.write(); err != nil {
-		return graph.Written{}, fmt.Errorf("onnx: %w", err)
+		return graph.Artifact{}, fmt.Errorf("onnx: %w", err)
 	}
 	before, size := x.before()
 	if size > most {
-		return graph.Written{}, fmt.Errorf("onnx: the file would have %.1f GB, and the format ends at 2; float32 takes less than float64", float64(size)/1e9)
+		return graph.Artifact{}, fmt.Errorf("onnx: the file would have %.1f GB, and the format ends at 2; float32 takes less than float64", float64(size)/1e9)
 	}
 	x.file.Bytes = size
 	if _, err := w.Write(before); err != nil {
-		return graph.Written{}, err
+		return graph.Artifact{}, err
 	}
 	for _, t := range x.tensors {
 		var begin message
 		begin.length(graphTensor, t.bytes())
 		if _, err := w.Write(begin); err != nil {
-			return graph.Written{}, err
+			return graph.Artifact{}, err
 		}
 		if err := t.write(w); err != nil {
-			return graph.Written{}, err
+			return graph.Artifact{}, err
 		}
 	}
 	return x.file, nil
@@ -186,7 +186,7 @@ func (x *writer) doc() string {
 	text := "A kernel machine by random features, fitted by Bochner."
 	for _, list := range []struct {
 		word  string
-		ports []graph.Port
+		ports []graph.IOSpec
 	}{{"Inputs", x.file.Inputs}, {"Outputs", x.file.Outputs}} {
 		var words []string
 		for _, p := range list.ports {

@@ -60,7 +60,7 @@ func named(t *testing.T, m []byte, path ...int) (out []string) {
 	return out
 }
 
-// classifier returns a graph of a number, a text and two classes.
+// classifier returns a graph of a number, a string and two classes.
 func classifier(classes ...string) *graph.Graph {
 	g := graph.New([]graph.Input{{Name: "age"}, {Name: "city", Categorical: true, Levels: []string{"a", "b"}, Missing: []string{"?"}}})
 	rows := g.Input()
@@ -72,7 +72,7 @@ func classifier(classes ...string) *graph.Graph {
 	return g
 }
 
-func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Written) {
+func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Artifact) {
 	t.Helper()
 	var b bytes.Buffer
 	said, err := Write(&b, g, o)
@@ -86,7 +86,7 @@ func written(t *testing.T, g *graph.Graph, o Options) ([]byte, graph.Written) {
 }
 
 func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
-	ports := func(list []graph.Port) string {
+	ports := func(list []graph.IOSpec) string {
 		var words []string
 		for _, p := range list {
 			words = append(words, p.String())
@@ -107,14 +107,14 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 	} {
 		m, said := written(t, c.g, c.o)
 		if got := ports(said.Inputs) + " → " + ports(said.Outputs); got != want {
-			t.Errorf("it says %s, wanted %s", got, want)
+			t.Errorf("it says %s, want %s", got, want)
 		}
 		var names []string
 		for _, p := range append(said.Inputs, said.Outputs...) {
 			names = append(names, p.Name)
 		}
 		if got := append(named(t, m, modelGraph, graphInput, valueName), named(t, m, modelGraph, graphOutput, valueName)...); !slices.Equal(got, names) {
-			t.Errorf("the file has %v, wanted %v", got, names)
+			t.Errorf("the file has %v, want %v", got, names)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestPhasesAreDouble(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, wanted %v", precision, got, want)
+			t.Errorf("%s: %v, want %v", precision, got, want)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, wanted %q", err, want)
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if b.Len() > 0 {
 			t.Errorf("%s: %d bytes are written all the same", want, b.Len())

@@ -154,7 +154,7 @@ func (x *writer) row(i, index int, table graph.Node) string {
 		inside := x.add("Clip", []string{x.number(index, k), x.scalar(0, k), x.scalar(last, k)}, x.fresh("inside", i))
 		whole = x.cast(inside, typeInt64, x.fresh("whole", i))
 	}
-	// What whole number NaN becomes is left open; it is brought inside too.
+	// What integer NaN becomes is left open; it is brought inside too.
 	whole = x.add("Max", []string{whole, x.int64s("first", 0)}, x.fresh("from", i))
 	whole = x.add("Min", []string{whole, x.int64s("last", int64(last))}, x.fresh("to", i))
 	if table.Width == 1 { // each entry names one

@@ -16,7 +16,7 @@ type writer struct {
 	o       Options
 	graph   message  // inputs, outputs and nodes
 	tensors []tensor // constants
-	file    graph.Written
+	file    graph.Artifact
 	taken   map[string]bool // names of tensors
 	labels  bool            // whether a LabelEncoder is used
 
@@ -175,7 +175,7 @@ func (x *writer) inputs() {
 	for j, in := range x.g.Inputs() {
 		t, doc := port{x.columns[j], x.comes.String(), 1}, "a number; NaN where it is missing"
 		if texts(in) {
-			t.kind, doc = "string", "a text; the empty one where it is missing"
+			t.kind, doc = "string", "a string; the empty one where it is missing"
 			x.columns[j] = x.codes(t.name, j, in)
 		}
 		x.input(t, doc)
@@ -190,11 +190,11 @@ type port struct {
 }
 
 // as returns the port as it is told.
-func (p port) as() graph.Port {
+func (p port) as() graph.IOSpec {
 	if p.width == 0 {
-		return graph.Port{Name: p.name, Type: p.kind, Shape: "[N]"}
+		return graph.IOSpec{Name: p.name, Type: p.kind, Shape: "[N]"}
 	}
-	return graph.Port{Name: p.name, Type: p.kind, Shape: fmt.Sprintf("[N, %d]", p.width)}
+	return graph.IOSpec{Name: p.name, Type: p.kind, Shape: fmt.Sprintf("[N, %d]", p.width)}
 }
 
 func (x *writer) input(t port, doc string) {
@@ -345,7 +345,7 @@ func attribute(name string, kind int64) message {
 	return m
 }
 
-// integer returns an attribute that is a whole number.
+// integer returns an attribute that is an integer.
 func integer(name string, v int64) message {
 	m := attribute(name, attrIsInt)
 	m.number(attrInt, v)
@@ -384,7 +384,7 @@ func (x *writer) scalar(v float64, k kind) string {
 	return x.scalars[key]
 }
 
-// int64s returns a constant of whole numbers.
+// int64s returns a constant of integers.
 func (x *writer) int64s(word string, values ...int64) string {
 	key := fmt.Sprint(word, values)
 	if x.scalars[key] == "" {

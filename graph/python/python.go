@@ -30,7 +30,7 @@ import (
 
 // Options say how a graph is written.
 type Options struct {
-	graph.About
+	graph.Metadata
 	Data string // name of the file next to the module for the matrices of a large model; "" for base64 in the module
 }
 
@@ -40,9 +40,9 @@ type Options struct {
 var rows string
 
 // Write writes the graph, and says what it has written.
-func Write(w io.Writer, g *graph.Graph, o Options) (graph.Written, error) {
+func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := g.Check(); err != nil {
-		return graph.Written{}, err
+		return graph.Artifact{}, err
 	}
 	g = g.Folded()
 	x := &writer{g: g, o: o, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
@@ -65,12 +65,12 @@ type writer struct {
 	text    bytes.Buffer
 	texts   []string // how values are written, by the number of their node
 	columns []string
-	written graph.Written // keys of outputs(rows), and columns
+	written graph.Artifact // keys of outputs(rows), and columns
 }
 
 func (x *writer) printf(text string, args ...any) { fmt.Fprintf(&x.text, text, args...) }
 
-// quoted writes a text as Python and JSON have it.
+// quoted writes a string as Python and JSON have it.
 func quoted(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -115,7 +115,7 @@ func (x *writer) head() {
 			name = "x" + strconv.Itoa(j)
 		}
 		x.columns = append(x.columns, name)
-		x.written.Inputs = append(x.written.Inputs, graph.Port{Name: name, Type: "number"})
+		x.written.Inputs = append(x.written.Inputs, graph.IOSpec{Name: name, Type: "number"})
 		if in.Categorical && len(in.Levels) > 0 {
 			levels[name] = map[string]int{}
 			x.written.Inputs[j].Type = "text"
@@ -166,7 +166,7 @@ func (x *writer) block() {
 	}
 	x.printf("    return {\n")
 	for _, o := range x.g.Outputs() {
-		x.written.Outputs = append(x.written.Outputs, graph.Port{Name: o.Name, Type: "array", Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
+		x.written.Outputs = append(x.written.Outputs, graph.IOSpec{Name: o.Name, Type: "array", Shape: fmt.Sprintf("[N, %d]", x.g.Width(o.Value))})
 		x.printf("        %s: %s,\n", quoted(o.Name), x.texts[o.Value.Index()])
 	}
 	x.printf("    }\n\n\n")

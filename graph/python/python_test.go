@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/python"
 )
 
-// classifier returns a graph of a number, a text and two classes, with names that Python could trip over.
+// classifier returns a graph of a number, a string and two classes, with names that Python could trip over.
 func classifier() *graph.Graph {
 	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true, Levels: []string{"a\\", "b\""}, Missing: []string{"?"}}})
 	rows := g.Input()
@@ -31,7 +31,7 @@ func classifier() *graph.Graph {
 func module(t *testing.T, g *graph.Graph) string {
 	t.Helper()
 	var b bytes.Buffer
-	said, err := python.Write(&b, g, python.Options{About: graph.About{Name: "a \"name\"", Task: "classification", Version: "v1"}})
+	said, err := python.Write(&b, g, python.Options{Metadata: graph.Metadata{Name: "a \"name\"", Task: "classification", Version: "v1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAModuleHasTheFunctionsOfItsTask(t *testing.T) {
 		text := module(t, g)
 		for k, name := range []string{"predict", "predict_proba", "decision_function"} {
 			if has := strings.Contains(text, "\ndef "+name+"(rows):"); has != want[k] {
-				t.Errorf("%s is there: %v, wanted %v", name, has, want[k])
+				t.Errorf("%s is there: %v, want %v", name, has, want[k])
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestPythonReadsAModule(t *testing.T) {
 	c.Stdin = strings.NewReader(module(t, classifier()))
 	out, err := c.CombinedOutput()
 	if want := "['the \"age\"\\n', 'city']\n['no\\u2028', 'yes\\t']\n"; err != nil || string(out) != want {
-		t.Errorf("it reads %q, wanted %q: %v", out, want, err)
+		t.Errorf("it reads %q, want %q: %v", out, want, err)
 	}
 }
 

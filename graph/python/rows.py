@@ -64,7 +64,7 @@ def outputs(rows, block=1024):
     """All that the model says of rows, a matrix by each name.
 
     Rows are a list of dicts, columns by name (a dict or a DataFrame), or a 2-D array in the order of COLUMNS. What is
-    missing is None or NaN; a text that training did not have is one that the model does not know.
+    missing is None or NaN; a string that training did not have is one that the model does not know.
     """
     x = _matrix(rows)
     with np.errstate(all="ignore"):

@@ -44,7 +44,7 @@ func TestFourierGradientsAgainstReference(t *testing.T) {
 	for i, row := range want.Gradient {
 		for j, v := range row {
 			if got := G.At(i, j); math.Abs(got-v) > 1e-12 {
-				t.Fatalf("gradient %d, %d is %v, wanted %v", i, j, got, v)
+				t.Fatalf("gradient %d, %d is %v, want %v", i, j, got, v)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func TestFourierGradientsAgainstReference(t *testing.T) {
 					}
 				}
 				if got := M.At(i, at) / float64(n); math.Abs(got-v) > 1e-6 {
-					t.Fatalf("diagonal %v: product %d, %d is %v, wanted %v", diagonal, i, j, got, v)
+					t.Fatalf("diagonal %v: product %d, %d is %v, want %v", diagonal, i, j, got, v)
 				}
 			}
 		}
@@ -192,7 +192,7 @@ func TestMapHasTheKernelsWidth(t *testing.T) {
 			}
 		}
 		if got := median(distances); math.Abs(got-want) > 1e-4*want {
-			t.Errorf("%s: the median distance is %v, wanted %v", kernel, got, want)
+			t.Errorf("%s: the median distance is %v, want %v", kernel, got, want)
 		}
 	}
 }
@@ -339,7 +339,7 @@ func TestWalkFromWhereNothingIsFinite(t *testing.T) {
 			return math.Inf(1), nil
 		})
 		if at != best || least != 0 || err != nil {
-			t.Errorf("the least error is found at %v, wanted %v; %v", at, best, err)
+			t.Errorf("the least error is found at %v, want %v; %v", at, best, err)
 		}
 	}
 }
@@ -378,7 +378,7 @@ func TestMapsThatAreTried(t *testing.T) {
 			got = append(got, math.Round(1e6*matrixOf(a.full, a.diagonal).At(0, 0))/1e6)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("power %v, diagonal %v: input 0 is multiplied by %v, wanted %v", c.power, c.diagonal, got, c.want)
+			t.Errorf("power %v, diagonal %v: input 0 is multiplied by %v, want %v", c.power, c.diagonal, got, c.want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
-			t.Errorf("%s is %v, wanted %v", what, got, want)
+			t.Errorf("%s is %v, want %v", what, got, want)
 		}
 	}
 	a, b := Sigmoid(in.Score, positive, nil)

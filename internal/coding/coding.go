@@ -69,11 +69,11 @@ func New(schema datasets.Schema, width int, missing []string, dates map[string]d
 	for j := range width {
 		column := schema.Column(j)
 		c.Numeric = c.Numeric && column.Kind == datasets.Numeric
-		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Levels, target: -1})
+		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories, target: -1})
 	}
 	c.addDates(dates)
 	for k, t := range schema.Targets {
-		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Levels, target: k})
+		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, target: k})
 	}
 	for _, name := range ignored {
 		c.add(Field{Name: name, target: -1})
@@ -153,7 +153,7 @@ func (c *Coding) Inputs() (out []*Field) {
 	return out
 }
 
-// Code writes the value of a field that a text stands for into the columns of a row. A missing value is NaN, and a
+// Code writes the value of a field that a string stands for into the columns of a row. A missing value is NaN, and a
 // category that training did not have is [datasets.Unknown]. For an invalid text it returns what was wanted.
 func (c *Coding) Code(row []float64, f *Field, text []byte) (wanted string) {
 	switch {

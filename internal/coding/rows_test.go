@@ -126,7 +126,7 @@ func TestEncodeTypes(t *testing.T) {
 	if got, err := encode(s, []map[string]any{{"size": "NaN", "code": "nan", "name": "NaN", "sold": "nan"}}); err != nil || !same(got.X, want) {
 		t.Errorf("NaN as a missing value: %v, %v", got.X, err)
 	}
-	flags := datasets.Schema{Columns: []datasets.Column{{Name: "number"}, {Name: "level", Kind: datasets.Categorical, Levels: []string{"False", "True"}}}}
+	flags := datasets.Schema{Columns: []datasets.Column{{Name: "number"}, {Name: "level", Kind: datasets.Categorical, Categories: []string{"False", "True"}}}}
 	got, err := encode(flags, []map[string]any{{"number": true, "level": true}, {"number": false, "level": false}})
 	if err != nil || !same(got.X, mat.NewDense(2, 2, []float64{1, 1, 0, 0})) {
 		t.Errorf("bools became %v, %v", got.X, err)
@@ -143,14 +143,14 @@ func TestEncodeFaults(t *testing.T) {
 		{"size": "inf", "code": 1, "name": "old", "sold": nil},
 	})
 	const want = `row 0, column code: got a []int, wanted a category
-row 0, column size: got "large", wanted a number
-row 0, column sold: got "31/3/2024", wanted a date such as 2024-03-31
+row 0, column size: must be a number, got "large"
+row 0, column sold: must be a date such as 2024-03-31, got "31/3/2024"
 row 1, column nmae: the model has no such column; it has size, code, name, sold_year, sold_weekday (and in 1 more row)
-row 1, column size: got +Inf, wanted a number
+row 1, column size: must be a number, got +Inf
 row 1, column sold_year: given twice: the date sold has it too
 row 1, column name: no value; a missing one is nil (and in 1 more row)
-row 2, column size: got "0x1p4", wanted a number
-row 3, column size: got "inf", wanted a number`
+row 2, column size: must be a number, got "0x1p4"
+row 3, column size: must be a number, got "inf"`
 	if err == nil || err.Error() != want {
 		t.Errorf("faults:\n%v\nwanted:\n%s", err, want)
 	}

@@ -17,7 +17,7 @@ func Rank(n int, level float64) (k int, err error) {
 	if err := Check(level); err != nil {
 		return 0, err
 	}
-	const slack = 1e-9 // of a product that rounding moves off a whole number
+	const slack = 1e-9 // of a product that rounding moves off an integer
 	k = max(1, int(math.Ceil(level*float64(n+1)-slack)))
 	if k > n {
 		return 0, fmt.Errorf("level %v takes %d rows with residuals or more, and there are %d", level, Least(level), n)

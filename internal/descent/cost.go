@@ -23,7 +23,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		sparseFlops := nearFlops + farFlops*math.Log2(max(1, d/nearWeights))
 		flops, matrix = passes*sparseFlops*n*shape.Entries()*k, 0
 	}
-	return datasets.Cost{Flops: flops + matrix, Width: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
+	return datasets.Cost{Flops: flops + matrix, OutputWidth: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
 }
 
 // LogisticCost is that of logistic regression, where a step of a row takes exponentials and logarithms, and so does a row in a

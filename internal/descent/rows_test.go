@@ -58,7 +58,7 @@ func TestRowsOfEveryKind(t *testing.T) {
 		}
 		for j, v := range want {
 			if math.Abs(got[j]-v) > 1e-12 {
-				t.Errorf("%s: weight %d is %v, wanted %v", name, j, got[j], v)
+				t.Errorf("%s: weight %d is %v, want %v", name, j, got[j], v)
 			}
 		}
 		for i := range n {
@@ -69,10 +69,10 @@ func TestRowsOfEveryKind(t *testing.T) {
 			}
 			row := mat.NewVecDense(d, dense.RawRowView(i))
 			if v := mat.Dot(row, row); math.Abs(square-v) > 1e-12 {
-				t.Errorf("%s: the square of row %d is %v, wanted %v", name, i, square, v)
+				t.Errorf("%s: the square of row %d is %v, want %v", name, i, square, v)
 			}
 			if v := mat.Dot(row, mat.NewVecDense(d, want)); math.Abs(score-v) > 1e-12 {
-				t.Errorf("%s: the score of row %d is %v, wanted %v", name, i, score, v)
+				t.Errorf("%s: the score of row %d is %v, want %v", name, i, score, v)
 			}
 		}
 	}

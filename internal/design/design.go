@@ -84,7 +84,7 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 		return nil, err
 	}
 	r := &Rows{Schema: src.Schema(), N: n, Cols: d}
-	if both, ok := src.(datasets.Rounded); ok {
+	if both, ok := src.(datasets.Float32Source); ok {
 		rounded, err := OfSource(ctx, both.Rounded())
 		if err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func copied(block datasets.Set) datasets.Set {
 
 // stacked returns the rows of all blocks, in memory.
 func (r *Rows) stacked(blocks []datasets.Set) (*Rows, error) {
-	set, err := datasets.Stack(blocks...)
+	set, err := datasets.Concat(blocks...)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func collected(t *testing.T, r *Rows, times int) (all, y []float64) {
 		all, y = nil, nil
 		err := r.Each(context.Background(), func(first int, block datasets.Set) error {
 			if first*r.Cols != len(all) {
-				t.Errorf("a block begins at row %d, wanted %d", first, len(all)/r.Cols)
+				t.Errorf("a block begins at row %d, want %d", first, len(all)/r.Cols)
 			}
 			row := make([]float64, r.Cols)
 			for i := range block.Rows() {
@@ -168,7 +168,7 @@ func TestAddSquaresOfEveryKind(t *testing.T) {
 		for name, X := range matrices {
 			got := slices.Repeat([]float64{1}, d)
 			if AddSquares(got, X, weights); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, wanted %v", name, got, want)
+				t.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func TestProjectAndCollect(t *testing.T) {
 	matrices := kinds(t, n, d, false)
 	X := matrices["dense"].(*mat.Dense)
 	for _, k := range []int{1, 3, ManyOutputs} {
-		w := make([]float64, d*k) // outputs × cols, small whole numbers, so that no sum rounds
+		w := make([]float64, d*k) // outputs × cols, small integers, so that no sum rounds
 		for i := range w {
 			w[i] = float64(i%5 - 2)
 		}

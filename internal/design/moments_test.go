@@ -49,7 +49,7 @@ func TestMoments(t *testing.T) {
 		want := math.Sqrt(square / count)
 		for name, m := range map[string]*design.Moments{"whole": whole, "in blocks": sum, "sparse": ofSparse} {
 			if got := m.Deviation(j); m.Count[j] != count || math.Abs(got-want) > 1e-6*want {
-				t.Errorf("column %d, %s: %v values with deviation %v, wanted %v with %v", j, name, m.Count[j], got, count, want)
+				t.Errorf("column %d, %s: %v values with deviation %v, want %v with %v", j, name, m.Count[j], got, count, want)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func TestMoments(t *testing.T) {
 	entries := design.NewMoments(1)
 	entries.Of(mat.NewDense(len(all), 1, all))
 	if got := whole.Whole(); got.Count[0] != entries.Count[0] || math.Abs(got.Deviation(0)-entries.Deviation(0)) > 1e-9*entries.Deviation(0) || math.Abs(got.Mean[0]-entries.Mean[0]) > 1e-9*far {
-		t.Errorf("all entries: %+v, wanted %+v", got, entries)
+		t.Errorf("all entries: %+v, want %+v", got, entries)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestMomentsOfAnyUnit(t *testing.T) {
 	want := of(1)
 	for _, scale := range []float64{1e-300, 1e-200, 1e-160, 0x1p-499, 0x1p499, 1e160, 1e200, 1e300} {
 		if got := of(scale); math.Abs(got/scale-want) > 1e-13*want {
-			t.Errorf("times %g: deviation %g, wanted %g", scale, got, want*scale)
+			t.Errorf("times %g: deviation %g, want %g", scale, got, want*scale)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestOneTree(t *testing.T) {
 		}
 	}
 	if got, want := learned(t, distributed.Pieces{20_000, 1}, 3, rng), "((0-2047 2048-4095 4096-6143 6144-8191 +8192-10239 10240-12287 12288-14335 14336-16383 )+(16384-18431 18432-19999 +0-0 ))"; got != want {
-		t.Errorf("%s, wanted %s", got, want)
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

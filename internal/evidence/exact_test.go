@@ -375,7 +375,7 @@ func TestMinimise(t *testing.T) {
 		x := []float64{-1.2, 1.5}
 		value, taken, err := minimise(ctx, c.f, x, c.lower, c.upper, 200)
 		if err != nil || taken > 100 || math.Abs(x[0]-c.want[0]) > 2e-2 || math.Abs(x[1]-c.want[1]) > 3e-2 {
-			t.Errorf("%s: %v after %d steps (%v), wanted %v; value %v", name, x, taken, err, c.want, value)
+			t.Errorf("%s: %v after %d steps (%v), want %v; value %v", name, x, taken, err, c.want, value)
 		}
 	}
 	x := []float64{-2, 1}

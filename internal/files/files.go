@@ -101,7 +101,7 @@ func Replace(path string, fill func(w *bufio.Writer) error) error {
 	return nil
 }
 
-// ReplaceText is Replace by a text.
+// ReplaceText is Replace by a string.
 func ReplaceText(path string, text []byte) error {
 	return Replace(path, func(w *bufio.Writer) error { _, err := w.Write(text); return err })
 }
@@ -190,7 +190,7 @@ type Opener interface {
 	OpenBytes(path string) (io.ReadCloser, error)
 }
 
-// Digest returns the SHA-256 sum of a file, "" for no file. That of several files is the sum of a text with the sum
+// Digest returns the SHA-256 sum of a file, "" for no file. That of several files is the sum of a string with the sum
 // of each, in hexadecimal letters, on a line.
 func Digest(ctx context.Context, from Opener, paths ...string) (string, error) {
 	switch len(paths) {

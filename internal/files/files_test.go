@@ -21,7 +21,7 @@ func TestReplaceFails(t *testing.T) {
 		return full
 	})
 	if !errors.Is(err, full) {
-		t.Errorf("error %v, wanted %v", err, full)
+		t.Errorf("error %v, want %v", err, full)
 	}
 	left, _ := os.ReadDir(dir)
 	text, _ := os.ReadFile(path)

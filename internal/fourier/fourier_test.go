@@ -212,7 +212,7 @@ func TestFarInputsInSinglePrecision(t *testing.T) {
 						}
 						for j := range f.Width() {
 							if math.Abs(got.At(i, j)-want.At(i, j)) > 3e-5 || alone.At(0, j) != got.At(i, j) {
-								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, wanted %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), want.At(i, j))
+								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, want %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), want.At(i, j))
 							}
 						}
 					}

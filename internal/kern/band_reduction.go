@@ -8,7 +8,7 @@ import (
 
 // reduction is a symmetric matrix while it is being reduced to a band: panel r has its columns from r·nr on, nr of them, all
 // of their rows, as the product wants its right side. Products with it need no other copy of it then, and what is
-// taken from it goes where it is. Its order is a whole number of blocks; what A does not have is 0.
+// taken from it goes where it is. Its order is an integer of blocks; what A does not have is 0.
 type reduction struct {
 	blocking
 	order int

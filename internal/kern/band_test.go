@@ -60,7 +60,7 @@ func TestBandSolvesWhatCholeskySolves(t *testing.T) {
 				band.Turn(Dense(n, k, k, x), true)
 				for i, v := range want {
 					if !(math.Abs(x[i]-v) <= 1e-11*(1+math.Abs(v))) {
-						t.Fatalf("n = %d, shift %v, %d columns: %v at %d, wanted %v", n, shift, k, x[i], i, v)
+						t.Fatalf("n = %d, shift %v, %d columns: %v at %d, want %v", n, shift, k, x[i], i, v)
 					}
 				}
 			}

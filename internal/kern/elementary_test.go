@@ -244,7 +244,7 @@ func testEndsOfRange[T Float](t *testing.T) {
 			fill(v)
 			for i := range x {
 				if float64(y[i]) != want || soft[i] != max(x[i], 0) {
-					t.Errorf("x = %v: Exp %v, wanted %v, Log1pExp %v", x[i], y[i], want, soft[i])
+					t.Errorf("x = %v: Exp %v, want %v, Log1pExp %v", x[i], y[i], want, soft[i])
 				}
 			}
 		}

@@ -172,13 +172,13 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 			shared.points.TileFloat32(kern.Dense(18, tileRows, tileRows, b), tileRows, 0)
 			for i, v := range a {
 				if math.Abs(float64(v-b[i])) > 1e-5 {
-					t.Fatalf("%s: %v, wanted %v", name, b[i], v)
+					t.Fatalf("%s: %v, want %v", name, b[i], v)
 				}
 			}
 		}
 	}
 	if len(all.list) != 2 {
-		t.Errorf("%d metrics, wanted those of the squared distance and of the sum", len(all.list))
+		t.Errorf("%d metrics, want those of the squared distance and of the sum", len(all.list))
 	}
 	few := trained(t, Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Alpha: 1}, 40, 1)
 	if few.Share(all); len(all.list) != 3 {

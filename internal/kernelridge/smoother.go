@@ -23,7 +23,7 @@ type Smoother struct {
 
 // Smooth returns the smoother that s is, by a factor whatever the solver of s is: rows² numbers for about
 // 3·rows³ flops. A rule for γ is followed once, on all rows.
-func (s Spec) Smooth(ctx context.Context, r *design.Rows) (*Smoother, error) {
+func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, error) {
 	data, err := Numbers(ctx, r)
 	if err != nil {
 		return nil, err

@@ -160,7 +160,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 		return s.conjugateCost(shape)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
-	cost := datasets.Cost{Passes: 1, Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Passes: 1, OutputWidth: max(shape.Outputs, 1)}
 	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
 	return cost
@@ -209,7 +209,7 @@ func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
 	if part := float64(cacheBytes(shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
-	return datasets.Cost{Passes: 1, Width: int(t), Bytes: s.BytesTogether(shape, 1),
+	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BytesTogether(shape, 1),
 		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 

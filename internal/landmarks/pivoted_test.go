@@ -139,7 +139,7 @@ func TestPivotsOfEqualRows(t *testing.T) {
 			seen[at%40] = true
 		}
 		if len(p.Pivots) != 40 || len(seen) != 40 {
-			t.Errorf("%d pivots of %d distinct rows, wanted 40", len(p.Pivots), len(seen))
+			t.Errorf("%d pivots of %d distinct rows, want 40", len(p.Pivots), len(seen))
 		}
 	}
 }

@@ -90,10 +90,10 @@ func TestEvidenceOfVariances(t *testing.T) {
 				}
 			}
 			if want, _, err := m.Weights(ctx, v.Ratio); err != nil || !slices.Equal(want.Weights, fitted.Weights) {
-				t.Errorf("centred %v, given %+v: weights %v, wanted %v", centred, g, fitted.Weights, want.Weights)
+				t.Errorf("centred %v, given %+v: weights %v, want %v", centred, g, fitted.Weights, want.Weights)
 			}
 			if want := slow(v.Noise, v.Amplitude); math.Abs(v.Log-want) > 1e-9*math.Abs(want) {
-				t.Errorf("centred %v, given %+v: log evidence %v, wanted %v", centred, g, v.Log, want)
+				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.Log, want)
 			}
 			if g.Noise > 0 && v.Noise[1] != g.Noise || g.Amplitude > 0 && math.Abs(v.Amplitude[1]-g.Amplitude) > 1e-12 {
 				t.Errorf("given %+v became %+v", g, v)

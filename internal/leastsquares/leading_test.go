@@ -57,7 +57,7 @@ func TestLeadingFactorInSinglePrecision(t *testing.T) {
 		for i := range cols {
 			for j := range i + 1 {
 				if e := math.Abs(float64(lower[i*cols+j]) - l.At(i, j)); e > 1e-4*max(math.Abs(l.At(i, i)), math.Abs(l.At(i, j))) {
-					t.Errorf("%g apart: entry %d, %d is %g, wanted %g", apart, i, j, lower[i*cols+j], l.At(i, j))
+					t.Errorf("%g apart: entry %d, %d is %g, want %g", apart, i, j, lower[i*cols+j], l.At(i, j))
 				}
 			}
 		}

@@ -52,7 +52,7 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 		solved := 0
 		for k, alpha := range alphas {
 			if (got[k] == nil) != (want[k] == nil) || also[k] != rough[k] {
-				t.Errorf("%d columns, alpha %v: weights %v, rough %v, wanted %v and %v", width, alpha, got[k] != nil, also[k], want[k] != nil, rough[k])
+				t.Errorf("%d columns, alpha %v: weights %v, rough %v, want %v and %v", width, alpha, got[k] != nil, also[k], want[k] != nil, rough[k])
 			}
 			if want[k] == nil || rough[k] {
 				continue
@@ -60,7 +60,7 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 			solved++
 			for i, w := range want[k] {
 				if math.Abs(got[k][i]-w) > 1e-9*(1+math.Abs(w)) || i/targets == 5 && got[k][i] != 0 {
-					t.Fatalf("%d columns, alpha %v: weight %d is %v, wanted %v", width, alpha, i, got[k][i], w)
+					t.Fatalf("%d columns, alpha %v: weight %d is %v, want %v", width, alpha, i, got[k][i], w)
 				}
 			}
 			a, b := many.Model(got[k]), few.Model(want[k])

@@ -178,7 +178,7 @@ func TestPreconditionedEqualsFactor(t *testing.T) {
 						t.Errorf("%s: off by %.2g of the spread", at, off)
 					}
 					if a, b := got.Report.Objective, want.Report.Objective; math.Abs(a-b) > 1e-7*b {
-						t.Errorf("%s: objective %.12g, wanted %.12g", at, a, b)
+						t.Errorf("%s: objective %.12g, want %.12g", at, a, b)
 					}
 				}
 			}

@@ -106,7 +106,7 @@ const sparseStepFlops = 70
 // where the solver reads them more than once.
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
-	cost := datasets.Cost{Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1)}
 	if shape.Filled == 0 {
 		coded = min(coded, datasets.BlockRows)
 	}
@@ -153,9 +153,9 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	numbers += steady
 	passes := steps * design.PassFlops(shape)
 	return datasets.Cost{
-		Flops:  passes + 4*steps*rank*d*t + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
-		Bytes:  design.Bytes(numbers),
-		Width:  max(shape.Outputs, 1),
-		Passes: 4 + int(steps/2),
+		Flops:       passes + 4*steps*rank*d*t + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
+		Bytes:       design.Bytes(numbers),
+		OutputWidth: max(shape.Outputs, 1),
+		Passes:      4 + int(steps/2),
 	}
 }

@@ -7,7 +7,7 @@ func TestMostCountsGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
 	for _, c := range []struct{ bytes, most int64 }{{0, program}, {100 << 20, 200<<20 + program}, {300 << 20, 512<<20 + program}, {1000 << 20, 1250<<20 + program}} {
 		if got := Most(c.bytes); got != c.most {
-			t.Errorf("%d bytes: %d, wanted %d", c.bytes, got, c.most)
+			t.Errorf("%d bytes: %d, want %d", c.bytes, got, c.most)
 		}
 	}
 	t.Setenv("GOGC", "50")

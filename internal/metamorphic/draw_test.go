@@ -106,12 +106,12 @@ func (d *drawing) rows() {
 		for k := range levels {
 			levels[k] = string(rune('a' + k))
 		}
-		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("w%d", j), Kind: datasets.Categorical, Levels: levels})
+		schema.Columns = append(schema.Columns, datasets.Column{Name: fmt.Sprintf("w%d", j), Kind: datasets.Categorical, Categories: levels})
 	}
 	for i := range n + 40 {
 		row := x.RawRowView(i)
 		for j := range row {
-			if levels := schema.Columns[j].Levels; levels != nil {
+			if levels := schema.Columns[j].Categories; levels != nil {
 				row[j] = float64(d.IntN(len(levels)))
 				signal[i] += 0.3 * row[j]
 				continue
@@ -177,7 +177,7 @@ func (d *drawing) targets(all *datasets.Set, signal []float64) {
 		}
 		all.Y[i] = float64(min(max(c, 0), k-1))
 	}
-	all.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: levels}}
+	all.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: levels}}
 }
 
 // steps draws the pipeline.
@@ -361,7 +361,7 @@ func (d *drawing) model() string {
 		return fmt.Sprintf("- kmeans: {clusters: %d, restarts: %d, init: %s, batch: %d}\n", 1+d.IntN(6), 1+d.IntN(4), pick(d.Rand, "kmeans++", "random"), batch)
 	case "anomalies":
 		d.iterative = true
-		axis("one_class.nu", 0.0513, 0.2713) // shares of no whole number of rows: else the border is free
+		axis("one_class.nu", 0.0513, 0.2713) // shares of no integer of rows: else the border is free
 		return fmt.Sprintf("- one_class: {nu: %s, tol: 1e-10, max_iter: 10000}\n", pick(d.Rand, "0.0513", "0.1371", "0.5137"))
 	}
 	if own := rand.New(rand.NewPCG(d.seed, 5252)); own.IntN(8) == 0 && !slices.Contains(found, d.seed) { // other cases stay as they are

@@ -119,7 +119,7 @@ func (m *made) Schema() datasets.Schema {
 	case "none":
 		return datasets.Schema{}
 	case "classes":
-		return datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+		return datasets.Schema{Targets: []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	case "numbers":
 		return datasets.Schema{Targets: []datasets.Column{{Name: "y"}, {Name: "z"}}}
 	}

@@ -92,7 +92,7 @@ func hold(t *testing.T, seed uint64) {
 		w.settled = r.Report().Converged && !w.stochastic
 	}
 	if estimator.OutputsOf(base).Has.Has(estimator.Sets) {
-		w.decided = len(w.train.Schema.Targets[0].Levels)
+		w.decided = len(w.train.Schema.Targets[0].Categories)
 	}
 	if w.task == "anomalies" {
 		w.decided = 1

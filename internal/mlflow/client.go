@@ -227,7 +227,7 @@ func refusal(status int, text []byte) *Refusal {
 	return &Refusal{Status: status, Code: said.Code, Message: beginning([]byte(said.Message))}
 }
 
-// beginning is the first line of a text, and not much of that.
+// beginning is the first line of a string, and not much of that.
 func beginning(text []byte) string {
 	const most = 200
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")

@@ -68,7 +68,7 @@ func TestAddress(t *testing.T) {
 	} {
 		_, err := mlflow.ParseAddress(text)
 		if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v, wanted %s", text, err, word)
+			t.Errorf("%q: %v, want %s", text, err, word)
 		}
 	}
 }

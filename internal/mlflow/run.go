@@ -90,7 +90,7 @@ var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^
 // key is one that MLflow takes.
 func key(text string) string { return cut(unfit().ReplaceAllString(text, "_"), mostKey) }
 
-// short is a text of at most so many bytes, with a sign where it has been cut.
+// short is a string of at most so many bytes, with a sign where it has been cut.
 func short(text string, most int) string {
 	const sign = "…"
 	if len(text) <= most {
@@ -99,7 +99,7 @@ func short(text string, most int) string {
 	return cut(text, most-len(sign)) + sign
 }
 
-// cut is the beginning of a text, of at most so many bytes and whole letters.
+// cut is the beginning of a string, of at most so many bytes and whole letters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

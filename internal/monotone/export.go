@@ -18,7 +18,7 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 		return g.Mul(z, g.Abs(z))
 	case "quantile":
 		const reach, pieces = 9, 72 // beyond it Φ is 0 or 1 to rounding
-		share := g.Smooth(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
+		share := g.SmootherWeights(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
 		return g.Lines(share, [][]float64{t.ranks}, [][]float64{t.values})
 	}
 	return g.Add(g.Mul(z, g.Number(t.scale)), g.Number(t.shift))

@@ -28,7 +28,7 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	others = epochs * (n*others + steps*stepFlops*weights)
 	trained := epochs*n*products + others
 	return datasets.Cost{
-		Width: max(shape.Outputs, 1),
-		Flops: trained + relevance, Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
+		OutputWidth: max(shape.Outputs, 1),
+		Flops:       trained + relevance, Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}
 }

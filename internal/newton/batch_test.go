@@ -65,7 +65,7 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 				t.Fatal(err)
 			}
 			if passes > most {
-				t.Errorf("rows %s: %d passes, wanted at most %d", what, passes, most)
+				t.Errorf("rows %s: %d passes, want at most %d", what, passes, most)
 			}
 			if first == nil {
 				first = b.x

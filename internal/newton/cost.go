@@ -24,7 +24,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += design.BothWaysNumbers(d, k)
 	}
 	flops := PassesFlops(shape)
-	cost := datasets.Cost{Flops: flops, Width: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1)}
 	widest := widestFactor
 	if shape.Filled > 0 {
 		widest = WidestSparseFactor

@@ -70,7 +70,7 @@ func (c *coupled) begin() {
 	}
 }
 
-// golden times whole numbers, less what is whole, spreads evenly from 0 to 1.
+// golden times integers, less what is whole, spreads evenly from 0 to 1.
 const golden = math.Phi - 1
 
 // add adds every sample-th row of a block that begins at row first, of probabilities p, rows × classes. A class takes those

@@ -145,7 +145,7 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 					t.Errorf("intercept %v, problem %d: off by %.2g, converged %v", intercept, p, e, got.Report.Converged)
 				}
 				if v := got.Report.Objective; math.Abs(v-w.Report.Objective) > 1e-8*w.Report.Objective {
-					t.Errorf("intercept %v, problem %d: objective %v, wanted %v", intercept, p, v, w.Report.Objective)
+					t.Errorf("intercept %v, problem %d: objective %v, want %v", intercept, p, v, w.Report.Objective)
 				}
 			}
 		}

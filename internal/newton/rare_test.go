@@ -67,6 +67,6 @@ func TestRareClassesTakeFewPasses(t *testing.T) {
 	got, converged := solved(tol)
 	taken := passes
 	if least, _ := solved(1e-9); !converged || taken > most || got > least*(1+10*tol) {
-		t.Errorf("objective %v in %d passes, converged %v; least %v, wanted in %d", got, taken, converged, least, most)
+		t.Errorf("objective %v in %d passes, converged %v; least %v, want in %d", got, taken, converged, least, most)
 	}
 }

@@ -34,12 +34,12 @@ var decided = map[string]string{
 
 var between = regexp.MustCompile(`[^a-z0-9]+`)
 
-// plain is a text in small letters, its words with one space between them.
+// plain is a string in small letters, its words with one space between them.
 func plain(text string) string {
 	return between.ReplaceAllString(strings.ToLower(text), " ")
 }
 
-// kinds returns what a text grants.
+// kinds returns what a string grants.
 func kinds(text string) (out []string) {
 	words := plain(text)
 	for _, g := range grants {

@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 	} {
 		err := faults([]module{{name: "m", version: "v1", texts: texts}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, wanted %q", texts, err, want)
+			t.Errorf("%v: %v, want %q", texts, err, want)
 		}
 	}
 }

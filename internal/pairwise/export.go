@@ -120,6 +120,6 @@ func (k *Kernel) exportMatern(g *graph.Graph, s graph.Value) graph.Value {
 	for value(lo+length*float64(pieces)) > 0 {
 		pieces++
 	}
-	near := g.Smooth(g.Log(s), lo, lo+length*float64(pieces), pieces, value)
+	near := g.SmootherWeights(g.Log(s), lo, lo+length*float64(pieces), pieces, value)
 	return g.Where(g.Less(g.Number(0), s), near, g.Number(1))
 }

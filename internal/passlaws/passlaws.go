@@ -421,7 +421,7 @@ func (l Learner[T]) last(data datasets.Set) (datasets.Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	return datasets.Learn(context.Background(), p, data.Source())
+	return datasets.Scan(context.Background(), p, data.Source())
 }
 
 // Damage checks that a damaged file of a pass, the first or the last one, is refused, or goes on without a

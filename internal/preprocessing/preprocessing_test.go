@@ -13,7 +13,7 @@ import (
 
 // Steps follow from the kinds of the columns, from missing numbers and from the number of rows.
 func TestSteps(t *testing.T) {
-	kinds := []datasets.Column{{Name: "a"}, {Name: "b", Kind: datasets.Categorical, Levels: []string{"u", "v"}}}
+	kinds := []datasets.Column{{Name: "a"}, {Name: "b", Kind: datasets.Categorical, Categories: []string{"u", "v"}}}
 	set := datasets.Set{X: mat.NewDense(2, 2, []float64{math.NaN(), 0, 1, 1}), Schema: datasets.Schema{Columns: kinds}}
 	table := Of(set)
 	if table != (Table{Rows: 2, Numeric: 1, Categorical: 1, Missing: true}) {

@@ -190,8 +190,8 @@ func newBinned(c *Column, of datasets.Column, rows int) *binned {
 			bins[l.Name] = len(b.before)
 			b.before = append(b.before, int(math.Round(l.Share*values)))
 		}
-		b.codes = make([]int, len(of.Levels))
-		for code, name := range of.Levels {
+		b.codes = make([]int, len(of.Categories))
+		for code, name := range of.Categories {
 			b.codes[code] = binOther
 			if bin, ok := bins[name]; ok {
 				b.codes[code] = bin

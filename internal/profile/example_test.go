@@ -18,7 +18,7 @@ func days(n int, warmer float64, weather ...float64) datasets.Set {
 		X.SetRow(i, []float64{10 + 10*math.Sin(2.4*float64(i)) + warmer, weather[i%len(weather)]})
 	}
 	return datasets.Set{X: X, Schema: datasets.Schema{Columns: []datasets.Column{{Name: "temperature"},
-		{Name: "weather", Kind: datasets.Categorical, Levels: []string{"sun", "rain"}}}}}
+		{Name: "weather", Kind: datasets.Categorical, Categories: []string{"sun", "rain"}}}}}
 }
 
 // Rows of other days are compared with those of a year.

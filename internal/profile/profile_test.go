@@ -55,8 +55,8 @@ func mixed(n int, seed uint64) datasets.Set {
 		y[i] = float64(rng.IntN(5) / 4)
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "often"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "green", "blue", "grey", "pink"}}},
-		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}},
+		Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "often"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "green", "blue", "grey", "pink"}}},
+		Targets: []datasets.Column{{Name: "class", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 }
 
@@ -87,11 +87,11 @@ func TestNumPy(t *testing.T) {
 		}
 		got := p.Columns[0]
 		if !slices.EqualFunc(got.Quantiles, c.Quantiles, near) || !near(got.Mean, c.Mean) || got.Min != c.Min || got.Max != c.Max {
-			t.Errorf("column %d: %+v, wanted %+v", j, got, c)
+			t.Errorf("column %d: %+v, want %+v", j, got, c)
 		}
 	}
 	if psi, bins := stability(want.PSI.Before, want.PSI.Now); !near(psi, want.PSI.PSI) || bins != 4 {
-		t.Errorf("PSI %v of %d bins, wanted %v", psi, bins, want.PSI.PSI)
+		t.Errorf("PSI %v of %d bins, want %v", psi, bins, want.PSI.PSI)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestColumns(t *testing.T) {
 		nan, 1, 5, nan,
 	})
 	set := datasets.Set{X: X, Y: []float64{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "n"}, {Name: "c", Kind: datasets.Categorical, Levels: []string{"u", "v", "w", "never"}}, {Name: "five"}, {Name: "gone"}},
-		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}},
+		Columns: []datasets.Column{{Name: "n"}, {Name: "c", Kind: datasets.Categorical, Categories: []string{"u", "v", "w", "never"}}, {Name: "five"}, {Name: "gone"}},
+		Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 	got, err := Of(ctx, set.Source())
 	if err != nil {
@@ -180,11 +180,11 @@ func TestManyNumbers(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(list))
 	for k, q := range c.Quantiles {
 		if want := sorted[min(k*n/10, n-1)]; math.Abs(q-want) > 2e-3 {
-			t.Errorf("quantile %d is %v, wanted %v", k, q, want)
+			t.Errorf("quantile %d is %v, want %v", k, q, want)
 		}
 	}
 	if c.Min != sorted[0] || c.Max != sorted[n-1] {
-		t.Errorf("from %v to %v, wanted %v to %v", c.Min, c.Max, sorted[0], sorted[n-1])
+		t.Errorf("from %v to %v, want %v to %v", c.Min, c.Max, sorted[0], sorted[n-1])
 	}
 	at := 0
 	for k, cut := range append(slices.Clone(c.Cuts), math.Inf(1)) {
@@ -195,7 +195,7 @@ func TestManyNumbers(t *testing.T) {
 			return 1
 		})
 		if c.Counts[k] != to-at {
-			t.Errorf("bin %d up to %v has %d, wanted %d", k, cut, c.Counts[k], to-at)
+			t.Errorf("bin %d up to %v has %d, want %d", k, cut, c.Counts[k], to-at)
 		}
 		at = to
 	}
@@ -214,7 +214,7 @@ func TestExtremes(t *testing.T) {
 		t.Errorf("%+v: %v", p, err)
 	}
 	if got, want := p.Columns[0].Mean, math.MaxFloat64/4; math.Abs(got/want-1) > 1e-15 {
-		t.Errorf("the mean is %v, wanted %v", got, want)
+		t.Errorf("the mean is %v, want %v", got, want)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestMerge(t *testing.T) {
 	}
 	for j := range got.Columns {
 		if math.Abs(got.Columns[j].Mean-want.Columns[j].Mean) > 1e-11 {
-			t.Errorf("the mean of column %d is %v, wanted %v", j, got.Columns[j].Mean, want.Columns[j].Mean)
+			t.Errorf("the mean of column %d is %v, want %v", j, got.Columns[j].Mean, want.Columns[j].Mean)
 		}
 		got.Columns[j].Mean = want.Columns[j].Mean
 	}
@@ -297,7 +297,7 @@ func TestMany(t *testing.T) {
 		levels[i] = strings.Repeat("x", i+1)
 	}
 	set.Schema.Columns = make([]datasets.Column, mostColumns+5)
-	set.Schema.Columns[0] = datasets.Column{Name: "c", Kind: datasets.Categorical, Levels: levels}
+	set.Schema.Columns[0] = datasets.Column{Name: "c", Kind: datasets.Categorical, Categories: levels}
 	for i := range 120 {
 		set.X.(*mat.Dense).Set(i, 0, float64(i%60))
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // runs are counts of numbers in ascending order: count[i] of them, from low[i] to high[i]. Numbers are their bits in an
-// order of whole numbers, as [ordered] has them.
+// order of integers, as [ordered] has them.
 type runs struct {
 	low, high []uint64
 	count     []int

@@ -165,7 +165,7 @@ type tally struct {
 func newTally(c datasets.Column, most int) *tally {
 	t := &tally{categorical: c.Kind == datasets.Categorical}
 	if t.numbers.most = most; t.categorical {
-		t.levels = make([]int, len(c.Levels))
+		t.levels = make([]int, len(c.Categories))
 	}
 	return t
 }
@@ -214,7 +214,7 @@ func (t *tally) merge(o *tally) {
 func (t *tally) describe(name string, c datasets.Column, rows int) Column {
 	out := Column{Name: name, Kind: c.Kind.String(), Missing: share(t.missing, rows), Unknown: share(t.unknown, rows)}
 	if t.categorical {
-		t.describeLevels(&out, c.Levels, rows-t.missing)
+		t.describeLevels(&out, c.Categories, rows-t.missing)
 		return out
 	}
 	all := t.numbers.with(t.zeros)
@@ -353,7 +353,7 @@ func (c Column) check(name string, of datasets.Column, rows int) error {
 		wrongShare = wrongShare || !isShare(l.Share)
 	}
 	known := 0
-	for _, name := range of.Levels {
+	for _, name := range of.Categories {
 		if listed[name] {
 			known++
 			delete(listed, name)

@@ -189,7 +189,7 @@ func (f Files) Roles(names []string) datasets.Roles {
 	switch {
 	case len(f.Target) > 0:
 		r.Target = f.Target
-	case len(names) > 0 && !r.Task.Targetless():
+	case len(names) > 0 && !r.Task.Unsupervised():
 		r.Target = names[len(names)-1:]
 	}
 	return r

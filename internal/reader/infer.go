@@ -12,11 +12,11 @@ import (
 // Inferred is what the rows have told that the options do not say.
 type Inferred struct {
 	Target  string // the last column, where no target is given; "" otherwise
-	Classes int    // number of values of a target of whole numbers that is taken for classes; 0 otherwise
+	Classes int    // number of values of a target of integers that is taken for classes; 0 otherwise
 }
 
 // OpenInferred opens rows to learn from. Where no target is given it is the last column, and a target of
-// at most [MaxInferred] different whole numbers has classes unless a task is given. subset says that
+// at most [MaxInferred] different integers has classes unless a task is given. subset says that
 // columns to drop may be missing.
 func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (datasets.Source, Inferred, error) {
 	var found Inferred
@@ -77,20 +77,20 @@ func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
-// MaxInferred is how many whole numbers are still taken for classes.
+// MaxInferred is how many integers are still taken for classes.
 const MaxInferred = 10
 
 // errEnough ends a pass that has seen enough.
 var errEnough = errors.New("enough")
 
 // fewWholeNumbers returns how many different values the target has, 0 where they are many or no
-// whole numbers.
+// integers.
 func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
 	seen := map[float64]bool{}
-	err := datasets.WithoutInputs(source).Blocks(ctx, func(block datasets.Set) error {
+	err := datasets.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		if block.Targets != nil {
 			return errEnough
 		}

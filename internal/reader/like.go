@@ -49,7 +49,7 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 	}
 	roles := f.Roles(nil)
 	roles.Task, roles.Kinds, roles.Target, roles.Schema = datasets.AnyTask, nil, nil, &like.Schema
-	roles.Drop, roles.Keep, roles.Unlabelled = slices.Clone(f.Drop), like.Keep, !like.Scored
+	roles.Drop, roles.Passthrough, roles.Unlabelled = slices.Clone(f.Drop), like.Keep, !like.Scored
 	for _, role := range []*string{&roles.Weight, &roles.Group} {
 		if !like.Scored {
 			roles.Drop = append(roles.Drop, *role)
@@ -78,7 +78,7 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 		return nil, err
 	}
 	if f.SVM(paths) && len(like.Schema.Targets) == 0 {
-		source = datasets.WithoutTargets(source) // labels that nobody asked for
+		source = datasets.DropTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
 		return nil, fmt.Errorf("%s: %d columns, wanted %d", Paths(paths), cols, like.Cols)

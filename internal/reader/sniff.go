@@ -116,7 +116,7 @@ func linesOf(file io.Reader, path string) (lines []string, encoding string, err 
 	return slices.DeleteFunc(rows, func(row string) bool { return strings.TrimSpace(row) == "" }), encoding, nil
 }
 
-// fromUTF16 returns a text of UTF-16 as UTF-8, by its byte order mark or its first letter.
+// fromUTF16 returns a string of UTF-16 as UTF-8, by its byte order mark or its first letter.
 func fromUTF16(text []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	if text[0] == 0 || bytes.HasPrefix(text, []byte("\xfe\xff")) {

@@ -24,7 +24,7 @@ func (h *Header) Set(plain any) error {
 	}
 	given, ok := plain.(bool)
 	if !ok {
-		return param.Fault{Wanted: h.Wanted()}
+		return param.FieldError{Constraint: h.Wanted()}
 	}
 	*h = Header{Given: given}
 	return nil
@@ -57,7 +57,7 @@ func (t *Texts) Set(plain any) error {
 	for i, v := range list {
 		switch v.(type) {
 		case nil, map[string]any, []any:
-			return param.Fault{Wanted: t.Wanted()}
+			return param.FieldError{Constraint: t.Wanted()}
 		}
 		out[i] = fmt.Sprint(v)
 	}
@@ -65,7 +65,7 @@ func (t *Texts) Set(plain any) error {
 	return nil
 }
 
-// Plain returns a text where there is one, else a list.
+// Plain returns a string where there is one, else a list.
 func (t *Texts) Plain() any {
 	if len(*t) == 1 {
 		return (*t)[0]
@@ -78,7 +78,7 @@ func (t *Texts) Plain() any {
 }
 
 // Wanted says what Set takes.
-func (t *Texts) Wanted() string { return "a text or a list of texts" }
+func (t *Texts) Wanted() string { return "a string or a list of texts" }
 
 // Check finds no fault.
 func (t *Texts) Check() error { return nil }
@@ -89,7 +89,7 @@ type Paths []string
 // StandardInput is the path of rows that come from there.
 const StandardInput = "-"
 
-// Set takes a text or a list of texts.
+// Set takes a string or a list of texts.
 func (p *Paths) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
@@ -98,14 +98,14 @@ func (p *Paths) Set(plain any) error {
 	out := make(Paths, len(list))
 	for i, v := range list {
 		if out[i], ok = v.(string); !ok || out[i] == "" {
-			return param.Fault{Wanted: p.Wanted()}
+			return param.FieldError{Constraint: p.Wanted()}
 		}
 	}
 	*p = out
 	return nil
 }
 
-// Plain returns a text where there is one, else a list.
+// Plain returns a string where there is one, else a list.
 func (p *Paths) Plain() any {
 	texts := Texts(*p)
 	return texts.Plain()
@@ -137,13 +137,13 @@ type Kinds map[string]string
 func (k *Kinds) Set(plain any) error {
 	given, ok := plain.(map[string]any)
 	if !ok {
-		return param.Fault{Wanted: k.Wanted()}
+		return param.FieldError{Constraint: k.Wanted()}
 	}
 	out := Kinds{}
 	for name, v := range given {
 		kind, ok := v.(string)
 		if !ok {
-			return param.Fault{Wanted: k.Wanted()}
+			return param.FieldError{Constraint: k.Wanted()}
 		}
 		out[name] = kind
 	}
@@ -167,7 +167,7 @@ func (k *Kinds) Wanted() string { return "names of columns, each with numeric or
 func (k *Kinds) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*k)) {
 		if _, err := datasets.ParseKind((*k)[name]); err != nil {
-			return param.Fault{Wanted: k.Wanted(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
+			return param.FieldError{Constraint: k.Wanted(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
 		}
 	}
 	return nil
@@ -184,7 +184,7 @@ func (d *Dates) Set(plain any) error {
 		for _, name := range given {
 			word, ok := name.(string)
 			if !ok {
-				return param.Fault{Wanted: d.Wanted()}
+				return param.FieldError{Constraint: d.Wanted()}
 			}
 			out[word] = datasets.Date{Parts: datasets.DateParts}
 		}
@@ -192,12 +192,12 @@ func (d *Dates) Set(plain any) error {
 		for name, said := range given {
 			date, ok := dateOf(said)
 			if !ok {
-				return param.Fault{Wanted: d.Wanted(), Hint: name + " has something else"}
+				return param.FieldError{Constraint: d.Wanted(), Hint: name + " has something else"}
 			}
 			out[name] = date
 		}
 	default:
-		return param.Fault{Wanted: d.Wanted()}
+		return param.FieldError{Constraint: d.Wanted()}
 	}
 	*d = out
 	return out.Check()
@@ -258,7 +258,7 @@ func (d *Dates) Wanted() string {
 func (d *Dates) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*d)) {
 		if err := (*d)[name].Check(); err != nil {
-			return param.Fault{Wanted: d.Wanted(), Hint: fmt.Sprintf("%s: %v", name, err)}
+			return param.FieldError{Constraint: d.Wanted(), Hint: fmt.Sprintf("%s: %v", name, err)}
 		}
 	}
 	return nil

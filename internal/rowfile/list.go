@@ -169,5 +169,5 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(a, b))
 }
 
-// digits returns how many digits a text begins with.
+// digits returns how many digits a string begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

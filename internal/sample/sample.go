@@ -209,7 +209,7 @@ func (t *taker) draw(ctx context.Context, seed uint64) (datasets.Set, error) {
 	if len(parts) == 0 {
 		return datasets.Set{}, fmt.Errorf("%s: every weight is 0", t.Name)
 	}
-	all, err := datasets.Stack(parts...)
+	all, err := datasets.Concat(parts...)
 	if err != nil {
 		return datasets.Set{}, fmt.Errorf("%s: %w", t.Name, err)
 	}

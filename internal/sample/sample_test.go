@@ -14,7 +14,7 @@ import (
 func TestSampleWithTargets(t *testing.T) {
 	const n = 1000
 	data := datasets.Set{X: mat.NewDense(n, 1, nil), Y: make([]float64, n)}
-	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Levels: []string{"once", "often", "rare", "never"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "c", Kind: datasets.Categorical, Categories: []string{"once", "often", "rare", "never"}}}
 	for i := range n {
 		data.X.(*mat.Dense).Set(i, 0, float64(i))
 		if data.Y[i] = 1; i%10 == 3 {

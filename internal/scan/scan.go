@@ -197,10 +197,10 @@ const (
 
 // String is how a value is called.
 func (k Kind) String() string {
-	return [...]string{"null", "a number", "a text", "true or false", "an object", "an array"}[k]
+	return [...]string{"null", "a number", "a string", "true or false", "an object", "an array"}[k]
 }
 
-// Value reads a value: the letters of a text, else what is written.
+// Value reads a value: the letters of a string, else what is written.
 func (s *JSON) Value() (Kind, []byte, error) {
 	switch c := s.Next(); {
 	case c == '"':
@@ -293,7 +293,7 @@ func (s *JSON) digits() int {
 	return s.i - from
 }
 
-// plain are the bytes that mean themselves in a text.
+// plain are the bytes that mean themselves in a string.
 var plain = func() (out [256]bool) {
 	for c := range out {
 		out[c] = c >= ' ' && c != '"' && c != '\\'
@@ -301,7 +301,7 @@ var plain = func() (out [256]bool) {
 	return out
 }()
 
-// text reads a text in quotes.
+// text reads a string in quotes.
 func (s *JSON) text() ([]byte, error) {
 	s.i++
 	from := s.i
@@ -330,7 +330,7 @@ func (s *JSON) text() ([]byte, error) {
 			s.i++
 		}
 	}
-	return nil, s.Wanted(`the " at the end of a text`)
+	return nil, s.Wanted(`the " at the end of a string`)
 }
 
 // escape reads what begins with a backslash.

@@ -39,7 +39,7 @@ func TestSlopesAreDerivatives(t *testing.T) {
 					t.Errorf("%s: the curvature at %v is %v, above %v", name, p, bend, l.curve)
 				}
 				if got, want := l.slope(p, target), (high-low)/(2*h); math.Abs(got-want) > 1e-3 {
-					t.Errorf("%s: the slope at %v for %v is %v, wanted %v", name, p, target, got, want)
+					t.Errorf("%s: the slope at %v for %v is %v, want %v", name, p, target, got, want)
 				}
 			}
 		}
@@ -64,11 +64,11 @@ func TestStepByHand(t *testing.T) {
 	w, b := l.Model()
 	for j, want := range []float64{0.95 - 0.15, -0.95 + 0.075} {
 		if math.Abs(w[j]-want) > 1e-15 {
-			t.Errorf("weight %d is %v, wanted %v", j, w[j], want)
+			t.Errorf("weight %d is %v, want %v", j, w[j], want)
 		}
 	}
 	if math.Abs(b[0]-0.5) > 1e-15 {
-		t.Errorf("intercept %v, wanted 0.5", b[0])
+		t.Errorf("intercept %v, want 0.5", b[0])
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 			}
 			for j := range want {
 				if math.Abs(got[j]-want[j]) > form.tolerance {
-					t.Fatalf("%d outputs, %s: weight %d is %v, wanted %v", outputs, form.name, j, got[j], want[j])
+					t.Fatalf("%d outputs, %s: weight %d is %v, want %v", outputs, form.name, j, got[j], want[j])
 				}
 			}
 			stream, err := design.OfSource(ctx, cut{form.set})
@@ -207,7 +207,7 @@ func TestAverageIsThatOfTheSteps(t *testing.T) {
 		w, b := l.Model()
 		for j, v := range append(w, b...) {
 			if math.Abs(v-sum[j]/count) > 1e-13 {
-				t.Errorf("from %d: mean %d is %v, wanted %v", from, j, v, sum[j]/count)
+				t.Errorf("from %d: mean %d is %v, want %v", from, j, v, sum[j]/count)
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func TestResume(t *testing.T) {
 		b, _ := parts.Model()
 		for j := range a {
 			if math.Abs(a[j]-b[j]) > 1e-12 {
-				t.Errorf("%s: weight %d is %v, wanted %v", form, j, b[j], a[j])
+				t.Errorf("%s: weight %d is %v, want %v", form, j, b[j], a[j])
 			}
 		}
 		if parts.Rows() != 800 || parts.Steps() != 80 {

@@ -268,7 +268,7 @@ func TestFamilyIsItsMaps(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	if err := family.Each(background, X, []int{0}, func(int, mat.Matrix) error { return stop }); err != stop {
-		t.Errorf("the error is %v, wanted that of yield", err)
+		t.Errorf("the error is %v, want that of yield", err)
 	}
 }
 

@@ -152,7 +152,7 @@ func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 	}
 	whole := fallen(math.Inf(1), math.Inf(1))
 	if half := fallen(whole[0]/2, 2*whole[1]); half[0] != whole[0]/2 || math.Abs(half[1]-whole[1]) > 1e-9*whole[1] {
-		t.Errorf("fallen by %v, wanted half of the first of %v", half, whole)
+		t.Errorf("fallen by %v, want half of the first of %v", half, whole)
 	}
 }
 
@@ -560,6 +560,6 @@ func TestCGBeginsWhereItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, made := run(first); !slices.Equal(got, want) || made != all-1 {
-		t.Errorf("%v with %d calls, wanted %v with %d", got, made, want, all-1)
+		t.Errorf("%v with %d calls, want %v with %d", got, made, want, all-1)
 	}
 }

@@ -20,7 +20,7 @@ const plotFont = "font-family:Liberation Sans;"
 
 // Fixed gives every text of a picture that another has drawn the length that it has in Helvetica, so that it stays where
 // it is whatever font shows it, and lets fonts like that one stand in for it. For programs that take no notice of lengths
-// a text of gonum's plots, all of which begin at their place, is made to end where it ended, as in legends with their lines
+// a string of gonum's plots, all of which begin at their place, is made to end where it ended, as in legends with their lines
 // behind the names, and a number to have its middle where it had it. Texts without a size of their own have that of the picture.
 func Fixed(picture string) string {
 	whole := 12.0

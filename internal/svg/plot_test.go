@@ -32,7 +32,7 @@ type drawing struct {
 	Circles []struct{} `xml:"circle"`
 }
 
-// box is what a text or a plot takes up.
+// box is what a string or a plot takes up.
 type box struct {
 	what                     string
 	left, top, right, bottom float64
@@ -55,7 +55,7 @@ func read(t *testing.T, picture string) (d drawing) {
 	return d
 }
 
-// apart fails where a text reaches beyond the edge, into another or into one of the boxes.
+// apart fails where a string reaches beyond the edge, into another or into one of the boxes.
 func (d drawing) apart(t *testing.T, boxes ...box) {
 	t.Helper()
 	texts := d.texts()
@@ -124,7 +124,7 @@ func TestTicks(t *testing.T) {
 		want      string
 	}{{0, 1, "[0 0.2 0.4 0.6 0.8 1]"}, {-0.04, 1.04, "[0 0.2 0.4 0.6 0.8 1]"}, {3, 17, "[5 7.5 10 12.5 15]"}, {0.92, 0.961, "[0.92 0.93 0.94 0.95 0.96]"}, {-3e7, 2e9, "[0 5e+08 1e+09 1.5e+09 2e+09]"}} {
 		if got := fmt.Sprint(ticks(c.low, c.high)); got != c.want {
-			t.Errorf("from %v to %v: %v, wanted %v", c.low, c.high, got, c.want)
+			t.Errorf("from %v to %v: %v, want %v", c.low, c.high, got, c.want)
 		}
 	}
 	if got := fmt.Sprint(logTicks(-3, 2)); got != "[0.001 0.01 0.1 1 10 100]" {

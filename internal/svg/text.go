@@ -22,7 +22,7 @@ var widths = [...]float64{
 	556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 }
 
-// long is the length that a text is drawn with.
+// long is the length that a string is drawn with.
 func long(s string) float64 {
 	sum := 0.0
 	for _, r := range s {
@@ -40,7 +40,7 @@ func long(s string) float64 {
 	return em * sum
 }
 
-// cut shortens a text to a length, the end of it being an ellipsis then.
+// cut shortens a string to a length, the end of it being an ellipsis then.
 func cut(s string, length float64) string {
 	if long(s) <= length {
 		return s
@@ -54,14 +54,14 @@ func cut(s string, length float64) string {
 	return s + "…"
 }
 
-// The anchors of a text: where x is.
+// The anchors of a string: where x is.
 const (
 	start  = "start"
 	middle = "middle"
 	end    = "end"
 )
 
-// ink is how a text looks: a class, which a page may give a colour of its own, and the colour without one.
+// ink is how a string looks: a class, which a page may give a colour of its own, and the colour without one.
 type ink struct{ class, color, more string }
 
 var (
@@ -71,7 +71,7 @@ var (
 	blue  = ink{"axis", "#2f6096", ""}
 )
 
-// text writes a text whose length does not depend on the font that shows it.
+// text writes a string whose length does not depend on the font that shows it.
 func text(out *strings.Builder, x, y float64, anchor string, i ink, s string) {
 	if s == "" {
 		return

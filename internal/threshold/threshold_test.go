@@ -26,7 +26,7 @@ func counts(scores []float64, positive []bool, weights []float64, t float64) Cut
 }
 
 // Every cut counts what is on its sides, and no threshold whatever divides rows in a way that is not among the cuts, but for
-// what bounds exclude. Weights are whole numbers, so that sums are exact in any order.
+// what bounds exclude. Weights are integers, so that sums are exact in any order.
 func TestCutsAreAllThereAre(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for round := range 300 {
@@ -51,7 +51,7 @@ func TestCutsAreAllThereAre(t *testing.T) {
 		cuts := Cuts(scores, positive, weights, low, high, usual)
 		for k, c := range cuts {
 			if c != counts(scores, positive, weights, c.At) || k > 0 && c.At <= cuts[k-1].At || bounded && (c.At < 0 || c.At > 1) {
-				t.Fatalf("cut %+v of %v, wanted %+v", c, scores, counts(scores, positive, weights, c.At))
+				t.Fatalf("cut %+v of %v, want %+v", c, scores, counts(scores, positive, weights, c.At))
 			}
 		}
 		for x := -2.0; x <= 3; x += 1.0 / 64 {
@@ -80,7 +80,7 @@ func TestBest(t *testing.T) {
 		{[]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}, true, -1},
 	} {
 		if got := Best(cuts, c.values, c.greater, 0.5); got != c.want {
-			t.Errorf("%v: %d, wanted %d", c.values, got, c.want)
+			t.Errorf("%v: %d, want %d", c.values, got, c.want)
 		}
 	}
 }

@@ -54,17 +54,17 @@ type Pair struct{ Key, Value *yaml.Node }
 
 // Pairs returns the entries of the mapping at a path, the first of each key. The others are reported with their own paths,
 // keys that are no words with that of the mapping.
-func Pairs(node *yaml.Node, path string, report func(key *yaml.Node, path string, f param.Fault)) []Pair {
+func Pairs(node *yaml.Node, path string, report func(key *yaml.Node, path string, f param.FieldError)) []Pair {
 	var out []Pair
 	first := map[string]int{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			report(key, path, param.Fault{Problem: "a key that is no word"})
+			report(key, path, param.FieldError{Problem: "a key that is no word"})
 			continue
 		}
 		if line, twice := first[key.Value]; twice {
-			report(key, Join(path, key.Value), param.Fault{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
+			report(key, Join(path, key.Value), param.FieldError{Problem: "duplicate key", Hint: fmt.Sprintf("first on line %d", line)})
 			continue
 		}
 		first[key.Value] = key.Line
@@ -181,8 +181,8 @@ func number(v float64) string {
 	return Pointed(strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// Pointed puts a point into a number that has none: 1e-08 is a text to readers of YAML 1.1, and 1 a
-// whole number to all.
+// Pointed puts a point into a number that has none: 1e-08 is a string to readers of YAML 1.1, and 1 a
+// integer to all.
 func Pointed(number string) string {
 	if strings.Contains(number, ".") {
 		return number

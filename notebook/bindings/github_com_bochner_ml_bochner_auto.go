@@ -14,14 +14,14 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/auto"] = imports.Package{
 		Name: "auto",
 		Binds: map[string]reflect.Value{
-			"EndedBudget":    reflect.ValueOf(auto.EndedBudget),
-			"EndedConverged": reflect.ValueOf(auto.EndedConverged),
-			"EndedStopped":   reflect.ValueOf(auto.EndedStopped),
-			"ErrNoModel":     reflect.ValueOf(&auto.ErrNoModel).Elem(),
-			"ErrOtherSearch": reflect.ValueOf(&auto.ErrOtherSearch).Elem(),
-			"Fit":            reflect.ValueOf(auto.Fit),
-			"NewOptions":     reflect.ValueOf(auto.NewOptions),
-			"Recipes":        reflect.ValueOf(auto.Recipes),
+			"ErrNoModel":       reflect.ValueOf(&auto.ErrNoModel).Elem(),
+			"ErrOtherSearch":   reflect.ValueOf(&auto.ErrOtherSearch).Elem(),
+			"Fit":              reflect.ValueOf(auto.Fit),
+			"NewOptions":       reflect.ValueOf(auto.NewOptions),
+			"Recipes":          reflect.ValueOf(auto.Recipes),
+			"StoppedByBudget":  reflect.ValueOf(auto.StoppedByBudget),
+			"StoppedByCaller":  reflect.ValueOf(auto.StoppedByCaller),
+			"StoppedConverged": reflect.ValueOf(auto.StoppedConverged),
 		},
 		Types: map[string]reflect.Type{
 			"Entry":       reflect.TypeOf((*auto.Entry)(nil)).Elem(),
@@ -34,9 +34,9 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"EndedBudget":    "string:budget",
-			"EndedConverged": "string:converged",
-			"EndedStopped":   "string:stopped",
+			"StoppedByBudget":  "string:budget",
+			"StoppedByCaller":  "string:stopped",
+			"StoppedConverged": "string:converged",
 		},
 	}
 }

@@ -16,96 +16,96 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets"] = imports.Package{
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
-			"Anomaly":        reflect.ValueOf(datasets.Anomaly),
-			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
-			"AnyValue":       reflect.ValueOf(datasets.AnyValue),
-			"BlockRows":      reflect.ValueOf(datasets.BlockRows),
-			"Categorical":    reflect.ValueOf(datasets.Categorical),
-			"Categories":     reflect.ValueOf(datasets.Categories),
-			"Classification": reflect.ValueOf(datasets.Classification),
-			"Clustering":     reflect.ValueOf(datasets.Clustering),
-			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
-			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
-			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
-			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
-			"ErrNoPasses":    reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
-			"ErrNoRows":      reflect.ValueOf(&datasets.ErrNoRows).Elem(),
-			"EveryValue":     reflect.ValueOf(datasets.EveryValue),
-			"FromRow":        reflect.ValueOf(datasets.FromRow),
-			"Gather":         reflect.ValueOf(datasets.Gather),
-			"Held":           reflect.ValueOf(datasets.Held),
-			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
-			"Learn":          reflect.ValueOf(datasets.Learn),
-			"ManyColumns":    reflect.ValueOf(datasets.ManyColumns),
-			"NamedColumn":    reflect.ValueOf(datasets.NamedColumn),
-			"Numbers":        reflect.ValueOf(datasets.Numbers),
-			"Numeric":        reflect.ValueOf(datasets.Numeric),
-			"OutlookOf":      reflect.ValueOf(datasets.OutlookOf),
-			"ParseKind":      reflect.ValueOf(datasets.ParseKind),
-			"ParseTask":      reflect.ValueOf(datasets.ParseTask),
-			"Partition":      reflect.ValueOf(datasets.Partition),
-			"Prefetch":       reflect.ValueOf(datasets.Prefetch),
-			"Range":          reflect.ValueOf(datasets.Range),
-			"Regression":     reflect.ValueOf(datasets.Regression),
-			"RowsPerBlock":   reflect.ValueOf(datasets.RowsPerBlock),
-			"SameColumns":    reflect.ValueOf(datasets.SameColumns),
-			"SelectRows":     reflect.ValueOf(datasets.SelectRows),
-			"SideBySide":     reflect.ValueOf(datasets.SideBySide),
-			"SliceRows":      reflect.ValueOf(datasets.SliceRows),
-			"Spread":         reflect.ValueOf(datasets.Spread),
-			"Stack":          reflect.ValueOf(datasets.Stack),
-			"Subset":         reflect.ValueOf(datasets.Subset),
-			"Survey":         reflect.ValueOf(datasets.Survey),
-			"Targets":        reflect.ValueOf(datasets.Targets),
-			"Unknown":        reflect.ValueOf(datasets.Unknown),
-			"Where":          reflect.ValueOf(datasets.Where),
-			"WithoutInputs":  reflect.ValueOf(datasets.WithoutInputs),
-			"WithoutTargets": reflect.ValueOf(datasets.WithoutTargets),
+			"Anomaly":          reflect.ValueOf(datasets.Anomaly),
+			"AnyTask":          reflect.ValueOf(datasets.AnyTask),
+			"AnyValue":         reflect.ValueOf(datasets.AnyValue),
+			"BlockRows":        reflect.ValueOf(datasets.BlockRows),
+			"Categorical":      reflect.ValueOf(datasets.Categorical),
+			"Categories":       reflect.ValueOf(datasets.Categories),
+			"Classification":   reflect.ValueOf(datasets.Classification),
+			"Clustering":       reflect.ValueOf(datasets.Clustering),
+			"Concat":           reflect.ValueOf(datasets.Concat),
+			"ConcatColumns":    reflect.ValueOf(datasets.ConcatColumns),
+			"DateParts":        reflect.ValueOf(&datasets.DateParts).Elem(),
+			"DropInputs":       reflect.ValueOf(datasets.DropInputs),
+			"DropTargets":      reflect.ValueOf(datasets.DropTargets),
+			"ErrChanged":       reflect.ValueOf(&datasets.ErrChanged).Elem(),
+			"ErrEmpty":         reflect.ValueOf(&datasets.ErrEmpty).Elem(),
+			"ErrMissing":       reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"ErrNoPasses":      reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
+			"ErrNoRows":        reflect.ValueOf(&datasets.ErrNoRows).Elem(),
+			"EvenlySpacedRows": reflect.ValueOf(datasets.EvenlySpacedRows),
+			"EveryValue":       reflect.ValueOf(datasets.EveryValue),
+			"FilterRows":       reflect.ValueOf(datasets.FilterRows),
+			"FromRow":          reflect.ValueOf(datasets.FromRow),
+			"InMemory":         reflect.ValueOf(datasets.InMemory),
+			"InferSchema":      reflect.ValueOf(datasets.InferSchema),
+			"KnownLevels":      reflect.ValueOf(datasets.KnownLevels),
+			"ManyColumns":      reflect.ValueOf(datasets.ManyColumns),
+			"NamedColumn":      reflect.ValueOf(datasets.NamedColumn),
+			"Numbers":          reflect.ValueOf(datasets.Numbers),
+			"Numeric":          reflect.ValueOf(datasets.Numeric),
+			"ParseKind":        reflect.ValueOf(datasets.ParseKind),
+			"ParseTask":        reflect.ValueOf(datasets.ParseTask),
+			"Partition":        reflect.ValueOf(datasets.Partition),
+			"Prefetch":         reflect.ValueOf(datasets.Prefetch),
+			"Range":            reflect.ValueOf(datasets.Range),
+			"ReadAll":          reflect.ValueOf(datasets.ReadAll),
+			"Regression":       reflect.ValueOf(datasets.Regression),
+			"RowsPerBlock":     reflect.ValueOf(datasets.RowsPerBlock),
+			"SameColumns":      reflect.ValueOf(datasets.SameColumns),
+			"Scan":             reflect.ValueOf(datasets.Scan),
+			"ScanContent":      reflect.ValueOf(datasets.ScanContent),
+			"SelectRows":       reflect.ValueOf(datasets.SelectRows),
+			"SliceRows":        reflect.ValueOf(datasets.SliceRows),
+			"Subset":           reflect.ValueOf(datasets.Subset),
+			"Targets":          reflect.ValueOf(datasets.Targets),
+			"Unknown":          reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{
-			"Column":          reflect.TypeOf((*datasets.Column)(nil)).Elem(),
-			"Content":         reflect.TypeOf((*datasets.Content)(nil)).Elem(),
-			"Cost":            reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
-			"Coster":          reflect.TypeOf((*datasets.Coster)(nil)).Elem(),
-			"Date":            reflect.TypeOf((*datasets.Date)(nil)).Elem(),
-			"Demand":          reflect.TypeOf((*datasets.Demand)(nil)).Elem(),
-			"Demander":        reflect.TypeOf((*datasets.Demander)(nil)).Elem(),
-			"Fold":            reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
-			"Forecaster":      reflect.TypeOf((*datasets.Forecaster)(nil)).Elem(),
-			"Foreseen":        reflect.TypeOf((*datasets.Foreseen)(nil)).Elem(),
-			"GroupKFold":      reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
-			"HashKFold":       reflect.TypeOf((*datasets.HashKFold)(nil)).Elem(),
-			"KFold":           reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
-			"Kind":            reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
-			"LineError":       reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
-			"Outlook":         reflect.TypeOf((*datasets.Outlook)(nil)).Elem(),
-			"Partial":         reflect.TypeOf((*datasets.Partial)(nil)).Elem(),
-			"Pass":            reflect.TypeOf((*datasets.Pass)(nil)).Elem(),
-			"Roles":           reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
-			"Rounded":         reflect.TypeOf((*datasets.Rounded)(nil)).Elem(),
-			"RowError":        reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
-			"Schema":          reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
-			"Set":             reflect.TypeOf((*datasets.Set)(nil)).Elem(),
-			"Shape":           reflect.TypeOf((*datasets.Shape)(nil)).Elem(),
-			"Source":          reflect.TypeOf((*datasets.Source)(nil)).Elem(),
-			"Splitter":        reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
-			"Spot":            reflect.TypeOf((*datasets.Spot)(nil)).Elem(),
-			"StratifiedKFold": reflect.TypeOf((*datasets.StratifiedKFold)(nil)).Elem(),
-			"Task":            reflect.TypeOf((*datasets.Task)(nil)).Elem(),
-			"TimeSeriesSplit": reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
-			"TrainTest":       reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
-			"Unfit":           reflect.TypeOf((*datasets.Unfit)(nil)).Elem(),
-			"Want":            reflect.TypeOf((*datasets.Want)(nil)).Elem(),
+			"Column":            reflect.TypeOf((*datasets.Column)(nil)).Elem(),
+			"ColumnContent":     reflect.TypeOf((*datasets.ColumnContent)(nil)).Elem(),
+			"Constraint":        reflect.TypeOf((*datasets.Constraint)(nil)).Elem(),
+			"Cost":              reflect.TypeOf((*datasets.Cost)(nil)).Elem(),
+			"CostEstimator":     reflect.TypeOf((*datasets.CostEstimator)(nil)).Elem(),
+			"Date":              reflect.TypeOf((*datasets.Date)(nil)).Elem(),
+			"FilteredSource":    reflect.TypeOf((*datasets.FilteredSource)(nil)).Elem(),
+			"Float32Source":     reflect.TypeOf((*datasets.Float32Source)(nil)).Elem(),
+			"Fold":              reflect.TypeOf((*datasets.Fold)(nil)).Elem(),
+			"GroupKFold":        reflect.TypeOf((*datasets.GroupKFold)(nil)).Elem(),
+			"HashKFold":         reflect.TypeOf((*datasets.HashKFold)(nil)).Elem(),
+			"InferredColumn":    reflect.TypeOf((*datasets.InferredColumn)(nil)).Elem(),
+			"InferredSchema":    reflect.TypeOf((*datasets.InferredSchema)(nil)).Elem(),
+			"KFold":             reflect.TypeOf((*datasets.KFold)(nil)).Elem(),
+			"Kind":              reflect.TypeOf((*datasets.Kind)(nil)).Elem(),
+			"LineError":         reflect.TypeOf((*datasets.LineError)(nil)).Elem(),
+			"Pass":              reflect.TypeOf((*datasets.Pass)(nil)).Elem(),
+			"Position":          reflect.TypeOf((*datasets.Position)(nil)).Elem(),
+			"Requirement":       reflect.TypeOf((*datasets.Requirement)(nil)).Elem(),
+			"Requirer":          reflect.TypeOf((*datasets.Requirer)(nil)).Elem(),
+			"Roles":             reflect.TypeOf((*datasets.Roles)(nil)).Elem(),
+			"RowError":          reflect.TypeOf((*datasets.RowError)(nil)).Elem(),
+			"Schema":            reflect.TypeOf((*datasets.Schema)(nil)).Elem(),
+			"SchemaInferrer":    reflect.TypeOf((*datasets.SchemaInferrer)(nil)).Elem(),
+			"Set":               reflect.TypeOf((*datasets.Set)(nil)).Elem(),
+			"Shape":             reflect.TypeOf((*datasets.Shape)(nil)).Elem(),
+			"Source":            reflect.TypeOf((*datasets.Source)(nil)).Elem(),
+			"Splitter":          reflect.TypeOf((*datasets.Splitter)(nil)).Elem(),
+			"StratifiedKFold":   reflect.TypeOf((*datasets.StratifiedKFold)(nil)).Elem(),
+			"Task":              reflect.TypeOf((*datasets.Task)(nil)).Elem(),
+			"TimeSeriesSplit":   reflect.TypeOf((*datasets.TimeSeriesSplit)(nil)).Elem(),
+			"TrainTest":         reflect.TypeOf((*datasets.TrainTest)(nil)).Elem(),
+			"UnsupportedColumn": reflect.TypeOf((*datasets.UnsupportedColumn)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"Coster":     reflect.TypeOf((*proxy_datasets_Coster)(nil)).Elem(),
-			"Demander":   reflect.TypeOf((*proxy_datasets_Demander)(nil)).Elem(),
-			"Forecaster": reflect.TypeOf((*proxy_datasets_Forecaster)(nil)).Elem(),
-			"Partial":    reflect.TypeOf((*proxy_datasets_Partial)(nil)).Elem(),
-			"Pass":       reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
-			"Rounded":    reflect.TypeOf((*proxy_datasets_Rounded)(nil)).Elem(),
-			"Source":     reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
-			"Splitter":   reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
+			"CostEstimator":  reflect.TypeOf((*proxy_datasets_CostEstimator)(nil)).Elem(),
+			"FilteredSource": reflect.TypeOf((*proxy_datasets_FilteredSource)(nil)).Elem(),
+			"Float32Source":  reflect.TypeOf((*proxy_datasets_Float32Source)(nil)).Elem(),
+			"Pass":           reflect.TypeOf((*proxy_datasets_Pass)(nil)).Elem(),
+			"Requirer":       reflect.TypeOf((*proxy_datasets_Requirer)(nil)).Elem(),
+			"SchemaInferrer": reflect.TypeOf((*proxy_datasets_SchemaInferrer)(nil)).Elem(),
+			"Source":         reflect.TypeOf((*proxy_datasets_Source)(nil)).Elem(),
+			"Splitter":       reflect.TypeOf((*proxy_datasets_Splitter)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"BlockRows": "int:2048",
@@ -114,43 +114,44 @@ func init() {
 	}
 }
 
-type proxy_datasets_Coster struct {
+type proxy_datasets_CostEstimator struct {
 	Object any
 	Cost_  func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
 }
 
-func (p *proxy_datasets_Coster) Cost(a0 datasets.Shape) datasets.Cost { return p.Cost_(p.Object, a0) }
-
-type proxy_datasets_Demander struct {
-	Object   any
-	Demands_ func(_proxy_obj_ any) []datasets.Demand
+func (p *proxy_datasets_CostEstimator) Cost(a0 datasets.Shape) datasets.Cost {
+	return p.Cost_(p.Object, a0)
 }
 
-func (p *proxy_datasets_Demander) Demands() []datasets.Demand { return p.Demands_(p.Object) }
-
-type proxy_datasets_Forecaster struct {
-	Object    any
-	Forecast_ func(_proxy_obj_ any, a0 datasets.Outlook) datasets.Outlook
+type proxy_datasets_FilteredSource struct {
+	Object       any
+	Blocks_      func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
+	Dims_        func(_proxy_obj_ any) (int, int)
+	Schema_      func(_proxy_obj_ any) datasets.Schema
+	SkippedRows_ func(_proxy_obj_ any) []int
 }
 
-func (p *proxy_datasets_Forecaster) Forecast(a0 datasets.Outlook) datasets.Outlook {
-	return p.Forecast_(p.Object, a0)
+func (p *proxy_datasets_FilteredSource) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+	return p.Blocks_(p.Object, a0, a1)
 }
+func (p *proxy_datasets_FilteredSource) Dims() (int, int)        { return p.Dims_(p.Object) }
+func (p *proxy_datasets_FilteredSource) Schema() datasets.Schema { return p.Schema_(p.Object) }
+func (p *proxy_datasets_FilteredSource) SkippedRows() []int      { return p.SkippedRows_(p.Object) }
 
-type proxy_datasets_Partial struct {
+type proxy_datasets_Float32Source struct {
 	Object   any
 	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
 	Dims_    func(_proxy_obj_ any) (int, int)
-	LeftOut_ func(_proxy_obj_ any) []int
+	Rounded_ func(_proxy_obj_ any) datasets.Source
 	Schema_  func(_proxy_obj_ any) datasets.Schema
 }
 
-func (p *proxy_datasets_Partial) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
+func (p *proxy_datasets_Float32Source) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
 	return p.Blocks_(p.Object, a0, a1)
 }
-func (p *proxy_datasets_Partial) Dims() (int, int)        { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Partial) LeftOut() []int          { return p.LeftOut_(p.Object) }
-func (p *proxy_datasets_Partial) Schema() datasets.Schema { return p.Schema_(p.Object) }
+func (p *proxy_datasets_Float32Source) Dims() (int, int)         { return p.Dims_(p.Object) }
+func (p *proxy_datasets_Float32Source) Rounded() datasets.Source { return p.Rounded_(p.Object) }
+func (p *proxy_datasets_Float32Source) Schema() datasets.Schema  { return p.Schema_(p.Object) }
 
 type proxy_datasets_Pass struct {
 	Object any
@@ -171,20 +172,23 @@ func (p *proxy_datasets_Pass) Next(a0 context.Context) (datasets.Pass, error) {
 }
 func (p *proxy_datasets_Pass) State(a0 *model.State) { p.State_(p.Object, a0) }
 
-type proxy_datasets_Rounded struct {
-	Object   any
-	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
-	Dims_    func(_proxy_obj_ any) (int, int)
-	Rounded_ func(_proxy_obj_ any) datasets.Source
-	Schema_  func(_proxy_obj_ any) datasets.Schema
+type proxy_datasets_Requirer struct {
+	Object        any
+	Requirements_ func(_proxy_obj_ any) []datasets.Requirement
 }
 
-func (p *proxy_datasets_Rounded) Blocks(a0 context.Context, a1 func(block datasets.Set) error) error {
-	return p.Blocks_(p.Object, a0, a1)
+func (p *proxy_datasets_Requirer) Requirements() []datasets.Requirement {
+	return p.Requirements_(p.Object)
 }
-func (p *proxy_datasets_Rounded) Dims() (int, int)         { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Rounded) Rounded() datasets.Source { return p.Rounded_(p.Object) }
-func (p *proxy_datasets_Rounded) Schema() datasets.Schema  { return p.Schema_(p.Object) }
+
+type proxy_datasets_SchemaInferrer struct {
+	Object       any
+	InferOutput_ func(_proxy_obj_ any, a0 datasets.InferredSchema) datasets.InferredSchema
+}
+
+func (p *proxy_datasets_SchemaInferrer) InferOutput(a0 datasets.InferredSchema) datasets.InferredSchema {
+	return p.InferOutput_(p.Object, a0)
+}
 
 type proxy_datasets_Source struct {
 	Object  any

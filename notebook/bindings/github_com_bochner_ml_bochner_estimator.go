@@ -22,14 +22,13 @@ func init() {
 			"Candidates":               reflect.ValueOf(estimator.Candidates),
 			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
-			"ErrNoContinue":            reflect.ValueOf(&estimator.ErrNoContinue).Elem(),
-			"ErrNotMapped":             reflect.ValueOf(&estimator.ErrNotMapped).Elem(),
-			"ErrNotOneOut":             reflect.ValueOf(&estimator.ErrNotOneOut).Elem(),
+			"ErrNoLeaveOneOut":         reflect.ValueOf(&estimator.ErrNoLeaveOneOut).Elem(),
+			"ErrNoPartialFit":          reflect.ValueOf(&estimator.ErrNoPartialFit).Elem(),
+			"ErrNoSharedMaps":          reflect.ValueOf(&estimator.ErrNoSharedMaps).Elem(),
 			"ErrTooLarge":              reflect.ValueOf(&estimator.ErrTooLarge).Elem(),
 			"Export":                   reflect.ValueOf(estimator.Export),
 			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
 			"Intervals":                reflect.ValueOf(estimator.Intervals),
-			"KeepPredictor":            reflect.ValueOf(estimator.KeepPredictor),
 			"Learn":                    reflect.ValueOf(estimator.Learn),
 			"NewGaussianProcess":       reflect.ValueOf(estimator.NewGaussianProcess),
 			"NewKernelRidge":           reflect.ValueOf(estimator.NewKernelRidge),
@@ -47,6 +46,7 @@ func init() {
 			"OutputsOf":                reflect.ValueOf(estimator.OutputsOf),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 			"Probabilities":            reflect.ValueOf(estimator.Probabilities),
+			"RegisterPredictor":        reflect.ValueOf(estimator.RegisterPredictor),
 			"Scores":                   reflect.ValueOf(estimator.Scores),
 			"Sets":                     reflect.ValueOf(estimator.Sets),
 			"Std":                      reflect.ValueOf(estimator.Std),
@@ -60,7 +60,6 @@ func init() {
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
 			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
-			"Continuer":                   reflect.TypeOf((*estimator.Continuer)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedGaussianProcess":       reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
 			"FittedKernelRidge":           reflect.TypeOf((*estimator.FittedKernelRidge)(nil)).Elem(),
@@ -74,9 +73,11 @@ func init() {
 			"FittedSGDRegressor":          reflect.TypeOf((*estimator.FittedSGDRegressor)(nil)).Elem(),
 			"FullPredictor":               reflect.TypeOf((*estimator.FullPredictor)(nil)).Elem(),
 			"GaussianProcess":             reflect.TypeOf((*estimator.GaussianProcess)(nil)).Elem(),
+			"IncrementalEstimator":        reflect.TypeOf((*estimator.IncrementalEstimator)(nil)).Elem(),
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
+			"LinearSmoother":              reflect.TypeOf((*estimator.LinearSmoother)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
 			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
 			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
@@ -98,26 +99,25 @@ func init() {
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
-			"Smoothing":                   reflect.TypeOf((*estimator.Smoothing)(nil)).Elem(),
 			"SumSharer":                   reflect.TypeOf((*estimator.SumSharer)(nil)).Elem(),
-			"Tasked":                      reflect.TypeOf((*estimator.Tasked)(nil)).Elem(),
+			"TaskProvider":                reflect.TypeOf((*estimator.TaskProvider)(nil)).Elem(),
 			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BatchFitter":    reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
-			"BlockEstimator": reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
-			"Continuer":      reflect.TypeOf((*proxy_estimator_Continuer)(nil)).Elem(),
-			"Estimator":      reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
-			"FullPredictor":  reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
-			"Maps":           reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
-			"PassEstimator":  reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
-			"Predictor":      reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
-			"Reporter":       reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"Smoothing":      reflect.TypeOf((*proxy_estimator_Smoothing)(nil)).Elem(),
-			"SumSharer":      reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
-			"Tasked":         reflect.TypeOf((*proxy_estimator_Tasked)(nil)).Elem(),
-			"Wrapper":        reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
+			"BatchFitter":          reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
+			"BlockEstimator":       reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
+			"Estimator":            reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
+			"FullPredictor":        reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
+			"IncrementalEstimator": reflect.TypeOf((*proxy_estimator_IncrementalEstimator)(nil)).Elem(),
+			"LinearSmoother":       reflect.TypeOf((*proxy_estimator_LinearSmoother)(nil)).Elem(),
+			"Maps":                 reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
+			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
+			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
+			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
+			"SumSharer":            reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
+			"TaskProvider":         reflect.TypeOf((*proxy_estimator_TaskProvider)(nil)).Elem(),
+			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
 			"DefaultLevel": "float:9/10",
@@ -151,15 +151,6 @@ func (p *proxy_estimator_BlockEstimator) FitSource(a0 context.Context, a1 datase
 	return p.FitSource_(p.Object, a0, a1)
 }
 
-type proxy_estimator_Continuer struct {
-	Object    any
-	Continue_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
-}
-
-func (p *proxy_estimator_Continuer) Continue(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
-	return p.Continue_(p.Object, a0, a1, a2)
-}
-
 type proxy_estimator_Estimator struct {
 	Object any
 	Fit_   func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
@@ -182,6 +173,28 @@ func (p *proxy_estimator_FullPredictor) Predict(a0 context.Context, a1 mat.Matri
 }
 func (p *proxy_estimator_FullPredictor) PredictFull(a0 context.Context, a1 mat.Matrix, a2 estimator.Request) (estimator.Prediction, error) {
 	return p.PredictFull_(p.Object, a0, a1, a2)
+}
+
+type proxy_estimator_IncrementalEstimator struct {
+	Object      any
+	PartialFit_ func(_proxy_obj_ any, a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error)
+}
+
+func (p *proxy_estimator_IncrementalEstimator) PartialFit(a0 context.Context, a1 estimator.Predictor, a2 datasets.Source) (estimator.Predictor, error) {
+	return p.PartialFit_(p.Object, a0, a1, a2)
+}
+
+type proxy_estimator_LinearSmoother struct {
+	Object           any
+	SmootherCost_    func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
+	SmootherWeights_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
+}
+
+func (p *proxy_estimator_LinearSmoother) SmootherCost(a0 datasets.Shape) datasets.Cost {
+	return p.SmootherCost_(p.Object, a0)
+}
+func (p *proxy_estimator_LinearSmoother) SmootherWeights(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
+	return p.SmootherWeights_(p.Object, a0, a1)
 }
 
 type proxy_estimator_Maps struct {
@@ -228,19 +241,6 @@ type proxy_estimator_Reporter struct {
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
 
-type proxy_estimator_Smoothing struct {
-	Object        any
-	Smooth_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
-	SmootherCost_ func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
-}
-
-func (p *proxy_estimator_Smoothing) Smooth(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
-	return p.Smooth_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_Smoothing) SmootherCost(a0 datasets.Shape) datasets.Cost {
-	return p.SmootherCost_(p.Object, a0)
-}
-
 type proxy_estimator_SumSharer struct {
 	Object  any
 	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
@@ -260,12 +260,12 @@ func (p *proxy_estimator_SumSharer) Start(a0 context.Context, a1 datasets.Schema
 }
 func (p *proxy_estimator_SumSharer) Summed() estimator.Estimator { return p.Summed_(p.Object) }
 
-type proxy_estimator_Tasked struct {
+type proxy_estimator_TaskProvider struct {
 	Object any
 	Task_  func(_proxy_obj_ any) datasets.Task
 }
 
-func (p *proxy_estimator_Tasked) Task() datasets.Task { return p.Task_(p.Object) }
+func (p *proxy_estimator_TaskProvider) Task() datasets.Task { return p.Task_(p.Object) }
 
 type proxy_estimator_Wrapper struct {
 	Object   any

@@ -25,11 +25,11 @@ func init() {
 			"Read":            reflect.ValueOf(job.Read),
 		},
 		Types: map[string]reflect.Type{
-			"Faults":  reflect.TypeOf((*job.Faults)(nil)).Elem(),
-			"Options": reflect.TypeOf((*job.Options)(nil)).Elem(),
-			"Outcome": reflect.TypeOf((*job.Outcome)(nil)).Elem(),
-			"Refused": reflect.TypeOf((*job.Refused)(nil)).Elem(),
-			"State":   reflect.TypeOf((*job.State)(nil)).Elem(),
+			"FieldErrors":   reflect.TypeOf((*job.FieldErrors)(nil)).Elem(),
+			"Options":       reflect.TypeOf((*job.Options)(nil)).Elem(),
+			"Outcome":       reflect.TypeOf((*job.Outcome)(nil)).Elem(),
+			"RejectedState": reflect.TypeOf((*job.RejectedState)(nil)).Elem(),
+			"State":         reflect.TypeOf((*job.State)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{

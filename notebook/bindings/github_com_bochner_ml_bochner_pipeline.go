@@ -17,35 +17,37 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/pipeline"] = imports.Package{
 		Name: "pipeline",
 		Binds: map[string]reflect.Value{
-			"CheckChildren":   reflect.ValueOf(pipeline.CheckChildren),
-			"ChildName":       reflect.ValueOf(pipeline.ChildName),
-			"DeclareSteps":    reflect.ValueOf(pipeline.DeclareSteps),
-			"DefaultMemory":   reflect.ValueOf(pipeline.DefaultMemory),
-			"DeriveSeed":      reflect.ValueOf(pipeline.DeriveSeed),
-			"EntryFor":        reflect.ValueOf(pipeline.EntryFor),
-			"EntryOf":         reflect.ValueOf(pipeline.EntryOf),
-			"Find":            reflect.ValueOf(pipeline.Find),
-			"Float32":         reflect.ValueOf(pipeline.Float32),
-			"Float64":         reflect.ValueOf(pipeline.Float64),
-			"Foretell":        reflect.ValueOf(pipeline.Foretell),
-			"HoldsMembers":    reflect.ValueOf(pipeline.HoldsMembers),
-			"KeepPredictor":   reflect.ValueOf(pipeline.KeepPredictor),
-			"KeepTransformer": reflect.ValueOf(pipeline.KeepTransformer),
-			"Lookup":          reflect.ValueOf(pipeline.Lookup),
-			"NewChain":        reflect.ValueOf(pipeline.NewChain),
-			"NewColumns":      reflect.ValueOf(pipeline.NewColumns),
-			"NewUnion":        reflect.ValueOf(pipeline.NewUnion),
-			"Register":        reflect.ValueOf(pipeline.Register),
-			"Registered":      reflect.ValueOf(pipeline.Registered),
-			"Required":        reflect.ValueOf(pipeline.Required),
-			"Restore":         reflect.ValueOf(pipeline.Restore),
-			"Steps":           reflect.ValueOf(pipeline.Steps),
-			"Supervised":      reflect.ValueOf(pipeline.Supervised),
-			"ValidName":       reflect.ValueOf(pipeline.ValidName),
-			"Within":          reflect.ValueOf(pipeline.Within),
+			"CheckChildren":     reflect.ValueOf(pipeline.CheckChildren),
+			"ChildName":         reflect.ValueOf(pipeline.ChildName),
+			"DeclareSteps":      reflect.ValueOf(pipeline.DeclareSteps),
+			"DefaultMemory":     reflect.ValueOf(pipeline.DefaultMemory),
+			"DeriveSeed":        reflect.ValueOf(pipeline.DeriveSeed),
+			"EntryFor":          reflect.ValueOf(pipeline.EntryFor),
+			"EntryOf":           reflect.ValueOf(pipeline.EntryOf),
+			"Find":              reflect.ValueOf(pipeline.Find),
+			"Float32":           reflect.ValueOf(pipeline.Float32),
+			"Float64":           reflect.ValueOf(pipeline.Float64),
+			"HoldsMembers":      reflect.ValueOf(pipeline.HoldsMembers),
+			"InferCapabilities": reflect.ValueOf(pipeline.InferCapabilities),
+			"KeepPredictor":     reflect.ValueOf(pipeline.KeepPredictor),
+			"KeepTransformer":   reflect.ValueOf(pipeline.KeepTransformer),
+			"Lookup":            reflect.ValueOf(pipeline.Lookup),
+			"NewChain":          reflect.ValueOf(pipeline.NewChain),
+			"NewColumns":        reflect.ValueOf(pipeline.NewColumns),
+			"NewUnion":          reflect.ValueOf(pipeline.NewUnion),
+			"Register":          reflect.ValueOf(pipeline.Register),
+			"Registered":        reflect.ValueOf(pipeline.Registered),
+			"Required":          reflect.ValueOf(pipeline.Required),
+			"Restore":           reflect.ValueOf(pipeline.Restore),
+			"Steps":             reflect.ValueOf(pipeline.Steps),
+			"Supervised":        reflect.ValueOf(pipeline.Supervised),
+			"ValidName":         reflect.ValueOf(pipeline.ValidName),
+			"Within":            reflect.ValueOf(pipeline.Within),
 		},
 		Types: map[string]reflect.Type{
+			"Capabilities":   reflect.TypeOf((*pipeline.Capabilities)(nil)).Elem(),
 			"Chain":          reflect.TypeOf((*pipeline.Chain)(nil)).Elem(),
+			"ChildrenSpec":   reflect.TypeOf((*pipeline.ChildrenSpec)(nil)).Elem(),
 			"Columns":        reflect.TypeOf((*pipeline.Columns)(nil)).Elem(),
 			"Composite":      reflect.TypeOf((*pipeline.Composite)(nil)).Elem(),
 			"Entry":          reflect.TypeOf((*pipeline.Entry)(nil)).Elem(),
@@ -53,11 +55,9 @@ func init() {
 			"FittedColumns":  reflect.TypeOf((*pipeline.FittedColumns)(nil)).Elem(),
 			"FittedPipeline": reflect.TypeOf((*pipeline.FittedPipeline)(nil)).Elem(),
 			"FittedUnion":    reflect.TypeOf((*pipeline.FittedUnion)(nil)).Elem(),
-			"Foretold":       reflect.TypeOf((*pipeline.Foretold)(nil)).Elem(),
 			"Frozen":         reflect.TypeOf((*pipeline.Frozen)(nil)).Elem(),
 			"FrozenModel":    reflect.TypeOf((*pipeline.FrozenModel)(nil)).Elem(),
 			"Group":          reflect.TypeOf((*pipeline.Group)(nil)).Elem(),
-			"Holding":        reflect.TypeOf((*pipeline.Holding)(nil)).Elem(),
 			"Member":         reflect.TypeOf((*pipeline.Member)(nil)).Elem(),
 			"Pipeline":       reflect.TypeOf((*pipeline.Pipeline)(nil)).Elem(),
 			"Relevance":      reflect.TypeOf((*pipeline.Relevance)(nil)).Elem(),
@@ -81,8 +81,8 @@ type proxy_pipeline_Composite struct {
 	Object        any
 	Children_     func(_proxy_obj_ any) []pipeline.Step
 	Fit_          func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	Holds_        func(_proxy_obj_ any) pipeline.Holding
-	Route_        func(_proxy_obj_ any, a0 datasets.Outlook, a1 func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error)
+	Holds_        func(_proxy_obj_ any) pipeline.ChildrenSpec
+	Route_        func(_proxy_obj_ any, a0 datasets.InferredSchema, a1 func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error)
 	WithChildren_ func(_proxy_obj_ any, a0 []pipeline.Step) transformer.Fitter
 }
 
@@ -90,8 +90,8 @@ func (p *proxy_pipeline_Composite) Children() []pipeline.Step { return p.Childre
 func (p *proxy_pipeline_Composite) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
 	return p.Fit_(p.Object, a0, a1)
 }
-func (p *proxy_pipeline_Composite) Holds() pipeline.Holding { return p.Holds_(p.Object) }
-func (p *proxy_pipeline_Composite) Route(a0 datasets.Outlook, a1 func(i int, in datasets.Outlook) datasets.Outlook) (datasets.Outlook, error) {
+func (p *proxy_pipeline_Composite) Holds() pipeline.ChildrenSpec { return p.Holds_(p.Object) }
+func (p *proxy_pipeline_Composite) Route(a0 datasets.InferredSchema, a1 func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	return p.Route_(p.Object, a0, a1)
 }
 func (p *proxy_pipeline_Composite) WithChildren(a0 []pipeline.Step) transformer.Fitter {

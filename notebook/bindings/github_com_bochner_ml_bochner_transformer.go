@@ -59,9 +59,9 @@ func init() {
 			"Components":            reflect.TypeOf((*transformer.Components)(nil)).Elem(),
 			"CustomKernel":          reflect.TypeOf((*transformer.CustomKernel)(nil)).Elem(),
 			"CustomPitch":           reflect.TypeOf((*transformer.CustomPitch)(nil)).Elem(),
+			"DataIndependent":       reflect.TypeOf((*transformer.DataIndependent)(nil)).Elem(),
 			"Dense":                 reflect.TypeOf((*transformer.Dense)(nil)).Elem(),
 			"DenseTransformer":      reflect.TypeOf((*transformer.DenseTransformer)(nil)).Elem(),
-			"Deriver":               reflect.TypeOf((*transformer.Deriver)(nil)).Elem(),
 			"Describer":             reflect.TypeOf((*transformer.Describer)(nil)).Elem(),
 			"Factors":               reflect.TypeOf((*transformer.Factors)(nil)).Elem(),
 			"Family":                reflect.TypeOf((*transformer.Family)(nil)).Elem(),
@@ -99,28 +99,28 @@ func init() {
 			"RFF":                   reflect.TypeOf((*transformer.RFF)(nil)).Elem(),
 			"RFM":                   reflect.TypeOf((*transformer.RFM)(nil)).Elem(),
 			"Robust":                reflect.TypeOf((*transformer.Robust)(nil)).Elem(),
-			"Rowless":               reflect.TypeOf((*transformer.Rowless)(nil)).Elem(),
 			"Scale":                 reflect.TypeOf((*transformer.Scale)(nil)).Elem(),
 			"SingleTransformer":     reflect.TypeOf((*transformer.SingleTransformer)(nil)).Elem(),
 			"Sized":                 reflect.TypeOf((*transformer.Sized)(nil)).Elem(),
 			"SoftmaxFeatures":       reflect.TypeOf((*transformer.SoftmaxFeatures)(nil)).Elem(),
 			"Standardize":           reflect.TypeOf((*transformer.Standardize)(nil)).Elem(),
 			"Transformer":           reflect.TypeOf((*transformer.Transformer)(nil)).Elem(),
+			"TwoStageFitter":        reflect.TypeOf((*transformer.TwoStageFitter)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
 			"BlockFitter":       reflect.TypeOf((*proxy_transformer_BlockFitter)(nil)).Elem(),
+			"DataIndependent":   reflect.TypeOf((*proxy_transformer_DataIndependent)(nil)).Elem(),
 			"DenseTransformer":  reflect.TypeOf((*proxy_transformer_DenseTransformer)(nil)).Elem(),
-			"Deriver":           reflect.TypeOf((*proxy_transformer_Deriver)(nil)).Elem(),
 			"Describer":         reflect.TypeOf((*proxy_transformer_Describer)(nil)).Elem(),
 			"Family":            reflect.TypeOf((*proxy_transformer_Family)(nil)).Elem(),
 			"FamilyFitter":      reflect.TypeOf((*proxy_transformer_FamilyFitter)(nil)).Elem(),
 			"FitTransformer":    reflect.TypeOf((*proxy_transformer_FitTransformer)(nil)).Elem(),
 			"Fitter":            reflect.TypeOf((*proxy_transformer_Fitter)(nil)).Elem(),
 			"PassFitter":        reflect.TypeOf((*proxy_transformer_PassFitter)(nil)).Elem(),
-			"Rowless":           reflect.TypeOf((*proxy_transformer_Rowless)(nil)).Elem(),
 			"SingleTransformer": reflect.TypeOf((*proxy_transformer_SingleTransformer)(nil)).Elem(),
 			"Sized":             reflect.TypeOf((*proxy_transformer_Sized)(nil)).Elem(),
 			"Transformer":       reflect.TypeOf((*proxy_transformer_Transformer)(nil)).Elem(),
+			"TwoStageFitter":    reflect.TypeOf((*proxy_transformer_TwoStageFitter)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{},
 	}
@@ -135,6 +135,15 @@ func (p *proxy_transformer_BlockFitter) FitSource(a0 context.Context, a1 dataset
 	return p.FitSource_(p.Object, a0, a1)
 }
 
+type proxy_transformer_DataIndependent struct {
+	Object             any
+	IsDataIndependent_ func(_proxy_obj_ any) bool
+}
+
+func (p *proxy_transformer_DataIndependent) IsDataIndependent() bool {
+	return p.IsDataIndependent_(p.Object)
+}
+
 type proxy_transformer_DenseTransformer struct {
 	Object       any
 	OutputWidth_ func(_proxy_obj_ any) int
@@ -145,21 +154,6 @@ func (p *proxy_transformer_DenseTransformer) OutputWidth() int { return p.Output
 func (p *proxy_transformer_DenseTransformer) TransformTo(a0 context.Context, a1 *mat.Dense, a2 mat.Matrix) error {
 	return p.TransformTo_(p.Object, a0, a1, a2)
 }
-
-type proxy_transformer_Deriver struct {
-	Object   any
-	Derive_  func(_proxy_obj_ any, a0 transformer.Transformer) (transformer.Transformer, error)
-	Fit_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
-	Learner_ func(_proxy_obj_ any) transformer.Fitter
-}
-
-func (p *proxy_transformer_Deriver) Derive(a0 transformer.Transformer) (transformer.Transformer, error) {
-	return p.Derive_(p.Object, a0)
-}
-func (p *proxy_transformer_Deriver) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_transformer_Deriver) Learner() transformer.Fitter { return p.Learner_(p.Object) }
 
 type proxy_transformer_Describer struct {
 	Object        any
@@ -192,7 +186,7 @@ type proxy_transformer_FamilyFitter struct {
 	FamilyMembers_ func(_proxy_obj_ any, a0 datasets.Shape, a1 []transformer.Fitter) []transformer.FamilyMember
 	Fit_           func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
 	FitFamily_     func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error)
-	Related_       func(_proxy_obj_ any, a0 transformer.Fitter) bool
+	SameFamily_    func(_proxy_obj_ any, a0 transformer.Fitter) bool
 }
 
 func (p *proxy_transformer_FamilyFitter) FamilyMembers(a0 datasets.Shape, a1 []transformer.Fitter) []transformer.FamilyMember {
@@ -204,8 +198,8 @@ func (p *proxy_transformer_FamilyFitter) Fit(a0 context.Context, a1 datasets.Set
 func (p *proxy_transformer_FamilyFitter) FitFamily(a0 context.Context, a1 datasets.Set, a2 []transformer.Fitter) (transformer.Family, error) {
 	return p.FitFamily_(p.Object, a0, a1, a2)
 }
-func (p *proxy_transformer_FamilyFitter) Related(a0 transformer.Fitter) bool {
-	return p.Related_(p.Object, a0)
+func (p *proxy_transformer_FamilyFitter) SameFamily(a0 transformer.Fitter) bool {
+	return p.SameFamily_(p.Object, a0)
 }
 
 type proxy_transformer_FitTransformer struct {
@@ -251,13 +245,6 @@ func (p *proxy_transformer_PassFitter) Start(a0 context.Context, a1 datasets.Sch
 	return p.Start_(p.Object, a0, a1, a2)
 }
 
-type proxy_transformer_Rowless struct {
-	Object           any
-	FitsWithoutRows_ func(_proxy_obj_ any) bool
-}
-
-func (p *proxy_transformer_Rowless) FitsWithoutRows() bool { return p.FitsWithoutRows_(p.Object) }
-
 type proxy_transformer_SingleTransformer struct {
 	Object           any
 	OutputWidth_     func(_proxy_obj_ any) int
@@ -283,4 +270,21 @@ type proxy_transformer_Transformer struct {
 
 func (p *proxy_transformer_Transformer) Transform(a0 context.Context, a1 mat.Matrix) (mat.Matrix, error) {
 	return p.Transform_(p.Object, a0, a1)
+}
+
+type proxy_transformer_TwoStageFitter struct {
+	Object      any
+	FinishFit_  func(_proxy_obj_ any, a0 transformer.Transformer) (transformer.Transformer, error)
+	FirstStage_ func(_proxy_obj_ any) transformer.Fitter
+	Fit_        func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (transformer.Transformer, error)
+}
+
+func (p *proxy_transformer_TwoStageFitter) FinishFit(a0 transformer.Transformer) (transformer.Transformer, error) {
+	return p.FinishFit_(p.Object, a0)
+}
+func (p *proxy_transformer_TwoStageFitter) FirstStage() transformer.Fitter {
+	return p.FirstStage_(p.Object)
+}
+func (p *proxy_transformer_TwoStageFitter) Fit(a0 context.Context, a1 datasets.Set) (transformer.Transformer, error) {
+	return p.Fit_(p.Object, a0, a1)
 }

@@ -105,13 +105,13 @@ func isIdentity(order []int) bool {
 func recodeLevels(X mat.Matrix, have, want []datasets.Column) mat.Matrix {
 	var out *mat.Dense
 	for j := range want {
-		if want[j].Kind != datasets.Categorical || slices.Equal(have[j].Levels, want[j].Levels) {
+		if want[j].Kind != datasets.Categorical || slices.Equal(have[j].Categories, want[j].Categories) {
 			continue
 		}
 		if out == nil {
 			out = mat.DenseCopyOf(X)
 		}
-		codes := translation(have[j].Levels, want[j].Levels)
+		codes := translation(have[j].Categories, want[j].Categories)
 		n, _ := out.Dims()
 		for i := range n {
 			out.Set(i, j, translate(codes, out.At(i, j)))

@@ -28,7 +28,7 @@ func rings() datasets.Set {
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
 		Columns: []datasets.Column{{Name: "east"}, {Name: "north"}},
-		Targets: []datasets.Column{{Name: "ring", Kind: datasets.Categorical, Levels: []string{"inner", "outer"}}},
+		Targets: []datasets.Column{{Name: "ring", Kind: datasets.Categorical, Categories: []string{"inner", "outer"}}},
 	}}
 }
 

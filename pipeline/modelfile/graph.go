@@ -28,7 +28,7 @@ import (
 //
 // Everything is computed in double precision, also where the pipeline has precision float32. Rows that the model refuses,
 // for a missing value no step fills in, say, have NaN or numbers without a meaning. The error names every step and model
-// that cannot be exported, with the reason: it wraps a [graph.Faults].
+// that cannot be exported, with the reason: it wraps a [graph.FieldErrors].
 func (m *Model) Graph() (*graph.Graph, error) {
 	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
@@ -63,7 +63,7 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 	for j := range inputs {
 		c := m.Schema.Column(j)
 		if inputs[j].Name = m.Schema.Name(j); c.Kind == datasets.Categorical {
-			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Levels, missing
+			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Categories, missing
 		}
 	}
 	return inputs
@@ -73,7 +73,7 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 func outputs(task datasets.Task, said graph.Prediction) []graph.Output {
 	var out []graph.Output
 	switch {
-	case task == datasets.Classification || task.Targetless():
+	case task == datasets.Classification || task.Unsupervised():
 		out = append(out, graph.Output{Name: "label", Value: said.Values}, graph.Output{Name: "probabilities", Value: said.Probabilities})
 		if said.Probabilities.None() {
 			out = append(out, graph.Output{Name: "scores", Value: said.Scores})

@@ -52,7 +52,7 @@ func several(data datasets.Set) datasets.Set {
 
 // three are rows of three classes, of which the last may be without a row.
 func three(data datasets.Set, last bool) datasets.Set {
-	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"a", "b", "c"}}}
+	data.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}}
 	data.Y = slices.Clone(data.Y)
 	for i := range data.Y {
 		if last && i%3 == 0 {
@@ -163,7 +163,7 @@ func TestAModelThatIsMerelyKeptIsFound(t *testing.T) {
 	g := graph.New(make([]graph.Input, 4))
 	want := "a modelfile_test.moved does not say what it computes, for it has no ExportModel"
 	if _, err := estimator.Export(g, moved{fitted}, g.Input()); err == nil || err.Error() != want {
-		t.Errorf("error %v, wanted %q", err, want)
+		t.Errorf("error %v, want %q", err, want)
 	}
 	if _, err := (&modelfile.Model{}).Graph(); err == nil || err.Error() != "pipeline: <nil> is no fitted pipeline" {
 		t.Errorf("error %v of no model", err)
@@ -215,7 +215,7 @@ func TestEveryRegisteredStepAndModelSaysWhatItComputes(t *testing.T) {
 		}
 		g := graph.New(make([]graph.Input, 4))
 		if _, err := fitted.(graph.StepExporter).Export(g, g.Input()); err == nil || err.Error() != want {
-			t.Errorf("%s: error %v, wanted %q", name, err, want)
+			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
 }

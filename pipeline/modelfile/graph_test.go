@@ -71,7 +71,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 	}
 	want := map[string]*mat.Dense{"value": column(said.Values), "std": column(said.Std), "lower": column(said.Lower), "upper": column(said.Upper), "anomaly_score": column(said.Anomaly)}
 	switch {
-	case m.Task == datasets.Classification || m.Task.Targetless():
+	case m.Task == datasets.Classification || m.Task.Unsupervised():
 		want["label"], want["value"] = want["value"], nil
 		if want["probabilities"] = said.Probabilities; said.Probabilities == nil {
 			want["scores"] = said.Scores
@@ -84,7 +84,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 	for name, w := range want {
 		switch v := got[name]; {
 		case (v == nil) != (w == nil):
-			t.Errorf("output %s: there is one: %v, wanted %v", name, v != nil, w != nil)
+			t.Errorf("output %s: there is one: %v, want %v", name, v != nil, w != nil)
 		case w != nil:
 			alike(t, name, v, w, tolerance)
 		}
@@ -100,13 +100,13 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 	t.Helper()
 	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols}, []int{want.RawMatrix().Rows, want.RawMatrix().Cols}) {
-		t.Errorf("output %s is %d×%d, wanted %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows, want.RawMatrix().Cols)
+		t.Errorf("output %s is %d×%d, want %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows, want.RawMatrix().Cols)
 		return
 	}
 	for i := range want.RawMatrix().Rows {
 		for j, w := range want.RawRowView(i) {
 			if v := got.At(i, j); !(math.Abs(v-w) <= tolerance*max(1, math.Abs(w))) {
-				t.Errorf("output %s of row %d: %v, wanted %v", name, i, v, w)
+				t.Errorf("output %s of row %d: %v, want %v", name, i, v, w)
 				return
 			}
 		}

@@ -78,7 +78,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		before := allocated()
 		m, err := modelfile.Read(bytes.NewReader(file), int64(len(file)))
 		if c.want != "" && (err == nil || !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%v: %v, wanted %s", c.set, err, c.want)
+			t.Errorf("%v: %v, want %s", c.set, err, c.want)
 		}
 		if c.want == "" && err != nil {
 			t.Errorf("%v: %v", c.set, err)
@@ -175,7 +175,7 @@ func TestSmuggledValuesAreRefused(t *testing.T) {
 	} {
 		file := sealed(t, m, c.harm)
 		if _, err := modelfile.Read(bytes.NewReader(file), int64(len(file))); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, wanted %s", name, err, c.want)
+			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 	other := *m

@@ -68,7 +68,7 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 
 // taskOf says what the model behind the steps is for.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
-	if task := estimator.TaskOf(p.Spec()); task.Targetless() {
+	if task := estimator.TaskOf(p.Spec()); task.Unsupervised() {
 		return task
 	}
 	_, last := p.Model()
@@ -219,14 +219,14 @@ func (m *Model) agrees(fitted *pipeline.FittedPipeline) error {
 		return fmt.Errorf("it names %d columns of %d", len(m.Schema.Columns), fitted.InputWidth())
 	case !slices.EqualFunc(m.Schema.Columns, in.Columns, sameColumn):
 		return errors.New("the columns are not those of the fitted pipeline")
-	case !(task.Targetless() && len(in.Targets) == 0) && !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
+	case !(task.Unsupervised() && len(in.Targets) == 0) && !slices.EqualFunc(m.Schema.Targets, in.Targets, sameColumn):
 		return errors.New("the targets are not those of the fitted pipeline")
 	}
 	return nil
 }
 
 func sameColumn(a, b datasets.Column) bool {
-	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Levels, b.Levels)
+	return a.Name == b.Name && a.Kind == b.Kind && slices.Equal(a.Categories, b.Categories)
 }
 
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
@@ -256,7 +256,7 @@ func (z zeros) T() mat.Matrix { return mat.Transpose{Matrix: z} }
 func columnsOut(columns []datasets.Column) []model.Column {
 	var out []model.Column
 	for _, c := range columns {
-		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Levels})
+		out = append(out, model.Column{Name: c.Name, Kind: c.Kind.String(), Levels: c.Categories})
 	}
 	return out
 }
@@ -272,7 +272,7 @@ func columnsIn(columns []model.Column) ([]datasets.Column, error) {
 		default:
 			return nil, fmt.Errorf("column %q is of kind %q", c.Name, c.Kind)
 		}
-		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Levels: c.Levels})
+		out = append(out, datasets.Column{Name: c.Name, Kind: kind, Categories: c.Levels})
 	}
 	return out, nil
 }

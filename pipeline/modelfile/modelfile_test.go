@@ -201,8 +201,8 @@ func TestAlign(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := datasets.Set{X: mat.NewDense(200, 4, nil), Y: make([]float64, 200), Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "colour", Kind: datasets.Categorical, Levels: []string{"red", "mauve", "blue", "green"}}, {Name: "cap-gain"}, {Name: "age"}, {Name: "hours"}},
-		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"yes", "no"}}},
+		Columns: []datasets.Column{{Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "mauve", "blue", "green"}}, {Name: "cap-gain"}, {Name: "age"}, {Name: "hours"}},
+		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"yes", "no"}}},
 	}}
 	for i := range 200 {
 		code := []float64{2, 3, 0}[int(data.X.At(i, 2))]
@@ -248,7 +248,7 @@ func TestAlignRefuses(t *testing.T) {
 		for _, name := range names {
 			c := datasets.Column{Name: name}
 			if name == "colour" {
-				c.Kind, c.Levels = datasets.Categorical, []string{"blue"}
+				c.Kind, c.Categories = datasets.Categorical, []string{"blue"}
 			}
 			s.Schema.Columns = append(s.Schema.Columns, c)
 		}
@@ -258,7 +258,7 @@ func TestAlignRefuses(t *testing.T) {
 	wrong.Schema.Columns[2].Kind = datasets.Numeric
 	stranger := column("age", "hours", "colour", "cap-gain")
 	stranger.Y = []float64{1}
-	stranger.Schema.Targets = []datasets.Column{{Kind: datasets.Categorical, Levels: []string{"no", "perhaps"}}}
+	stranger.Schema.Targets = []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "perhaps"}}}
 	for _, c := range []struct {
 		m    *modelfile.Model
 		data datasets.Set
@@ -273,7 +273,7 @@ func TestAlignRefuses(t *testing.T) {
 		{class, stranger, "pipeline: row 0: the model does not know the class perhaps"},
 	} {
 		if _, err := c.m.Align(c.data); err == nil || err.Error() != c.want {
-			t.Errorf("%v, wanted %s", err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }
@@ -330,7 +330,7 @@ func TestLoadRefuses(t *testing.T) {
 		write(c.file)
 		_, err := modelfile.Load(path)
 		if !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%v, wanted ErrDamaged, the path and %q", err, c.want)
+			t.Errorf("%v, want ErrDamaged, the path and %q", err, c.want)
 		}
 	}
 	if _, err := modelfile.Load(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {

@@ -24,7 +24,7 @@ func named(data datasets.Set) []map[string]any {
 		for j := range data.Cols() {
 			v := data.X.At(i, j)
 			if c := data.Schema.Column(j); c.Kind == datasets.Categorical {
-				out[i][c.Name] = c.Levels[int(v)]
+				out[i][c.Name] = c.Categories[int(v)]
 			} else {
 				out[i][c.Name] = v
 			}
@@ -49,7 +49,7 @@ func TestPredictRows(t *testing.T) {
 		}
 		for i, row := range got {
 			if row.Value != want.Values[i] {
-				t.Fatalf("%s: row %d: %v, wanted %v", name, i, row.Value, want.Values[i])
+				t.Fatalf("%s: row %d: %v, want %v", name, i, row.Value, want.Values[i])
 			}
 			if classes := m.Schema.Classes(); classes != nil && row.Class != classes[int(row.Value)] || classes == nil && row.Class != "" {
 				t.Fatalf("%s: row %d: class %q for %v", name, i, row.Class, row.Value)
@@ -96,7 +96,7 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	_, err = m.PredictRows(ctx, []map[string]any{{"x0": 3, "x2": "a"}})
 	const want = "pipeline: row 0, column x2: the model has no such column; it has x0, x1\nrow 0, column x1: no value; a missing one is nil"
 	if err == nil || err.Error() != want {
-		t.Errorf("error %v, wanted %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestRowPredictionShown(t *testing.T) {
 			t.Errorf("%+v printed as %s", c.p, got)
 		}
 		if got, err := json.Marshal(c.p); err != nil || string(got) != c.json {
-			t.Errorf("as JSON %s, %v, wanted %s", got, err, c.json)
+			t.Errorf("as JSON %s, %v, want %s", got, err, c.json)
 		}
 	}
 }

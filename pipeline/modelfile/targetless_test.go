@@ -32,7 +32,7 @@ func TestTargetlessModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Task != task || m.Schema.Targets != nil {
-			t.Errorf("a model for %q with targets %v, wanted one for %q without", m.Task, m.Schema.Targets, task)
+			t.Errorf("a model for %q with targets %v, want one for %q without", m.Task, m.Schema.Targets, task)
 		}
 		m.Schema.Targets = data.Schema.Targets
 		var b bytes.Buffer

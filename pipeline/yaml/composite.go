@@ -18,9 +18,9 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		return node, nil
 	}
 	if bare || node == nil || node.Kind != tree.MappingNode {
-		f := param.Fault{Value: yamlnode.Plain(node), Wanted: "a list, or a mapping with " + h.Key}
+		f := param.FieldError{Value: yamlnode.Plain(node), Constraint: "a list, or a mapping with " + h.Key}
 		if bare {
-			f.Wanted = "a list of " + h.What + "s"
+			f.Constraint = "a list of " + h.What + "s"
 		}
 		if node == nil {
 			node = key
@@ -43,14 +43,14 @@ func (d *decoder) body(c pipeline.Composite, key, node *tree.Node, where string)
 		return nil, own
 	}
 	if list.Kind != tree.SequenceNode {
-		d.fault(list, yamlnode.Join(where, h.Key), param.Fault{Value: yamlnode.Plain(list), Wanted: "a list"})
+		d.fault(list, yamlnode.Join(where, h.Key), param.FieldError{Value: yamlnode.Plain(list), Constraint: "a list"})
 		return nil, own
 	}
 	return list, own
 }
 
-func missing(h pipeline.Holding) param.Fault {
-	f := param.Fault{Problem: "missing"}
+func missing(h pipeline.ChildrenSpec) param.FieldError {
+	f := param.FieldError{Problem: "missing"}
 	if h.None != "" {
 		f.Hint = "[] " + h.None
 	}

@@ -27,7 +27,7 @@ import (
 //   - logistic: {C: 10}
 //
 // Where columns has parameters of its own, its groups are under a key: {groups: [...], rest: pass}.
-func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
+func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors) {
 	d := &decoder{from: from}
 	p := pipeline.Pipeline{}
 	if node != nil && node.Kind == tree.DocumentNode && len(node.Content) == 1 {
@@ -38,14 +38,14 @@ func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.Faults) {
 	switch {
 	case node == nil:
 		if len(d.faults) == 0 {
-			d.fault(node, from.Path, param.Fault{Wanted: wanted})
+			d.fault(node, from.Path, param.FieldError{Constraint: wanted})
 		}
 	case node.Kind != tree.SequenceNode || len(node.Content) == 0:
-		d.fault(node, from.Path, param.Fault{Value: yamlnode.Plain(node), Wanted: wanted})
+		d.fault(node, from.Path, param.FieldError{Value: yamlnode.Plain(node), Constraint: wanted})
 	default:
 		p = d.pipeline(node, from.Path, "")
 	}
-	slices.SortStableFunc(d.faults, func(a, b param.Fault) int {
+	slices.SortStableFunc(d.faults, func(a, b param.FieldError) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return p, d.faults
@@ -75,7 +75,7 @@ func (d *decoder) pipeline(node *tree.Node, where, within string) pipeline.Pipel
 	if e, ok := spec.(estimator.Estimator); ok {
 		p.Estimator, p.Name = e, h.given()
 	} else {
-		d.fault(h.node, yamlnode.Join(where, h.name), param.Fault{
+		d.fault(h.node, yamlnode.Join(where, h.name), param.FieldError{
 			Problem: "the last step is not an estimator",
 			Hint:    "estimators are " + strings.Join(names(pipeline.Entry.IsEstimator), ", ")})
 	}

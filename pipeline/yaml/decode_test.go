@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-func decode(t testing.TB, text string) (pipeline.Pipeline, param.Faults) {
+func decode(t testing.TB, text string) (pipeline.Pipeline, param.FieldErrors) {
 	t.Helper()
 	var node tree.Node
 	if err := tree.Unmarshal([]byte(text), &node); err != nil {
@@ -79,7 +79,7 @@ func TestDecode(t *testing.T) {
 		Estimator: logistic, Name: "last",
 	}
 	if !reflect.DeepEqual(p, want) {
-		t.Errorf("read\n%+v, wanted\n%+v", p, want)
+		t.Errorf("read\n%+v, want\n%+v", p, want)
 	}
 }
 
@@ -111,15 +111,15 @@ func TestSeedsAreDerived(t *testing.T) {
 func TestDecodeFaults(t *testing.T) {
 	const transformers, estimators = "columns, union, steps, impute", "ridge, ridge_classifier, logistic, svm, svr"
 	for _, c := range []struct{ text, want string }{
-		{"3", "a.yaml:1:1: pipeline: got 3, wanted a list of steps, the last of which is an estimator"},
-		{"[]", "a.yaml:1:1: pipeline: got [], wanted a list of steps, the last of which is an estimator"},
-		{"ridge", `a.yaml:1:1: pipeline: got "ridge", wanted a list of steps, the last of which is an estimator`},
+		{"3", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got 3"},
+		{"[]", "a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got []"},
+		{"ridge", `a.yaml:1:1: pipeline: must be a list of steps, the last of which is an estimator, got "ridge"`},
 		{"- rff", "a.yaml:1:3: pipeline.rff: the last step is not an estimator (estimators are " + estimators},
 		{"- ridge\n- svm", "a.yaml:1:3: pipeline.ridge: an estimator can only be the last step of a pipeline (steps are " + transformers},
-		{"- 3\n- ridge", "a.yaml:1:3: pipeline[0]: got 3, wanted a step: its name, or its name with parameters"},
-		{"- [rff]\n- ridge", "a.yaml:1:3: pipeline[0]: got [rff], wanted a step"},
-		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[], wanted a step"},
-		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: got map[name:x], wanted a step"},
+		{"- 3\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step: its name, or its name with parameters, got 3"},
+		{"- [rff]\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step, got [rff]"},
+		{"- {}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step, got map[]"},
+		{"- {name: x}\n- ridge", "a.yaml:1:3: pipeline[0]: must be a step, got map[name:x]"},
 		{"- RFF\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "RFF" (did you mean rff?)`},
 		{"- random_forest\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "random_forest" (there are no trees here; rff or binning`},
 		{"- rff: {n_components: 5}\n- ridge", `a.yaml:1:9: pipeline.rff.n_components: no parameter is called "n_components" (did you mean features?)`},
@@ -129,47 +129,47 @@ func TestDecodeFaults(t *testing.T) {
 		{"- rff: {gamma: -1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got -1, wanted "},
 		{"- rff: {gamma: 0}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got 0, wanted "},
 		{"- rff: {gamma: .nan}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: got NaN, wanted "},
-		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: got 0, wanted a whole number "},
-		{"- rff: {features: 2.5}\n- ridge", "a.yaml:1:19: pipeline.rff.features: got 2.5, wanted a whole number "},
-		{"- rff: {features: many}\n- ridge", `a.yaml:1:19: pipeline.rff.features: got "many", wanted a whole number `},
-		{"- rff: {features: [500, 1000]}\n- ridge", `a.yaml:1:19: pipeline.rff.features: got [500 1000], wanted a whole number `},
-		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: got -1, wanted a whole number ≥ 0"},
-		{"- rff: {kernel: Gaussian}\n- ridge", `a.yaml:1:17: pipeline.rff.kernel: got "Gaussian", wanted gaussian, `},
+		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer , got 0"},
+		{"- rff: {features: 2.5}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer , got 2.5"},
+		{"- rff: {features: many}\n- ridge", `a.yaml:1:19: pipeline.rff.features: must be an integer , got "many"`},
+		{"- rff: {features: [500, 1000]}\n- ridge", `a.yaml:1:19: pipeline.rff.features: must be an integer , got [500 1000]`},
+		{"- rff: {seed: -1}\n- ridge", "a.yaml:1:15: pipeline.rff.seed: must be an integer ≥ 0, got -1"},
+		{"- rff: {kernel: Gaussian}\n- ridge", `a.yaml:1:17: pipeline.rff.kernel: must be gaussian, , got "Gaussian"`},
 		{"- rff: {gamma: 1, gamma: 2}\n- ridge", "a.yaml:1:19: pipeline.rff.gamma: duplicate key (first on line 1)"},
-		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: got [1], wanted parameters: kernel, gamma"},
-		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: got "wide", wanted parameters: kernel, gamma`},
-		{"- rff: {gamma: !secret 1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a text or a list"},
+		{"- rff: [1]\n- ridge", "a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, got [1]"},
+		{"- rff: wide\n- ridge", `a.yaml:1:8: pipeline.rff: must be parameters: kernel, gamma, got "wide"`},
+		{"- rff: {gamma: !secret 1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: the tag !secret; a value is a number, true, false, a string or a list"},
 		{"- rff: {[1]: 1}\n- ridge", "a.yaml:1:9: pipeline.rff: a key that is no word"},
 		{"- rff: {gamma: 1}\n  gamma: 2\n- ridge", "a.yaml:2:3: pipeline[0].gamma: a second key in one step (gamma is a parameter of rff: indent it below)"},
 		{"- rff: {gamma: 1}\n  pca: {}\n- ridge", "a.yaml:2:3: pipeline[0].pca: a second key in one step (a step has one name; parameters stand below it)"},
 		{"- rff\n- rff\n- ridge", "a.yaml:2:3: pipeline.rff: two steps are called rff (name one of them: {rff: …, name: …})"},
 		{"- {rff: , name: ridge}\n- ridge", "a.yaml:2:3: pipeline.ridge: two steps are called ridge"},
-		{"- {rff: , name: a.b}\n- ridge", `a.yaml:1:17: pipeline[0].name: got "a.b", wanted a name of letters, digits, _ and -`},
-		{"- {rff: , name: 3}\n- ridge", "a.yaml:1:17: pipeline[0].name: got 3, wanted a name"},
-		{"- columns\n- ridge", "a.yaml:1:3: pipeline.columns: got nothing, wanted a list, or a mapping with groups"},
-		{"- columns: []\n- ridge", "a.yaml:1:12: pipeline.columns: got [], wanted at least one group"},
+		{"- {rff: , name: a.b}\n- ridge", `a.yaml:1:17: pipeline[0].name: must be a name of letters, digits, _ and -, got "a.b"`},
+		{"- {rff: , name: 3}\n- ridge", "a.yaml:1:17: pipeline[0].name: must be a name, got 3"},
+		{"- columns\n- ridge", "a.yaml:1:3: pipeline.columns: must be a list, or a mapping with groups, got nothing"},
+		{"- columns: []\n- ridge", "a.yaml:1:12: pipeline.columns: must be at least one group, got []"},
 		{"- columns: {rest: pass}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing"},
-		{"- columns: {groups: numeric}\n- ridge", `a.yaml:1:21: pipeline.columns.groups: got "numeric", wanted a list`},
-		{"- columns: {groups: [{select: a, steps: []}], rest: keep}\n- ridge", `a.yaml:1:53: pipeline.columns.rest: got "keep", wanted drop or pass`},
+		{"- columns: {groups: numeric}\n- ridge", `a.yaml:1:21: pipeline.columns.groups: must be a list, got "numeric"`},
+		{"- columns: {groups: [{select: a, steps: []}], rest: keep}\n- ridge", `a.yaml:1:53: pipeline.columns.rest: must be drop or pass, got "keep"`},
 		{"- columns: {group: [{select: a, steps: []}]}\n- ridge", "a.yaml:1:3: pipeline.columns.groups: missing\na.yaml:1:13: pipeline.columns.group: no parameter is called \"group\" (did you mean groups?)"},
-		{"- columns: [numeric]\n- ridge", `a.yaml:1:13: pipeline.columns[0]: got "numeric", wanted a group: {select: …, steps: […]}`},
+		{"- columns: [numeric]\n- ridge", `a.yaml:1:13: pipeline.columns[0]: must be a group: {select: …, steps: […]}, got "numeric"`},
 		{"- columns: [{steps: []}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].select: missing (at least one name, kind or pattern of columns)"},
 		{"- columns: [{select: a}]\n- ridge", "a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)"},
 		{"- columns: [{select: a, step: []}]\n- ridge", `a.yaml:1:13: pipeline.columns[0].steps: missing ([] passes the columns on as they are)` + "\n" + `a.yaml:1:25: pipeline.columns[0].step: no key of a group is called "step" (did you mean steps?)`},
-		{"- columns: [{select: [], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [], wanted at least one name"},
-		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: got [[a]], wanted a name, kind or pattern"},
+		{"- columns: [{select: [], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: must be at least one name, got []"},
+		{"- columns: [{select: [[a]], steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: must be a name, kind or pattern, got [[a]]"},
 		{"- columns: [{select: /(/, steps: []}]\n- ridge", "a.yaml:1:22: pipeline.columns[0].select: select /(/: error parsing regexp"},
-		{"- columns: [{select: a, steps: onehot}]\n- ridge", `a.yaml:1:32: pipeline.columns.group1: got "onehot", wanted a list of steps`},
+		{"- columns: [{select: a, steps: onehot}]\n- ridge", `a.yaml:1:32: pipeline.columns.group1: must be a list of steps, got "onehot"`},
 		{"- columns: [{select: a, steps: [ridge]}]\n- ridge", "a.yaml:1:33: pipeline.columns.group1.ridge: an estimator can only be the last step of a pipeline"},
-		{"- columns: [{select: numeric, steps: [{impute: {strategy: avg}}]}]\n- ridge", `a.yaml:1:59: pipeline.columns.numeric.impute.strategy: got "avg", wanted mean, median`},
+		{"- columns: [{select: numeric, steps: [{impute: {strategy: avg}}]}]\n- ridge", `a.yaml:1:59: pipeline.columns.numeric.impute.strategy: must be mean, median, got "avg"`},
 		{"- columns: [{select: a, steps: [], name: x}, {select: b, steps: [], name: x}]\n- ridge", "a.yaml:1:46: pipeline.columns.x: two groups are called x"},
 		{"- columns: [{select: a, steps: [], name: rest}]\n- ridge", "a.yaml:1:42: pipeline.columns[0].name: no group can be called rest"},
 		{"- union: {parts: [rff, rff]}\n- ridge", "a.yaml:1:24: pipeline.union.rff: two parts are called rff"},
-		{"- union: {parts: [rff], weights: [1, 2]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: got [1 2], wanted 1 numbers, one for each part"},
-		{"- union: {parts: [rff], weights: [-1]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: got [-1], wanted a list of numbers ≥ 0 (element 0 is -1)"},
-		{"- union: []\n- ridge", "a.yaml:1:10: pipeline.union: got [], wanted at least one part"},
-		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: got "steps", wanted a list of steps`},
-		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: got 0, wanted a number > 0"},
+		{"- union: {parts: [rff], weights: [1, 2]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: must be 1 numbers, one for each part, got [1 2]"},
+		{"- union: {parts: [rff], weights: [-1]}\n- ridge", "a.yaml:1:34: pipeline.union.weights: must be a list of numbers ≥ 0, got [-1] (element 0 is -1)"},
+		{"- union: []\n- ridge", "a.yaml:1:10: pipeline.union: must be at least one part, got []"},
+		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: must be a list of steps, got "steps"`},
+		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: must be a number > 0, got 0"},
 		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: got -1, "},
 		{"- &a [*a]\n- ridge", "a.yaml:1:3: pipeline: nested more than 64 deep"},
 	} {
@@ -296,7 +296,7 @@ func (r writer) steps(n, depth int) []pipeline.Step {
 				continue
 			}
 			c := pipeline.NewColumns()
-			c.Rest = []string{"drop", "pass"}[r.IntN(2)]
+			c.Remainder = []string{"drop", "pass"}[r.IntN(2)]
 			for k := range 1 + r.IntN(3) {
 				c.Groups = append(c.Groups, pipeline.Group{Name: []string{"", fmt.Sprint("g", k)}[r.IntN(2)], Select: r.selection(k), Steps: r.steps(r.IntN(3), depth-1)})
 			}
@@ -359,7 +359,7 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 			t.Fatalf("%v\nin\n%s", faults, text)
 		}
 		if !reflect.DeepEqual(param.All(q), param.All(p)) || q.String() != p.String() {
-			t.Fatalf("read\n%+v, wanted\n%+v, from\n%s", q, p, text)
+			t.Fatalf("read\n%+v, want\n%+v, from\n%s", q, p, text)
 		}
 		again, err := yaml.Encode(q)
 		if err != nil {
@@ -367,7 +367,7 @@ func TestLoadWriteLoadIsIdentity(t *testing.T) {
 		}
 		second, _ := tree.Marshal(again)
 		if string(second) != string(text) {
-			t.Fatalf("written again\n%s, wanted\n%s", second, text)
+			t.Fatalf("written again\n%s, want\n%s", second, text)
 		}
 	}
 }
@@ -421,7 +421,7 @@ func FuzzDecode(f *testing.F) {
 		if second, err := yaml.Encode(q); err != nil {
 			t.Fatal(err)
 		} else if again, _ := tree.Marshal(second); string(again) != string(written) {
-			t.Fatalf("written again\n%s, wanted\n%s", again, written)
+			t.Fatalf("written again\n%s, want\n%s", again, written)
 		}
 	})
 }

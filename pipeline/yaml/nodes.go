@@ -14,10 +14,10 @@ import (
 // decoder reads one document.
 type decoder struct {
 	from   Origin
-	faults param.Faults
+	faults param.FieldErrors
 }
 
-func (d *decoder) fault(node *tree.Node, path string, f param.Fault) {
+func (d *decoder) fault(node *tree.Node, path string, f param.FieldError) {
 	f.File, f.Path = d.from.File, path
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
@@ -33,7 +33,7 @@ func (d *decoder) resolve(node *tree.Node) *tree.Node {
 	}
 	out, at, problem := new(yamlnode.Expander).Expand(node)
 	if at != nil {
-		d.fault(at, d.from.Path, param.Fault{Problem: problem})
+		d.fault(at, d.from.Path, param.FieldError{Problem: problem})
 	}
 	return out
 }
@@ -43,7 +43,7 @@ var trees = regexp.MustCompile(`(?i)forest|tree|boost|gbm|gbdt|cart`)
 
 // unknown reports a word that is none of the known ones.
 func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
-	f := param.Fault{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
+	f := param.FieldError{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
 	switch near := param.Nearest(node.Value, known); {
 	case near != "":
 		f.Hint = "did you mean " + near + "?"
@@ -72,7 +72,7 @@ func (d *decoder) pairs(node *tree.Node, path string) []yamlnode.Pair {
 // unreadable says why a value is no plain value, "" where it is one.
 func unreadable(node *tree.Node) string {
 	if node.Kind == tree.ScalarNode && !strings.HasPrefix(node.Tag, "!!") {
-		return fmt.Sprintf("the tag %s; a value is a number, true, false, a text or a list", clip(node.Tag))
+		return fmt.Sprintf("the tag %s; a value is a number, true, false, a string or a list", clip(node.Tag))
 	}
 	for _, child := range node.Content {
 		if problem := unreadable(child); problem != "" {

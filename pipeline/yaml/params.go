@@ -33,14 +33,14 @@ func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
 		return spec
 	}
 	if problem := unreadable(p.Value); problem != "" {
-		d.fault(p.Value, path, param.Fault{Problem: problem})
+		d.fault(p.Value, path, param.FieldError{Problem: problem})
 		return spec
 	}
 	out, err := param.With(spec, param.Setting{Path: p.Key.Value, Value: yamlnode.Plain(p.Value)})
 	if err != nil {
-		faults, ok := err.(param.Faults)
+		faults, ok := err.(param.FieldErrors)
 		if !ok {
-			faults = param.Faults{{Problem: err.Error()}}
+			faults = param.FieldErrors{{Problem: err.Error()}}
 		}
 		for _, f := range faults {
 			d.fault(p.Value, path, f)
@@ -57,20 +57,20 @@ func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, 
 			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
 		}
 	}
-	faults, _ := param.Check(spec).(param.Faults)
+	faults, _ := param.Check(spec).(param.FieldErrors)
 	for _, f := range faults {
 		if strings.Contains(f.Path, ".") {
 			continue // of a step within this one, which has been reported
 		}
 		node, path := given[f.Path], yamlnode.Join(where, f.Path)
-		if slices.ContainsFunc(d.faults, func(told param.Fault) bool { return told.Path == path }) {
+		if slices.ContainsFunc(d.faults, func(told param.FieldError) bool { return told.Path == path }) {
 			continue
 		}
 		if node == nil {
 			node = key
 		}
 		if given[f.Path] == nil && slices.Contains(pipeline.Required(spec), f.Path) {
-			f = param.Fault{Problem: "missing", Hint: f.Wanted}
+			f = param.FieldError{Problem: "missing", Hint: f.Constraint}
 		}
 		d.fault(node, path, f)
 	}

@@ -68,7 +68,7 @@ func TestWithin(t *testing.T) {
 		}
 		for path, v := range want {
 			if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, v) {
-				t.Errorf("%s: %s is %v, wanted %v (%v)", text, path, got, v, err)
+				t.Errorf("%s: %s is %v, want %v (%v)", text, path, got, v, err)
 			}
 		}
 		out, err := yaml.Marshal(p)
@@ -81,8 +81,8 @@ func TestWithin(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"[hollow, ridge]":                             "a.yaml:1:2: pipeline.hollow.step: missing (wanted a step, or a list of steps)",
-		"[{echo: {step: ridge}}, ridge]":              `a.yaml:1:16: pipeline.echo.step: got "ridge", wanted a step, or a list of steps (there are columns,`,
-		"[{echo: {step: []}}, ridge]":                 "a.yaml:1:16: pipeline.echo.step: got [], wanted a step",
+		"[{echo: {step: ridge}}, ridge]":              `a.yaml:1:16: pipeline.echo.step: must be a step, or a list of steps, got "ridge" (there are columns,`,
+		"[{echo: {step: []}}, ridge]":                 "a.yaml:1:16: pipeline.echo.step: must be a step, got []",
 		"[{echo: {step: [ridge]}}, ridge]":            "a.yaml:1:17: pipeline.echo.step.ridge: an estimator can only be the last step",
 		"[{echo: {step: {rff: {gamma: -1}}}}, ridge]": "a.yaml:1:30: pipeline.echo.step.gamma: got -1",
 	} {

@@ -94,7 +94,7 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 		return queue.ErrClosed
 	case <-ctx.Done():
 		if c.Context().Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return &serve.Error{Code: serve.Slow, Message: "the message did not come within the server's limit of time"}
+			return &serve.Error{Code: serve.RequestTimeout, Message: "the message did not come within the server's limit of time"}
 		}
 		return cause.Err(ctx)
 	}
@@ -152,7 +152,7 @@ func (c *call) end(err error) error {
 // maxMessage is the maximum number of bytes of the text of an error, as trailers are short.
 const maxMessage = 4 << 10
 
-// cut shortens a text.
+// cut shortens a string.
 func cut(text string) string {
 	if len(text) <= maxMessage {
 		return text

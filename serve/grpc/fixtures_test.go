@@ -34,7 +34,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 	data.Schema.Targets = []datasets.Column{{Name: "y"}}
 	steps := []transformer.Fitter{transformer.NewStandardize()}
 	if classes {
-		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}
 		steps = []transformer.Fitter{pipeline.NewColumns(
 			pipeline.Group{Name: "numeric", Select: []string{"numeric"}, Steps: pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())},
 			pipeline.Group{Name: "categorical", Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())},
@@ -45,7 +45,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 		for j, c := range schema.Columns {
 			v := rng.NormFloat64()
 			if c.Kind == datasets.Categorical {
-				v = float64(rng.IntN(len(c.Levels)))
+				v = float64(rng.IntN(len(c.Categories)))
 			}
 			data.X.(*mat.Dense).Set(i, j, v)
 			sum += v
@@ -67,7 +67,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 
 // fitted are the models that are asked.
 var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
-	mixed := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "city", Kind: datasets.Categorical, Levels: []string{"Paris", "Oslo"}}, {Name: "size"}}}
+	mixed := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo"}}, {Name: "size"}}}
 	numeric := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	return map[string]*modelfile.Model{
 		"rent":   fit(numeric, estimator.NewRidge(), false),
@@ -91,7 +91,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 }
 
 // listening answers for s until end is called, which returns what Serve does.
-func listening(t testing.TB, s *serve.Server, o serve.Listening) (addr string, end func() error) {
+func listening(t testing.TB, s *serve.Server, o serve.ListenOptions) (addr string, end func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -122,7 +122,7 @@ func client(t testing.TB, addr string, o ...grpc.DialOption) *grpc.ClientConn {
 // asked is a client of a server of both models.
 func asked(t testing.TB, o serve.Options) *grpc.ClientConn {
 	t.Helper()
-	addr, _ := listening(t, started(t, o), serve.Listening{})
+	addr, _ := listening(t, started(t, o), serve.ListenOptions{})
 	return client(t, addr)
 }
 

@@ -1,7 +1,7 @@
 // Package grpc answers over gRPC what the models of a [serve.Server] predict, by the Open Inference Protocol, version 2:
 //
 //	models, err := serve.New(serve.Options{Models: []string{"adult.bochner"}})
-//	err = grpc.Serve(ctx, models, listener, serve.Listening{})
+//	err = grpc.Serve(ctx, models, listener, serve.ListenOptions{})
 //
 // The service is inference.GRPCInferenceService, as Triton and KServe have it, so that their clients may ask. Limits,
 // turns, models, token, metrics and the log of requests are those of the server, which may answer over HTTP as well.
@@ -52,9 +52,9 @@ type protocol struct {
 
 // Serve answers what comes to l over gRPC, with TLS if there is a certificate, until the context ends, and ends as
 // [serve.Server.Run] does. The error is nil if all requests were answered.
-func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.Listening) error {
+func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.ListenOptions) error {
 	defer l.Close()
-	return models.Run(ctx, o, "h2", func(o serve.Listening, config *tls.Config) serve.Protocol {
+	return models.Run(ctx, o, "h2", func(o serve.ListenOptions, config *tls.Config) serve.Protocol {
 		limits := models.Options().Limits
 		s := &server{models: models, timeout: o.Body, ending: make(chan struct{})}
 		s.large = queue.New(int(max(1, limits.Memory/2/limits.Body)), limits.Waiting)
@@ -89,7 +89,7 @@ func (p *protocol) Close() error {
 }
 
 // services returns the server of all services.
-func services(s *server, o serve.Listening, config *tls.Config) *grpc.Server {
+func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.StreamInterceptor(s.answer), grpc.UnknownServiceHandler(unknown), grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(int(s.models.Options().Limits.Body)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHead),

@@ -70,7 +70,7 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 	if err := s.Load(t.Context()); err == nil {
 		t.Fatal("it is loaded")
 	}
-	addr, _ := listening(t, s, serve.Listening{})
+	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	var model inference.ModelReadyResponse
 	if err := call(t.Context(), c, "ModelReady", &inference.ModelReadyRequest{Name: "bad"}, &model); err != nil || model.Ready {
@@ -100,7 +100,7 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 // as it was sent.
 func TestInfer(t *testing.T) {
 	s := started(t, serve.Options{})
-	addr, _ := listening(t, s, serve.Listening{})
+	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	values := []float64{1, 2, 3, -0.5, 1e3, 0.1}
 	want, err := s.Infer(t.Context(), &serve.InferRequest{Model: "rent", Inputs: []serve.Tensor{{Name: "X", Datatype: serve.FP64, Shape: []int64{2, 3}, Numbers: values}}})
@@ -110,7 +110,7 @@ func TestInfer(t *testing.T) {
 	for _, o := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
 		got := infer(t, c, matrix(values...), o...)
 		if !slices.Equal(got.Outputs[0].Contents.Fp64Contents, want.Outputs[0].Numbers) || got.RawOutputContents != nil || got.Id != "7" || got.ModelName != "rent" || got.ModelVersion != "1" {
-			t.Errorf("%v, wanted %v", got, want)
+			t.Errorf("%v, want %v", got, want)
 		}
 		m := matrix(values...)
 		for _, v := range values {
@@ -119,7 +119,7 @@ func TestInfer(t *testing.T) {
 		m.Inputs[0].Contents = nil
 		got = infer(t, c, m, o...)
 		if !bytes.Equal(got.RawOutputContents[0], want.Outputs[0].AppendRaw(nil)) || got.Outputs[0].Contents != nil {
-			t.Errorf("%v, wanted %v", got, want)
+			t.Errorf("%v, want %v", got, want)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestContents(t *testing.T) {
 		want := infer(t, c, m)
 		m.Inputs[0].Datatype, m.Inputs[0].Contents = datatype, contents
 		if got := infer(t, c, m); !proto.Equal(got, want) {
-			t.Errorf("%s: %v, wanted %v", datatype, got, want)
+			t.Errorf("%s: %v, want %v", datatype, got, want)
 		}
 	}
 	tensor := func(name, datatype string, contents *inference.InferTensorContents) *inference.ModelInferRequest_InferInputTensor {
@@ -154,7 +154,7 @@ func TestContents(t *testing.T) {
 // Many ask at once, all of them get their own answer, and nothing of them is left.
 func TestManyAtOnce(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{Waiting: 1000}})
-	addr, _ := listening(t, s, serve.Listening{})
+	addr, _ := listening(t, s, serve.ListenOptions{})
 	var all sync.WaitGroup
 	for k := range 4 {
 		c := client(t, addr)
@@ -196,7 +196,7 @@ func TestToken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr, _ := listening(t, started(t, serve.Options{TokenFile: file}), serve.Listening{Reflection: true})
+	addr, _ := listening(t, started(t, serve.Options{TokenFile: file}), serve.ListenOptions{Reflection: true})
 	c := client(t, addr)
 	for given, want := range map[string]codes.Code{"": codes.Unauthenticated, "Bearer sesam": codes.Unauthenticated, "Basic sesame": codes.Unauthenticated, "Bearer sesame": codes.OK} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", given)
@@ -243,10 +243,10 @@ func services(t *testing.T, c *grpc.ClientConn) (names []string, err error) {
 // The services tell themselves where that is wanted, and only there.
 func TestReflection(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
-		addr, end := listening(t, started(t, serve.Options{}), serve.Listening{Reflection: wanted})
+		addr, end := listening(t, started(t, serve.Options{}), serve.ListenOptions{Reflection: wanted})
 		names, err := services(t, client(t, addr))
 		if wanted && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") || !slices.Contains(names, "grpc.health.v1.Health")) || !wanted && status.Code(err) != codes.Unimplemented {
-			t.Errorf("%v: %v, %v", wanted, names, err)
+			t.Errorf("%v: %v, %v", want, names, err)
 		}
 		if err := end(); err != nil { // though the stream is open
 			t.Error(err)
@@ -258,7 +258,7 @@ func TestReflection(t *testing.T) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certify(t, dir)
-	addr, _ := listening(t, started(t, serve.Options{}), serve.Listening{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
+	addr, _ := listening(t, started(t, serve.Options{}), serve.ListenOptions{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
 	c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "models"})))
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestTLS(t *testing.T) {
 func TestWhatIsTold(t *testing.T) {
 	var log bytes.Buffer
 	s := started(t, serve.Options{Access: slog.New(slog.NewTextHandler(&log, nil))})
-	addr, end := listening(t, s, serve.Listening{})
+	addr, end := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	var head metadata.MD
 	infer(t, c, matrix(1, 2, 3), grpc.Header(&head))
@@ -309,12 +309,12 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 
 // What a server cannot listen with is an error.
 func TestListeningThatCannotBe(t *testing.T) {
-	for want, o := range map[string]serve.Listening{
+	for want, o := range map[string]serve.ListenOptions{
 		"TLS needs a certificate and its key": {Certificate: "tls.crt"}, "negative": {Drain: -1}, "no such file": {Certificate: "none", Key: "none"},
 	} {
 		_, end := listening(t, started(t, serve.Options{}), o)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, wanted %s", err, want)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestWatch(t *testing.T) {
 	s := started(t, serve.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	addr, _ := listening(t, s, serve.Listening{})
+	addr, _ := listening(t, s, serve.ListenOptions{})
 	h := grpc_health_v1.NewHealthClient(client(t, addr))
 	nobody, err := h.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: "nobody"})
 	if err != nil {

@@ -37,7 +37,7 @@ func decode(b []byte, m proto.Message) error {
 
 // Estimates for parts of a message once they are decoded, in bytes.
 const (
-	partBytes = 192 // a tensor, a parameter, a text: an object with its pointer
+	partBytes = 192 // a tensor, a parameter, a string: an object with its pointer
 	varint    = 8
 )
 

@@ -39,7 +39,7 @@ var evil = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>
 // mixed are the columns of rows with all that a row may have.
 var mixed = datasets.Schema{Columns: []datasets.Column{
 	{Name: "age"},
-	{Name: "city", Kind: datasets.Categorical, Levels: []string{"Paris", "Oslo", " lead", "a+b&c"}},
+	{Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo", " lead", "a+b&c"}},
 	{Name: "sold_year"}, {Name: "sold_month"},
 	{Name: "size m²"},
 }, Missing: []string{"?"}}
@@ -47,7 +47,7 @@ var mixed = datasets.Schema{Columns: []datasets.Column{
 // oddly are columns of names that are odd.
 var oddly = datasets.Schema{Columns: []datasets.Column{
 	{Name: "a b"}, {Name: "é=ß&"}, {Name: `"`}, {Name: "model"}, {Name: "version"}, {Name: evil[0]}, {Name: evil[1]},
-	{Name: evil[2], Kind: datasets.Categorical, Levels: evil}, {Name: "x[0]"}, {Name: "two\nlines"}, {Name: "100%"}, {Name: "submit"},
+	{Name: evil[2], Kind: datasets.Categorical, Categories: evil}, {Name: "x[0]"}, {Name: "two\nlines"}, {Name: "100%"}, {Name: "submit"},
 }}
 
 // wide are so many columns.
@@ -69,7 +69,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes []string, target
 		for j, c := range schema.Columns {
 			switch {
 			case c.Kind == datasets.Categorical:
-				x.Set(i, j, float64(min(rng.IntN(2*len(c.Levels)), len(c.Levels)-1)))
+				x.Set(i, j, float64(min(rng.IntN(2*len(c.Categories)), len(c.Categories)-1)))
 			case c.Name == "sold_year":
 				x.Set(i, j, float64(1990+rng.IntN(30)))
 			case c.Name == "sold_month":
@@ -80,7 +80,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes []string, target
 		}
 	}
 	if classes != nil {
-		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: classes}}
+		data.Schema.Targets = []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: classes}}
 	}
 	for t := range targets {
 		data.Schema.Targets = append(data.Schema.Targets, datasets.Column{Name: fmt.Sprintf("y %d", t)})

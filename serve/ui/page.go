@@ -117,7 +117,7 @@ func lead(m *serve.Model) []string {
 	for _, t := range m.File.Schema.Targets {
 		names = append(names, t.Name)
 	}
-	if len(names) > 0 && !m.File.Task.Targetless() {
+	if len(names) > 0 && !m.File.Task.Unsupervised() {
 		text += " of " + strings.Join(names, ", ")
 	}
 	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version, m.Loaded.UTC().Format("2006-01-02 15:04:05 UTC"))}

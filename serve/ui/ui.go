@@ -101,7 +101,7 @@ func values(r *http.Request) (url.Values, error) {
 		case len(body) >= serve.MaxPage:
 			return nil, &serve.Error{Code: serve.TooLarge, Message: fmt.Sprintf("the form has more than %d bytes", serve.MaxPage)}
 		case err != nil:
-			return nil, &serve.Error{Code: serve.Slow, Message: "the form did not come whole"}
+			return nil, &serve.Error{Code: serve.RequestTimeout, Message: "the form did not come whole"}
 		}
 		text = string(body)
 	}

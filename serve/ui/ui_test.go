@@ -175,14 +175,14 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			continue
 		}
 		if got := filled(page); !maps.EqualFunc(got, given, slices.Equal) {
-			t.Errorf("%s: the form has %v, wanted %v", name, got, given)
+			t.Errorf("%s: the form has %v, want %v", name, got, given)
 		}
 		want := predicted(t, s, name, given)
 		says, all := find(page, ".says")[0].text(), find(page, ".result")[0].text()
 		switch {
 		case want.Class != "":
 			if says != want.Class {
-				t.Errorf("%s: it says %q, wanted %q", name, says, want.Class)
+				t.Errorf("%s: it says %q, want %q", name, says, want.Class)
 			}
 			for class, p := range want.Probabilities {
 				if text := class + strconv.FormatFloat(100*p, 'f', 1, 64); p > 0.01 && p < 0.99 && !strings.Contains(all, text) {
@@ -218,7 +218,7 @@ func near(t *testing.T, name string, page []element, what string, want float64) 
 	t.Helper()
 	text := strings.NewReplacer("−", "-", "\u202f", "", "+", "").Replace(find(page, what)[0].text())
 	if got, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(got-want) > 1e-3*math.Abs(want)+1e-3 {
-		t.Errorf("%s: it says %q, wanted %v", name, text, want)
+		t.Errorf("%s: it says %q, want %v", name, text, want)
 	}
 }
 
@@ -329,7 +329,7 @@ func TestWrongForms(t *testing.T) {
 	} {
 		r := ask(s, c.method, "/ui/"+c.path, c.body, "Content-Type", c.kind)
 		if r.code != c.code {
-			t.Errorf("%s %s: %d, wanted %d: %s", c.method, c.path, r.code, c.code, r.body)
+			t.Errorf("%s %s: %d, want %d: %s", c.method, c.path, r.code, c.code, r.body)
 			continue
 		}
 		harmless(t, r)
@@ -401,7 +401,7 @@ func TestToken(t *testing.T) {
 	} {
 		r := ask(s, "GET", c.path, "", "Authorization", c.header)
 		if r.code != c.code {
-			t.Errorf("%s with %q: %d, wanted %d", c.path, c.header, r.code, c.code)
+			t.Errorf("%s with %q: %d, want %d", c.path, c.header, r.code, c.code)
 		}
 		asks := r.header.Get("WWW-Authenticate")
 		if wants := strings.HasPrefix(c.path, "/ui/") && c.code == 401; wants != strings.HasPrefix(asks, "Basic ") {

@@ -78,7 +78,7 @@ func writer(c profile.Column) func(v float64) string {
 	whole := 0
 	for _, q := range c.Quantiles {
 		if q == math.Round(q) {
-			whole++ // those between two rows are none, even of whole numbers
+			whole++ // those between two rows are none, even of integers
 		}
 	}
 	digits, spread := 0, c.Max-c.Min

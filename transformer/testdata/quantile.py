@@ -18,7 +18,7 @@ rng = np.random.default_rng(12)
 
 
 def columns(n):
-    """Continuous, whole numbers with many ties, two values, constant, mostly zero, heavy-tailed, missing values."""
+    """Continuous, integers with many ties, two values, constant, mostly zero, heavy-tailed, missing values."""
     x = np.column_stack([
         rng.normal(size=n).round(3),
         rng.integers(0, 12, size=n),

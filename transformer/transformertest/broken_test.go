@@ -49,7 +49,7 @@ type double struct {
 	calls  *int // of Fit, for the ways to break a law that need a memory
 }
 
-func (s double) FitsWithoutRows() bool { return true }
+func (s double) IsDataIndependent() bool { return true }
 
 func (s double) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	if data.X == nil {
@@ -103,7 +103,7 @@ func (s double) FitTransform(ctx context.Context, data datasets.Set) (transforme
 	return f, Z, err
 }
 
-func (s double) Related(other transformer.Fitter) bool {
+func (s double) SameFamily(other transformer.Fitter) bool {
 	_, ok := other.(double)
 	return ok || s.breaks == "member is lone fit: relation"
 }
@@ -178,7 +178,7 @@ func TestFamilyLawFinds(t *testing.T) {
 	}
 }
 
-func (s double) Learner() transformer.Fitter {
+func (s double) FirstStage() transformer.Fitter {
 	switch {
 	case s.breaks == "derived is fitted: another type":
 		return stranger{}
@@ -188,7 +188,7 @@ func (s double) Learner() transformer.Fitter {
 	return s
 }
 
-func (s double) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+func (s double) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	f, ok := learned.(*doubled)
 	switch {
 	case learned == nil && s.breaks == "derived is fitted: nil", learned != nil && !ok && s.breaks == "derived is fitted: strange":

@@ -14,21 +14,21 @@ import (
 // derivedIsFitted: a search learns once for candidates with equal learners, and takes what it derives for what
 // each is fitted to.
 func derivedIsFitted(s *suite) {
-	d, ok := s.spec.(transformer.Deriver)
+	d, ok := s.spec.(transformer.TwoStageFitter)
 	if !ok {
 		s.Skip("not a Deriver")
 	}
-	learner := d.Learner()
+	learner := d.FirstStage()
 	if reflect.TypeOf(learner) != reflect.TypeOf(s.spec) {
 		s.Fatalf("the learner of a %T is a %T, wanted the same type", s.spec, learner)
 	}
-	if again := learner.(transformer.Deriver).Learner(); !reflect.DeepEqual(again, learner) {
+	if again := learner.(transformer.TwoStageFitter).FirstStage(); !reflect.DeepEqual(again, learner) {
 		s.Error("the learner's learner is another: no search would find that they learn the same")
 	}
-	if _, err := d.Derive(nil); err == nil {
+	if _, err := d.FinishFit(nil); err == nil {
 		s.Error("Derive takes nil for what was learned")
 	}
-	if _, err := d.Derive(strange{}); err == nil {
+	if _, err := d.FinishFit(strange{}); err == nil {
 		s.Error("Derive takes what another step was fitted to")
 	}
 	inputs := []mat.Matrix{s.Data.X}
@@ -39,21 +39,21 @@ func derivedIsFitted(s *suite) {
 		s.derives(d, learner, s.with(X))
 	}
 	if learned, err := learner.Fit(context.Background(), s.with(s.sparseData())); s.DenseOnly && err == nil {
-		if _, err := d.Derive(learned); err == nil {
+		if _, err := d.FinishFit(learned); err == nil {
 			s.Error("Fit refuses sparse rows, Derive takes what was learned from them")
 		}
 	}
 }
 
 // derives checks that what is derived after learning from data is what the spec is fitted to.
-func (s *suite) derives(d transformer.Deriver, learner transformer.Fitter, data datasets.Set) {
+func (s *suite) derives(d transformer.TwoStageFitter, learner transformer.Fitter, data datasets.Set) {
 	s.Helper()
 	learned, err := learner.Fit(context.Background(), data)
 	if err != nil {
 		s.Fatalf("Fit of the learner: %v", err)
 	}
 	before, kept := s.transform(learned, s.Data.X), stateOf(learned)
-	derived, err := d.Derive(learned)
+	derived, err := d.FinishFit(learned)
 	if err != nil {
 		s.Fatalf("Derive: %v", err)
 	}

@@ -22,17 +22,17 @@ func (stranger) Fit(context.Context, datasets.Set) (transformer.Transformer, err
 // memberIsLoneFit: a search takes the features of a family's members for those of fits by themselves.
 func memberIsLoneFit(s *suite) {
 	f, ok := s.spec.(transformer.FamilyFitter)
-	if !ok || !f.Related(s.spec) {
+	if !ok || !f.SameFamily(s.spec) {
 		s.Skip("in no family")
 	}
 	specs := append([]transformer.Fitter{s.spec}, s.Related...)
 	for _, spec := range specs {
 		other, ok := spec.(transformer.FamilyFitter)
-		if !ok || !f.Related(spec) || !other.Related(s.spec) {
+		if !ok || !f.SameFamily(spec) || !other.SameFamily(s.spec) {
 			s.Fatalf("%T and %T are related one way only: %+v", s.spec, spec, spec)
 		}
 	}
-	if f.Related(stranger{}) {
+	if f.SameFamily(stranger{}) {
 		s.Error("it is related to a step of another type")
 	}
 	if _, err := f.FitFamily(context.Background(), s.Data, []transformer.Fitter{s.spec, stranger{}}); err == nil {

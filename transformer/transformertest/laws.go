@@ -343,8 +343,8 @@ func treatsWeights(s *suite) {
 
 // rowlessFitsAreAlike: a fit that does not look at rows is shared between folds.
 func rowlessFitsAreAlike(s *suite) {
-	r, ok := s.spec.(transformer.Rowless)
-	if !ok || !r.FitsWithoutRows() {
+	r, ok := s.spec.(transformer.DataIndependent)
+	if !ok || !r.IsDataIndependent() {
 		s.Skip("looks at rows")
 	}
 	a := s.transform(s.fit(s.Data.Slice(0, s.Data.Rows()/2)), s.Data.X)

@@ -31,7 +31,7 @@ func TestPageIsKept(t *testing.T) {
 		t.Errorf("%v, got\n%s\nwanted\n%s", err, text, want)
 	}
 	if none.Write("new") == nil || one.Replace(strings.ToUpper) != nil {
-		t.Error("a text without a place was written, or one with a place not")
+		t.Error("a string without a place was written, or one with a place not")
 	}
 	if text, _ = os.ReadFile(file); !strings.Contains(string(text), "NEW\n"+page.End) {
 		t.Errorf("got\n%s", text)

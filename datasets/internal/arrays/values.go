@@ -173,7 +173,7 @@ func decimal(a arrow.Array, i int) float64 {
 	return out
 }
 
-// digitsOf returns the digits of a decimal as a whole number.
+// digitsOf returns the digits of a decimal as an integer.
 func digitsOf(a arrow.Array, i int) *big.Int {
 	switch a := a.(type) {
 	case *array.Decimal32:
@@ -199,7 +199,7 @@ func seconds(a arrow.Array, i int) (seconds int64, nanos int) {
 	return table.Since1970(int64(t.Value(i)), int64(time.Second/unit))
 }
 
-// text appends a value as a text.
+// text appends a value as a string.
 func text(dst []byte, a arrow.Array, i int) []byte {
 	switch a := a.(type) {
 	case *array.String:

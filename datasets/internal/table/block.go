@@ -205,7 +205,7 @@ func (b *block) addSparse(rec *Record) error {
 // markers are texts that often stand for a missing value.
 var markers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
 
-// noNumber returns an error at a field that is a text where the schema has numbers.
+// noNumber returns an error at a field that is a string where the schema has numbers.
 func (l *layout) noNumber(line, j int, field []byte) error {
 	if slices.Contains(markers, string(field)) {
 		return l.fault(line, j, "%q is not a number; if it stands for a missing value name it under missing", field)
@@ -274,7 +274,7 @@ func (s *source) target(c *cell, field []byte) (float64, error) {
 	case s.layout.roles.Unlabelled:
 		return math.NaN(), nil
 	}
-	return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Levels))
+	return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Categories))
 }
 
 // place is a field.
@@ -433,7 +433,7 @@ func (b *block) set(lo, hi int) (datasets.Set, error) {
 		out.Groups = b.groups[lo:hi:hi]
 	}
 	if len(b.kept) > 0 {
-		out.Kept = b.kept[lo:hi:hi]
+		out.Passthrough = b.kept[lo:hi:hi]
 	}
 	return out, nil
 }

@@ -40,7 +40,7 @@ type Type uint8
 // The types, and in which representations a reader hands out their values.
 const (
 	Unreadable Type = iota // no column can be made of it
-	Numbers                // as Numbers, or as Texts, by which whole numbers are exact
+	Numbers                // as Numbers, or as Texts, by which integers are exact
 	Truths                 // as Numbers, 0 and 1, or as Texts, false and true
 	Texts                  // as Texts
 	Times                  // dates and times, as Times or as Texts
@@ -94,7 +94,7 @@ func (d *Dictionary) Gathered() *Dictionary {
 	return &Dictionary{}
 }
 
-// Code returns the code of a text, which is added where it is new.
+// Code returns the code of a string, which is added where it is new.
 func (d *Dictionary) Code(text []byte) int32 {
 	if d.codes == nil {
 		d.codes = make(map[string]int32, len(d.Texts))
@@ -120,7 +120,7 @@ func AppendNumber(dst []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(dst, v, 'f', -1, bits)
 }
 
-// AppendTime writes a time as a text: a date, or with the time of day where there is one in the file,
+// AppendTime writes a time as a string: a date, or with the time of day where there is one in the file,
 // and a Z where it is one in UTC.
 func AppendTime(dst []byte, seconds int64, nanos int, day, utc bool) []byte {
 	t := time.Unix(seconds, int64(nanos)).UTC()

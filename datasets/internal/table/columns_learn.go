@@ -27,7 +27,7 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 }
 
 // Survey returns what learning has found, or reads all columns for what they hold.
-func (s *columnSource) Survey(ctx context.Context) ([]datasets.Content, error) {
+func (s *columnSource) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
 	}

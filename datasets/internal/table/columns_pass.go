@@ -131,7 +131,7 @@ func grown[T any](a []T, n int) []T {
 // memo is what has been found out about the texts of a dictionary, for each outlet.
 type memo struct {
 	of     *Dictionary
-	lost   []bool      // whether a text stands for a missing value
+	lost   []bool      // whether a string stands for a missing value
 	values [][]float64 // by outlet: the number or code of every text
 	faults map[int]error
 }
@@ -154,7 +154,7 @@ func (m *memo) learn(f *feed, s *columnSource) *memo {
 	return m
 }
 
-// value returns the number that a text becomes in a column.
+// value returns the number that a string becomes in a column.
 func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 	switch j := o.column; {
 	case o.keep >= 0 || o.use == group:

@@ -152,16 +152,16 @@ func (s *columnSource) readable() error {
 }
 
 // Unfit returns the columns of the file of which no inputs are made as they are.
-func (s *columnSource) Unfit() []datasets.Unfit {
-	var out []datasets.Unfit
+func (s *columnSource) Unfit() []datasets.UnsupportedColumn {
+	var out []datasets.UnsupportedColumn
 	for k, c := range s.typed.Columns {
 		dated := slices.ContainsFunc(s.origins, func(o part) bool { return o.column == k && o.date != nil })
 		switch {
 		case dated || c.Type != Unreadable && c.Type != Times:
 		case c.Why != "":
-			out = append(out, datasets.Unfit{Column: c.Name, Why: c.Why})
+			out = append(out, datasets.UnsupportedColumn{Column: c.Name, Why: c.Why})
 		default:
-			out = append(out, datasets.Unfit{Column: c.Name, Times: c.Type == Times, Why: "it is of type " + c.As})
+			out = append(out, datasets.UnsupportedColumn{Column: c.Name, Times: c.Type == Times, Why: "it is of type " + c.As})
 		}
 	}
 	return out
@@ -184,7 +184,7 @@ func (s *columnSource) WithoutInputs() datasets.Source {
 }
 
 // LeftOut returns the numbers of the rows of the file that are left out.
-func (s *columnSource) LeftOut() []int { return s.left }
+func (s *columnSource) SkippedRows() []int { return s.left }
 
 // feed is a column of the file in one representation, and what is made of it.
 type feed struct {
@@ -205,7 +205,7 @@ type outlet struct {
 	texts  []string
 
 	of         *Dictionary // that learning looks at
-	seen, lost []bool      // by code: whether a text has been looked at, and stands for a missing value
+	seen, lost []bool      // by code: whether a string has been looked at, and stands for a missing value
 }
 
 // feeds returns what is to be read for the columns of the layout that are wanted, and the kept ones.
@@ -265,12 +265,12 @@ type rowFault struct {
 
 func (f *rowFault) Unwrap() error { return &f.LineError }
 
-// isMissing reports whether a text stands for a missing value.
+// isMissing reports whether a string stands for a missing value.
 func (s *columnSource) isMissing(t string) bool {
 	return t == "" || (t[0] == 'N' || t[0] == 'n' || s.layout.roles.Schema != nil) && slices.Contains(s.missing, t)
 }
 
-// trimmed returns a text of a target without its suffix.
+// trimmed returns a string of a target without its suffix.
 func (s *columnSource) trimmed(u use, t string) string {
 	if u == target && len(s.layout.suffix) > 0 {
 		return string(bytes.TrimSuffix([]byte(t), s.layout.suffix))

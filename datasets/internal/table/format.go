@@ -27,7 +27,7 @@ func (f Format) ReadFile(ctx context.Context, fsys fs.FS, path string, roles dat
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }
 
 // Read returns the rows of what comes from r, which is held until they are there.
@@ -44,5 +44,5 @@ func (f Format) Read(ctx context.Context, r io.Reader, roles datasets.Roles) (da
 	if err != nil {
 		return datasets.Set{}, err
 	}
-	return datasets.Gather(ctx, src)
+	return datasets.ReadAll(ctx, src)
 }

@@ -18,7 +18,7 @@ import (
 // maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
 var maxLevels = 1 << 20
 
-// mostly is the share of numbers from which on a text in a column is taken for a fault.
+// mostly is the share of numbers from which on a string in a column is taken for a fault.
 const mostly = 0.9
 
 // Learned is what records say about their columns: the kind of each, its categories, whether values are
@@ -66,7 +66,7 @@ type finding struct {
 	more    int   // faults
 }
 
-// note is a text about a record.
+// note is a string about a record.
 type note struct {
 	row, line int
 	text      string
@@ -338,7 +338,7 @@ func (l *Learned) see(j, k int, rec *Record) float64 {
 	return v
 }
 
-// text takes note of a text in a column that is not known to be categorical.
+// text takes note of a string in a column that is not known to be categorical.
 func (l *Learned) text(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); known {
@@ -354,7 +354,7 @@ func (l *Learned) text(j, line int, field []byte) float64 {
 	return 0
 }
 
-// text counts a text.
+// text counts a string.
 func (c *finding) text(row, line int, field []byte) {
 	if c.texts++; c.texts == 1 {
 		c.first = &note{row, line, string(field)}
@@ -375,7 +375,7 @@ func (l *Learned) category(j, line int, field []byte) float64 {
 	return float64(c.add(l.rows, line, field))
 }
 
-// noQuantity says what is wrong with a text in a column that is to be numeric.
+// noQuantity says what is wrong with a string in a column that is to be numeric.
 func (l *layout) noQuantity(j int, field []byte) string {
 	if l.use[j] == target && l.roles.Task == datasets.Regression {
 		return fmt.Sprintf("%q is not a number, and the task is regression", field)
@@ -610,7 +610,7 @@ func (l *Learned) share(j int) float64 {
 }
 
 // spot says where a note is.
-func (l *Learned) spot(n *note) datasets.Spot {
+func (l *Learned) spot(n *note) datasets.Position {
 	if l.form.Place != nil || l.form.ByRow {
 		return l.form.spot(n.row, n.line)
 	}
@@ -618,7 +618,7 @@ func (l *Learned) spot(n *note) datasets.Spot {
 	for k > 0 && l.files[k].first > n.row {
 		k--
 	}
-	return datasets.Spot{Row: n.row, File: l.files[k].file, Line: n.line}
+	return datasets.Position{Row: n.row, File: l.files[k].file, Line: n.line}
 }
 
 // Schema returns that of the columns, or all that is wrong with them. Columns that are Late are learned by
@@ -659,14 +659,14 @@ func (l *Learned) levels(j int) ([]string, bool) {
 }
 
 // content returns what the inputs hold.
-func (l *Learned) content() []datasets.Content {
+func (l *Learned) content() []datasets.ColumnContent {
 	if l.before != nil {
 		return l.before.content()
 	}
-	var out []datasets.Content
+	var out []datasets.ColumnContent
 	for _, j := range l.layout.inputs {
 		c := &l.columns[j]
-		held := datasets.Content{Empty: c.values == 0 && !l.layout.sparse}
+		held := datasets.ColumnContent{Empty: c.values == 0 && !l.layout.sparse}
 		if c.missing != nil {
 			at := l.spot(c.missing)
 			held.Missing = &at
@@ -686,7 +686,7 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 	column := func(j int) datasets.Column {
 		c := datasets.Column{Name: l.columns[j].Name}
 		if names, ok := levels(j); ok {
-			c.Kind, c.Levels = datasets.Categorical, names
+			c.Kind, c.Categories = datasets.Categorical, names
 		}
 		return c
 	}
@@ -700,11 +700,11 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 		}
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
-				if !slices.Contains(c.Levels, p) && l.roles.Task != datasets.Anomaly { // which may be learned from rows without any
-					return s, fmt.Errorf("%s: positive: target %q has no level %q; there are %s", l.file, c.Name, p, list(c.Levels))
+				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly { // which may be learned from rows without any
+					return s, fmt.Errorf("%s: positive: target %q has no level %q; there are %s", l.file, c.Name, p, list(c.Categories))
 				}
 			}
-			c.Levels = positiveLevels(l.roles.Positive)
+			c.Categories = positiveLevels(l.roles.Positive)
 		}
 		s.Targets = append(s.Targets, c)
 	}

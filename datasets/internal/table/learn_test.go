@@ -223,7 +223,7 @@ func TestMergedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := all.content()[0].Missing; got == nil || *got != (datasets.Spot{Row: 2, File: "g", Line: 1}) {
+		if got := all.content()[0].Missing; got == nil || *got != (datasets.Position{Row: 2, File: "g", Line: 1}) {
 			t.Errorf("missing in %v", got)
 		}
 		if all.Rows() != 6 || strings.Join(all.Late(), " ") != "a" {
@@ -264,7 +264,7 @@ func TestDeclaredLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Levels) != 3 {
+	if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 3 {
 		t.Errorf("%v", c)
 	}
 }

@@ -15,7 +15,7 @@ func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source,
 }
 
 // Load is Open that holds the rows where they take no more than so many bytes and one reading is enough to code
-// them: the source does not read them again, and [datasets.Gather] copies none.
+// them: the source does not read them again, and [datasets.ReadAll] copies none.
 func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (datasets.Source, error) {
 	r, err := withDates(r, roles.Dates)
 	if err != nil {
@@ -110,8 +110,8 @@ type source struct {
 	layout   *layout
 	schema   datasets.Schema
 	weighted bool
-	rows     int                // -1 where nobody has counted
-	content  []datasets.Content // of the inputs; nil where nobody has looked
+	rows     int                      // -1 where nobody has counted
+	content  []datasets.ColumnContent // of the inputs; nil where nobody has looked
 	cells    []cell
 	simple   bool           // whether all that is wanted of rows is numbers
 	groups   map[string]int // numbers of the groups, in the order of their values; nil if not learned
@@ -145,7 +145,7 @@ type cell struct {
 func (s *source) Schema() datasets.Schema { return s.schema }
 
 // LeftOut returns the numbers of the rows of the file that are left out.
-func (s *source) LeftOut() []int {
+func (s *source) SkippedRows() []int {
 	if s.labelled == nil {
 		return nil
 	}
@@ -211,8 +211,8 @@ func codes(c datasets.Column) map[string]float64 {
 	if c.Kind != datasets.Categorical {
 		return nil
 	}
-	out := make(map[string]float64, len(c.Levels))
-	for code, name := range c.Levels {
+	out := make(map[string]float64, len(c.Categories))
+	for code, name := range c.Categories {
 		out[name] = float64(code)
 	}
 	return out

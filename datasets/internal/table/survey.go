@@ -9,7 +9,7 @@ import (
 )
 
 // Survey returns what learning has found, or reads rows that are coded by the schema of others.
-func (s *source) Survey(ctx context.Context) ([]datasets.Content, error) {
+func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
 	}

@@ -43,12 +43,12 @@ type Form struct {
 }
 
 // spot is a row that begins at a line.
-func (f Form) spot(row, line int) datasets.Spot {
+func (f Form) spot(row, line int) datasets.Position {
 	if f.ByRow {
-		return datasets.Spot{Row: row}
+		return datasets.Position{Row: row}
 	}
 	file, at := f.place(line)
-	return datasets.Spot{Row: row, File: file, Line: at}
+	return datasets.Position{Row: row, File: file, Line: at}
 }
 
 // place says in which file a line is, and where there.
@@ -172,7 +172,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 		}
 		l.targets = append(l.targets, j)
 	}
-	for _, name := range roles.Keep {
+	for _, name := range roles.Passthrough {
 		j := l.find(name)
 		if j < 0 {
 			return nil, l.noColumn("keep", name)

@@ -53,14 +53,14 @@ func TestLevels(t *testing.T) {
 	}
 	var got []string
 	for _, c := range src.Schema().Columns {
-		got = append(got, strings.Join(c.Levels, "|"))
+		got = append(got, strings.Join(c.Categories, "|"))
 	}
 	if want := "-1|9|10 10|9|b -0|0|1|1.0"; strings.Join(got, " ") != want {
-		t.Errorf("levels %q, wanted %q", got, want)
+		t.Errorf("levels %q, want %q", got, want)
 	}
 }
 
-// TestMostlyNumbers: below nine tenths of numbers a column is text, from there on a text is a fault.
+// TestMostlyNumbers: below nine tenths of numbers a column is text, from there on a string is a fault.
 func TestMostlyNumbers(t *testing.T) {
 	for texts := 1; texts <= 4; texts++ {
 		r := records{form: Form{Name: "f", Columns: columns("a")}}
@@ -80,8 +80,8 @@ func TestMostlyNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Levels) != 21-texts {
-			t.Errorf("%d texts: a %v column of %d levels", texts, c.Kind, len(c.Levels))
+		if c := src.Schema().Columns[0]; c.Kind != datasets.Categorical || len(c.Categories) != 21-texts {
+			t.Errorf("%d texts: a %v column of %d levels", texts, c.Kind, len(c.Categories))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := datasets.Gather(context.Background(), src)
+	set, err := datasets.ReadAll(context.Background(), src)
 	if err != nil || set.Y[0] != 1 || set.Cols() != 1 || set.X.At(0, 0) != 2 {
 		t.Errorf("target %v, inputs %v, %v", set.Y, set.X, err)
 	}
@@ -129,7 +129,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set, err = datasets.Gather(context.Background(), src); err != nil || set.Y != nil || set.X.At(0, 0) != 2 {
+	if set, err = datasets.ReadAll(context.Background(), src); err != nil || set.Y != nil || set.X.At(0, 0) != 2 {
 		t.Errorf("target %v, inputs %v, %v", set.Y, set.X, err)
 	}
 	schema.Columns[1].Name = "a"
@@ -146,21 +146,21 @@ func TestManyNames(t *testing.T) {
 	}
 	_, err := Open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil}, datasets.Roles{Target: []string{"y"}})
 	if want := `f: target: no column "y"; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 88 more`; err == nil || err.Error() != want {
-		t.Errorf("error %v, wanted %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
 // Rows to predict may lack their target or have one that means nothing; rows to score may not, and
 // the error lists them all, a dozen of them by line.
 func TestRowsWithoutATarget(t *testing.T) {
-	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+	schema := &datasets.Schema{Columns: []datasets.Column{{Name: "a"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	rows := [][]string{{"1", "yes"}, {"2", ""}, {"3", "no"}, {"4", "perhaps"}}
 	r := records{Form{Name: "f", Columns: columns("a", "y")}, rows}
 	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Unlabelled: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := datasets.Gather(context.Background(), src)
+	set, err := datasets.ReadAll(context.Background(), src)
 	if err != nil || fmt.Sprint(set.Y) != "[1 NaN 0 NaN]" {
 		t.Errorf("%v, %v", set.Y, err)
 	}
@@ -185,7 +185,7 @@ func TestRowsWithoutATarget(t *testing.T) {
 			return nil
 		})
 		if err == nil || err.Error() != test.want {
-			t.Errorf("error %v, wanted %s", err, test.want)
+			t.Errorf("error %v, want %s", err, test.want)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestTargetsThatAreNotRead(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		set, err := datasets.Gather(context.Background(), src)
+		set, err := datasets.ReadAll(context.Background(), src)
 		if err != nil || set.Targets != nil || set.Cols() != 1 {
 			t.Errorf("%d columns, targets %v, %v", set.Cols(), set.Targets, err)
 		}
@@ -220,7 +220,7 @@ func TestKeptColumns(t *testing.T) {
 		r.rows = append(r.rows, []string{fmt.Sprint("n", i), fmt.Sprint(i)})
 	}
 	r.rows[7][0] = ""
-	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Keep: []string{"id", "a"}})
+	src, err := Open(context.Background(), r, datasets.Roles{Schema: schema, Passthrough: []string{"id", "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,27 +228,27 @@ func TestKeptColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := datasets.Gather(context.Background(), part)
-	if err != nil || fmt.Sprint(set.Kept) != "[[ 7] [n8 8] [n4999 4999]]" || set.Cols() != 1 {
-		t.Errorf("%v, %d columns, %v", set.Kept, set.Cols(), err)
+	set, err := datasets.ReadAll(context.Background(), part)
+	if err != nil || fmt.Sprint(set.Passthrough) != "[[ 7] [n8 8] [n4999 4999]]" || set.Cols() != 1 {
+		t.Errorf("%v, %d columns, %v", set.Passthrough, set.Cols(), err)
 	}
-	if got := set.Slice(1, 3).Select([]int{1}).Kept; fmt.Sprint(got) != "[[n4999 4999]]" {
+	if got := set.Slice(1, 3).Select([]int{1}).Passthrough; fmt.Sprint(got) != "[[n4999 4999]]" {
 		t.Errorf("%v", got)
 	}
-	set.Kept = set.Kept[:2]
+	set.Passthrough = set.Passthrough[:2]
 	if err := set.Check(); err == nil {
 		t.Error("kept texts of too few rows pass")
 	}
-	if _, err := Open(context.Background(), r, datasets.Roles{Keep: []string{"di"}}); err == nil || err.Error() != `f: keep: no column "di"; there are id, a` {
+	if _, err := Open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil || err.Error() != `f: keep: no column "di"; there are id, a` {
 		t.Error(err)
 	}
 	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"}, {Name: "b", Declared: true, Kind: datasets.Categorical, Levels: []string{"u", "v"}}}}, [][]string{}}
-	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Keep: []string{"b", "a"}})
+	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Passthrough: []string{"b", "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set, err = datasets.Gather(context.Background(), src); err != nil || fmt.Sprint(set.Kept) != "[[u 5]]" {
-		t.Errorf("%v, %v", set.Kept, err)
+	if set, err = datasets.ReadAll(context.Background(), src); err != nil || fmt.Sprint(set.Passthrough) != "[[u 5]]" {
+		t.Errorf("%v, %v", set.Passthrough, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestDecode(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	for in, want := range map[string]int{"": -1, "aé€😀\ufffd": -1, "aé\xe9": 3, "\xff": 0, "ab\xc3": 2} {
 		if got := Invalid([]byte(in)); got != want || (want < 0) != utf8.ValidString(in) {
-			t.Errorf("%q is invalid at %d, wanted %d", in, got, want)
+			t.Errorf("%q is invalid at %d, want %d", in, got, want)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestNotation(t *testing.T) {
 	} {
 		got, ok := c.n.Number([]byte(c.in))
 		if ok == math.IsNaN(c.want) || ok && got != c.want {
-			t.Errorf("%+v: %q is %v %v, wanted %v", c.n, c.in, got, ok, c.want)
+			t.Errorf("%+v: %q is %v %v, want %v", c.n, c.in, got, ok, c.want)
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() { Notation{',', '.'}.Number([]byte("1.234,5")) }); n != 0 {

@@ -160,7 +160,7 @@ func (f *File) Same() error {
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 }
 
-// stream is a text and what to close behind it.
+// stream is a string and what to close behind it.
 type stream struct {
 	io.Reader
 	closers []io.Closer
@@ -189,7 +189,7 @@ func (s *stream) Close() error {
 	return errors.Join(errs...)
 }
 
-// Share returns about what share of a text that Open has opened are the first n bytes, which have just been read; 0
+// Share returns about what share of a string that Open has opened are the first n bytes, which have just been read; 0
 // where that is not known.
 func Share(text io.Closer, n int64) float64 {
 	s, ok := text.(*stream)
@@ -243,7 +243,7 @@ const (
 	fullWindow  = 1 << 20
 )
 
-// Window is the part of a text that is in memory: the bytes not consumed yet, as far as they were
+// Window is the part of a string that is in memory: the bytes not consumed yet, as far as they were
 // read.
 type Window struct {
 	r      io.Reader

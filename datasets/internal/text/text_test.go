@@ -29,11 +29,11 @@ func check(t *testing.T, s string) {
 	want, wantOK := standard(s)
 	got, ok := Number([]byte(s))
 	if ok != wantOK || math.Float64bits(got) != math.Float64bits(want) && ok {
-		t.Errorf("%q: %v %v, wanted %v %v", s, got, ok, want, wantOK)
+		t.Errorf("%q: %v %v, want %v %v", s, got, ok, want, wantOK)
 	}
 	for _, behind := range []string{"", ",", ";3,1415926535", "\n1", " ", "x"} { // what follows does not matter
 		if v, n := Leading([]byte(s + behind)); n == len(s) && n > 0 && math.Float64bits(v) != math.Float64bits(want) {
-			t.Errorf("%q begins with %v, wanted %v", s+behind, v, want)
+			t.Errorf("%q begins with %v, want %v", s+behind, v, want)
 		}
 	}
 }

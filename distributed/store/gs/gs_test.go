@@ -27,7 +27,7 @@ func TestLaws(t *testing.T) {
 	})
 	_, err := s.Read(t.Context(), "gs://gone/1.state")
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, wanted fs.ErrNotExist", err)
+		t.Errorf("%v, want fs.ErrNotExist", err)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestFaults(t *testing.T) {
 		wrong := New().Write(t.Context(), name, func(io.Writer) error { return nil })
 		for _, err := range []error{err, wrong} {
 			if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "very-secret") {
-				t.Errorf("%s: %v, wanted %s…", name, err, want)
+				t.Errorf("%s: %v, want %s…", name, err, want)
 			}
 		}
 	}

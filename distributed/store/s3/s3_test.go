@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 		return err
 	}
 	if err := fault(strings.Replace(name("1.state"), "//bucket", "//gone", 1), "there is no such bucket"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v, wanted fs.ErrNotExist", err)
+		t.Errorf("%v, want fs.ErrNotExist", err)
 	}
 	fault(name("1.state")+"&colour=red", `1.state: unknown query parameter "colour"`)
 	fault("s3://bucket/1.state?endpoint="+url.QueryEscape("http://me:"+storetest.SecretKey+"@127.0.0.1:1"), "1.state: the endpoint is no URL, or has a password, which others can read")

@@ -148,7 +148,7 @@ func Missing(t *testing.T, s store.Store, name func(string) string) {
 		file := name(path)
 		_, err := get(t.Context(), s, file)
 		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: error %v, wanted fs.ErrNotExist", file, err)
+			t.Errorf("%s: error %v, want fs.ErrNotExist", file, err)
 		} else if !strings.Contains(err.Error(), store.Shown(file)) {
 			t.Errorf("%q does not name %s", err, store.Shown(file))
 		}
@@ -166,12 +166,12 @@ func Failed(t *testing.T, s store.Store, name func(string) string) {
 			return wrong
 		}
 		if err := s.Write(t.Context(), name("new.state"), fail); !errors.Is(err, wrong) {
-			t.Errorf("error %v, wanted %v", err, wrong)
+			t.Errorf("error %v, want %v", err, wrong)
 		}
 		holds(t, s, name("new.state"), nil)
 		put(t, s, name("old.state"), content(20, 4))
 		if err := s.Write(t.Context(), name("old.state"), fail); !errors.Is(err, wrong) {
-			t.Errorf("error %v, wanted %v", err, wrong)
+			t.Errorf("error %v, want %v", err, wrong)
 		}
 		holds(t, s, name("old.state"), content(20, 4))
 		lists(t, s, name(""), name("old.state"))
@@ -211,13 +211,13 @@ func Cancelled(t *testing.T, s store.Store, name func(string) string) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := get(ended, s, name("old.state")); !errors.Is(err, context.Canceled) {
-		t.Errorf("Read: error %v, wanted context.Canceled", err)
+		t.Errorf("Read: error %v, want context.Canceled", err)
 	}
 	if _, err := s.List(ended, name("")); !errors.Is(err, context.Canceled) {
-		t.Errorf("List: error %v, wanted context.Canceled", err)
+		t.Errorf("List: error %v, want context.Canceled", err)
 	}
 	if err := s.Write(ended, name("old.state"), func(io.Writer) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Write: error %v, wanted context.Canceled", err)
+		t.Errorf("Write: error %v, want context.Canceled", err)
 	}
 	for _, n := range []int{0, 10, large} { // behind the last byte, when all is done but the last step
 		for _, path := range []string{"old.state", "new.state"} {
@@ -228,7 +228,7 @@ func Cancelled(t *testing.T, s store.Store, name func(string) string) {
 				return err
 			})
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("Write of %d bytes: error %v, wanted context.Canceled", n, err)
+				t.Errorf("Write of %d bytes: error %v, want context.Canceled", n, err)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func Cancelled(t *testing.T, s store.Store, name func(string) string) {
 	}
 	cancel()
 	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
-		t.Errorf("reading on: error %v, wanted context.Canceled", err)
+		t.Errorf("reading on: error %v, want context.Canceled", err)
 	}
 	r.Close()
 	holds(t, s, name("old.state"), content(20, 7))
@@ -283,7 +283,7 @@ func lists(t *testing.T, s store.Store, prefix string, want ...string) {
 	if err != nil {
 		t.Errorf("List: %v", err)
 	} else if !slices.Equal(got, want) {
-		t.Errorf("List of %s: %q, wanted %q", prefix, got, want)
+		t.Errorf("List of %s: %q, want %q", prefix, got, want)
 	}
 }
 
@@ -312,6 +312,6 @@ func Starred(t *testing.T, s store.Store, name func(string) string) {
 		t.Errorf("%q, error %v; wanted %q", got, err, want)
 	}
 	if _, err := store.Expand(t.Context(), s, []string{star("p/2")}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, wanted fs.ErrNotExist", err)
+		t.Errorf("error %v, want fs.ErrNotExist", err)
 	}
 }

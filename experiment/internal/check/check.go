@@ -23,27 +23,27 @@ import (
 type checking struct {
 	spec   document.Spec
 	task   datasets.Task
-	faults param.Faults
+	faults param.FieldErrors
 }
 
-func (c *checking) add(path string, f param.Fault) {
+func (c *checking) add(path string, f param.FieldError) {
 	c.faults = append(c.faults, c.spec.Fault(path, f))
 }
 
 // Rows looks at rows as they were opened: at their kinds, at what they lack, and at what the task is.
 // An error is none of the user's making.
-func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, error) {
+func Rows(ctx context.Context, s document.Spec, p *rows.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
 	case p.Task == datasets.Anomaly && len(classes) > 2:
-		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), param.Few(classes)),
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), param.Few(classes)),
 			Hint: "data.positive names them"})
-	case p.Task.Targetless():
+	case p.Task.Unsupervised():
 	case len(targets) == 0:
-		c.add("data.target", param.Fault{Problem: "the data have no target"})
+		c.add("data.target", param.FieldError{Problem: "the data have no target"})
 	case p.Task == datasets.Classification && len(classes) < 2:
-		c.add("data.target", param.Fault{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
 	}
 	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
 	if p.Task == datasets.Classification {
@@ -66,7 +66,7 @@ func (c *checking) silhouette(schema datasets.Schema) {
 		name, path = "silhouette", "search"
 	}
 	if m, err := metrics.ByName(name); err == nil && m.Serves(c.task) && !m.NeedsTruth() {
-		c.add(path, param.Fault{Problem: m.Name + " looks at distances of numbers, and no column is numeric", Hint: "a target that is named scores clusters, too"})
+		c.add(path, param.FieldError{Problem: m.Name + " looks at distances of numbers, and no column is numeric", Hint: "a target that is named scores clusters, too"})
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 		if part.source == nil {
 			continue
 		}
-		content, err := datasets.Survey(ctx, part.source)
+		content, err := datasets.ScanContent(ctx, part.source)
 		if ctx.Err() != nil {
 			return cause.Err(ctx)
 		}
@@ -102,7 +102,7 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 			c.faults = append(c.faults, rows.FaultsOf(s, part.path, err)...)
 			continue
 		}
-		var faults param.Faults
+		var faults param.FieldErrors
 		if s.Pipeline.Estimator == nil || !errors.As(first.CheckContent(train.Schema(), content), &faults) {
 			continue
 		}
@@ -134,7 +134,7 @@ func firstCandidate(s document.Spec) pipeline.Pipeline {
 }
 
 // Parts looks whether the training rows can be split, and what is left of them divided into folds.
-func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, error) {
+func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	split := p.Test == nil && s.Data.Split.Test > 0
 	if !split && s.Search == nil {
@@ -160,7 +160,7 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, e
 			if s.Data.Split.Stratify {
 				path = "data.split.stratify"
 			}
-			c.add(path, param.Fault{Problem: document.Problem(err)})
+			c.add(path, param.FieldError{Problem: document.Problem(err)})
 			return c.faults, nil
 		}
 		stand = rows.Pick(stand, folds[0].Train)
@@ -175,7 +175,7 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.Faults, e
 func (c *checking) folds(stand datasets.Set) {
 	s := c.spec
 	if c.task == datasets.Anomaly && !slices.Contains(stand.Y, 1) {
-		c.add("search", param.Fault{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and of these none is known for an anomaly",
+		c.add("search", param.FieldError{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and of these none is known for an anomaly",
 			Hint: "data.positive says which values of the target are anomalies; without any leave the search out"})
 		return
 	}
@@ -184,7 +184,7 @@ func (c *checking) folds(stand datasets.Set) {
 		search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 		search.Random = 1000 // enough of a grid that is not tried as a whole
 		if err := left.Check(search); err != nil {
-			c.add("search.cv.kind", param.Fault{Problem: document.Problem(err)})
+			c.add("search.cv.kind", param.FieldError{Problem: document.Problem(err)})
 		}
 	}
 	folds, err := splitter.Split(stand)
@@ -193,14 +193,14 @@ func (c *checking) folds(stand datasets.Set) {
 		if s.Given("search.folds") {
 			path = "search.folds"
 		}
-		c.add(path, param.Fault{Problem: document.Problem(err)})
+		c.add(path, param.FieldError{Problem: document.Problem(err)})
 		return
 	}
 	most := 0
 	for _, f := range folds {
 		most = max(most, len(f.Train))
 	}
-	if h := s.Search.Halving; h.Resource == "rows" && h.Least > most {
-		c.add("search.halving.least", param.Fault{Value: h.Least, Wanted: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
+	if h := s.Search.Halving; h.Resource == "rows" && h.MinResources > most {
+		c.add("search.halving.least", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
 	}
 }

@@ -53,7 +53,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, c := range d.namedColumns() {
 		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.Fault{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + param.Few(train)}
+			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + param.Few(train)}
 			if near := param.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
@@ -62,7 +62,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.Fault{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + param.Few(train)})
+			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + param.Few(train)})
 		}
 	}
 	if test != nil {
@@ -104,7 +104,7 @@ func (d *heads) rows(ctx context.Context, all bool) {
 		return
 	}
 	parts, err := rows.Open(ctx, d.Spec)
-	var faults param.Faults
+	var faults param.FieldErrors
 	switch {
 	case errors.As(err, &faults):
 	case err != nil:
@@ -136,7 +136,7 @@ func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
 		closed, err = rows.Connect(ctx, data)
 	}
 	if err != nil {
-		d.place("data.sql.url", param.Fault{Problem: document.Problem(err), Err: err})
+		d.place("data.sql.url", param.FieldError{Problem: document.Problem(err), Err: err})
 		return nil, false
 	}
 	return func() { closed(); data.Asked = nil }, true
@@ -148,7 +148,7 @@ func (d *heads) dataset() {
 	if slices.Contains(builtin.Names(), name) {
 		return
 	}
-	f := param.Fault{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
+	f := param.FieldError{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
 	if near := param.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
@@ -156,7 +156,7 @@ func (d *heads) dataset() {
 }
 
 // place records a fault of a value, of the file or of an override.
-func (d *heads) place(path string, f param.Fault) {
+func (d *heads) place(path string, f param.FieldError) {
 	d.Faults = append(d.Faults, d.Spec.Fault(path, f))
 }
 
@@ -211,30 +211,30 @@ func (d *heads) openable(path string, paths []string) bool {
 }
 
 // unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
-func (d *heads) unopenable(file string, only bool) (f param.Fault, wrong bool) {
+func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bool) {
 	info, err := d.file().Stat(file)
 	var at *datasets.LineError
 	switch {
 	case errors.As(err, &at):
-		return param.Fault{Problem: err.Error(), Err: err}, true
+		return param.FieldError{Problem: err.Error(), Err: err}, true
 	case err != nil:
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
+		return param.FieldError{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	case info.Size() == 0 && only:
-		return param.Fault{Problem: file + " is empty"}, true
+		return param.FieldError{Problem: file + " is empty"}, true
 	}
 	opened, err := d.file().OpenBytes(file)
 	if err != nil {
-		return param.Fault{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
+		return param.FieldError{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	}
 	defer opened.Close()
 	if d.Spec.Data.Format != "auto" || d.file().FormatShown(file) != "" {
-		return param.Fault{}, false
+		return param.FieldError{}, false
 	}
 	start, _ := io.ReadAll(io.LimitReader(opened, files.KindBytes))
 	if what, remedy := files.Kind(start); remedy != "" {
-		return param.Fault{Problem: file + " is " + what, Hint: remedy}, true
+		return param.FieldError{Problem: file + " is " + what, Hint: remedy}, true
 	}
-	return param.Fault{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
+	return param.FieldError{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
 }
 
 // namedColumn is a column that the spec names at a path.
@@ -282,9 +282,9 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), param.Few(missing), d.called("data.train"))})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), param.Few(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place(rows.PathOf(d.Spec, "data.test"), param.Fault{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), param.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
+		d.place(rows.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), param.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
 	}
 }

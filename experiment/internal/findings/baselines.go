@@ -32,7 +32,7 @@ type Baseline struct {
 // standardized, of the mean where they are missing, with an indicator for each category. One that cannot be fitted is
 // left out. A context that ends is the only error.
 func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]Baseline, error) {
-	if task.Targetless() || train.Rows() == 0 {
+	if task.Unsupervised() || train.Rows() == 0 {
 		return nil, nil
 	}
 	name := "mean"

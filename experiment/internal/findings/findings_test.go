@@ -21,7 +21,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 func itself(row int) int { return row }
 
-var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}}}
+var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 
 // What is counted of two classes is what a count by hand gives.
 func TestJudgedClasses(t *testing.T) {
@@ -34,7 +34,7 @@ func TestJudgedClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := [][]float64{{3, 1}, {1, 1}}; !reflect.DeepEqual(f.Confusion.Counts, want) {
-		t.Errorf("counts %v, wanted %v", f.Confusion.Counts, want)
+		t.Errorf("counts %v, want %v", f.Confusion.Counts, want)
 	}
 	want := []result.Class{{Name: "no", Precision: 0.75, Recall: 0.75, F1: 0.75, Support: 4}, {Name: "yes", Precision: 0.5, Recall: 0.5, F1: 0.5, Support: 2}}
 	if !reflect.DeepEqual(f.PerClass, want) {
@@ -74,7 +74,7 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 	for name, got := range map[string]float64{"roc_auc": f.ROC[0].Area, "average_precision": f.PrecisionRecall[0].Area} {
 		m, _ := metrics.ByName(name)
 		if want, _ := m.Score(said); !near(got, want) {
-			t.Errorf("%s: %v, wanted %v", name, got, want)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	if f.Calibration != nil || len(f.ROC[0].X) > curvePoints {
@@ -107,14 +107,14 @@ func TestJudgedNumbers(t *testing.T) {
 			}
 		}
 		if share := float64(count) / float64(n); share < q.Share || share > q.Share+1.0/float64(n) {
-			t.Errorf("%v of the rows are off by at most %v, wanted %v", share, q.Error, q.Share)
+			t.Errorf("%v of the rows are off by at most %v, want %v", share, q.Error, q.Share)
 		}
 	}
 	if want := (2001.0 - 0.001 + 5) / 2000; !near(e.Absolute, want) {
 		t.Errorf("mean absolute error %v, want %v", e.Absolute, want)
 	}
 	if want := (2001.0*1000/1000 - 0.001 - 5) / 2000; !near(e.Mean, want) {
-		t.Errorf("mean error %v, wanted %v", e.Mean, want)
+		t.Errorf("mean error %v, want %v", e.Mean, want)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestBaselines(t *testing.T) {
 			y[i] = 5 * float64(k%2)
 		}
 	}
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Levels: words}}, Targets: []datasets.Column{{Name: "y"}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Categories: words}}, Targets: []datasets.Column{{Name: "y"}}}
 	data := datasets.Set{Schema: schema, X: X, Y: y, Weights: slices.Repeat([]float64{0.5}, n)}
 	list, err := Baselines(context.Background(), data, datasets.Regression)
 	if err != nil || len(list) != 2 || list[0].Name != "mean" || list[1].Name != "linear model" {
@@ -161,7 +161,7 @@ func TestBaselines(t *testing.T) {
 	}
 	said, err := list[0].Model.Predict(context.Background(), X.Slice(0, 3, 0, 2))
 	if err != nil || len(said) != 3 || math.Abs(said[1]-mean) > 1e-9 {
-		t.Errorf("the mean is %v, wanted %v (%v)", said, mean, err)
+		t.Errorf("the mean is %v, want %v (%v)", said, mean, err)
 	}
 	said, err = list[1].Model.Predict(context.Background(), X)
 	if err != nil {

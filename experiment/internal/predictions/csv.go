@@ -32,7 +32,7 @@ type Writer struct {
 
 // NewWriter writes the predictions of rows that have this schema by a model for the task.
 func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, truth bool) *Writer {
-	p := &Writer{w: w, Truth: truth, coded: task.Targetless(), names: schema.Classes(), Numbers: func(k int) int { return k }}
+	p := &Writer{w: w, Truth: truth, coded: task.Unsupervised(), names: schema.Classes(), Numbers: func(k int) int { return k }}
 	for _, class := range p.names {
 		p.classes = append(p.classes, field(class))
 	}
@@ -70,7 +70,7 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 	for i := range said.Values {
 		p.line = strconv.AppendInt(p.line[:0], int64(p.Numbers(p.Row)), 10)
 		for k := range p.Keep {
-			p.line = append(append(p.line, ','), field(rows.Kept[i][k])...)
+			p.line = append(append(p.line, ','), field(rows.Passthrough[i][k])...)
 		}
 		if p.targets != nil && said.Targets != nil {
 			p.several(rows.Targets, said.Targets, columns, i)

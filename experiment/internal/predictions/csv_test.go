@@ -16,7 +16,7 @@ import (
 func TestColumnsOfHowSure(t *testing.T) {
 	numbers := datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}
 	two := datasets.Schema{Targets: []datasets.Column{{Name: "y"}, {Name: "z, too"}}}
-	classes := datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Levels: []string{"a", "b|c", "d,e"}}}}
+	classes := datasets.Schema{Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b|c", "d,e"}}}}
 	row := func(v ...float64) *mat.Dense { return mat.NewDense(1, len(v), v) }
 	for name, c := range map[string]struct {
 		schema datasets.Schema
@@ -42,7 +42,7 @@ func TestColumnsOfHowSure(t *testing.T) {
 		}
 		out.Flush()
 		if text.String() != c.want {
-			t.Errorf("%s:\n%s, wanted\n%s", name, text.String(), c.want)
+			t.Errorf("%s:\n%s, want\n%s", name, text.String(), c.want)
 		}
 	}
 }

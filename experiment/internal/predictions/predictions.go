@@ -183,7 +183,7 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 			list = append(list, m)
 		}
 	}
-	if v.task.Targetless() && v.classes == 0 {
+	if v.task.Unsupervised() && v.classes == 0 {
 		list = slices.DeleteFunc(list, metrics.Metric.NeedsTruth)
 	}
 	return score(list, func(m metrics.Metric) metrics.Input {

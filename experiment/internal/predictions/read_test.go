@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reading reads a text to its end or to what is wrong with it.
+// reading reads a string to its end or to what is wrong with it.
 func reading(t *testing.T, text string) (r *Reader, rows []Record, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "predictions.csv")
@@ -60,7 +60,7 @@ func TestReaderFaults(t *testing.T) {
 		"row,truth_a,prediction_a\n\"0,1,1\n": "on line 2",
 	} {
 		if _, _, err := reading(t, text); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v, wanted %q", text, err, says)
+			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "predictions.csv")); err == nil || !strings.HasSuffix(err.Error(), "predictions.csv is missing") {

@@ -65,7 +65,7 @@ func (s *sample) input(predicted []float64) (metrics.Input, error) {
 	if len(s.blocks) == 0 {
 		return metrics.Input{}, nil
 	}
-	all, err := datasets.Gather(context.Background(), s)
+	all, err := datasets.ReadAll(context.Background(), s)
 	if err != nil {
 		return metrics.Input{}, err
 	}

@@ -53,7 +53,7 @@ func TestSample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := datasets.Gather(context.Background(), s)
+		all, err := datasets.ReadAll(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

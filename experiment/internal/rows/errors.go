@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// ErrorOf is what is wrong with a file of rows, as [param.Faults] where the spec is one of a file.
+// ErrorOf is what is wrong with a file of rows, as [param.FieldErrors] where the spec is one of a file.
 func ErrorOf(ctx context.Context, spec document.Spec, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -25,9 +25,9 @@ func ErrorOf(ctx context.Context, spec document.Spec, path string, err error) er
 
 // FaultsOf returns what is wrong with files of rows: each fault at its line, or where the spec names the
 // file.
-func FaultsOf(spec document.Spec, path string, err error) param.Faults {
+func FaultsOf(spec document.Spec, path string, err error) param.FieldErrors {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		var out param.Faults
+		var out param.FieldErrors
 		for _, one := range many.Unwrap() {
 			out = append(out, FaultsOf(spec, path, one)...)
 		}
@@ -36,9 +36,9 @@ func FaultsOf(spec document.Spec, path string, err error) param.Faults {
 	path = PathOf(spec, path)
 	var at *datasets.LineError
 	if errors.As(err, &at) && at.Line > 0 {
-		return param.Faults{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
+		return param.FieldErrors{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
 	}
-	return param.Faults{spec.Fault(path, param.Fault{Problem: document.Problem(err), Err: err})}
+	return param.FieldErrors{spec.Fault(path, param.FieldError{Problem: document.Problem(err), Err: err})}
 }
 
 // PathOf is where a document names the rows of data.train, or of data.test.

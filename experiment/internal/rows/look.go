@@ -20,7 +20,7 @@ type Piece struct {
 	Rows    int
 	Cols    int
 	Schema  datasets.Schema
-	Content []datasets.Content
+	Content []datasets.ColumnContent
 }
 
 // Look opens the file at a path, which has some of the rows of the data, to learn what its columns are. Columns named
@@ -30,7 +30,7 @@ func Look(ctx context.Context, f reader.Files, path string, categorical []string
 	if err != nil {
 		return Piece{}, err
 	}
-	if len(f.Target) == 0 && len(names) > 0 && !datasets.Task(f.Task).Targetless() {
+	if len(f.Target) == 0 && len(names) > 0 && !datasets.Task(f.Task).Unsupervised() {
 		return Piece{}, errors.New("data.target is not given; a job does not guess")
 	}
 	roles := f.Roles(names)
@@ -65,7 +65,7 @@ func Look(ctx context.Context, f reader.Files, path string, categorical []string
 	if out.Rows, out.Cols = src.Dims(); out.Rows < 0 {
 		return out, fmt.Errorf("%s: the number of its rows is not known", path)
 	}
-	out.Content, err = datasets.Survey(ctx, src)
+	out.Content, err = datasets.ScanContent(ctx, src)
 	return out, err
 }
 
@@ -144,7 +144,7 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 		switch {
 		case c.Kind == datasets.Categorical:
 			texts += pieces[k].Rows
-			levels = append(levels, c.Levels...)
+			levels = append(levels, c.Categories...)
 		case j >= 0 && j < len(pieces[k].Content) && pieces[k].Content[j].Empty:
 		default:
 			numbers += pieces[k].Rows
@@ -158,7 +158,7 @@ func joined(f reader.Files, pieces []Piece, column func(k int) datasets.Column) 
 		return out, false, fmt.Errorf("column %s is numbers in nearly all rows, and text such as %q in others; if that stands for a missing value name it under data.csv.missing, if the column is text write data.kinds: {%s: categorical}", out.Name, levels[0], out.Name)
 	}
 	slices.Sort(levels)
-	out.Levels = inOrder(f, slices.Compact(levels))
+	out.Categories = inOrder(f, slices.Compact(levels))
 	return out, numbers > 0, nil
 }
 
@@ -184,8 +184,8 @@ func inOrder(f reader.Files, levels []string) []string {
 }
 
 // contentOf is what the columns of all pieces hold.
-func contentOf(pieces []Piece, cols int) []datasets.Content {
-	out := make([]datasets.Content, cols)
+func contentOf(pieces []Piece, cols int) []datasets.ColumnContent {
+	out := make([]datasets.ColumnContent, cols)
 	for j := range out {
 		out[j].Empty = true
 		first := 0
@@ -216,11 +216,11 @@ func positive(f reader.Files, s *datasets.Schema) error {
 		return errors.New("data.positive: there is no target, or more than one")
 	}
 	for _, p := range f.Positive {
-		if !slices.Contains(s.Targets[0].Levels, p) && f.Task != string(datasets.Anomaly) {
-			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, param.Few(s.Targets[0].Levels))
+		if !slices.Contains(s.Targets[0].Categories, p) && f.Task != string(datasets.Anomaly) {
+			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, param.Few(s.Targets[0].Categories))
 		}
 	}
-	s.Targets[0].Kind, s.Targets[0].Levels = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}
+	s.Targets[0].Kind, s.Targets[0].Categories = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}
 	return nil
 }
 
@@ -229,7 +229,7 @@ func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.Like
 	all.Scored = true
 	src, err := f.OpenLike(ctx, []string{path}, all)
 	if err == nil && all.Targetless {
-		src = datasets.WithoutTargets(src)
+		src = datasets.DropTargets(src)
 	}
 	return src, err
 }

@@ -67,11 +67,11 @@ func keeps(s document.Spec) int64 {
 // Gather reads a source into memory, unless it is there, and tells how many rows it has so far.
 func Gather(ctx context.Context, source datasets.Source, tell func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
-	if set, ok := datasets.Held(source); ok {
+	if set, ok := datasets.InMemory(source); ok {
 		tell(set.Rows(), max(n, 0))
 		return set.Source(), nil
 	}
-	set, err := datasets.Gather(ctx, reported{source, func(rows int) { tell(rows, max(n, 0)) }})
+	set, err := datasets.ReadAll(ctx, reported{source, func(rows int) { tell(rows, max(n, 0)) }})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func Outline(ctx context.Context, source datasets.Source, wanted bool) (datasets
 	}
 	var several Matrix
 	n = 0
-	err := datasets.WithoutInputs(source).Blocks(ctx, func(block datasets.Set) error {
+	err := datasets.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		n += block.Rows()
 		out.Y = append(out.Y, block.Y...)
 		out.Groups = append(out.Groups, block.Groups...)

@@ -48,11 +48,11 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 	if len(p.Train.Schema().Classes()) > 0 {
 		p.Task = datasets.Classification
 	}
-	if spec.Task().Targetless() {
+	if spec.Task().Unsupervised() {
 		p.Task = spec.Task()
 	}
 	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
-		return nil, param.Faults{spec.Fault("data.target", param.Fault{
+		return nil, param.FieldErrors{spec.Fault("data.target", param.FieldError{
 			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
 			Hint:    "data.positive names them, though the rows to train on have none"})}
 	}
@@ -63,7 +63,7 @@ func Open(ctx context.Context, spec document.Spec) (*Parts, error) {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
 	}
-	if p.Task.Targetless() {
+	if p.Task.Unsupervised() {
 		p.scored()
 	}
 	return p, nil
@@ -80,9 +80,9 @@ func (p *Parts) scored() {
 		why = "is a quantity"
 	}
 	p.Warnings = append(p.Warnings, fmt.Sprintf("the target, %s, %s: it scores nothing", schema.Targets[0].Name, why))
-	p.Train = datasets.WithoutTargets(p.Train)
+	p.Train = datasets.DropTargets(p.Train)
 	if p.Test != nil {
-		p.Test = datasets.WithoutTargets(p.Test)
+		p.Test = datasets.DropTargets(p.Test)
 	}
 }
 
@@ -98,7 +98,7 @@ func openBuiltin(ctx context.Context, data document.Data) (train, test datasets.
 	return trainSet.Source(), test, nil
 }
 
-// openTrain opens the training rows. A target of few whole numbers becomes one of classes, if the
+// openTrain opens the training rows. A target of few integers becomes one of classes, if the
 // spec does not say otherwise.
 func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *document.Known, from reader.Paths, tested bool) error {
 	var err error
@@ -112,7 +112,7 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *document.K
 		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", found.Target))
 	}
 	if found.Classes > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all whole numbers, and is taken for classes; task: regression says otherwise", found.Classes))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is taken for classes; task: regression says otherwise", found.Classes))
 	}
 	return err
 }

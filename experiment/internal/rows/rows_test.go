@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 )
 
-// decoded returns the spec of a text.
+// decoded returns the spec of a string.
 func decoded(t *testing.T, text string) document.Spec {
 	t.Helper()
 	d := document.Decode("spec.yaml", []byte(text))
@@ -42,7 +42,7 @@ func TestWhenRowsAreStreamed(t *testing.T) {
 	for _, c := range cases {
 		s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]"+c.more+"}\npipeline: ["+c.model+"]\n")
 		if got := Streams(s, c.rows); got != c.want {
-			t.Errorf("%s%s: %v, wanted %v", c.model, c.more, got, c.want)
+			t.Errorf("%s%s: %v, want %v", c.model, c.more, got, c.want)
 		}
 	}
 	s := decoded(t, "data: {train: rows.csv, target: y, drop: [c]}\npipeline: [ridge]\nsearch: {grid: {ridge.alpha: [1, 2]}}\n")

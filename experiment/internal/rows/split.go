@@ -29,7 +29,7 @@ func (p *Parts) Split(ctx context.Context, spec document.Spec) error {
 		p.Test, err = datasets.Subset(all, test)
 		return err
 	}
-	all, err := datasets.Gather(ctx, p.Train)
+	all, err := datasets.ReadAll(ctx, p.Train)
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (p *Parts) Split(ctx context.Context, spec document.Spec) error {
 }
 
 // LeftOut returns the rows of a file that its source leaves out, and warns of them.
-func (p *Parts) LeftOut(source datasets.Source, file string) []int {
-	partial, ok := source.(datasets.Partial)
-	if !ok || len(partial.LeftOut()) == 0 {
+func (p *Parts) SkippedRows(source datasets.Source, file string) []int {
+	partial, ok := source.(datasets.FilteredSource)
+	if !ok || len(partial.SkippedRows()) == 0 {
 		return nil
 	}
-	left := partial.LeftOut()
+	left := partial.SkippedRows()
 	n, _ := source.Dims()
 	p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %d of %d rows have no target and are left out", file, len(left), n+len(left)))
 	return left

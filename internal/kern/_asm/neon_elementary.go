@@ -106,7 +106,7 @@ func (f *neonFunction) shiftLeft(by int, a, d []int) {
 	}
 }
 
-// integers writes d = a op b on whole numbers.
+// integers writes d = a op b on integers.
 func (f *neonFunction) integers(op string, a, b, d []int) {
 	for i := range d {
 		f.line("%s %s, %s, %s", op, f.vector(a[i]), f.vector(b[i]), f.vector(d[i]))

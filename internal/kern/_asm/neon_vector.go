@@ -36,7 +36,7 @@ func neonVector() {
 }
 
 // start writes the head of a function without constants and loads its arguments, each of which has a place of eight
-// bytes: whole numbers and addresses into registers of the given names, a float into all elements of one.
+// bytes: integers and addresses into registers of the given names, a float into all elements of one.
 func (f *neonFunction) start(name, signature, comment string, registers map[string]string) {
 	name += "NEON" + f.suffix()
 	signature = strings.ReplaceAll(signature, "T", f.float())

@@ -54,7 +54,7 @@ func TestFormOfCachedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, got := Z.(*sparse.CSR); got != c.want {
-			t.Errorf("%s: sparse %v, wanted %v", c.name, got, c.want)
+			t.Errorf("%s: sparse %v, want %v", c.name, got, c.want)
 		}
 		if !mat.Equal(Z, c.X) {
 			t.Errorf("%s: other rows", c.name)

@@ -24,7 +24,7 @@ func TestLeading(t *testing.T) {
 			var want mat.Dense
 			want.Scale(0.5, mat.DenseCopyOf(Z).Slice(0, 3, 0, width))
 			if !mat.Equal(got, &want) {
-				t.Errorf("%s, %d columns: %v, wanted %v", name, width, mat.Formatted(got), mat.Formatted(&want))
+				t.Errorf("%s, %d columns: %v, want %v", name, width, mat.Formatted(got), mat.Formatted(&want))
 			}
 			m, isSparse := got.(*sparse.CSR)
 			if isSparse != (name != "dense") {

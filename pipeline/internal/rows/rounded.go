@@ -14,7 +14,7 @@ const (
 	Afresh Cache = iota
 	// Cached rows are mapped once.
 	Cached
-	// Rounded rows are mapped whenever they are read, and cached in single precision beside: see [datasets.Rounded].
+	// Rounded rows are mapped whenever they are read, and cached in single precision beside: see [datasets.Float32Source].
 	Rounded
 )
 
@@ -28,7 +28,7 @@ func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
 	if mapped.Filled > 0 || 8*features < many {
 		return false
 	}
-	return 8*features > float64(memory) || !cost.Guess && cost.Again
+	return 8*features > float64(memory) || !cost.WidthEstimated && cost.CheapToRecompute
 }
 
 // rounded is mapped rows with the same rows in single precision.
@@ -37,7 +37,7 @@ type rounded struct {
 	single datasets.Source
 }
 
-var _ datasets.Rounded = rounded{}
+var _ datasets.Float32Source = rounded{}
 
 func (r rounded) Rounded() datasets.Source { return r.single }
 

@@ -66,7 +66,7 @@ func (r Rows) Gather(ctx context.Context) (datasets.Set, error) {
 	if r.src == nil {
 		return r.Set, nil
 	}
-	return datasets.Gather(ctx, r.src)
+	return datasets.ReadAll(ctx, r.src)
 }
 
 // Fit fits a step to the rows. Where they are a stream and the step needs all rows at once, they

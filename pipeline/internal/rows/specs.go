@@ -18,7 +18,7 @@ type Spec struct {
 // FitWithoutRows reports whether none of the steps looks at the rows.
 func FitWithoutRows(specs []Spec) bool {
 	for _, s := range specs {
-		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 			return false
 		}
 	}
@@ -49,26 +49,26 @@ func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache
 
 // CostOf asks spec what it costs; one that cannot tell is taken for free and as wide as its input.
 func CostOf(spec any, shape datasets.Shape) datasets.Cost {
-	if c, ok := spec.(datasets.Coster); ok {
+	if c, ok := spec.(datasets.CostEstimator); ok {
 		return c.Cost(shape)
 	}
-	return datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Guess: true}
+	return datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.Filled, WidthEstimated: true}
 }
 
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.
 func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
-	sum := datasets.Cost{Width: shape.Cols, Filled: shape.Filled, Again: true}
+	sum := datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.Filled, CheapToRecompute: true}
 	for _, s := range specs {
 		cost := CostOf(s.Fitter, shape)
-		sum = sum.With(cost)
-		sum.Again = sum.Again && cost.Again
+		sum = sum.Add(cost)
+		sum.CheapToRecompute = sum.CheapToRecompute && cost.CheapToRecompute
 		wider := shape
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
-		sum.Guess = cost.Width < 0 || cost.Guess || sum.Guess && cost.Width != CostOf(s.Fitter, wider).Width
+		sum.WidthEstimated = cost.OutputWidth < 0 || cost.WidthEstimated || sum.WidthEstimated && cost.OutputWidth != CostOf(s.Fitter, wider).OutputWidth
 		shape = shape.After(cost)
-		sum.Width, sum.Filled = shape.Cols, shape.Filled
+		sum.OutputWidth, sum.NonZeros = shape.Cols, shape.Filled
 	}
 	return sum
 }

@@ -25,8 +25,8 @@ func People(n int, seed uint64) datasets.Set {
 		X.SetRow(i, []float64{age, hours, colour, cap})
 	}
 	return datasets.Set{X: X, Y: y, Schema: datasets.Schema{
-		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Levels: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
-		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Levels: []string{"no", "yes"}}},
+		Columns: []datasets.Column{{Name: "age"}, {Name: "hours"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"blue", "green", "red"}}, {Name: "cap-gain"}},
+		Targets: []datasets.Column{{Name: "rich", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}},
 	}}
 }
 

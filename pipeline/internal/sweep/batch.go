@@ -61,7 +61,7 @@ func (s *sweep) byKind(candidates []int, f func(same []int)) {
 func (s *sweep) fitEstimators(ctx context.Context, fitter estimator.BatchFitter, candidates []int, data datasets.Set,
 	folds []datasets.Fold, fold func(int) int, seconds float64) {
 	names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: s.specsOf(candidates),
-		Wanted: func(k, f int) bool { return s.Wants(candidates[k], fold(f)) },
+		Include: func(k, f int) bool { return s.Wants(candidates[k], fold(f)) },
 		Yield: func(k, f int, out estimator.Outcome) error {
 			out.Err = data.Locate(place.At("step", s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += seconds

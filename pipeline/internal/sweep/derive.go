@@ -40,7 +40,7 @@ func (l learner) same(other learner) bool {
 // learnerOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows.
 func learnerOf(step transformer.Fitter) transformer.Fitter {
 	spec := stripped(step)
-	if r, ok := spec.(transformer.Rowless); ok && r.FitsWithoutRows() {
+	if r, ok := spec.(transformer.DataIndependent); ok && r.IsDataIndependent() {
 		return nil
 	}
 	return spec
@@ -49,8 +49,8 @@ func learnerOf(step transformer.Fitter) transformer.Fitter {
 // stripped returns a step without what is only made of what it learns, nil where it does not say what that is. A type
 // that embeds a step, and fits in another way, says it of what it embeds, which is not it.
 func stripped(step transformer.Fitter) transformer.Fitter {
-	if d, ok := step.(transformer.Deriver); ok {
-		if spec := d.Learner(); sameType(spec, step) {
+	if d, ok := step.(transformer.TwoStageFitter); ok {
+		if spec := d.FirstStage(); sameType(spec, step) {
 			return spec
 		}
 	}
@@ -147,7 +147,7 @@ func (s *sweep) deriving(step transformer.Fitter, from []*learned, candidates in
 		if k < 0 {
 			return nil
 		}
-		return derived{sweep: s, step: step.(transformer.Deriver), whole: whole(), from: from[k], late: late}
+		return derived{sweep: s, step: step.(transformer.TwoStageFitter), whole: whole(), from: from[k], late: late}
 	})
 	return out, late
 }
@@ -163,7 +163,7 @@ type shift struct {
 // says what is wrong.
 type derived struct {
 	sweep *sweep
-	step  transformer.Deriver
+	step  transformer.TwoStageFitter
 	whole transformer.Fitter // the learner
 	from  *learned
 	late  *shift
@@ -185,7 +185,7 @@ func (d derived) fit(fit func(spec transformer.Fitter) (transformer.Transformer,
 	d.learn(fit)
 	if d.from.err == nil {
 		d.sweep.share("prefix")
-		if fitted, err := d.step.Derive(d.from.fitted); err == nil {
+		if fitted, err := d.step.FinishFit(d.from.fitted); err == nil {
 			return fitted, nil
 		}
 	}

@@ -33,13 +33,13 @@ func takesMaps(e estimator.Estimator) bool {
 // dense reports whether the features of a step's family are dense.
 func dense(s rows.Spec) bool {
 	_, ok := s.Fitter.(transformer.FamilyFitter)
-	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).Filled == 0
+	return !ok || rows.CostOf(s.Fitter, datasets.Shape{Rows: 1, Cols: 1}).NonZeros == 0
 }
 
 // related reports whether two steps make their maps from the same draws.
 func related(a, b rows.Spec) bool {
 	f, ok := a.Fitter.(transformer.FamilyFitter)
-	return ok && a.Name == b.Name && f.Related(b.Fitter)
+	return ok && a.Name == b.Name && f.SameFamily(b.Fitter)
 }
 
 func sameType(a, b any) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

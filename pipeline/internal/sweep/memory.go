@@ -82,7 +82,7 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 func Bytes(job Job) int64 {
 	s := newSweep(job)
 	most := int64(0)
-	if job.OneOut {
+	if job.LeaveOneOut {
 		for _, c := range s.Pipelines {
 			if c.Err == nil && c.CanLeaveOneOut() == nil {
 				mapping := rows.Cost(c.Steps, s.shape)
@@ -126,7 +126,7 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 
 // estimatorBytes is the memory of fitting estimators of one type together.
 func (s *sweep) estimatorBytes(list []estimator.Candidate, shape datasets.Shape, folds []datasets.Fold, oneOut bool) int64 {
-	b := estimator.Batch{Shape: shape, Folds: folds, Candidates: list, OneOut: oneOut}
+	b := estimator.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: oneOut}
 	if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(b); err == nil {
 			return bytes

@@ -19,11 +19,11 @@ func (p Candidate) CanLeaveOneOut() error {
 	if !ok {
 		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge, kernel_ridge and their classifiers can; use k folds", p.Estimator))
 	}
-	if _, err := fitter.PlanBatch(estimator.Batch{OneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+	if _, err := fitter.PlanBatch(estimator.Batch{LeaveOneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
 	}
 	for _, s := range p.Steps {
-		if r, ok := s.Fitter.(transformer.Rowless); !ok || !r.FitsWithoutRows() {
+		if r, ok := s.Fitter.(transformer.DataIndependent); !ok || !r.IsDataIndependent() {
 			return place.At("step", s.Name, fmt.Errorf("it learns from the rows, and would have to be fitted again without each of them; use k folds, or fix what it learns"))
 		}
 	}
@@ -74,8 +74,8 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 	s.byKind(ends, func(same []int) {
 		name := s.Pipelines[same[0]].Name
 		fitter := s.Pipelines[same[0]].Estimator.(estimator.BatchFitter)
-		names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), OneOut: true, GCV: s.GCV,
-			Wanted: func(k, _ int) bool { return s.Wants(same[k], 0) },
+		names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), LeaveOneOut: true, GCV: s.GCV,
+			Include: func(k, _ int) bool { return s.Wants(same[k], 0) },
 			Yield: func(k, _ int, out estimator.Outcome) error {
 				out.Err = place.At("step", name, out.Err)
 				s.deliver(ctx, same[k], 0, out)

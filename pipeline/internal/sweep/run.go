@@ -24,7 +24,7 @@ func Run(parent context.Context, job Job) (shared []string, err error) {
 	defer cancel(nil)
 	s := newSweep(job)
 	s.shape, s.cancel = job.Data.Shape(), cancel
-	if job.OneOut {
+	if job.LeaveOneOut {
 		s.runOneOut(ctx)
 	} else {
 		s.run(ctx)

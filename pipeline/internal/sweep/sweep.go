@@ -6,12 +6,12 @@
 //
 //	rows of the search
 //	│
-//	├─ steps that learn nothing from the rows (transformer.Rowless)        once for all folds      prefix, features
+//	├─ steps that learn nothing from the rows (transformer.DataIndependent)        once for all folds      prefix, features
 //	│
 //	└─ for each fold                                                        task by task, in parallel
 //	   │
 //	   ├─ equal steps                                                       fitted, applied once    prefix
-//	   ├─ steps that learn the same (transformer.Deriver)                   learned once            prefix
+//	   ├─ steps that learn the same (transformer.TwoStageFitter)                   learned once            prefix
 //	   │
 //	   ├─ last steps of one family (transformer.FamilyFitter)
 //	   │    dense:  tiles of all maps together, read by the estimators      one product             projection

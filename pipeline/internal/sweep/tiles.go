@@ -76,8 +76,8 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 	}
 	s.share(maps.Shared()...)
 	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
-		Wanted: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
-		Lone:   func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
+		Include: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
+		FitOne:  func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
 		Yield: func(k, f int, out estimator.Outcome) error {
 			out.Err = at.data.Locate(placed(s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += at.seconds

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong in what a user wrote: where, what was found, what was wanted.
+// FieldError is one thing that is wrong in what a user wrote: where, what was found, what was wanted.
 // Fields that do not apply are empty.
-type Fault struct {
+type FieldError struct {
 	File         string // of a document
 	Line, Column int    // in File, from 1; 0 for none in particular
 	Path         string // of the parameter or key: "pipeline.rff.gamma"
 	Value        any    // found there, where Wanted says what should be
-	Wanted       string // in words: "a number > 0"
+	Constraint   string // in words: "a number > 0"
 	Problem      string // instead of Value and Wanted: "unknown key"
 	Hint         string // "did you mean gamma?"
 	Err          error  // what the fault comes of, which errors.Is and errors.As find; nil for nothing
 }
 
 // Unwrap returns Err.
-func (f Fault) Unwrap() error { return f.Err }
+func (f FieldError) Unwrap() error { return f.Err }
 
-// Error writes the fault on one line: file:line:column: path: got …, wanted … (hint).
-func (f Fault) Error() string {
+// Error writes the fault on one line: file:line:column: path: must be …, got … (hint).
+func (f FieldError) Error() string {
 	var b strings.Builder
 	if f.File != "" {
 		b.WriteString(f.File + ":")
@@ -45,8 +45,8 @@ func (f Fault) Error() string {
 	switch {
 	case f.Problem != "":
 		b.WriteString(f.Problem)
-	case f.Wanted != "":
-		fmt.Fprintf(&b, "got %s, wanted %s", show(f.Value), f.Wanted)
+	case f.Constraint != "":
+		fmt.Fprintf(&b, "must be %s, got %s", f.Constraint, show(f.Value))
 	}
 	if f.Hint != "" {
 		b.WriteString(" (" + f.Hint + ")")
@@ -71,7 +71,7 @@ func show(plain any) string {
 // inner is what stands between the quotes.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// clip shortens a text to what a line has room for.
+// clip shortens a string to what a line has room for.
 func clip(text string) string {
 	if r := []rune(text); len(r) > 80 {
 		return string(r[:77]) + "…"
@@ -79,11 +79,11 @@ func clip(text string) string {
 	return text
 }
 
-// Faults is every fault of one document or spec.
-type Faults []Fault
+// FieldErrors is every fault of one document or spec.
+type FieldErrors []FieldError
 
 // Error writes one fault to a line.
-func (f Faults) Error() string {
+func (f FieldErrors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
 		lines[i] = f[i].Error()
@@ -92,7 +92,7 @@ func (f Faults) Error() string {
 }
 
 // Unwrap returns the faults one by one.
-func (f Faults) Unwrap() []error {
+func (f FieldErrors) Unwrap() []error {
 	out := make([]error, len(f))
 	for i := range f {
 		out[i] = f[i]
@@ -101,7 +101,7 @@ func (f Faults) Unwrap() []error {
 }
 
 // Err returns f as an error, nil where there is no fault.
-func (f Faults) Err() error {
+func (f FieldErrors) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
@@ -112,20 +112,20 @@ func (f Faults) Err() error {
 var errWanted = errors.New("not what is wanted")
 
 // asFault places an error of setting or checking an entry.
-func asFault(err error, path string, value any, e *entry) Fault {
-	f := Fault{Path: path, Value: value}
+func asFault(err error, path string, value any, e *entry) FieldError {
+	f := FieldError{Path: path, Value: value}
 	if e != nil {
-		f.Wanted = e.Wanted
+		f.Constraint = e.Wanted
 	}
-	var given Fault
+	var given FieldError
 	switch {
 	case errors.As(err, &given):
 		f.Problem, f.Hint, f.Err = given.Problem, given.Hint, given.Err
-		if given.Wanted != "" {
-			f.Wanted = given.Wanted
+		if given.Constraint != "" {
+			f.Constraint = given.Constraint
 		}
 	case err != errWanted:
-		f.Wanted, f.Err = err.Error(), err
+		f.Constraint, f.Err = err.Error(), err
 	}
 	return f
 }
