@@ -354,11 +354,11 @@ func (f *FittedBlend) State(s *model.State) {
 }
 
 var (
-	_ pipeline.Composite     = Blend{}
-	_ transformer.PassFitter = Blend{}
-	_ transformer.TwoStageFitter    = Blend{}
-	_ transformer.DataIndependent    = Blend{}
-	_ datasets.CostEstimator        = Blend{}
-	_ graph.StepExporter     = (*FittedBlend)(nil)
-	_ model.Stateful         = (*FittedBlend)(nil)
+	_ pipeline.Composite          = Blend{}
+	_ transformer.PassFitter      = Blend{}
+	_ transformer.TwoStageFitter  = Blend{}
+	_ transformer.DataIndependent = Blend{}
+	_ datasets.CostEstimator      = Blend{}
+	_ graph.StepExporter          = (*FittedBlend)(nil)
+	_ model.Stateful              = (*FittedBlend)(nil)
 )

@@ -353,7 +353,7 @@ func (f *FittedExpectile) State(s *model.State) {
 var (
 	_ estimator.PassEstimator  = Expectile{}
 	_ estimator.BlockEstimator = Expectile{}
-	_ datasets.CostEstimator          = Expectile{}
+	_ datasets.CostEstimator   = Expectile{}
 	_ datasets.Requirer        = Expectile{}
 	_ estimator.FullPredictor  = (*FittedExpectile)(nil)
 	_ estimator.Reporter       = (*FittedExpectile)(nil)

@@ -64,7 +64,9 @@ func (Polynomial) Demands() []datasets.Requirement {
 }
 
 // Forecast promises complete numbers.
-func (Polynomial) Forecast(datasets.InferredSchema) datasets.InferredSchema { return datasets.InferredSchema{} }
+func (Polynomial) Forecast(datasets.InferredSchema) datasets.InferredSchema {
+	return datasets.InferredSchema{}
+}
 
 // Fit draws the signs; it returns a [*FittedPolynomial].
 func (s Polynomial) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
@@ -319,10 +321,10 @@ func (f *polynomialFamily) Each(ctx context.Context, X mat.Matrix, which []int, 
 var (
 	_ transformer.FamilyFitter     = Polynomial{}
 	_ transformer.BlockFitter      = Polynomial{}
-	_ transformer.DataIndependent          = Polynomial{}
-	_ datasets.CostEstimator              = Polynomial{}
+	_ transformer.DataIndependent  = Polynomial{}
+	_ datasets.CostEstimator       = Polynomial{}
 	_ datasets.Requirer            = Polynomial{}
-	_ datasets.SchemaInferrer          = Polynomial{}
+	_ datasets.SchemaInferrer      = Polynomial{}
 	_ transformer.DenseTransformer = (*FittedPolynomial)(nil)
 	_ graph.StepExporter           = (*FittedPolynomial)(nil)
 	_ model.Stateful               = (*FittedPolynomial)(nil)

@@ -232,7 +232,7 @@ func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pre
 
 var (
 	_ estimator.BlockEstimator = Trimmed{}
-	_ datasets.CostEstimator          = Trimmed{}
+	_ datasets.CostEstimator   = Trimmed{}
 	_ estimator.FullPredictor  = (*FittedTrimmed)(nil)
 	_ estimator.Wrapper        = (*FittedTrimmed)(nil)
 	_ graph.ModelExporter      = (*FittedTrimmed)(nil)
