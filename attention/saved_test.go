@@ -156,10 +156,10 @@ func TestSavedStateFaults(t *testing.T) {
 		"a saved state: it is not one, wanted what MarshalBinary returned": nil,
 	} {
 		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), wanted) {
-			t.Errorf("the error is %v, want %q", err, want)
+			t.Errorf("the error is %v, want %q", err, wanted)
 		}
 		if !slices.Equal(saved(t, s), data) {
-			t.Fatalf("%s: the state is another", want)
+			t.Fatalf("%s: the state is another", wanted)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestSweepDerives(t *testing.T) {
 					wanted = int64((1 + len(settings)) * len(folds))
 				}
 				if n := fits.Load(); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, wanted)
 				}
 				if !slices.Contains(shared, "prefix") {
 					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
@@ -160,7 +160,7 @@ func TestSweepDerivesInside(t *testing.T) {
 				fits.Store(0)
 				got, shared := sweep(t, base, data, folds, settings)
 				if n, wanted := fits.Load(), int64(c.fits*len(folds)); n != wanted {
-					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, want)
+					t.Errorf("memory %d: %d candidates on %d folds: %d fits, want %d", memory, len(settings), len(folds), n, wanted)
 				}
 				if !slices.Contains(shared, "prefix") {
 					t.Errorf("memory %d: shared %v, want a prefix", memory, shared)
@@ -383,7 +383,7 @@ func TestSweepDividesTheTimeOfLearning(t *testing.T) {
 					wanted = 3600.0/4 + 60.0/2
 				}
 				if outcome.Err != nil || math.Abs(outcome.Seconds-wanted) > 1e-6 {
-					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, want)
+					t.Errorf("%s: candidate %d on fold %d took %v s (%v), want %v", path, k.setting, k.fold, outcome.Seconds, outcome.Err, wanted)
 				}
 			}
 		})
