@@ -105,7 +105,7 @@ func TestKernelMachine(t *testing.T) {
 				want = c.want + " → logistic"
 			}
 			if machine.String() != want {
-				t.Errorf("%T, %v: %s, want %s", c.X, c.columns, machine, wanted)
+				t.Errorf("%T, %v: %s, want %s", c.X, c.columns, machine, want)
 			}
 			m, err := bochner.Fit(ctx, machine, data)
 			if err == nil {
@@ -150,21 +150,21 @@ func TestPredictAligned(t *testing.T) {
 	}
 	for i, code := range got {
 		if want := others.Schema.Classes()[int(others.Y[i])]; classes[int(code)] != want {
-			t.Fatalf("row %d is predicted as %s, want %s", i, classes[int(code)], wanted)
+			t.Fatalf("row %d is predicted as %s, want %s", i, classes[int(code)], want)
 		}
 	}
 	const want = "column city must be as in the fit (categorical, named city, 4 categories: Bonn, Kiel, Mainz, Ulm), got categorical, named city, 3 categories: Kiel, Mainz, Ulm"
 	_, err = pipeline.Find(model.Predictor).PredictSet(ctx, others)
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("PredictSet of the pipeline: %v, want %s", err, wanted)
+		t.Errorf("PredictSet of the pipeline: %v, want %s", err, want)
 	}
 	_, err = importance.Permutation(ctx, model.Predictor, others, importance.Options{})
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("Permutation: %v, want %s", err, wanted)
+		t.Errorf("Permutation: %v, want %s", err, want)
 	}
 	_, err = importance.PartialDependence(ctx, model.Predictor, others, 0, importance.Options{})
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("PartialDependence: %v, want %s", err, wanted)
+		t.Errorf("PartialDependence: %v, want %s", err, want)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestCodesWithoutSchema(t *testing.T) {
 	data := datasets.Set{X: X, Y: y}
 	machine := bochner.KernelMachine(data)
 	if want := "impute → standardize → rff → logistic"; machine.String() != want {
-		t.Errorf("%s, want %s", machine, wanted)
+		t.Errorf("%s, want %s", machine, want)
 	}
 	for _, model := range []estimator.Estimator{machine.Estimator, estimator.NewSVM(), meta.NewCalibrated(estimator.NewSVM())} {
 		machine.Estimator = model

@@ -250,7 +250,7 @@ func TestFallenBehind(t *testing.T) {
 		got = append(got, e.recipe)
 	}
 	if want := []int{3, 1, 4}; !slices.Equal(got, want) {
-		t.Errorf("%v follow, not %v", got, wanted)
+		t.Errorf("%v follow, not %v", got, want)
 	}
 }
 
@@ -408,11 +408,11 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := r.kept(out), []int{1, 3, 4, 5}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, wanted)
+		t.Errorf("%v, want %v", got, want)
 	}
 	r.classes = 2
 	if got, want := r.kept(out), []int{1}; !slices.Equal(got, want) {
-		t.Errorf("of classes %v, want %v", got, wanted)
+		t.Errorf("of classes %v, want %v", got, want)
 	}
 }
 
@@ -459,7 +459,7 @@ func TestWidest(t *testing.T) {
 	}
 	for limit, want := range map[float64]int{took[1024]: 1024, (took[768] + took[1024]) / 2: 768, (took[512] + took[768]) / 2: 512} {
 		if got, err := r.widest(context.Background(), p, limit); got != want || err != nil {
-			t.Errorf("%d within %g s, want %d: %v", got, limit, wanted, err)
+			t.Errorf("%d within %g s, want %d: %v", got, limit, want, err)
 		}
 	}
 	for size, want := range map[int]bool{2048: true, 4096: false} {

@@ -10,7 +10,7 @@ import (
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1e-300, math.Abs(want))) {
-		t.Errorf("%s is %.17g, want %.17g", what, got, wanted)
+		t.Errorf("%s is %.17g, want %.17g", what, got, want)
 	}
 }
 

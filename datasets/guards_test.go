@@ -23,7 +23,7 @@ func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 			_, err = groupsOf(data)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, wanted)
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestSplitsOfScikitLearn(t *testing.T) {
 		}
 		slices.Sort(groups)
 		if groups = slices.Compact(groups); !slices.Equal(groups, want.Group3[f]) {
-			t.Errorf("group: fold %d holds out groups %v, want %v", f, groups, wanted.Group3[f])
+			t.Errorf("group: fold %d holds out groups %v, want %v", f, groups, want.Group3[f])
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 			want = descent.LogisticCost(c.shape)
 		}
 		if cost != want {
-			t.Errorf("%+v: %+v, want %+v", c.shape, cost, wanted)
+			t.Errorf("%+v: %+v, want %+v", c.shape, cost, want)
 		}
 	}
 	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, Filled: 3, Outputs: 1}

@@ -162,7 +162,7 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	t.Logf("γ %.3g, noise %.3g, amplitude %.3g, relevance %.2g", found, f.Noise(), f.Amplitude(), f.Relevance())
 	within := func(what string, got, want, factor float64) {
 		if got < want/factor || got > want*factor {
-			t.Errorf("%s: %v, drawn with %v", what, got, wanted)
+			t.Errorf("%s: %v, drawn with %v", what, got, want)
 		}
 	}
 	within("γ of input 0", found[0], gamma[0], 1.6)
@@ -248,7 +248,7 @@ func TestGaussianProcessSamples(t *testing.T) {
 				got += (drawn.At(i, k) - exact[i]) * (drawn.At(j, k) - exact[j]) / some
 			}
 			if want := posterior.At(i, j); math.Abs(got-want) > 0.02+5*math.Sqrt(posterior.At(i, i)*posterior.At(j, j)/some) {
-				t.Errorf("covariance of rows %d and %d: %v, exactly %v", i, j, got, wanted)
+				t.Errorf("covariance of rows %d and %d: %v, exactly %v", i, j, got, want)
 			}
 		}
 	}
@@ -333,7 +333,7 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		s.Features = 40
 		c.change(&s)
 		if _, err := s.Fit(context.Background(), c.data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, wanted)
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	for plain, ok := range map[any]bool{"auto": true, 0.5: true, 3: true, 0: false, -1.0: false, "Auto": false, true: false} {
@@ -427,7 +427,7 @@ func TestGaussianProcessOfOddRows(t *testing.T) {
 	}
 	g, want := fitProcess(t, s, odd).Gamma(), plain.Gamma()
 	if math.Abs(math.Log(g[0]/want[0])+600*math.Ln2) > 1e-3 || math.Abs(math.Log(g[2]/want[1])-600*math.Ln2) > 1e-3 {
-		t.Errorf("γ %v, of scale 1 %v", g, wanted)
+		t.Errorf("γ %v, of scale 1 %v", g, want)
 	}
 	if fitProcess(t, s, odd).Relevance()[1] != 0 {
 		t.Error("a constant input is relevant")

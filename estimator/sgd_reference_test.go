@@ -124,7 +124,7 @@ func TestSGDStepsAreThoseOfScikitLearn(t *testing.T) {
 			for c, row := range s.Coef {
 				for j, want := range row {
 					if v := got.At(c, j); math.Abs(v-want) > 1e-9*(1+math.Abs(want)) {
-						t.Errorf("%s: weight %d, %d is %.12g, want %.12g", name, c, j, v, wanted)
+						t.Errorf("%s: weight %d, %d is %.12g, want %.12g", name, c, j, v, want)
 					}
 				}
 				if math.Abs(b[c]-s.Intercept[c]) > 1e-9*(1+math.Abs(s.Intercept[c])) {

@@ -173,7 +173,7 @@ func TestThresholdFaults(t *testing.T) {
 		err := Validate(context.Background(), "spec.yaml")
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", c.threshold, err, wanted)
+				t.Errorf("%s: %v, want %q", c.threshold, err, want)
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func TestPlanAround(t *testing.T) {
 		put(t, "wrong.yaml", text)
 		err := Validate(context.Background(), "wrong.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", pipeline, err, wanted)
+			t.Errorf("%s: %v, want %q", pipeline, err, want)
 		}
 	}
 }

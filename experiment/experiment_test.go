@@ -153,7 +153,7 @@ func TestOverrides(t *testing.T) {
 	got := spec(t, text, set("seed", "9"), set("data.drop", "[a, c]"), set("rff.gamma", "0.5"), set("pipeline.logistic.C", "3"),
 		set("search.cv.folds", "4"), set("search.grid.rff.features", "{lin: [10, 30, 3]}"))
 	if !reflect.DeepEqual(placeless(want), placeless(got)) {
-		t.Errorf("wanted\n%+v\ngot\n%+v", wanted, got)
+		t.Errorf("wanted\n%+v\ngot\n%+v", want, got)
 	}
 	if without := spec(t, text); reflect.DeepEqual(param.All(without.Pipeline), param.All(got.Pipeline)) {
 		t.Error("the seed of the experiment changes no seed of a step")
@@ -390,7 +390,7 @@ func TestFailureLeavesEarlierOutputs(t *testing.T) {
 	texts.Data.Drop = []string{"a"}
 	const want = "spec.yaml:2:12: pipeline.impute: column c is categorical and has no mean (use most_frequent or constant, or select the numeric columns)"
 	if _, err := Run(context.Background(), texts, Options{Force: true}); err == nil || err.Error() != want {
-		t.Fatalf("%v, want %s", err, wanted)
+		t.Fatalf("%v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err = Run(ctx, spec(t, text), Options{Progress: func(phase string, done, total int) {
@@ -453,11 +453,11 @@ func TestStaleOutputsAreRemoved(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	if got, want := files(), "cv_results.csv model.bochner notes.txt predictions.csv report.html result.json spec.yaml"; got != want {
-		t.Fatalf("%s, want %s", got, wanted)
+		t.Fatalf("%s, want %s", got, want)
 	}
 	execute(t, spec(t, "data: {train: rows.csv, target: y, csv: {missing: \"?\"}}\n"+steps))
 	if got, want := files(), "model.bochner notes.txt report.html result.json spec.yaml"; got != want {
-		t.Errorf("%s, want %s", got, wanted)
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -484,7 +484,7 @@ func TestPrecision(t *testing.T) {
 		pipeline.Float32: spec(t, text, set("precision", "float32")),
 	} {
 		if s.Pipeline.Precision != want {
-			t.Errorf("%s, want %s", s.Pipeline.Precision, wanted)
+			t.Errorf("%s, want %s", s.Pipeline.Precision, want)
 		}
 		execute(t, s)
 		m, err := modelfile.Load("out/model.bochner")
@@ -492,10 +492,10 @@ func TestPrecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := pipeline.Find(m.Predictor).Precision(); got != want {
-			t.Errorf("the model is in %s, want %s", got, wanted)
+			t.Errorf("the model is in %s, want %s", got, want)
 		}
 		if said, err := Inspect("out/model.bochner"); err != nil || said.Precision != want {
-			t.Errorf("inspect says %q, %v, want %s", said.Precision, err, wanted)
+			t.Errorf("inspect says %q, %v, want %s", said.Precision, err, want)
 		}
 	}
 }
@@ -532,7 +532,7 @@ func TestDraftOfSparseRows(t *testing.T) {
 	// The variances are 10², and 0 of the seventh column: the grid is about 1/100 and 1/10.
 	for _, want := range []string{"40 rows, 7 inputs", "rff.gamma: {log: [3.0e-05, 0.3, 8]}"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", wanted, text)
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

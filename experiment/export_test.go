@@ -80,10 +80,10 @@ func TestExportFaults(t *testing.T) {
 		"none: no such file":                                          {"none", "m.py", ExportOptions{}},
 	} {
 		if _, err := Export(context.Background(), c.model, c.out, c.o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, wanted)
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, err := os.Stat("m.py"); err == nil {
-			t.Fatalf("%s: there is a file", wanted)
+			t.Fatalf("%s: there is a file", want)
 		}
 	}
 }

@@ -278,7 +278,7 @@ func TestIntervalsFaults(t *testing.T) {
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(waving+section+"\n"))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %q", section, err, wanted)
+			t.Errorf("%s: %v, want %q", section, err, want)
 		}
 	}
 	for _, c := range []struct{ path, value, want string }{

@@ -133,7 +133,7 @@ func TestPredictNeedsNoTarget(t *testing.T) {
 					want = fmt.Sprint(parsed(t, want))
 				}
 				if truth != want {
-					t.Fatalf("%s: row %d has truth %q, want %q", name, i, truth, wanted)
+					t.Fatalf("%s: row %d has truth %q, want %q", name, i, truth, want)
 				}
 			}
 		}
@@ -180,7 +180,7 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 	}))
 	_, err := Evaluate(context.Background(), "model", "new.csv", Options{})
 	if want := "new.csv:4: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, wanted)
+		t.Errorf("%v, want %s", err, want)
 	}
 	put(t, "none.csv", without(sample(9, class), 5))
 	if _, err = Evaluate(context.Background(), "model", "none.csv", Options{}); err == nil || !strings.Contains(err.Error(), `target: no column "y"`) {
@@ -352,7 +352,7 @@ func TestKeep(t *testing.T) {
 	got := predicted(t, "new.csv", Options{Keep: []string{"id", "g", "c", "b"}})
 	for _, want := range []string{"row,id,g,c,b,prediction,probability_no,probability_yes\n0,\"7,\"\"x\"\"\",u,red,,", "\n1,é,v,blue,1.5,"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", wanted, got)
+			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
 	put(t, "many.csv", sample(5000, class))
@@ -370,7 +370,7 @@ func TestKeep(t *testing.T) {
 		}
 		_, err := Predict(context.Background(), "model", name, io.Discard, Options{Keep: []string{keep}})
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -383,7 +383,7 @@ func TestColumnsOfNewRows(t *testing.T) {
 	want := predicted(t, "plain.csv", Options{})
 	put(t, "turned.csv", "c,w,a,b\nred,7,1,2\ngreen,8,3,\n")
 	if got := predicted(t, "turned.csv", Options{}); got != want {
-		t.Errorf("another order: %s, want %s", got, wanted)
+		t.Errorf("another order: %s, want %s", got, want)
 	}
 	put(t, "levels.csv", "a,b,c\n1,2,pink\n1,2,\n1,2,grey\n")
 	said := cut(t, predicted(t, "levels.csv", Options{}), "probability_no")
@@ -400,12 +400,12 @@ func TestColumnsOfNewRows(t *testing.T) {
 	} {
 		put(t, "bad.csv", text)
 		if _, err := Predict(context.Background(), "model", "bad.csv", io.Discard, Options{}); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	_, err := Predict(context.Background(), "model", "plain.csv", io.Discard, Options{Drop: []string{"z"}})
 	if want := `plain.csv: drop: no column "z"; there are a, b, c`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, wanted)
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestModelsOfPrograms(t *testing.T) {
 	said := predicted(t, "rows.csv", others)
 	for i, class := range cut(t, said, "prediction") {
 		if class != rows.Schema.Classes()[int(want[i])] {
-			t.Fatalf("row %d: %s, want class %v", i, class, wanted[i])
+			t.Fatalf("row %d: %s, want class %v", i, class, want[i])
 		}
 	}
 	put(t, "na.csv", strings.ReplaceAll(sample(120, class), "?", "NA"))
@@ -538,7 +538,7 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 	put(t, "three.csv", "u,v,y\n3,1,3\n")
 	_, err := Predict(context.Background(), "model", "three.csv", io.Discard, Options{})
 	if want := "three.csv: 3 columns, wanted 2"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, wanted)
+		t.Errorf("%v, want %s", err, want)
 	}
 	predicted(t, "three.csv", Options{Drop: []string{"y"}})
 	if _, err := Evaluate(context.Background(), "model", "two.csv", Options{}); err == nil || !strings.Contains(err.Error(), "does not say what its target is called") {

@@ -52,7 +52,7 @@ func TestRunsDescribeTheirRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(*r.Profile, want) || !reflect.DeepEqual(m.Profile, r.Profile) || want.Rows != r.Rows.Train {
-				t.Errorf("%s, stream %s: %+v in the result, %+v in the model, want %+v", split, stream, *r.Profile, m.Profile, wanted)
+				t.Errorf("%s, stream %s: %+v in the result, %+v in the model, want %+v", split, stream, *r.Profile, m.Profile, want)
 			}
 			seen = append(seen, *r.Profile)
 		}
@@ -117,7 +117,7 @@ func TestClustersCompareRows(t *testing.T) {
 	for path, want := range map[string]int{"rows.csv": 0, "bare.csv": 0, "half.csv": 2} {
 		e, err := Evaluate(context.Background(), "out/model.bochner", path, Options{})
 		if err != nil || e.Drift == nil || len(e.Drift.Differing()) != want {
-			t.Errorf("%s: %+v (%v), want %d inputs that differ", path, e.Drift, err, wanted)
+			t.Errorf("%s: %+v (%v), want %d inputs that differ", path, e.Drift, err, want)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestConstantTarget(t *testing.T) {
 		s := spec(t, "data: {train: train.csv, target: y, task: regression, missing_target: drop}\npipeline: [standardize, ridge]\noutput: {dir: out}\n")
 		found, err := Run(context.Background(), s, Options{Force: true})
 		if err != nil || !slices.ContainsFunc(found.Warnings, func(w string) bool { return strings.Contains(w, want+", so that") }) {
-			t.Errorf("%v, warnings %q, want %q", err, found.Warnings, wanted)
+			t.Errorf("%v, warnings %q, want %q", err, found.Warnings, want)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestSavedSpecIsWhatWasFitted(t *testing.T) {
 	for name, p := range map[string]pipeline.Pipeline{"fitted": m.Spec(), "loaded": back.Spec()} {
 		for path, want := range map[string]any{"union.rff.gamma": "scale", "union.rff.features": 32, "logistic.C": 10.0} {
 			if got, err := param.Get(p, path); err != nil || got != want {
-				t.Errorf("%s: %s is %v (%v), want %v", name, path, got, err, wanted)
+				t.Errorf("%s: %s is %v (%v), want %v", name, path, got, err, want)
 			}
 		}
 	}

@@ -123,11 +123,11 @@ func TestSeveralFilesOfEveryFormat(t *testing.T) {
 		if err == nil {
 			r := execute(t, s)
 			if got := fmt.Sprintf("%d %d", r.Rows.Train, r.Features); got != want {
-				t.Errorf("%s: %s, want %s", data, got, wanted)
+				t.Errorf("%s: %s, want %s", data, got, want)
 			}
 		} else if want == "" || !strings.Contains(err.Error(), want) {
 			if want != "" {
-				t.Errorf("%s: %v, want %s", data, err, wanted)
+				t.Errorf("%s: %v, want %s", data, err, want)
 			}
 		}
 	}

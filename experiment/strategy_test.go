@@ -37,7 +37,7 @@ func TestHalving(t *testing.T) {
 		fits := 0
 		for k, round := range r.Search.Rounds {
 			if k >= len(want) || round.Resource != want[k] || round.Candidates != candidates || round.Best.Mean < 0.5 || len(round.Best.Params) != 2 {
-				t.Errorf("%s: round %d is %+v, want %v of %v", resource, k, round, candidates, wanted)
+				t.Errorf("%s: round %d is %+v, want %v of %v", resource, k, round, candidates, want)
 			}
 			fits += 3 * candidates
 			candidates = (candidates + 2) / 3
@@ -82,7 +82,7 @@ func TestBudget(t *testing.T) {
 	}
 	got := execute(t, spec(t, halved, set("search.budget", "1h"))).Search
 	if !reflect.DeepEqual(got.Best, want.Best) || got.Unreached != 0 {
-		t.Errorf("%+v, want %+v", got, wanted)
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestBudgetOfHalving(t *testing.T) {
 		t.Fatalf("within a nanosecond: %v", err)
 	}
 	if got := execute(t, spec(t, halved, least, set("search.budget", "1h"))).Search; !reflect.DeepEqual(untimed(got), untimed(want)) {
-		t.Errorf("%+v, want %+v", got, wanted)
+		t.Errorf("%+v, want %+v", got, want)
 	}
 	if p, err := NewPlan(context.Background(), spec(t, halved, least, set("search.budget", "1ns"))); err != nil || p.Fits < 30 {
 		t.Errorf("planned %+v, %v", p, err)

@@ -131,7 +131,7 @@ func TestClusteringIgnoresTarget(t *testing.T) {
 			t.Errorf("%s: other clusters", name)
 		}
 		if r.Train["silhouette"] != want.Train["silhouette"] {
-			t.Errorf("%s: silhouette %v, want %v", name, r.Train["silhouette"], wanted.Train["silhouette"])
+			t.Errorf("%s: silhouette %v, want %v", name, r.Train["silhouette"], want.Train["silhouette"])
 		}
 		if name != "a stream" && !slices.Equal(weights(), first) {
 			t.Errorf("%s: the model has other weights", name)
@@ -369,7 +369,7 @@ func TestTargetlessDrafts(t *testing.T) {
 		}
 		for _, want := range c.want {
 			if !strings.Contains(string(text), want) {
-				t.Errorf("%s: no %s in\n%s", c.file, wanted, text)
+				t.Errorf("%s: no %s in\n%s", c.file, want, text)
 			}
 		}
 		if c.o.Task == "clustering" || c.o.Task == "anomaly" {

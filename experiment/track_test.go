@@ -57,7 +57,7 @@ func TestARunIsLogged(t *testing.T) {
 		"data.train": "rows.csv", "data.split.test": "0.25", "data.drop": "[c, w, g]", "search.cv.folds": "3", "search.grid.rff.gamma": "[0.1, 1]",
 	} {
 		if run.Params[key] != want {
-			t.Errorf("parameter %s is %q, want %q", key, run.Params[key], wanted)
+			t.Errorf("parameter %s is %q, want %q", key, run.Params[key], want)
 		}
 	}
 	for key := range run.Params {

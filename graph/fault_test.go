@@ -16,12 +16,12 @@ func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
 	err := graph.Join(graph.At("columns", graph.At("numeric", inner)), graph.At("ridge", nil), hashes)
 	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange"
 	if err == nil || err.Error() != want {
-		t.Errorf("%v\nwanted %s", err, wanted)
+		t.Errorf("%v\nwanted %s", err, want)
 	}
 	err = graph.Join(graph.At("first", inner), graph.At("second", inner), graph.At("third", hashes))
 	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and second.odd: they cannot be exported: strange"
 	if err.Error() != want {
-		t.Errorf("%v\nwanted %s", err, wanted)
+		t.Errorf("%v\nwanted %s", err, want)
 	}
 	if !errors.Is(err, strange) {
 		t.Error("the reason of one is not in the chain")
@@ -48,7 +48,7 @@ func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
 	}
 	for name, want := range map[string][]float64{"first": {-1, 0, 3}, "two": {0, 0, 1}, "three": {2, 0, 0}} {
 		if got := out[name].RawMatrix().Data; got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
-			t.Errorf("%s: %v, want %v", name, got, wanted)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	if p := out["of two"]; math.Abs(p.At(2, 1)-1/(1+math.Exp(-3))) > 1e-15 || math.Abs(p.At(2, 0)+p.At(2, 1)-1) > 1e-15 {

@@ -59,10 +59,10 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 		build(g)
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, wanted)
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if _, err := g.Run(mat.NewDense(1, 2, nil)); err == nil {
-			t.Errorf("%s: it runs", wanted)
+			t.Errorf("%s: it runs", want)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
 	}
 	g.Output("sum", both)
 	if got, want := g.Uses(), []int{2, 0, 1}; !slices.Equal(got, want) {
-		t.Errorf("uses are %v, want %v", got, wanted)
+		t.Errorf("uses are %v, want %v", got, want)
 	}
 	if err := g.Check(); err != nil {
 		t.Error(err)

@@ -50,7 +50,7 @@ func TestKnotsBelowAreCountedInEveryColumn(t *testing.T) {
 					}
 				}
 				if got.At(i, j) != float64(want) && !math.IsInf(rows.At(i, j), 1) {
-					t.Fatalf("%v in %v: %v, want %d", rows.At(i, j), list, got.At(i, j), wanted)
+					t.Fatalf("%v in %v: %v, want %d", rows.At(i, j), list, got.At(i, j), want)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestLinesRunThroughTheirKnots(t *testing.T) {
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Lines(v, knots, values) })
 	for i, want := range []float64{10, 10, 15, 20, 10, 0, 0} {
 		if got.At(i, 0) != want || got.At(i, 1) != 3 {
-			t.Errorf("at %v: %v and %v, want %v and 3", rows.At(i, 0), got.At(i, 0), got.At(i, 1), wanted)
+			t.Errorf("at %v: %v and %v, want %v and 3", rows.At(i, 0), got.At(i, 0), got.At(i, 1), want)
 		}
 	}
 	one := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Lines(v, knots[:1], values[:1]) })
@@ -85,7 +85,7 @@ func TestPiecesOfPolynomialsAreTheFunction(t *testing.T) {
 	for i := range 500 {
 		for j := range 2 {
 			if want := math.Erf(min(max(rows.At(i, j), -9), 9)); math.Abs(got.At(i, j)-want) > 1e-14 {
-				t.Errorf("at %v: %v, want %v", rows.At(i, j), got.At(i, j), wanted)
+				t.Errorf("at %v: %v, want %v", rows.At(i, j), got.At(i, j), want)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func TestExpm1KeepsDigits(t *testing.T) {
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Expm1(v) })
 	for i := range 8 {
 		if want := math.Expm1(rows.At(i, 0)); got.At(i, 0) != want && !(math.Abs(got.At(i, 0)-want) <= 4e-16*math.Abs(want)) {
-			t.Errorf("at %v: %v, want %v", rows.At(i, 0), got.At(i, 0), wanted)
+			t.Errorf("at %v: %v, want %v", rows.At(i, 0), got.At(i, 0), want)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestLog1pKeepsDigits(t *testing.T) {
 	got := table(t, rows, func(g *graph.Graph, v graph.Value) graph.Value { return g.Log1p(v) })
 	for i := range 6 {
 		if want := math.Log1p(rows.At(i, 0)); math.Abs(got.At(i, 0)-want) > 4e-16*want {
-			t.Errorf("at %v: %v, want %v", rows.At(i, 0), got.At(i, 0), wanted)
+			t.Errorf("at %v: %v, want %v", rows.At(i, 0), got.At(i, 0), want)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestListsThatDoNotFitAreFaults(t *testing.T) {
 		g := graph.New(make([]graph.Input, 2))
 		build(g)
 		if err := g.Err(); err == nil || err.Error() != want {
-			t.Errorf("error %v, want %q", err, wanted)
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

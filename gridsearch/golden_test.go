@@ -120,7 +120,7 @@ func (want gridCandidate) checkFolds(t *testing.T, c Candidate) {
 	t.Helper()
 	for k, score := range want.FoldMSE {
 		if math.Abs(c.Folds[k]-score) > 1e-8*score {
-			t.Errorf("%+v, fold %d: %v, want %v", wanted, k, c.Folds[k], score)
+			t.Errorf("%+v, fold %d: %v, want %v", want, k, c.Folds[k], score)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestGoldenGridSearch(t *testing.T) {
 	for i, want := range ref.candidates {
 		c := r.Candidates[i]
 		if c.Settings[0].Value != want.Gamma || c.Settings[1].Value != want.Frequencies || c.Settings[2].Value != want.Alpha {
-			t.Fatalf("candidate %d is %s, want %+v", i, c, wanted)
+			t.Fatalf("candidate %d is %s, want %+v", i, c, want)
 		}
 		want.checkFolds(t, c)
 		if mean, _ := meanStd(want.FoldMSE); mean < least {

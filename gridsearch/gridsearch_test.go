@@ -40,7 +40,7 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 			c := r.Candidates[i]
 			want := []param.Setting{{Path: "shrink", Value: shrink}, {Path: "shift", Value: shift}}
 			if !reflect.DeepEqual(c.Settings, want) {
-				t.Fatalf("candidate %d is %v, want %v", i, c.Settings, wanted)
+				t.Fatalf("candidate %d is %v, want %v", i, c.Settings, want)
 			}
 			var mse, mae []float64
 			for _, f := range folds {
@@ -86,10 +86,10 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 		t.Errorf("best is %s of rank %d", r.Best(), r.Best().Rank)
 	}
 	if want := []string{"shift"}; !slices.Equal(r.OnGridEdge, want) {
-		t.Errorf("on the edge are %v, want %v", r.OnGridEdge, wanted)
+		t.Errorf("on the edge are %v, want %v", r.OnGridEdge, want)
 	}
 	if want := []string{"the best shift, 0, is the smallest of its grid: a wider one may do better"}; !slices.Equal(r.Warnings, want) {
-		t.Errorf("warnings are %q, want %q", r.Warnings, wanted)
+		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestOrderOfCandidates(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("shape %v: candidates are %v, want %v", shape, got, wanted)
+			t.Errorf("shape %v: candidates are %v, want %v", shape, got, want)
 		}
 		r := run{search: s}
 		for i, a := range s.Grid {
@@ -152,7 +152,7 @@ func TestScoresOfClasses(t *testing.T) {
 			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.Others[0].Folds[k], "roc_auc": c.Others[1].Folds[k]} {
 				m, _ := metrics.ByName(name)
 				if want, err := m.Score(in); err != nil || got != want {
-					t.Errorf("slope %v, fold %d: %s is %v, want %v, %v", slope, k, name, got, wanted, err)
+					t.Errorf("slope %v, fold %d: %s is %v, want %v, %v", slope, k, name, got, want, err)
 				}
 			}
 		}
@@ -302,7 +302,7 @@ func TestSchedulingDoesNotShow(t *testing.T) {
 		s := lineSearch(p)
 		s.Workers = workers
 		if got := table(mustRun(t, s, data)); got != want {
-			t.Errorf("%d workers: the table is\n%s\nwanted\n%s", workers, got, wanted)
+			t.Errorf("%d workers: the table is\n%s\nwanted\n%s", workers, got, want)
 		}
 		if p.most > workers || p.fits != 37 {
 			t.Errorf("%d workers: %d fits, %d at once", workers, p.fits, p.most)
@@ -327,7 +327,7 @@ func TestMemoryBound(t *testing.T) {
 	_, err := s.Run(context.Background(), data)
 	want := "gridsearch: 8 of 12 candidates need more memory than the bound of 2.94 kB; the first, 1 (shrink=0.5 shift=1), needs about 3.44 kB: raise the bound or leave them out"
 	if err == nil || err.Error() != want {
-		t.Errorf("error is %v, want %s", err, wanted)
+		t.Errorf("error is %v, want %s", err, want)
 	}
 	if p.fits != 0 {
 		t.Errorf("%d fits before the refusal", p.fits)
@@ -413,7 +413,7 @@ func TestBatchFitterFaults(t *testing.T) {
 		s := lineSearch(nil)
 		s.Estimator = batching{line: newLine(), fault: fault}
 		if _, err := s.Run(context.Background(), quantities(30)); err == nil || err.Error() != want {
-			t.Errorf("%s: error is %v, want %s", fault, err, wanted)
+			t.Errorf("%s: error is %v, want %s", fault, err, want)
 		}
 	}
 }
@@ -438,7 +438,7 @@ func TestFailedCandidates(t *testing.T) {
 			{1, ""}, {3, ""}, {1, ""}, {3, ""}} {
 			c := r.Candidates[i]
 			if c.Rank != want.rank || !strings.HasPrefix(c.Failed, want.failed) || (c.Failed == "") != (want.failed == "") {
-				t.Errorf("candidate %d has rank %d and failed with %q, want %+v", i, c.Rank, c.Failed, wanted)
+				t.Errorf("candidate %d has rank %d and failed with %q, want %+v", i, c.Rank, c.Failed, want)
 			}
 			if math.IsNaN(c.Mean) != (c.Failed != "") {
 				t.Errorf("candidate %d has mean %v", i, c.Mean)
@@ -485,7 +485,7 @@ func TestUndefinedScores(t *testing.T) {
 		t.Errorf("candidate is %+v", c)
 	}
 	if want := []string{"roc_auc has no value on 2 of 8 fits"}; !slices.Equal(r.Warnings, want) {
-		t.Errorf("warnings are %q, want %q", r.Warnings, wanted)
+		t.Errorf("warnings are %q, want %q", r.Warnings, want)
 	}
 	s.Score, s.Scores = "roc_auc", nil
 	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "every candidate failed; the first, slope=1: fold 3: metrics: roc_auc: ") {
@@ -517,7 +517,7 @@ mode: must be fit, fail, nan or stuck, got "fti" (did you mean fit?)
 mode: given twice in the grid
 score: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) || p.fits > 0 {
-		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, wanted)
+		t.Errorf("%d fits, error is\n%v\nwanted\n%s", p.fits, err, want)
 	}
 	var faults param.FieldErrors
 	if !errors.As(err, &faults) || len(faults) != 11 {
@@ -614,7 +614,7 @@ func TestRank(t *testing.T) {
 		rank(list, metrics.Metric{GreaterIsBetter: greater})
 		for i, want := range []int{4, 7, 3, 4, 1, 1, 6, 7} {
 			if list[i].Rank != want {
-				t.Errorf("greater is better %v: candidate %d has rank %d, want %d", greater, i, list[i].Rank, wanted)
+				t.Errorf("greater is better %v: candidate %d has rank %d, want %d", greater, i, list[i].Rank, want)
 			}
 		}
 	}
@@ -767,7 +767,7 @@ func TestPlan(t *testing.T) {
 	}
 	want := Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 2 * (rows + 3000)}
 	if !reflect.DeepEqual(plan, want) {
-		t.Errorf("plan is %+v, want %+v", plan, wanted)
+		t.Errorf("plan is %+v, want %+v", plan, want)
 	}
 	s.Workers, s.Memory = 100, 4*rows
 	if plan, err = s.Plan(data); err != nil || plan.Bytes != 4*rows {
@@ -777,7 +777,7 @@ func TestPlan(t *testing.T) {
 	plan, err = s.Plan(data)
 	want = Plan{Candidates: 12, Folds: 3, Fits: 36, Bytes: 77}
 	if err != nil || !reflect.DeepEqual(plan, want) {
-		t.Errorf("plan is %+v, %v, want %+v", plan, err, wanted)
+		t.Errorf("plan is %+v, %v, want %+v", plan, err, want)
 	}
 	if plan, err = NewSearch(logit{1}).Plan(labels(40)); err != nil || plan.Fits != 5 {
 		t.Errorf("plan is %+v, %v", plan, err)

@@ -60,7 +60,7 @@ func TestResumeFromEveryByte(t *testing.T) {
 			p.fits = 0
 			r := mustRun(t, s, data)
 			if got := table(r); got != want {
-				t.Fatalf("resumed from %d bytes of %d, the table is\n%s\nwanted\n%s", size, len(whole), got, wanted)
+				t.Fatalf("resumed from %d bytes of %d, the table is\n%s\nwanted\n%s", size, len(whole), got, want)
 			}
 			if r.Resumed != entries || !sweep && p.fits != 12-entries+1 {
 				t.Fatalf("resumed from %d bytes with %d entries: %d taken, %d fits", size, entries, r.Resumed, p.fits)
@@ -122,7 +122,7 @@ func TestBatchIsAskedForTheRest(t *testing.T) {
 	mustRun(t, s, data)
 	mustRun(t, s, data)
 	if want := []int{12, 4}; !slices.Equal(asked, want) {
-		t.Errorf("batches were of %v fits, want %v", asked, wanted)
+		t.Errorf("batches were of %v fits, want %v", asked, want)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestCancelKeepsWhatStillEnds(t *testing.T) {
 		}
 		s.Progress = nil
 		if r := mustRun(t, s, quantities(20)); r.Resumed != want {
-			t.Errorf("sweep %v: %d fits were kept, want %d", sweep, r.Resumed, wanted)
+			t.Errorf("sweep %v: %d fits were kept, want %d", sweep, r.Resumed, want)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestSweepFillsGaps(t *testing.T) {
 		}
 		r := mustRun(t, s, data)
 		if table(r) != want || r.Resumed != entries-1 {
-			t.Errorf("with %d of 12 fits: %d taken, the table is\n%s\nwanted\n%s", entries-1, r.Resumed, table(r), wanted)
+			t.Errorf("with %d of 12 fits: %d taken, the table is\n%s\nwanted\n%s", entries-1, r.Resumed, table(r), want)
 		}
 		after, _ := os.ReadFile(s.Journal)
 		if n := bytes.Count(after, []byte(`{"candidate"`)); n != 12 {
@@ -229,7 +229,7 @@ func TestJournalOfAnotherSearch(t *testing.T) {
 		c.change(&s, &data)
 		_, err := s.Run(context.Background(), data)
 		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
-			t.Errorf("%s: error is %v, want %s", name, err, wanted)
+			t.Errorf("%s: error is %v, want %s", name, err, want)
 		}
 		if after, _ := os.ReadFile(s.Journal); !bytes.Equal(before, after) {
 			t.Errorf("%s: the journal was changed", name)
@@ -282,7 +282,7 @@ func TestDamagedJournal(t *testing.T) {
 		}
 		_, err := s.Run(context.Background(), data)
 		if want := "gridsearch: journal " + s.Journal + ": " + c.want; err == nil || err.Error() != want {
-			t.Errorf("%q: error is %v, want %s", c.content, err, wanted)
+			t.Errorf("%q: error is %v, want %s", c.content, err, want)
 		}
 		if after, _ := os.ReadFile(s.Journal); string(after) != c.content {
 			t.Errorf("%q: the file was changed", c.content)

@@ -45,7 +45,7 @@ func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		if best := found.Best().Settings[0].Value; best != want {
-			t.Errorf("by %s: noise %v, want %v", score, best, wanted)
+			t.Errorf("by %s: noise %v, want %v", score, best, want)
 		}
 		if score != "nlpd" {
 			continue

@@ -87,7 +87,7 @@ func TestPeer(t *testing.T) {
 			v.fill(j, value)
 			said, _ := estimator.Predict(context.Background(), f, v.rows(), estimator.Request{})
 			if got, _ := averages(said, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
-				t.Errorf("input %d at %v: %v, scikit-learn %v", j, value, got[0], wanted.Mean[k])
+				t.Errorf("input %d at %v: %v, scikit-learn %v", j, value, got[0], want.Mean[k])
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestLinearInClosedForm(t *testing.T) {
 		}
 		want := 2 * beta[in.Column] * beta[in.Column] * variance
 		if math.Abs(in.Mean-want) > 0.03*want+1e-12 { // its standard error is 0.5 %
-			t.Errorf("input %d: %v, want %v", in.Column, in.Mean, wanted)
+			t.Errorf("input %d: %v, want %v", in.Column, in.Mean, want)
 		}
 	}
 	if found.Base != 0 || found.Rows != 2000 || found.Repeats != 20 {
@@ -256,7 +256,7 @@ func TestEffectsOfClasses(t *testing.T) {
 	}
 	for k, v := range two[0].Values {
 		if want := 0.25 + 0.25*math.Tanh(v); math.Abs(two[0].Mean[k]-want) > 1e-12 {
-			t.Errorf("at %v: %v, want %v", v, two[0].Mean[k], wanted)
+			t.Errorf("at %v: %v, want %v", v, two[0].Mean[k], want)
 		}
 	}
 	many, err := PartialDependence(context.Background(), chance{5}, datasets.Set{Schema: schema, X: X}, 0, Options{})
@@ -325,7 +325,7 @@ func TestPictures(t *testing.T) {
 	} {
 		for _, want := range c.want {
 			if !strings.Contains(c.picture, want) {
-				t.Errorf("%s is not in %s", wanted, c.picture)
+				t.Errorf("%s is not in %s", want, c.picture)
 			}
 		}
 	}

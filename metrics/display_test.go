@@ -36,13 +36,13 @@ func TestCurvePictures(t *testing.T) {
 	}
 	auc, _ := ByName("roc_auc")
 	if want, err := auc.Score(in); err != nil || math.Abs(roc.Area()-want) > 1e-12 {
-		t.Errorf("area %v, roc_auc %v, %v", roc.Area(), wanted, err)
+		t.Errorf("area %v, roc_auc %v, %v", roc.Area(), want, err)
 	}
 	pr, _ := PrecisionRecallCurve(in, 1)
 	held, _ := CalibrationCurve(in, 1, 10)
 	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and recall<", held.SVG(): ">as it should be<"} {
 		if !strings.Contains(picture, want) || len(picture) > 40_000 {
-			t.Errorf("%d bytes, want %s within: %.300s", len(picture), wanted, picture)
+			t.Errorf("%d bytes, want %s within: %.300s", len(picture), want, picture)
 		}
 	}
 }

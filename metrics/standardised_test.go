@@ -73,7 +73,7 @@ func TestStandardisedSparse(t *testing.T) {
 		want := apart(repeated, i, k)
 		for _, m := range []mat.Matrix{a, b} {
 			if got := apart(m, twice[i], twice[k]); math.Abs(got-want) > 1e-9*(1+want) {
-				t.Fatalf("rows %d and %d: %v, want %v", twice[i], twice[k], got, wanted)
+				t.Fatalf("rows %d and %d: %v, want %v", twice[i], twice[k], got, want)
 			}
 		}
 	}

@@ -108,12 +108,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for i := range want.List {
 		if math.Float64bits(got.List[i]) != math.Float64bits(want.List[i]) {
-			t.Errorf("number %d: %v, want %v", i, got.List[i], wanted.List[i])
+			t.Errorf("number %d: %v, want %v", i, got.List[i], want.List[i])
 		}
 	}
 	got.List, want.List = nil, nil
 	if !reflect.DeepEqual(&got, want) {
-		t.Errorf("read back\n%+v, want\n%+v", got, wanted)
+		t.Errorf("read back\n%+v, want\n%+v", got, want)
 	}
 	var again bytes.Buffer
 	if err := Write(&again, h, a); err != nil {
@@ -241,7 +241,7 @@ func TestNewerFormat(t *testing.T) {
 	_, _, err := Read(bytes.NewReader(b), int64(len(b)))
 	const want = "model: the model file is from a newer version: its format is 2, this program reads up to 1"
 	if !errors.Is(err, ErrNewer) || err.Error() != want {
-		t.Errorf("error %v, want %s", err, wanted)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

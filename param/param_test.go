@@ -137,7 +137,7 @@ func TestAllListsEveryParameter(t *testing.T) {
 	} {
 		got := all[i]
 		if got.Kind != want.Kind || got.Wanted != want.Wanted || !reflect.DeepEqual(got.Value, want.Value) {
-			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, wanted.Kind, wanted.Wanted, wanted.Value)
+			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, want.Kind, want.Wanted, want.Value)
 		}
 	}
 	if !slices.Equal(all[4].Options, []string{"paired", "phase"}) {
@@ -172,7 +172,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := Replace(newRack(), setting); err != nil || !reflect.DeepEqual(got, want.(rack)) {
-		t.Errorf("Replace gives %+v, %v, With gives %+v", got, err, wanted)
+		t.Errorf("Replace gives %+v, %v, With gives %+v", got, err, want)
 	}
 	if got, err := Replace[any](newRack(), setting); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("as an interface: %+v, %v", got, err)
@@ -386,7 +386,7 @@ func TestNearest(t *testing.T) {
 		"ridgeclassifier": "ridge_classifier", "rbf": "", "c": "C", "x": "", "something else": "", "": "",
 	} {
 		if got := Nearest(word, options); got != want {
-			t.Errorf("nearest to %q is %q, want %q", word, got, wanted)
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
 	options = []string{"rff.features", "rff.gamma", "logistic.C", "ridge.alpha", "svm", "logistic", "standardize", "gaussian"}
@@ -396,7 +396,7 @@ func TestNearest(t *testing.T) {
 		"svm.n_components": "", "other.lambda": "",
 	} {
 		if got := Nearest(word, options); got != want {
-			t.Errorf("nearest to %q is %q, want %q", word, got, wanted)
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
 }
@@ -404,7 +404,7 @@ func TestNearest(t *testing.T) {
 func TestAlternatives(t *testing.T) {
 	for want, options := range map[string][]string{"nothing": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := Alternatives(options); got != want {
-			t.Errorf("%v reads %q, want %q", options, got, wanted)
+			t.Errorf("%v reads %q, want %q", options, got, want)
 		}
 	}
 }
@@ -434,7 +434,7 @@ func TestOwner(t *testing.T) {
 	r.Slots[1].spec = b
 	for path, want := range map[string]any{"title": r, "b.width": b, "last.deep.gamma": newDial(), "last.title": r.Last} {
 		if got, err := Owner(r, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is of %+v, %v, want %+v", path, got, err, wanted)
+			t.Errorf("%s is of %+v, %v, want %+v", path, got, err, want)
 		}
 	}
 	if _, err := Owner(r, "c.width"); err == nil {

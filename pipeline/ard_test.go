@@ -57,7 +57,7 @@ func TestSweepLearnsScalesOnce(t *testing.T) {
 		}
 		for i, v := range outcome.Prediction.Values {
 			if d := v - want[i]; d*d > 1e-12 {
-				t.Fatalf("candidate %d on fold %d predicts %v for row %d, alone %v", k.setting, k.fold, v, i, wanted[i])
+				t.Fatalf("candidate %d on fold %d predicts %v for row %d, alone %v", k.setting, k.fold, v, i, want[i])
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func TestRelevanceByName(t *testing.T) {
 	r := pipeline.Find(f).Relevance()
 	want := []string{"age", "hours", "cap-gain", "colour=blue", "colour=green", "colour=red"}
 	if len(r) != 1 || r[0].Step != "ard" || !slices.Equal(r[0].Columns, want) || slices.Max(r[0].Values) != 1 {
-		t.Fatalf("relevance %+v, want that of ard with the columns %v", r, wanted)
+		t.Fatalf("relevance %+v, want that of ard with the columns %v", r, want)
 	}
 	if v := r[0].Values; v[3] != v[4] || v[4] != v[5] || v[0] == v[3] {
 		t.Errorf("relevance %v, want the columns of colour alike", v)
@@ -107,7 +107,7 @@ func TestScalesBeforeBinningInAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := pipeline.Find(b).Relevance(), pipeline.Find(a).Relevance(); !reflect.DeepEqual(got, want) {
-		t.Errorf("relevance %v of a stream, %v of rows in memory", got, wanted)
+		t.Errorf("relevance %v of a stream, %v of rows in memory", got, want)
 	}
 }
 

@@ -258,7 +258,7 @@ func TestPipelineParameters(t *testing.T) {
 	}
 	for _, want := range []string{"columns.rest", "columns.numeric.impute.strategy", "columns.group2.onehot.min_count", "wide.gamma", "both.weights", "both.rff.seed", "both.mirror.factor", "ridge.alpha"} {
 		if !slices.Contains(paths, want) {
-			t.Errorf("there is no %s in %v", wanted, paths)
+			t.Errorf("there is no %s in %v", want, paths)
 		}
 	}
 	out, err := param.With(p, param.Setting{Path: "columns.numeric.impute.strategy", Value: "median"}, param.Setting{Path: "ridge.alpha", Value: 7.0}, param.Setting{Path: "both.rff.features", Value: 6})
@@ -325,7 +325,7 @@ func TestPipelineForwards(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want, got := hasOf(m), hasOf(f); got != want {
-			t.Errorf("%T: %+v, want %+v", m, got, wanted)
+			t.Errorf("%T: %+v, want %+v", m, got, want)
 		}
 		var r estimator.Reporter
 		if estimator.As(f, &r) && r.Report().Solver != "none" {
@@ -386,7 +386,7 @@ func TestFitsAgree(t *testing.T) {
 			}
 			for i := range want {
 				if math.Abs(got[i]-want[i]) > 1e-6 {
-					t.Fatalf("%T, %s: row %d: %v, want %v", e, name, i, got[i], wanted[i])
+					t.Fatalf("%T, %s: row %d: %v, want %v", e, name, i, got[i], want[i])
 				}
 			}
 		}
@@ -510,7 +510,7 @@ func TestOneRowMakesNoGarbage(t *testing.T) {
 	want, _ := f.Predict(ctx, data.X)
 	got, err := f.Predict(ctx, row)
 	if err != nil || got[0] != want[3] {
-		t.Fatalf("one row: %v (%v), in the batch %v", got, err, wanted[3])
+		t.Fatalf("one row: %v (%v), in the batch %v", got, err, want[3])
 	}
 	allocs := testing.AllocsPerRun(100, func() { f.Predict(ctx, row) })
 	if allocs > 2 { // the result, and what the model's own Predict needs

@@ -98,7 +98,7 @@ func TestContinueIsOneReadingOfAllRows(t *testing.T) {
 			}
 			for i, v := range said(t, got, c.data) {
 				if math.Abs(v-want[i]) > tolerance*(1+math.Abs(want[i])) {
-					t.Fatalf("number %d is %v, want %v", i, v, wanted[i])
+					t.Fatalf("number %d is %v, want %v", i, v, want[i])
 				}
 			}
 			if !reflect.DeepEqual(said(t, part, c.data), before) {

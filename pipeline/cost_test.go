@@ -20,7 +20,7 @@ func TestCostAddsUp(t *testing.T) {
 	}
 	union := pipeline.NewUnion(wide, narrow).Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + narrow.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops; union.OutputWidth != 80 || union.Flops != want {
-		t.Errorf("a union costs %+v, want %v flops and 80 columns", union, wanted)
+		t.Errorf("a union costs %+v, want %v flops and 80 columns", union, want)
 	}
 	group := func(terms ...string) pipeline.Group {
 		return pipeline.Group{Select: terms, Steps: pipeline.Steps(wide)}
@@ -47,7 +47,7 @@ func TestCostAddsUp(t *testing.T) {
 	p := pipeline.Steps(wide).Then(estimator.NewRidge())
 	sum := p.Cost(datasets.Shape{Rows: 1000, Cols: 8})
 	if want := wide.Cost(datasets.Shape{Rows: 1000, Cols: 8}).Flops + estimator.NewRidge().Cost(datasets.Shape{Rows: 1000, Cols: 64}).Flops; sum.Flops != want {
-		t.Errorf("a pipeline costs %+v, want %v flops", sum, wanted)
+		t.Errorf("a pipeline costs %+v, want %v flops", sum, want)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestFrozen(t *testing.T) {
 	for name, p := range map[string]pipeline.Pipeline{"steps": steps, "model": model} {
 		got := fit(p)
 		if !reflect.DeepEqual(got.Spec(), want.Spec()) {
-			t.Errorf("%s: spec %v, want %v", name, got.Spec(), wanted.Spec())
+			t.Errorf("%s: spec %v, want %v", name, got.Spec(), want.Spec())
 		}
 		if written(got) != written(want) {
 			t.Errorf("%s: another file", name)

@@ -95,7 +95,7 @@ func TestTypesOfOneNameAreTwo(t *testing.T) {
 		err := fit(one.Log{}).Write(&b)
 		want := "pipeline: " + stepsPath + "one/steps.Log is not registered: give it a name with pipeline.Register before it is written or read"
 		if err == nil || err.Error() != want || b.Len() > 0 {
-			t.Errorf("%v, %d bytes written, want %s", err, b.Len(), wanted)
+			t.Errorf("%v, %d bytes written, want %s", err, b.Len(), want)
 		}
 	}
 	register(t, "log_one", one.Log{}, func() model.Stateful { return &one.FittedLog{} })

@@ -51,7 +51,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		err := c.fit()
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %s", err, wanted)
+				t.Errorf("%v, want %s", err, want)
 			}
 		}
 		if err != nil && strings.Count(err.Error(), "NewRFF") > 1 {
@@ -104,7 +104,7 @@ func TestRegressionsRefuseClasses(t *testing.T) {
 	} {
 		for i, fit := range fits {
 			if err := fit(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("way %d: %v, want %s", i, err, wanted)
+				t.Errorf("way %d: %v, want %s", i, err, want)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func TestNumbersOfEverySize(t *testing.T) {
 		"8":                `must be an integer, got "8"`,
 	} {
 		if _, err := param.With(p, param.Setting{Path: "rff.features", Value: v}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
@@ -160,10 +160,10 @@ func TestPointersToSpecs(t *testing.T) {
 		{pipeline.Steps(pipeline.NewUnion(&nystroem, &rff)).Then(meta.NewTarget(&ridge)), pipeline.Steps(pipeline.NewUnion(nystroem, rff)).Then(meta.NewTarget(ridge))},
 	} {
 		if got, want := pair[0].String(), pair[1].String(); got != want {
-			t.Errorf("%s, want %s", got, wanted)
+			t.Errorf("%s, want %s", got, want)
 		}
 		if got, want := fmt.Sprint(param.All(&pair[0])), fmt.Sprint(param.All(&pair[1])); got != want {
-			t.Errorf("parameters %s, want %s", got, wanted)
+			t.Errorf("parameters %s, want %s", got, want)
 		}
 		data := data
 		data.Y = slices.Clone(data.Y)
@@ -196,7 +196,7 @@ func TestPointersToSpecs(t *testing.T) {
 		"estimator: must be estimator.Ridge, got *estimator.Ridge; pass what it points to": &ridge, "estimator: a nil *estimator.Ridge is no spec": (*estimator.Ridge)(nil),
 	} {
 		if _, err := (gridsearch.Search{Estimator: spec}).Run(ctx, data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	for k, p := range []pipeline.Pipeline{
@@ -214,7 +214,7 @@ func TestPointersToSpecs(t *testing.T) {
 			t.Errorf("%v: searched: %v", p, searched)
 		}
 		if _, err := p.Fit(ctx, data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %s", p, err, wanted)
+			t.Errorf("%v: %v, want %s", p, err, want)
 		}
 	}
 }

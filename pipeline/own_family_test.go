@@ -166,7 +166,7 @@ func TestOwnSparseFamily(t *testing.T) {
 					want, err := p.Predict(ctx, datasets.SelectRows(data.X, fold.Test))
 					out := got[key{i, f}]
 					if err != nil || out.Err != nil || !slices.Equal(out.Values, want) {
-						t.Fatalf("%q: candidate %d on fold %d: %v, want %v (%v, %v)", broken, i, f, out.Values, wanted, out.Err, err)
+						t.Fatalf("%q: candidate %d on fold %d: %v, want %v (%v, %v)", broken, i, f, out.Values, want, out.Err, err)
 					}
 				}
 			}

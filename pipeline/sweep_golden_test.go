@@ -54,7 +54,7 @@ func TestGoldenFamilySweep(t *testing.T) {
 	}
 	got, shared := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
 	if want := []string{"alpha", "columns", "features", "folds", "projection"}; !slices.Equal(shared, want) {
-		t.Errorf("shared %q, want %q", shared, wanted)
+		t.Errorf("shared %q, want %q", shared, want)
 	}
 	if drawn != len(input.Normal) {
 		t.Errorf("%d frequencies drawn, want %d: some settings were fitted alone", drawn, len(input.Normal))

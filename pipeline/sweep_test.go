@@ -285,7 +285,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 		}
 		for i, want := range map[int]string{1: `pipeline: step "mirror": no luck`, 2: `pipeline: step "mirror": no luck`, 3: "pipeline: rff.features: ", 4: `pipeline: two steps are called "mirror"`} {
 			if err := got[key{i, f}].Err; err == nil || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("setting %d on fold %d: %v, want %s", i, f, err, wanted)
+				t.Errorf("setting %d on fold %d: %v, want %s", i, f, err, want)
 			}
 		}
 	}

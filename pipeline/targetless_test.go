@@ -112,7 +112,7 @@ func TestTargetlessFits(t *testing.T) {
 	for i := range scores {
 		want := Z.At(i, 0) - 0.5
 		if d := scores[i] - want; d*d > 1e-18 || all.Anomaly[i] != scores[i] || (all.Values[i] == 1) != (scores[i] > 0) {
-			t.Fatalf("row %d: %v and %v with %v, want %v", i, scores[i], all.Anomaly[i], all.Values[i], wanted)
+			t.Fatalf("row %d: %v and %v with %v, want %v", i, scores[i], all.Anomaly[i], all.Values[i], want)
 		}
 	}
 	if none, err := estimator.Predict(ctx, fitted, &mat.Dense{}, estimator.Request{}); err != nil || none.Anomaly == nil || len(none.Anomaly) > 0 {
@@ -128,7 +128,7 @@ func TestTargetlessRefusesTaughtSteps(t *testing.T) {
 	want := "rfm: rfm learns from targets, and lonely, which is for anomaly, learns without (leave it out)\n" +
 		"union.ard: ard learns from targets, and lonely, which is for anomaly, learns without (leave it out)"
 	if err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, wanted)
+		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := steps.Then(lonely{}).Fit(ctx, numbers(40, 1)); err == nil || !strings.Contains(err.Error(), "rfm learns from targets") {
 		t.Errorf("fitted: %v", err)

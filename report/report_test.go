@@ -189,7 +189,7 @@ func TestWords(t *testing.T) {
 		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", count(-12345): "−12\u202f345",
 	} {
 		if got != want {
-			t.Errorf("%q, want %q", got, wanted)
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

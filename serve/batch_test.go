@@ -70,7 +70,7 @@ func TestRowsPredictedTogether(t *testing.T) {
 		}
 		atOnce(t, s, name, bodies, func(i int, got reply) {
 			if got.code != 200 || got.body != want[i] {
-				t.Errorf("%s: %s, want %s", name, got.body, wanted[i])
+				t.Errorf("%s: %s, want %s", name, got.body, want[i])
 			}
 		})
 	}

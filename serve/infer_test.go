@@ -157,7 +157,7 @@ func compare(t *testing.T, what string, got []serve.Tensor, want map[string][]an
 	}
 	for _, o := range got {
 		if n, err := o.Len(); err != nil || n != len(want[o.Name]) || !slices.Equal(elements(o), want[o.Name]) {
-			t.Errorf("%s: %s %v: %v, want %v", what, o.Name, o.Shape, elements(o), wanted[o.Name])
+			t.Errorf("%s: %s %v: %v, want %v", what, o.Name, o.Shape, elements(o), want[o.Name])
 		}
 	}
 }
@@ -281,7 +281,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 			t.Helper()
 			out := parseInfer(t, got)
 			if len(out) != 1 || out[0].Name != "value" || !slices.Equal(out[0].Shape, []int64{2}) || out[0].Numbers[0] != want[0].Value || out[0].Numbers[1] != want[1].Value {
-				t.Errorf("%s %s: %s, want %v", c.datatype, what, got.body, wanted)
+				t.Errorf("%s %s: %s, want %v", c.datatype, what, got.body, want)
 			}
 		}
 		body := fmt.Sprintf(`{"inputs":[{"data":%s,"datatype":"%s","shape":[2,3],"name":"X"}]}`, c.data, c.datatype)
@@ -299,7 +299,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 		}
 		got := ask(s, "POST", "/v2/models/nrent/infer", body)
 		if out := parseInfer(t, got); out[0].Numbers[0] != want[0].Value || !strings.Contains(got.body, `"id":"ä"`) {
-			t.Errorf("%s: %s, want %v", d, got.body, wanted)
+			t.Errorf("%s: %s, want %v", d, got.body, want)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func TestInferCodesAsRows(t *testing.T) {
 			"outputs":[{"name":"probabilities"}]}`
 		out := parseInfer(t, ask(s, "POST", "/v2/models/chance/infer", body))
 		if len(out) != 1 || len(out[0].Numbers) != 4 || out[0].Numbers[1] != want[0].Probabilities[`y"es`] || out[0].Numbers[3] != want[1].Probabilities[`y"es`] {
-			t.Errorf("%s: %+v, want %+v", age, out, wanted)
+			t.Errorf("%s: %+v, want %+v", age, out, want)
 		}
 	}
 }
@@ -343,7 +343,7 @@ func TestInferMetadata(t *testing.T) {
 			`{"name":"size","datatype":"FP64","shape":[-1]}],"outputs":[{"name":"label","datatype":"BYTES","shape":[-1]},{"name":"scores","datatype":"FP64","shape":[-1,1]}]}`,
 	} {
 		if got := ask(s, "GET", path, ""); got.code != 200 || got.body != want {
-			t.Errorf("%s: %d %s, want %s", path, got.code, got.body, wanted)
+			t.Errorf("%s: %d %s, want %s", path, got.code, got.body, want)
 		}
 	}
 }

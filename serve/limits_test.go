@@ -137,7 +137,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	metrics := ask(s, "GET", "/metrics", "").body
 	for _, want := range []string{`bochner_rejected_total{reason="exhausted"} 3`, `bochner_requests_total{code="429",model="m",route="infer"} 1`, `bochner_rows_total{model="m"} 5`, "bochner_requests_waiting 0\n", "bochner_requests_in_flight 0\n"} {
 		if !strings.Contains(metrics, want) {
-			t.Errorf("the metrics have no %s", wanted)
+			t.Errorf("the metrics have no %s", want)
 		}
 	}
 }
@@ -226,13 +226,13 @@ func TestFaultsOfModels(t *testing.T) {
 	} {
 		got := ask(s, "POST", "/v1/models/m:predict", `{"rows":[{"x0":`+value+`}]}`, "X-Request-Id", "mine")
 		if got.code != want.code || !strings.Contains(got.body, want.text) {
-			t.Errorf("%s: %d %s, want %d %s", value, got.code, got.body, wanted.code, wanted.text)
+			t.Errorf("%s: %d %s, want %d %s", value, got.code, got.body, want.code, want.text)
 		}
 	}
 	metrics := ask(s, "GET", "/metrics", "").body
 	for _, want := range []string{"bochner_panics_total 1\n", "bochner_requests_in_flight 0\n", "bochner_request_memory_bytes 0\n"} {
 		if !strings.Contains(metrics, want) {
-			t.Errorf("the metrics have no %s", wanted)
+			t.Errorf("the metrics have no %s", want)
 		}
 	}
 	if text := log.String(); !strings.Contains(text, `fault=broken`) || !strings.Contains(text, "limits_test.go") || !strings.Contains(text, "request=mine") {

@@ -108,10 +108,10 @@ func TestListeningThatCannotBe(t *testing.T) {
 		}
 		s := started(t, serve.Options{})
 		if err := s.Serve(ctx, l, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 		if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
-			t.Errorf("%s: something listens", wanted)
+			t.Errorf("%s: something listens", want)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 					want[i].Set, answer.Predictions[i].Set = nil, nil
 				}
 				if !reflect.DeepEqual(answer.Predictions[i], want[i]) {
-					t.Fatalf("%s, row %d, %v:\n%+v, want\n%+v", name, i, given[i], answer.Predictions[i], wanted[i])
+					t.Fatalf("%s, row %d, %v:\n%+v, want\n%+v", name, i, given[i], answer.Predictions[i], want[i])
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func TestRowsAreReadAsInTraining(t *testing.T) {
 	want := ask(s, "POST", "/v1/models/rent:predict", row(`"sold_year":2003,"sold_month":5`, "null"))
 	for _, body := range []string{row(`"sold":"4/5/2003"`, "null"), row(`"sold":"2003-05-04"`, `"none"`)} {
 		if got := ask(s, "POST", "/v1/models/rent:predict", body); got.code != 200 || got.body != want.body {
-			t.Errorf("%s: %s, want %s", body, got.body, wanted.body)
+			t.Errorf("%s: %s, want %s", body, got.body, want.body)
 		}
 	}
 	if got := ask(s, "POST", "/v1/models/rent:predict", row(`"sold":"2003-05-04"`, `"NA"`)); got.code != 400 || !strings.Contains(got.body, `must be a number, got \"NA\"`) {

@@ -64,7 +64,7 @@ func TestPredictions(t *testing.T) {
 	lines := readCSV(t, out.Bytes())
 	for i, line := range lines[1:] { // row, truth, prediction, probability_<=50K, probability_>50K
 		if line[2] != want.Labels[i] {
-			t.Errorf("row %d is %s, want %s", i, line[2], wanted.Labels[i])
+			t.Errorf("row %d is %s, want %s", i, line[2], want.Labels[i])
 		}
 		for k, p := range want.Probabilities[i] {
 			if v, err := strconv.ParseFloat(line[3+k], 64); err != nil || math.Abs(v-p) > tolerance {
@@ -112,7 +112,7 @@ func TestPredictionsOfNamedRows(t *testing.T) {
 		}
 		for i, a := range answers {
 			if a.Class != want.Labels[i] || math.Abs(a.Probabilities[">50K"]-want.Probabilities[i][1]) > tolerance {
-				t.Errorf("%s: row %d is %v, want %s with %v", path, i, a, wanted.Labels[i], wanted.Probabilities[i])
+				t.Errorf("%s: row %d is %v, want %s with %v", path, i, a, want.Labels[i], want.Probabilities[i])
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func TestShared(t *testing.T) {
 				want = 2.5
 			}
 			if s.At(i, j) != want || s.Dense().At(i, j) != want {
-				t.Errorf("entry %d, %d: %v, want %v", i, j, s.At(i, j), wanted)
+				t.Errorf("entry %d, %d: %v, want %v", i, j, s.At(i, j), want)
 			}
 		}
 	}

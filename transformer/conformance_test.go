@@ -242,7 +242,7 @@ func TestEverySpecHasTheOptionalInterfaces(t *testing.T) {
 		if !ok {
 			t.Errorf("%s: %T is not Sized", name, fitted)
 		} else if want := coster.Cost(data.Shape()); !want.WidthEstimated && want.OutputWidth != sized.OutputWidth() {
-			t.Errorf("%s announces %d columns and has %d", name, wanted.OutputWidth, sized.OutputWidth())
+			t.Errorf("%s announces %d columns and has %d", name, want.OutputWidth, sized.OutputWidth())
 		}
 		if _, ok := fitted.(transformer.Describer); !ok {
 			t.Errorf("%s: %T is no Describer", name, fitted)

@@ -88,7 +88,7 @@ func TestFamiliesRefuseStrangers(t *testing.T) {
 	for _, fitter := range []FamilyFitter{NewRFF(), NewBinning(), NewNystroem()} {
 		for want, specs := range map[string][]Fitter{"a family of no specs": nil, "spec 1 is not of the family": {fitter, NewPCA()}} {
 			if f, err := fitter.FitFamily(ctx, data, specs); err == nil || f != nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v and the error %v, want %q", f, err, wanted)
+				t.Errorf("%v and the error %v, want %q", f, err, want)
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		f, err := c.spec.Fit(context.Background(), datasets.Set{X: uniform(4, 2)})
 		for _, want := range c.want {
 			if err == nil || f != nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s %s: %v, want %q", c.spec.Kernel, c.spec.Draw, err, wanted)
+				t.Errorf("%s %s: %v, want %q", c.spec.Kernel, c.spec.Draw, err, want)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func TestKernelPartsByPath(t *testing.T) {
 	want := KernelParts{NewKernelPart("gaussian", 2), NewKernelPart("matern", 1)}
 	want[0].Weight, want[1].Weight, want[1].Nu = 7, 3, 2.5
 	if !slices.Equal(s.Of, want) {
-		t.Errorf("%+v, want %+v", s.Of, wanted)
+		t.Errorf("%+v, want %+v", s.Of, want)
 	}
 	for wrong, say := range map[any]string{
 		"gaussian": "wanted a list of kernels",

@@ -34,7 +34,7 @@ func TestStandardizeOfAnyUnit(t *testing.T) {
 	for i := range n {
 		for j, unit := range units {
 			if got, want := out.At(i, j), out.At(i, 0); math.Abs(got-want) > 1e-13 {
-				t.Fatalf("row %d in units of %g: %v, want %v", i, unit, got, wanted)
+				t.Fatalf("row %d in units of %g: %v, want %v", i, unit, got, want)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func TestCompletions(t *testing.T) {
 			got = append(got, word)
 		}
 		if strings.Join(got, " ") != want || errs != "" {
-			t.Errorf("%s: %q, want %q; %s", words, strings.Join(got, " "), wanted, errs)
+			t.Errorf("%s: %q, want %q; %s", words, strings.Join(got, " "), want, errs)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestHelpCommand(t *testing.T) {
 	for _, name := range []string{"", "run", "predict", "completion"} {
 		want, _ := call(t, success, name+" --help")
 		if got, errs := call(t, success, "help "+name); got != want || errs != "" {
-			t.Errorf("help %s says\n%s%s\nwanted\n%s", name, got, errs, wanted)
+			t.Errorf("help %s says\n%s%s\nwanted\n%s", name, got, errs, want)
 		}
 	}
 }

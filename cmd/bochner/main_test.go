@@ -361,7 +361,7 @@ func TestSearchLine(t *testing.T) {
 			want = "\x1b[1m" + want + "\x1b[0m"
 		}
 		if got, want := b.String(), "\r\x1b[Ksearch ██████████░░░░░░░░░░ 30/60 fits · "+want+" · 12 s left · rff.gamma=0.1 · 2.5 candidates/s · 1.0 MiB"; got != want {
-			t.Errorf("%q\nwanted\n%q", got, wanted)
+			t.Errorf("%q\nwanted\n%q", got, want)
 		}
 		out.draw("search", 31, 60)
 		out.draw("refit", 60, 60)
@@ -428,7 +428,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 	out, _ = call(t, success, "predict model.bochner wide.csv --drop d,e")
 	put(t, "narrow.csv", "a,b,c\n1,2,red\n3,1,green\n")
 	if want, _ := call(t, success, "predict model.bochner narrow.csv"); out != want {
-		t.Errorf("with columns dropped it predicts\n%s, want\n%s", out, wanted)
+		t.Errorf("with columns dropped it predicts\n%s, want\n%s", out, want)
 	}
 	put(t, "true.csv", "a,d,b,c,y\n1,x,2,red,no\n3,y,1,green,yes\n")
 	call(t, failure, "evaluate model.bochner true.csv")
@@ -486,6 +486,6 @@ colour  < 0.1 %  0 %          25.0 %   –        1.23
 age     100 %    50.0 %       –        12.0 %   0.50
 `
 	if b.String() != want {
-		t.Errorf("%s\nwanted\n%s", b.String(), wanted)
+		t.Errorf("%s\nwanted\n%s", b.String(), want)
 	}
 }

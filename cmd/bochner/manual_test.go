@@ -90,7 +90,7 @@ func TestRoff(t *testing.T) {
 		"~/x^2 `y`":    `\(ti/x\(ha2 \(gay\(ga`,
 	} {
 		if got := roff(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, wanted)
+			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 }

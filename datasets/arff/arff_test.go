@@ -80,7 +80,7 @@ func TestSparse(t *testing.T) {
 	}
 	_, err = read(strings.Replace(sparseHeader, "{u,v,w}", "{v,u,w}", 1)+"{0 1}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
 	if want := `f.arff: column b: sparse rows leave out level "v", the first here, which is not the first in the schema`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, wanted)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestSeveralFiles(t *testing.T) {
 		"wrong.arff":   `wrong.arff:7: column k: "pink" is not a declared level`,
 	} {
 		if _, err := arff.OpenFiles(ctx, []string{"a.arff", other}, o); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", other, err, wanted)
+			t.Errorf("%s: %v, want %s", other, err, want)
 		}
 	}
 	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil || err.Error() != `sparse3.arff:3: column k: sparse rows leave out level "blue", the first here, which is not the first in sparse.arff` {

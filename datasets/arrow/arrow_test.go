@@ -182,7 +182,7 @@ func TestNested(t *testing.T) {
 		// The first numbers that numpy's default_rng(2).normal draws, in single precision.
 		for j, want := range []float32{0.18905339, -0.5227485, -0.41306356} {
 			if got := set.X.At(0, j); got != float64(want) {
-				t.Errorf("%s: v_%d is %v, want %v", what, j, got, wanted)
+				t.Errorf("%s: v_%d is %v, want %v", what, j, got, want)
 			}
 		}
 		sourcetest.Run(t, src)
@@ -190,7 +190,7 @@ func TestNested(t *testing.T) {
 	_, err := arrow.Open(ctx, "testdata/nested.arrow", arrow.Options{})
 	for _, want := range []string{"column list is of type list, wanted numbers, truths, texts or times; data.drop leaves the column out", "column dense is of type union", "column span is of type duration"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

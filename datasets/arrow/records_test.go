@@ -50,7 +50,7 @@ func TestRecords(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if n, _ := src.Dims(); n != want.Rows() {
-			t.Errorf("%s: %d rows, want %d", name, n, wanted.Rows())
+			t.Errorf("%s: %d rows, want %d", name, n, want.Rows())
 		}
 		sourcetest.Equal(t, gather(t, src), want)
 		sourcetest.Run(t, src)
@@ -62,7 +62,7 @@ func TestRecordErrors(t *testing.T) {
 	one, other := numbers("a", 1), numbers("b", 2)
 	for want, batches := range map[string][]aa.RecordBatch{"there is no batch": nil, "batch 1 has the schema": {one, other}} {
 		if _, err := arrow.OpenRecords(ctx, batches, arrow.Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	whole := must(os.ReadFile("testdata/stream.arrows"))

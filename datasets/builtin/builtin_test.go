@@ -96,7 +96,7 @@ func TestRoles(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	_, _, err := builtin.Load("irys")
 	if want := `builtin: no data set "irys"; there are adult, iris, optdigits, wine`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, wanted)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestSHA256(t *testing.T) {
 	} {
 		train, test, err := builtin.SHA256(name)
 		if err != nil || train != want[0] || test != want[1] {
-			t.Errorf("%s: %s and %s, %v; wanted %s", name, train, test, err, wanted)
+			t.Errorf("%s: %s and %s, %v; wanted %s", name, train, test, err, want)
 		}
 	}
 	if _, _, err := builtin.SHA256("titanic"); err == nil {

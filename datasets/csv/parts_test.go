@@ -201,7 +201,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			want := outcomeOf(inOrder, o.Roles, 0)
 			for _, hold := range []int64{0, 1000, 1 << 30} {
 				if got := outcomeOf(whole, o.Roles, hold); !reflect.DeepEqual(got, want) {
-					t.Fatalf("seed %d, %+v\n%q\nin parts, holding %d: %+v\nin order: %+v", seed, o, content, hold, got, wanted)
+					t.Fatalf("seed %d, %+v\n%q\nin parts, holding %d: %+v\nin order: %+v", seed, o, content, hold, got, want)
 				}
 			}
 			known := o.Roles
@@ -216,7 +216,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			known.Unlabelled = r.IntN(3) == 0
 			want = outcomeOf(inOrder, known, 0)
 			if got := outcomeOf(whole, known, 0); !reflect.DeepEqual(got, want) {
-				t.Fatalf("seed %d, %+v\n%q\nwith a schema, in parts: %+v\nin order: %+v", seed, known, content, got, wanted)
+				t.Fatalf("seed %d, %+v\n%q\nwith a schema, in parts: %+v\nin order: %+v", seed, known, content, got, want)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func TestPartsOfABrokenText(t *testing.T) {
 		}
 		want := outcomeOf(inOrder{f}, o.Roles, 0)
 		if got := outcomeOf(f, o.Roles, 1<<30); !reflect.DeepEqual(got, want) || !strings.Contains(got.Open, "broken") {
-			t.Fatalf("%d bytes, in parts: %+v\nin order: %+v", n, got, wanted)
+			t.Fatalf("%d bytes, in parts: %+v\nin order: %+v", n, got, want)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestNumbersOfFields(t *testing.T) {
 		for {
 			err, want := quick.next(), slow.next()
 			if fmt.Sprint(err) != fmt.Sprint(want) || quick.line != slow.line {
-				t.Fatalf("seed %d: %v in line %d, want %v in %d", seed, err, quick.line, wanted, slow.line)
+				t.Fatalf("seed %d: %v in line %d, want %v in %d", seed, err, quick.line, want, slow.line)
 			}
 			if err != nil {
 				break

@@ -123,7 +123,7 @@ func TestLayouts(t *testing.T) {
 	}
 	for i := range 50 {
 		if got, want := one.X.At(i, 0), float64(float32(plain.X.At(i, 0))); got != want {
-			t.Fatalf("row %d: %v, want %v", i, got, wanted)
+			t.Fatalf("row %d: %v, want %v", i, got, want)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestUnlabelled(t *testing.T) {
 	other.Columns = schema.Columns[:3]
 	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
 	if want := "testdata/rows.npy: row 0: column city: the target is missing; missing_target: drop leaves such rows out; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
-		t.Errorf("%v\nwanted %s", err, wanted)
+		t.Errorf("%v\nwanted %s", err, want)
 	}
 	roles.Unlabelled = true
 	set, err := npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})

@@ -187,7 +187,7 @@ func TestWithoutInputs(t *testing.T) {
 	want.X = mat.NewDense(want.Rows(), want.Cols(), nil)
 	sourcetest.Equal(t, got, want)
 	if n, d := datasets.DropInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
-		t.Errorf("%d×%d, want %d×%d", n, d, wanted.Rows(), wanted.Cols())
+		t.Errorf("%d×%d, want %d×%d", n, d, want.Rows(), want.Cols())
 	}
 }
 

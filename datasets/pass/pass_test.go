@@ -15,6 +15,6 @@ func (m *mean) Params(l *param.List) { l.Float(&m.Shrink, "shrink", "to 0", para
 // values of its parameters.
 func TestDescribe(t *testing.T) {
 	if got, want := pass.Describe(mean{Shrink: 0.5}), "github.com/bochner-ml/bochner/datasets/pass_test.mean shrink=0.5"; got != want {
-		t.Errorf("%s, want %s", got, wanted)
+		t.Errorf("%s, want %s", got, want)
 	}
 }

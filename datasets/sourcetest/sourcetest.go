@@ -119,7 +119,7 @@ func survey(t testing.TB, src datasets.Source, all datasets.Set) {
 	for j := range want {
 		name := all.Schema.Name(j)
 		if got[j].Empty != want[j].Empty {
-			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, wanted[j].Empty)
+			t.Errorf("column %s: the survey says empty %v, the blocks %v", name, got[j].Empty, want[j].Empty)
 		}
 		for what, spots := range map[string][2]*datasets.Position{"a missing value": {got[j].Missing, want[j].Missing}, "an unknown category": {got[j].Unknown, want[j].Unknown}} {
 			if (spots[0] == nil) != (spots[1] == nil) || spots[0] != nil && spots[0].Row != spots[1].Row {
@@ -194,12 +194,12 @@ func GroupsByAppearance(data datasets.Set) datasets.Set {
 func Equal(t testing.TB, got, want datasets.Set) {
 	t.Helper()
 	if got.Rows() != want.Rows() || got.Cols() != want.Cols() {
-		t.Fatalf("%d×%d, want %d×%d", got.Rows(), got.Cols(), wanted.Rows(), wanted.Cols())
+		t.Fatalf("%d×%d, want %d×%d", got.Rows(), got.Cols(), want.Rows(), want.Cols())
 	}
 	for i := range want.Rows() {
 		for j := range want.Cols() {
 			if a, b := got.X.At(i, j), want.X.At(i, j); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
-				t.Fatalf("row %d, column %s: %v, want %v", i, wanted.Schema.Name(j), a, b)
+				t.Fatalf("row %d, column %s: %v, want %v", i, want.Schema.Name(j), a, b)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestDigest(t *testing.T) {
 			} {
 				got, err := s.Digest(ctx, sql.Query{Text: query})
 				if err != nil || (got == want) != same {
-					t.Errorf("%s: %s, %v, want %s: %v", query, got, err, wanted, same)
+					t.Errorf("%s: %s, %v, want %s: %v", query, got, err, want, same)
 				}
 			}
 			one, err := s.Digest(ctx, sql.Query{Text: "select k, w from summed where id = 1"}, sql.Query{Text: "select k, w from summed where id = 2"})

@@ -190,7 +190,7 @@ func TestTypes(t *testing.T) {
 			for i, row := range [][]float64{{2, .5, 0, 0, 1}, {4, 1, 1, 1, 0}, {8, 2, nan, nan, 1}} {
 				for j, v := range row {
 					if got := set.X.At(i, j); got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
-						t.Errorf("row %d, %s: %v, want %v", i, wanted[j].Name, got, v)
+						t.Errorf("row %d, %s: %v, want %v", i, want[j].Name, got, v)
 					}
 				}
 			}

@@ -50,7 +50,7 @@ func TestLaws(t *testing.T) {
 			}
 			for k, n := range count {
 				if want := 400 / float64(len(classes)); math.Abs(n-want) > 4.5*math.Sqrt(want) {
-					t.Errorf("%s: %v rows of class %d, want about %v", name, n, k, wanted)
+					t.Errorf("%s: %v rows of class %d, want about %v", name, n, k, want)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func TestFormulas(t *testing.T) {
 	near := func(name string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", name, got, wanted)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	each := func(set datasets.Set, err error, f func(x []float64, y float64)) {

@@ -226,7 +226,7 @@ func TestCheck(t *testing.T) {
 		other := j
 		wrong(&other)
 		if err := other.Check(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want something with: %s", err, wanted)
+			t.Errorf("%v, want something with: %s", err, want)
 		}
 	}
 	if err := j.Check(); err != nil {

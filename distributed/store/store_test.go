@@ -105,7 +105,7 @@ func TestScheme(t *testing.T) {
 		"x/s3://b": "",
 	} {
 		if got := store.Scheme(name); got != want {
-			t.Errorf("Scheme(%q) = %q, want %q", name, got, wanted)
+			t.Errorf("Scheme(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestBatchLaw(t *testing.T) {
 	} {
 		err := unlikeFits(mean{fault}, data, 1e-9)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", fault, err, wanted)
+			t.Errorf("%q: %v, want %q", fault, err, want)
 		}
 	}
 	if err := unlikeFits(shifty{}, data, 1); err == nil || !strings.Contains(err.Error(), "is another where others are not wanted") {

@@ -456,7 +456,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		spec := ensemble(weakRidge(0.1), weakRidge(300))
 		change(&spec)
 		if _, err := spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, wanted)
+			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
 }

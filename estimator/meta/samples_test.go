@@ -124,7 +124,7 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 	for i, v := range got {
 		if !(math.Abs(v-want[i]) <= tolerance*max(1, math.Abs(want[i]))) {
-			t.Fatalf("%s: number %d is %v, want %v", what, i, v, wanted[i])
+			t.Fatalf("%s: number %d is %v, want %v", what, i, v, want[i])
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestSmearPredictsTheMean(t *testing.T) {
 	mean = predicted(t, s, data, data.X).Values
 	ratio := mean[0] / median[0]
 	if want := math.Exp(0.5 * 0.5 / 2); math.Abs(ratio-want) > 0.02 {
-		t.Errorf("the mean is %v times the median, want about %v", ratio, wanted)
+		t.Errorf("the mean is %v times the median, want about %v", ratio, want)
 	}
 	left, sum := 0.0, 0.0
 	for i, y := range data.Y {
@@ -135,7 +135,7 @@ func TestTargetTurnsDeviationsBack(t *testing.T) {
 			mean, square = mean+y/draws, square+y*y/draws
 		}
 		if want := math.Sqrt(square - mean*mean); math.Abs(got.Std[0]-want) > 0.02*want {
-			t.Errorf("%s: deviation %v, want %v", transform, got.Std[0], wanted)
+			t.Errorf("%s: deviation %v, want %v", transform, got.Std[0], want)
 		}
 	}
 	p, err := target("log", normal{0.3}).Fit(context.Background(), data)
@@ -156,7 +156,7 @@ func TestLogNamesTheRow(t *testing.T) {
 	_, fold := spec.Fit(context.Background(), data.Select([]int{3, 17, 20}))
 	for _, err := range []error{err, streamed, fold} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, wanted)
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	_, out := together(t, data, 3, spec)
@@ -175,7 +175,7 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	strong.Alpha = 30
 	got, _ := together(t, data, 4, target("log", weak), target("log", strong))
 	if want, _ := together(t, data, 4, weak, strong); !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("shared %v, by ridge %v", got, wanted)
+		t.Errorf("shared %v, by ridge %v", got, want)
 	}
 	oneOut := estimator.Batch{Shape: data.Shape(), LeaveOneOut: true}
 	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {

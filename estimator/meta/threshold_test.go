@@ -253,7 +253,7 @@ func TestThresholdOfCosts(t *testing.T) {
 		want := c.positive / (c.positive + c.negative)
 		got := cutoff(t, costing(meta.Costs{FalsePositive: c.positive, FalseNegative: c.negative}, 5, estimator.NewLogistic()), data)
 		if math.Abs(got.Value-want) > 0.06 {
-			t.Errorf("costs %v: threshold %v, want about %v", c, got.Value, wanted)
+			t.Errorf("costs %v: threshold %v, want about %v", c, got.Value, want)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func TestThresholdOfExpectedCosts(t *testing.T) {
 			}
 		}
 		if want := slices.Index(expected, slices.Min(expected)); float64(want) != v {
-			t.Fatalf("row %d: class %v, want %d of costs %v", i, v, wanted, expected)
+			t.Fatalf("row %d: class %v, want %d of costs %v", i, v, want, expected)
 		}
 		if v != plain.Values[i] {
 			moved++
@@ -325,7 +325,7 @@ func TestThresholdOnAnyCores(t *testing.T) {
 		got := cutoff(t, pipeline.Steps().Then(spec), data)
 		runtime.GOMAXPROCS(before)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%d cores: %+v, want %+v", cores, got, wanted)
+			t.Errorf("%d cores: %+v, want %+v", cores, got, want)
 		}
 	}
 }
@@ -388,7 +388,7 @@ func TestThresholdRefuses(t *testing.T) {
 		_, err := c.spec.Fit(context.Background(), c.data)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q", err, wanted)
+				t.Errorf("%v, want %q", err, want)
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func TestPolynomialKernel(t *testing.T) {
 	}
 	got := mat.Dot(mat.NewVecDense(200000, mat.Row(nil, 0, Z)), mat.NewVecDense(200000, mat.Row(nil, 1, Z)))
 	if want := math.Pow(0.5*2.5+1, 3); math.Abs(got-want) > 0.2 {
-		t.Errorf("%v, the kernel is %v", got, wanted)
+		t.Errorf("%v, the kernel is %v", got, want)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestYAML(t *testing.T) {
 		"trimmed.model.polynomial.seed": int(pipeline.DeriveSeed(7, "trimmed.model.polynomial")),
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, want %v (%v)", path, got, wanted, err)
+			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)
 		}
 	}
 	for _, text := range []string{document, "[trimmed]", "[{trimmed: {model: ridge}}]", "[{trimmed: {model: {svr: {C: 2}}, share: 0}}]", "[{trimmed: {model: {trimmed: {model: ridge}}}}]"} {
@@ -251,7 +251,7 @@ func TestYAML(t *testing.T) {
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, wanted)
+			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, want)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestContent(t *testing.T) {
 		"[impute, {blend: [polynomial]}, trimmed]":      "",
 	} {
 		if err := read(t, text).CheckContent(data.Schema, content); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, wanted)
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
@@ -369,7 +369,7 @@ func TestSearchShares(t *testing.T) {
 					sum += (v - test.Y[i]) * (v - test.Y[i])
 				}
 				if want := math.Sqrt(sum / float64(test.Rows())); math.Abs(c.Folds[k]-want) > 1e-7*want {
-					t.Errorf("%s, %v, fold %d: %v in the search, %v by itself", model, c, k, c.Folds[k], wanted)
+					t.Errorf("%s, %v, fold %d: %v in the search, %v by itself", model, c, k, c.Folds[k], want)
 				}
 			}
 		}
@@ -442,12 +442,12 @@ func TestSchemaAndReference(t *testing.T) {
 	schema, reference := string(experiment.JSONSchema()), experiment.Reference()
 	for _, want := range []string{"Random features of the polynomial kernel.", "Adds up the features of maps of one width.", "Linear regression of an expectile.", `"model": {`} {
 		if !strings.Contains(schema, want) {
-			t.Errorf("the JSON schema has no %s", wanted)
+			t.Errorf("the JSON schema has no %s", want)
 		}
 	}
 	for _, want := range []string{"### `trimmed`", "| `model` | an estimator, or a list of steps and an estimator | `expectile` | the model within |", "the maps whose features are added up", "| `tau` |"} {
 		if !strings.Contains(reference, want) {
-			t.Errorf("the reference has no %s", wanted)
+			t.Errorf("the reference has no %s", want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestProductAsYAML(t *testing.T) {
 		"again.scaled.rff.seed": int(pipeline.DeriveSeed(7, "again.scaled.rff")),
 	} {
 		if got, err := param.Get(p, path); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, want %v (%v)", path, got, wanted, err)
+			t.Errorf("%s is %v, want %v (%v)", path, got, want, err)
 		}
 	}
 	text, err := yaml.Marshal(p)
@@ -102,7 +102,7 @@ func TestFaultsInAProduct(t *testing.T) {
 	} {
 		_, err := yaml.Unmarshal([]byte(text), yaml.Origin{File: "a.yaml", Path: "pipeline"})
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, wanted)
+			t.Errorf("%s\n  %v\nwanted\n  %s", text, err, want)
 		}
 	}
 }

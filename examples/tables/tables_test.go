@@ -106,7 +106,7 @@ func TestPart(t *testing.T) {
 	}
 	for rows, want := range map[int]int{1999: 5, 2000: 3} {
 		if got := splits(rows, 3); got != want {
-			t.Errorf("%d splits of %d rows, want %d", got, rows, wanted)
+			t.Errorf("%d splits of %d rows, want %d", got, rows, want)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		}
 		for _, r := range l.results() {
 			if !strings.Contains(r.Failed, want) {
-				t.Errorf("got %q, want %q", r.Failed, wanted)
+				t.Errorf("got %q, want %q", r.Failed, want)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func TestResumption(t *testing.T) {
 			t.Fatal(err)
 		}
 		if jobs != want || len(m.log.results()) != 5 {
-			t.Errorf("%d jobs and %d results, want %d and 5", jobs, len(m.log.results()), wanted)
+			t.Errorf("%d jobs and %d results, want %d and 5", jobs, len(m.log.results()), want)
 		}
 	}
 	measure(5)
@@ -281,7 +281,7 @@ func TestPage(t *testing.T) {
 		"- yacht, svm: out of memory\n",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the page lacks %q", wanted)
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 	if t.Failed() {
@@ -321,7 +321,7 @@ func TestWritePage(t *testing.T) {
 	}
 	text, _ := os.ReadFile(path)
 	if want := opening + begin + "one\n" + end; string(text) != want {
-		t.Fatalf("got %q, want %q", text, wanted)
+		t.Fatalf("got %q, want %q", text, want)
 	}
 	if err := os.WriteFile(path, append(text, "Why: because.\n"...), 0o644); err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestWritePage(t *testing.T) {
 	}
 	text, _ = os.ReadFile(path)
 	if want := opening + begin + "two\n" + end + "Why: because.\n"; string(text) != want {
-		t.Errorf("got %q, want %q", text, wanted)
+		t.Errorf("got %q, want %q", text, want)
 	}
 	other := filepath.Join(t.TempDir(), "other.md")
 	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil {
@@ -351,7 +351,7 @@ func TestParse(t *testing.T) {
 	_, err = parse([]string{"-sets", "boats", "-peers", "oracle", "-again", "me", "-minutes", "0", "more"})
 	for _, want := range []string{`-sets: "boats"`, `-peers: "oracle"`, `-again: "me"`, "-minutes", "-data", "got 1"} {
 		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v does not say %q", err, wanted)
+			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 }

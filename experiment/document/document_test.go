@@ -71,7 +71,7 @@ func TestReference(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{1: "1.0", 0.25: "0.25", 1e-8: "1.0e-08", 2.5e-8: "2.5e-08", 1e30: "1.0e+30", -3: "-3.0", math.Inf(-1): "-.inf"} {
 		if got := Flow(v); got != want {
-			t.Errorf("%v is written %s, want %s", v, got, wanted)
+			t.Errorf("%v is written %s, want %s", v, got, want)
 		}
 	}
 }

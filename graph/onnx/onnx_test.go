@@ -107,7 +107,7 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 	} {
 		m, said := written(t, c.g, c.o)
 		if got := ports(said.Inputs) + " → " + ports(said.Outputs); got != want {
-			t.Errorf("it says %s, want %s", got, wanted)
+			t.Errorf("it says %s, want %s", got, want)
 		}
 		var names []string
 		for _, p := range append(said.Inputs, said.Outputs...) {
@@ -156,7 +156,7 @@ func TestPhasesAreDouble(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", precision, got, wanted)
+			t.Errorf("%s: %v, want %v", precision, got, want)
 		}
 	}
 }
@@ -181,10 +181,10 @@ func TestFaults(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		if _, err := Write(&b, c.g, c.o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, wanted)
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if b.Len() > 0 {
-			t.Errorf("%s: %d bytes are written all the same", wanted, b.Len())
+			t.Errorf("%s: %d bytes are written all the same", want, b.Len())
 		}
 	}
 	if _, err := Write(&bytes.Buffer{}, large, Options{Precision: "float64"}); err != nil {

@@ -55,7 +55,7 @@ func TestAModuleHasTheFunctionsOfItsTask(t *testing.T) {
 		text := module(t, g)
 		for k, name := range []string{"predict", "predict_proba", "decision_function"} {
 			if has := strings.Contains(text, "\ndef "+name+"(rows):"); has != want[k] {
-				t.Errorf("%s is there: %v, want %v", name, has, wanted[k])
+				t.Errorf("%s is there: %v, want %v", name, has, want[k])
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func TestPythonReadsAModule(t *testing.T) {
 	c.Stdin = strings.NewReader(module(t, classifier()))
 	out, err := c.CombinedOutput()
 	if want := "['the \"age\"\\n', 'city']\n['no\\u2028', 'yes\\t']\n"; err != nil || string(out) != want {
-		t.Errorf("it reads %q, want %q: %v", out, wanted, err)
+		t.Errorf("it reads %q, want %q: %v", out, want, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestNumbersInAFile(t *testing.T) {
 	}
 	for _, want := range []string{"import os\nimport zlib\n", `"m.bin"), "<f8")`, fmt.Sprintf("if zlib.crc32(_NUMBERS) != %d:", crc32.ChecksumIEEE(written.Data)), "_NUMBERS[0:12].reshape(3, -1)"} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", wanted, b.String())
+			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestMapHasTheKernelsWidth(t *testing.T) {
 			}
 		}
 		if got := median(distances); math.Abs(got-want) > 1e-4*want {
-			t.Errorf("%s: the median distance is %v, want %v", kernel, got, wanted)
+			t.Errorf("%s: the median distance is %v, want %v", kernel, got, want)
 		}
 	}
 }

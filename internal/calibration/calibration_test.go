@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
-			t.Errorf("%s is %v, want %v", what, got, wanted)
+			t.Errorf("%s is %v, want %v", what, got, want)
 		}
 	}
 	a, b := Sigmoid(in.Score, positive, nil)
@@ -121,7 +121,7 @@ func TestWeightsAreCounts(t *testing.T) {
 	oftenKnots, oftenValues := Isotonic(often, which, nil)
 	for v := -9.0; v < 9; v += 0.37 {
 		if got, want := monotone.Interpolate(knots, values, v), monotone.Interpolate(oftenKnots, oftenValues, v); math.Abs(got-want) > 1e-12 {
-			t.Errorf("isotonic at %v: %v by weights, %v by rows", v, got, wanted)
+			t.Errorf("isotonic at %v: %v by weights, %v by rows", v, got, want)
 		}
 	}
 	beta, oftenBeta := Temperature(two, 2, class, weights), Temperature(oftenTwo, 2, oftenClass, nil)

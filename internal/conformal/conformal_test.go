@@ -23,7 +23,7 @@ func TestRank(t *testing.T) {
 				}
 				continue
 			case err != nil || k != want:
-				t.Fatalf("level %v of %d rows has rank %d, %v, want %d", level, n, k, err, wanted)
+				t.Fatalf("level %v of %d rows has rank %d, %v, want %d", level, n, k, err, want)
 			}
 			if least == 0 {
 				least = n
@@ -61,7 +61,7 @@ func TestSelectIsTheSortedList(t *testing.T) {
 func TestDeviations(t *testing.T) {
 	for level, want := range map[float64]float64{0.5: 0.6744897501960817, 0.9: 1.6448536269514722, 0.95: 1.959963984540054} {
 		if got := Deviations(level); math.Abs(got-want) > 1e-12 {
-			t.Errorf("level %v is %v deviations, want %v", level, got, wanted)
+			t.Errorf("level %v is %v deviations, want %v", level, got, want)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestAddSquaresOfEveryKind(t *testing.T) {
 		for name, X := range matrices {
 			got := slices.Repeat([]float64{1}, d)
 			if AddSquares(got, X, weights); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", name, got, wanted)
+				t.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
 	}

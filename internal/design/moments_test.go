@@ -49,7 +49,7 @@ func TestMoments(t *testing.T) {
 		want := math.Sqrt(square / count)
 		for name, m := range map[string]*design.Moments{"whole": whole, "in blocks": sum, "sparse": ofSparse} {
 			if got := m.Deviation(j); m.Count[j] != count || math.Abs(got-want) > 1e-6*want {
-				t.Errorf("column %d, %s: %v values with deviation %v, want %v with %v", j, name, m.Count[j], got, count, wanted)
+				t.Errorf("column %d, %s: %v values with deviation %v, want %v with %v", j, name, m.Count[j], got, count, want)
 			}
 		}
 	}

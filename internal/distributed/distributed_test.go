@@ -115,12 +115,12 @@ func TestOneTree(t *testing.T) {
 		want := learned(t, pieces, 1, rng)
 		for _, n := range []int{2, 3, 7, 64} {
 			if got := learned(t, pieces, n, rng); got != want {
-				t.Errorf("%v in %d shards: %s, in one: %s", pieces, n, got, wanted)
+				t.Errorf("%v in %d shards: %s, in one: %s", pieces, n, got, want)
 			}
 		}
 	}
 	if got, want := learned(t, distributed.Pieces{20_000, 1}, 3, rng), "((0-2047 2048-4095 4096-6143 6144-8191 +8192-10239 10240-12287 12288-14335 14336-16383 )+(16384-18431 18432-19999 +0-0 ))"; got != want {
-		t.Errorf("%s, want %s", got, wanted)
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

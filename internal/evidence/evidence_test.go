@@ -42,20 +42,20 @@ func TestGoldenEvidence(t *testing.T) {
 	gradient := make([]float64, len(point))
 	value, err := New[float64](p).At(context.Background(), point, gradient)
 	if err != nil || !close(value, want.NegativeLogEvidence, 1e-9) {
-		t.Errorf("evidence %v (%v), want %v", value, err, wanted.NegativeLogEvidence)
+		t.Errorf("evidence %v (%v), want %v", value, err, want.NegativeLogEvidence)
 	}
 	for j, g := range gradient {
 		if !close(g, want.Gradient[j], 1e-6) {
-			t.Errorf("derivative %d is %v, want %v", j, g, wanted.Gradient[j])
+			t.Errorf("derivative %d is %v, want %v", j, g, want.Gradient[j])
 		}
 	}
 	value, err = New[float32](p).At(context.Background(), point, gradient)
 	if err != nil || !close(value, want.NegativeLogEvidence, 1e-4) {
-		t.Errorf("evidence in single precision %v (%v), want %v", value, err, wanted.NegativeLogEvidence)
+		t.Errorf("evidence in single precision %v (%v), want %v", value, err, want.NegativeLogEvidence)
 	}
 	for j, g := range gradient {
 		if !close(g, want.Gradient[j], 1e-3) {
-			t.Errorf("derivative %d in single precision is %v, want %v", j, g, wanted.Gradient[j])
+			t.Errorf("derivative %d in single precision is %v, want %v", j, g, want.Gradient[j])
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 			for j, g := range gradient {
 				want := (8*(at(j, h)-at(j, -h)) - (at(j, 2*h) - at(j, -2*h))) / (12 * h)
 				if !close(g, want, 1e-7) {
-					t.Errorf("%s, %d rows: derivative %d is %v, by differences %v", name, n, j, g, wanted)
+					t.Errorf("%s, %d rows: derivative %d is %v, by differences %v", name, n, j, g, want)
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func TestSinglePrecision(t *testing.T) {
 			}
 			t.Logf("%d rows, leave one out %v: value %v off by %.2g, gradient of length %v by %.2g", n, leaveOneOut, exact, value-exact, length, off)
 			if math.Abs(value-exact) > 5e-3*math.Abs(exact) || off > 3e-2*length {
-				t.Errorf("%d rows, leave one out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact, gradient, wanted)
+				t.Errorf("%d rows, leave one out %v: value %v, want %v; gradient %v, want %v", n, leaveOneOut, value, exact, gradient, want)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func TestInvertLower(t *testing.T) {
 				want += inverse.At(k, i) * inverse.At(k, j)
 			}
 			if !close(squared.At(i, j), want, 1e-12) {
-				t.Fatalf("entry (%d, %d) of the square is %v, want %v", i, j, squared.At(i, j), wanted)
+				t.Fatalf("entry (%d, %d) of the square is %v, want %v", i, j, squared.At(i, j), want)
 			}
 			want = 0
 			for k := range i + 1 {

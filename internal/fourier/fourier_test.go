@@ -78,10 +78,10 @@ func TestFeaturesAreCosines(t *testing.T) {
 			for i := range n {
 				for k, want := range slowly(f, c.as.RawRowView(i)) {
 					if got := double.At(i, k); math.Abs(got-want) > 1e-12 {
-						t.Fatalf("paired %v, %s row %d: feature %d is %v, want %v", paired, name, i, k, got, wanted)
+						t.Fatalf("paired %v, %s row %d: feature %d is %v, want %v", paired, name, i, k, got, want)
 					}
 					if got := narrow.At(i, k); math.Abs(got-want) > 2e-4 {
-						t.Fatalf("paired %v, %s row %d: feature %d is %v in float32, want %v", paired, name, i, k, got, wanted)
+						t.Fatalf("paired %v, %s row %d: feature %d is %v in float32, want %v", paired, name, i, k, got, want)
 					}
 				}
 			}
@@ -212,7 +212,7 @@ func TestFarInputsInSinglePrecision(t *testing.T) {
 						}
 						for j := range f.Width() {
 							if math.Abs(got.At(i, j)-want.At(i, j)) > 3e-5 || alone.At(0, j) != got.At(i, j) {
-								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, want %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), wanted.At(i, j))
+								t.Fatalf("%s, paired %v, offset %g: row %d, feature %d: %v, alone %v, want %v", name, paired, offset, i, j, got.At(i, j), alone.At(0, j), want.At(i, j))
 							}
 						}
 					}

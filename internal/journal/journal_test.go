@@ -57,7 +57,7 @@ func TestTorn(t *testing.T) {
 		}
 		j, got, err := opened(path, head("ours"))
 		if want := []int{0, 1, 2}[:max(0, bytes.Count(whole[:size], []byte("\n"))-1)]; err != nil || !slices.Equal(got, want) {
-			t.Fatalf("of %d bytes: %v, want %v: %v", size, got, wanted, err)
+			t.Fatalf("of %d bytes: %v, want %v: %v", size, got, want, err)
 		}
 		if err := errors.Join(j.Write(entry{9}), j.Close()); err != nil {
 			t.Fatal(err)

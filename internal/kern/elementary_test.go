@@ -244,7 +244,7 @@ func testEndsOfRange[T Float](t *testing.T) {
 			fill(v)
 			for i := range x {
 				if float64(y[i]) != want || soft[i] != max(x[i], 0) {
-					t.Errorf("x = %v: Exp %v, want %v, Log1pExp %v", x[i], y[i], wanted, soft[i])
+					t.Errorf("x = %v: Exp %v, want %v, Log1pExp %v", x[i], y[i], want, soft[i])
 				}
 			}
 		}
@@ -351,7 +351,7 @@ func testMapsOutOfRange[T Float](t *testing.T) {
 func same[T Float](t *testing.T, got T, want float64) {
 	t.Helper()
 	if !(math.Abs(float64(got)-want) <= eps[T]() || got != got && want != want) {
-		t.Fatalf("%v, want %v", got, wanted)
+		t.Fatalf("%v, want %v", got, want)
 	}
 }
 
@@ -381,7 +381,7 @@ func FuzzElementary(f *testing.F) {
 				off := math.Abs(out[i] - want)
 				ulp := math.Abs(math.Nextafter(want, math.Inf(1)) - want)
 				if !(off <= g.ulp*ulp || off <= 4e-16 && name != "Exp" || out[i] == want || out[i] != out[i] && want != want) {
-					t.Errorf("%s(%v) = %v, want %v", name, v, out[i], wanted)
+					t.Errorf("%s(%v) = %v, want %v", name, v, out[i], want)
 				}
 			}
 		}

@@ -86,14 +86,14 @@ func TestEvidenceOfVariances(t *testing.T) {
 			if g.Noise > 0 && g.Amplitude > 0 { // without the tridiagonal form
 				a, _ := e.at(v.Ratio)
 				if want := -e.value(a, g); math.Abs(v.Log-want) > 1e-12*math.Abs(want) {
-					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.Log, wanted)
+					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.Log, want)
 				}
 			}
 			if want, _, err := m.Weights(ctx, v.Ratio); err != nil || !slices.Equal(want.Weights, fitted.Weights) {
-				t.Errorf("centred %v, given %+v: weights %v, want %v", centred, g, fitted.Weights, wanted.Weights)
+				t.Errorf("centred %v, given %+v: weights %v, want %v", centred, g, fitted.Weights, want.Weights)
 			}
 			if want := slow(v.Noise, v.Amplitude); math.Abs(v.Log-want) > 1e-9*math.Abs(want) {
-				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.Log, wanted)
+				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.Log, want)
 			}
 			if g.Noise > 0 && v.Noise[1] != g.Noise || g.Amplitude > 0 && math.Abs(v.Amplitude[1]-g.Amplitude) > 1e-12 {
 				t.Errorf("given %+v became %+v", g, v)
@@ -112,7 +112,7 @@ func TestEvidenceOfVariances(t *testing.T) {
 				const h = 1e-4
 				u := math.Log(ratio)
 				if want := (value(u+h) - value(u-h)) / (2 * h); math.Abs(slope-want) > 1e-5*(1+math.Abs(want)) {
-					t.Errorf("centred %v, given %+v, ratio %v: derivative %v, by differences %v", centred, g, ratio, slope, wanted)
+					t.Errorf("centred %v, given %+v, ratio %v: derivative %v, by differences %v", centred, g, ratio, slope, want)
 				}
 			}
 			if g.Noise > 0 && g.Amplitude > 0 {

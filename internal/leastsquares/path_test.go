@@ -52,7 +52,7 @@ func TestManyAlphasAreAsFew(t *testing.T) {
 		solved := 0
 		for k, alpha := range alphas {
 			if (got[k] == nil) != (want[k] == nil) || also[k] != rough[k] {
-				t.Errorf("%d columns, alpha %v: weights %v, rough %v, want %v and %v", width, alpha, got[k] != nil, also[k], wanted[k] != nil, rough[k])
+				t.Errorf("%d columns, alpha %v: weights %v, rough %v, want %v and %v", width, alpha, got[k] != nil, also[k], want[k] != nil, rough[k])
 			}
 			if want[k] == nil || rough[k] {
 				continue

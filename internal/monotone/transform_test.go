@@ -89,11 +89,11 @@ func TestLearnedTransformsAreNormal(t *testing.T) {
 // The deviations of a lognormal and of the square of a normal are in every book.
 func TestDeviation(t *testing.T) {
 	if got, want := Learn("log", nil, nil).Deviation(0.5, 0.3), math.Exp(0.5+0.045)*math.Sqrt(math.Expm1(0.09)); math.Abs(got-want) > 1e-12 {
-		t.Errorf("log: %v, want %v", got, wanted)
+		t.Errorf("log: %v, want %v", got, want)
 	}
 	// Far from 0 the square is z², of deviation √(4z²s² + 2s⁴).
 	if got, want := Learn("sqrt", nil, nil).Deviation(9, 0.5), math.Sqrt(4*81*0.25+2*0.0625); math.Abs(got-want) > 1e-9 {
-		t.Errorf("sqrt: %v, want %v", got, wanted)
+		t.Errorf("sqrt: %v, want %v", got, want)
 	}
 	std := Learn("standardize", []float64{0, 10}, []float64{1, 1})
 	if got := std.Deviation(3, 0.2); math.Abs(got-1) > 1e-12 {
@@ -106,7 +106,7 @@ func TestSmear(t *testing.T) {
 	one := Learn("log", nil, nil)
 	one.Smear([]float64{1, -1, 1}, []float64{1, 2, 1})
 	if got, want := one.Value(0.5), (math.Exp(1.5)+math.Exp(-0.5))/2; math.Abs(got-want) > 1e-12 {
-		t.Errorf("%v, want %v", got, wanted)
+		t.Errorf("%v, want %v", got, want)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	residuals, weights := make([]float64, 50_000), slices.Repeat([]float64{1}, 50_000)
@@ -118,7 +118,7 @@ func TestSmear(t *testing.T) {
 		t.Errorf("%d residuals are kept", len(one.residuals))
 	}
 	if got, want := one.Value(0), math.Exp(0.125); math.Abs(got-want) > 0.02 {
-		t.Errorf("%v, want about %v", got, wanted)
+		t.Errorf("%v, want about %v", got, want)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestInterpolate(t *testing.T) {
 	knots, values := []float64{1, 2, 4}, []float64{10, 20, 0}
 	for at, want := range map[float64]float64{0: 10, 1: 10, 1.5: 15, 2: 20, 3: 10, 4: 0, 9: 0} {
 		if got := Interpolate(knots, values, at); got != want {
-			t.Errorf("at %v: %v, want %v", at, got, wanted)
+			t.Errorf("at %v: %v, want %v", at, got, want)
 		}
 	}
 }

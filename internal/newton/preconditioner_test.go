@@ -74,7 +74,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 			}
 			for i := range o.Width {
 				if e := math.Abs(dst[i*k+p] - want.AtVec(i)); e > 1e-4*mat.Norm(&want, math.Inf(1)) {
-					t.Errorf("%s: problem %d: entry %d is %g, want %g", what, p, i, dst[i*k+p], wanted.AtVec(i))
+					t.Errorf("%s: problem %d: entry %d is %g, want %g", what, p, i, dst[i*k+p], want.AtVec(i))
 				}
 			}
 		}

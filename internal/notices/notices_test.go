@@ -25,7 +25,7 @@ func TestLicences(t *testing.T) {
 	}
 	for _, want := range []string{"\nGo go1.", "\ngonum.org/v1/gonum v", "BSD-3-Clause\n", "The Gonum Authors", "Apache License", "(NOTICE.txt)", "Permission is hereby granted"} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q", wanted)
+			t.Errorf("no %q", want)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 	} {
 		err := faults([]module{{name: "m", version: "v1", texts: texts}})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", texts, err, wanted)
+			t.Errorf("%v: %v, want %q", texts, err, want)
 		}
 	}
 }

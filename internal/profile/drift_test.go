@@ -104,7 +104,7 @@ func TestCompareByHand(t *testing.T) {
 	}
 	in := d.Inputs[0]
 	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.Outside != 0.2 || math.Abs(in.Expected-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.Training != 4 || in.Differs {
-		t.Errorf("%+v, want a PSI of %v", d, wanted)
+		t.Errorf("%+v, want a PSI of %v", d, want)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestChance(t *testing.T) {
 // Pearson's statistic is SciPy's chi2_contingency.
 func TestHomogeneity(t *testing.T) {
 	if got, want := homogeneity([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}), 102.8043956043956; math.Abs(got-want) > 1e-12*want {
-		t.Errorf("%v, want %v", got, wanted)
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestNumPy(t *testing.T) {
 		}
 	}
 	if psi, bins := stability(want.PSI.Before, want.PSI.Now); !near(psi, want.PSI.PSI) || bins != 4 {
-		t.Errorf("PSI %v of %d bins, want %v", psi, bins, wanted.PSI.PSI)
+		t.Errorf("PSI %v of %d bins, want %v", psi, bins, want.PSI.PSI)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestColumns(t *testing.T) {
 		{Name: "gone", Kind: "numeric", Missing: 1},
 	}, Targets: []Column{{Name: "y", Kind: "categorical", Levels: []Level{{"no", 0.7}, {"yes", 0.3}}}}}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwanted\n%+v", got, wanted)
+		t.Errorf("%+v\nwanted\n%+v", got, want)
 	}
 	if _, err := Of(ctx, datasets.Set{X: &mat.Dense{}}.Source()); !errors.Is(err, datasets.ErrEmpty) {
 		t.Errorf("no rows: %v", err)
@@ -148,7 +148,7 @@ func TestAnyBlocks(t *testing.T) {
 		thin := set
 		thin.X = sparse.FromDense(set.X)
 		if got, err := Of(ctx, thin.Source()); err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%d sparse rows are other ones (%v):\n%+v\n%+v", n, err, got, wanted)
+			t.Fatalf("%d sparse rows are other ones (%v):\n%+v\n%+v", n, err, got, want)
 		}
 		short := set
 		short.X = single.Copy(set.X)
@@ -180,7 +180,7 @@ func TestManyNumbers(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(list))
 	for k, q := range c.Quantiles {
 		if want := sorted[min(k*n/10, n-1)]; math.Abs(q-want) > 2e-3 {
-			t.Errorf("quantile %d is %v, want %v", k, q, wanted)
+			t.Errorf("quantile %d is %v, want %v", k, q, want)
 		}
 	}
 	if c.Min != sorted[0] || c.Max != sorted[n-1] {
@@ -214,7 +214,7 @@ func TestExtremes(t *testing.T) {
 		t.Errorf("%+v: %v", p, err)
 	}
 	if got, want := p.Columns[0].Mean, math.MaxFloat64/4; math.Abs(got/want-1) > 1e-15 {
-		t.Errorf("the mean is %v, want %v", got, wanted)
+		t.Errorf("the mean is %v, want %v", got, want)
 	}
 }
 
@@ -280,12 +280,12 @@ func TestMerge(t *testing.T) {
 	}
 	for j := range got.Columns {
 		if math.Abs(got.Columns[j].Mean-want.Columns[j].Mean) > 1e-11 {
-			t.Errorf("the mean of column %d is %v, want %v", j, got.Columns[j].Mean, wanted.Columns[j].Mean)
+			t.Errorf("the mean of column %d is %v, want %v", j, got.Columns[j].Mean, want.Columns[j].Mean)
 		}
 		got.Columns[j].Mean = want.Columns[j].Mean
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwanted\n%+v", got, wanted)
+		t.Errorf("%+v\nwanted\n%+v", got, want)
 	}
 }
 

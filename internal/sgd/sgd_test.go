@@ -39,7 +39,7 @@ func TestSlopesAreDerivatives(t *testing.T) {
 					t.Errorf("%s: the curvature at %v is %v, above %v", name, p, bend, l.curve)
 				}
 				if got, want := l.slope(p, target), (high-low)/(2*h); math.Abs(got-want) > 1e-3 {
-					t.Errorf("%s: the slope at %v for %v is %v, want %v", name, p, target, got, wanted)
+					t.Errorf("%s: the slope at %v for %v is %v, want %v", name, p, target, got, want)
 				}
 			}
 		}
@@ -64,7 +64,7 @@ func TestStepByHand(t *testing.T) {
 	w, b := l.Model()
 	for j, want := range []float64{0.95 - 0.15, -0.95 + 0.075} {
 		if math.Abs(w[j]-want) > 1e-15 {
-			t.Errorf("weight %d is %v, want %v", j, w[j], wanted)
+			t.Errorf("weight %d is %v, want %v", j, w[j], want)
 		}
 	}
 	if math.Abs(b[0]-0.5) > 1e-15 {
@@ -160,7 +160,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 			}
 			for j := range want {
 				if math.Abs(got[j]-want[j]) > form.tolerance {
-					t.Fatalf("%d outputs, %s: weight %d is %v, want %v", outputs, form.name, j, got[j], wanted[j])
+					t.Fatalf("%d outputs, %s: weight %d is %v, want %v", outputs, form.name, j, got[j], want[j])
 				}
 			}
 			stream, err := design.OfSource(ctx, cut{form.set})

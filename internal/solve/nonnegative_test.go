@@ -117,7 +117,7 @@ func TestNonNegativeOfDependentColumns(t *testing.T) {
 	}
 	u, want := NonNegative(wide, right), NonNegative(G, c)
 	if got := []float64{u[0] + u[2], u[1] + u[4]}; math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1]) > 1e-9 || u[3] != 0 {
-		t.Errorf("%v, want %v in all", u, wanted)
+		t.Errorf("%v, want %v in all", u, want)
 	}
 	if zero := NonNegative(G, []float64{-1, -2}); zero[0] != 0 || zero[1] != 0 {
 		t.Errorf("weights %v of columns that point away", zero)

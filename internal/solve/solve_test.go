@@ -73,7 +73,7 @@ func TestCGSolvesEveryColumn(t *testing.T) {
 			}
 			for i := range x {
 				if math.Abs(x[i]-want[i]) > 1e-7*math.Pow(100, float64(i%columns)) {
-					t.Errorf("%s, %d columns: x[%d] = %g, want %g", name, columns, i, x[i], wanted[i])
+					t.Errorf("%s, %d columns: x[%d] = %g, want %g", name, columns, i, x[i], want[i])
 				}
 			}
 		}
@@ -432,14 +432,14 @@ func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
 	}
 	want, err := p.Solve(context.Background(), 1e-6, 10_000)
 	if err != nil || !want.Converged {
-		t.Fatalf("%+v, %v", wanted, err)
+		t.Fatalf("%+v, %v", want, err)
 	}
 	without := *p
 	without.Rows, without.Target = p.Rows.(table)[5:], p.Target[5:]
 	without.Low, without.High, without.Diagonal = p.Low[5:], p.High[5:], p.Diagonal[5:]
 	rest, err := without.Solve(context.Background(), 1e-6, 10_000)
 	if err != nil || math.Abs(rest.Objective+loss-want.Objective) > 1e-5*want.Objective {
-		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", wanted.Objective, loss, rest.Objective, err)
+		t.Errorf("objective %v with rows of zeros, whose loss is %v; %v without, %v", want.Objective, loss, rest.Objective, err)
 	}
 }
 
@@ -560,6 +560,6 @@ func TestCGBeginsWhereItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, made := run(first); !slices.Equal(got, want) || made != all-1 {
-		t.Errorf("%v with %d calls, want %v with %d", got, made, wanted, all-1)
+		t.Errorf("%v with %d calls, want %v with %d", got, made, want, all-1)
 	}
 }

@@ -119,7 +119,7 @@ func TestPrecisions(t *testing.T) {
 	got := Precisions(y, 3, []float64{1, 1, 0})
 	for o, want := range []float64{1, 0.01, 1} {
 		if math.Abs(got[o]-want) > 1e-15 {
-			t.Errorf("output %d: %v, want %v", o, got[o], wanted)
+			t.Errorf("output %d: %v, want %v", o, got[o], want)
 		}
 	}
 	if one := Precisions(y, 1, nil); len(one) != 1 || one[0] != 1 {

@@ -22,7 +22,7 @@ func TestPlainOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Plain(root.Content[0]); !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: %v, want %v", text, got, wanted)
+		t.Errorf("%s: %v, want %v", text, got, want)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestExpand(t *testing.T) {
 		}
 		out, at, problem := new(Expander).Expand(root.Content[0])
 		if problem != want || (out == nil) != (want != "") || (at == nil) != (want == "") {
-			t.Errorf("%.40q: %q, want %q", text, problem, wanted)
+			t.Errorf("%.40q: %q, want %q", text, problem, want)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func TestAModelThatIsMerelyKeptIsFound(t *testing.T) {
 	g := graph.New(make([]graph.Input, 4))
 	want := "a modelfile_test.moved does not say what it computes, for it has no ExportModel"
 	if _, err := estimator.Export(g, moved{fitted}, g.Input()); err == nil || err.Error() != want {
-		t.Errorf("error %v, want %q", err, wanted)
+		t.Errorf("error %v, want %q", err, want)
 	}
 	if _, err := (&modelfile.Model{}).Graph(); err == nil || err.Error() != "pipeline: <nil> is no fitted pipeline" {
 		t.Errorf("error %v of no model", err)
@@ -183,7 +183,7 @@ func TestModelsWithinAreNamed(t *testing.T) {
 	_, err = (&modelfile.Model{Predictor: fitted}).Graph()
 	want := "pipeline: step threshold.of.members.bins.binning: it cannot be exported: " + refusals["binning"]
 	if err == nil || err.Error() != want {
-		t.Errorf("error %v\nwanted %q", err, wanted)
+		t.Errorf("error %v\nwanted %q", err, want)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestEveryRegisteredStepAndModelSaysWhatItComputes(t *testing.T) {
 		}
 		g := graph.New(make([]graph.Input, 4))
 		if _, err := fitted.(graph.StepExporter).Export(g, g.Input()); err == nil || err.Error() != want {
-			t.Errorf("%s: error %v, want %q", name, err, wanted)
+			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
 }

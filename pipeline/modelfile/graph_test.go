@@ -100,7 +100,7 @@ func graphed(t *testing.T, p pipeline.Pipeline, data, other datasets.Set, tolera
 func alike(t *testing.T, name string, got, want *mat.Dense, tolerance float64) {
 	t.Helper()
 	if !slices.Equal([]int{got.RawMatrix().Rows, got.RawMatrix().Cols}, []int{want.RawMatrix().Rows, want.RawMatrix().Cols}) {
-		t.Errorf("output %s is %d×%d, want %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, wanted.RawMatrix().Rows, wanted.RawMatrix().Cols)
+		t.Errorf("output %s is %d×%d, want %d×%d", name, got.RawMatrix().Rows, got.RawMatrix().Cols, want.RawMatrix().Rows, want.RawMatrix().Cols)
 		return
 	}
 	for i := range want.RawMatrix().Rows {
@@ -205,7 +205,7 @@ func TestEveryStepThatCannotBeExportedIsNamed(t *testing.T) {
 		"step columns.others.union.binning: it cannot be exported: bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem",
 	} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nwanted %q", err, wanted)
+			t.Errorf("%v\nwanted %q", err, want)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestPredictRows(t *testing.T) {
 		}
 		for i, row := range got {
 			if row.Value != want.Values[i] {
-				t.Fatalf("%s: row %d: %v, want %v", name, i, row.Value, wanted.Values[i])
+				t.Fatalf("%s: row %d: %v, want %v", name, i, row.Value, want.Values[i])
 			}
 			if classes := m.Schema.Classes(); classes != nil && row.Class != classes[int(row.Value)] || classes == nil && row.Class != "" {
 				t.Fatalf("%s: row %d: class %q for %v", name, i, row.Class, row.Value)
@@ -96,7 +96,7 @@ func TestPredictRowsWithoutNames(t *testing.T) {
 	_, err = m.PredictRows(ctx, []map[string]any{{"x0": 3, "x2": "a"}})
 	const want = "pipeline: row 0, column x2: the model has no such column; it has x0, x1\nrow 0, column x1: no value; a missing one is nil"
 	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, wanted)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

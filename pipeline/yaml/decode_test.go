@@ -79,7 +79,7 @@ func TestDecode(t *testing.T) {
 		Estimator: logistic, Name: "last",
 	}
 	if !reflect.DeepEqual(p, want) {
-		t.Errorf("read\n%+v, want\n%+v", p, wanted)
+		t.Errorf("read\n%+v, want\n%+v", p, want)
 	}
 }
 
@@ -453,6 +453,6 @@ func TestComplexities(t *testing.T) {
 		}
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, wanted)
+		t.Errorf("got %v\nwant %v", got, want)
 	}
 }

@@ -110,7 +110,7 @@ func TestInfer(t *testing.T) {
 	for _, o := range [][]grpc.CallOption{nil, {grpc.UseCompressor(gzip.Name)}} {
 		got := infer(t, c, matrix(values...), o...)
 		if !slices.Equal(got.Outputs[0].Contents.Fp64Contents, want.Outputs[0].Numbers) || got.RawOutputContents != nil || got.Id != "7" || got.ModelName != "rent" || got.ModelVersion != "1" {
-			t.Errorf("%v, want %v", got, wanted)
+			t.Errorf("%v, want %v", got, want)
 		}
 		m := matrix(values...)
 		for _, v := range values {
@@ -119,7 +119,7 @@ func TestInfer(t *testing.T) {
 		m.Inputs[0].Contents = nil
 		got = infer(t, c, m, o...)
 		if !bytes.Equal(got.RawOutputContents[0], want.Outputs[0].AppendRaw(nil)) || got.Outputs[0].Contents != nil {
-			t.Errorf("%v, want %v", got, wanted)
+			t.Errorf("%v, want %v", got, want)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestContents(t *testing.T) {
 		want := infer(t, c, m)
 		m.Inputs[0].Datatype, m.Inputs[0].Contents = datatype, contents
 		if got := infer(t, c, m); !proto.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", datatype, got, wanted)
+			t.Errorf("%s: %v, want %v", datatype, got, want)
 		}
 	}
 	tensor := func(name, datatype string, contents *inference.InferTensorContents) *inference.ModelInferRequest_InferInputTensor {
@@ -295,7 +295,7 @@ func TestWhatIsTold(t *testing.T) {
 		"request=mine remote=127.0.0.1:", `route=grpc_infer model="" status=NotFound rows=0`,
 	} {
 		if !strings.Contains(log.String(), want) {
-			t.Errorf("wanted %s in %s", wanted, &log)
+			t.Errorf("wanted %s in %s", want, &log)
 		}
 	}
 	if err := testutil.CollectAndCompare(s, strings.NewReader(`# HELP bochner_requests_total Requests answered, by model, route and status.
@@ -314,7 +314,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 	} {
 		_, end := listening(t, started(t, serve.Options{}), o)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, wanted)
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

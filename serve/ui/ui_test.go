@@ -182,7 +182,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 		switch {
 		case want.Class != "":
 			if says != want.Class {
-				t.Errorf("%s: it says %q, want %q", name, says, wanted.Class)
+				t.Errorf("%s: it says %q, want %q", name, says, want.Class)
 			}
 			for class, p := range want.Probabilities {
 				if text := class + strconv.FormatFloat(100*p, 'f', 1, 64); p > 0.01 && p < 0.99 && !strings.Contains(all, text) {
@@ -198,7 +198,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			}
 		case name == "strange":
 			if (says == "an anomaly") != (want.Value == 1) || !strings.Contains(all, "score") {
-				t.Errorf("%s: it says %q of %v", name, says, wanted.Value)
+				t.Errorf("%s: it says %q of %v", name, says, want.Value)
 			}
 		case want.Targets != nil:
 			for k, row := range find(page, "tr")[1:3] {
@@ -218,7 +218,7 @@ func near(t *testing.T, name string, page []element, what string, want float64) 
 	t.Helper()
 	text := strings.NewReplacer("−", "-", "\u202f", "", "+", "").Replace(find(page, what)[0].text())
 	if got, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(got-want) > 1e-3*math.Abs(want)+1e-3 {
-		t.Errorf("%s: it says %q, want %v", name, text, wanted)
+		t.Errorf("%s: it says %q, want %v", name, text, want)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestForm(t *testing.T) {
 	}
 	for _, want := range []string{"8 in 10 between", "most often a&#43;b&amp;c", "a date such as 2024-03-31 or 31/3/2024", "Regression of y 0."} {
 		if !strings.Contains(r.body, want) {
-			t.Errorf("no %q", wanted)
+			t.Errorf("no %q", want)
 		}
 	}
 	for name, values := range filled(parse(t, ask(s, "GET", "/ui/bare", "").body)) {

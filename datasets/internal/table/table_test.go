@@ -56,7 +56,7 @@ func TestLevels(t *testing.T) {
 		got = append(got, strings.Join(c.Categories, "|"))
 	}
 	if want := "-1|9|10 10|9|b -0|0|1|1.0"; strings.Join(got, " ") != want {
-		t.Errorf("levels %q, want %q", got, wanted)
+		t.Errorf("levels %q, want %q", got, want)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestManyNames(t *testing.T) {
 	}
 	_, err := Open(context.Background(), records{Form{Name: "f", Columns: columns(names...)}, nil}, datasets.Roles{Target: []string{"y"}})
 	if want := `f: target: no column "y"; there are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 88 more`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, wanted)
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

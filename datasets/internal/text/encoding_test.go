@@ -52,7 +52,7 @@ func TestDecode(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	for in, want := range map[string]int{"": -1, "aé€😀\ufffd": -1, "aé\xe9": 3, "\xff": 0, "ab\xc3": 2} {
 		if got := Invalid([]byte(in)); got != want || (want < 0) != utf8.ValidString(in) {
-			t.Errorf("%q is invalid at %d, want %d", in, got, wanted)
+			t.Errorf("%q is invalid at %d, want %d", in, got, want)
 		}
 	}
 }

@@ -29,11 +29,11 @@ func check(t *testing.T, s string) {
 	want, wantOK := standard(s)
 	got, ok := Number([]byte(s))
 	if ok != wantOK || math.Float64bits(got) != math.Float64bits(want) && ok {
-		t.Errorf("%q: %v %v, want %v %v", s, got, ok, wanted, wantOK)
+		t.Errorf("%q: %v %v, want %v %v", s, got, ok, want, wantOK)
 	}
 	for _, behind := range []string{"", ",", ";3,1415926535", "\n1", " ", "x"} { // what follows does not matter
 		if v, n := Leading([]byte(s + behind)); n == len(s) && n > 0 && math.Float64bits(v) != math.Float64bits(want) {
-			t.Errorf("%q begins with %v, want %v", s+behind, v, wanted)
+			t.Errorf("%q begins with %v, want %v", s+behind, v, want)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestLines(t *testing.T) {
 		w := NewWindow(r, 0)
 		for _, want := range []string{"a", "", long, "last"} {
 			if line, err := w.Line(); err != nil || string(line) != want {
-				t.Fatalf("%s: line %.20q, %v; wanted %.20q", name, line, err, wanted)
+				t.Fatalf("%s: line %.20q, %v; wanted %.20q", name, line, err, want)
 			}
 		}
 		if _, err := w.Line(); err != io.EOF {

@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 		wrong := s.Write(t.Context(), name, func(io.Writer) error { return nil })
 		for _, err := range []error{err, wrong} {
 			if err == nil || err.Error() != want {
-				t.Errorf("%s: %v, want %s", name, err, wanted)
+				t.Errorf("%s: %v, want %s", name, err, want)
 			}
 		}
 	}

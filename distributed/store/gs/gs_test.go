@@ -46,7 +46,7 @@ func TestFaults(t *testing.T) {
 		wrong := New().Write(t.Context(), name, func(io.Writer) error { return nil })
 		for _, err := range []error{err, wrong} {
 			if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "very-secret") {
-				t.Errorf("%s: %v, want %s…", name, err, wanted)
+				t.Errorf("%s: %v, want %s…", name, err, want)
 			}
 		}
 	}

@@ -283,7 +283,7 @@ func lists(t *testing.T, s store.Store, prefix string, want ...string) {
 	if err != nil {
 		t.Errorf("List: %v", err)
 	} else if !slices.Equal(got, want) {
-		t.Errorf("List of %s: %q, want %q", prefix, got, wanted)
+		t.Errorf("List of %s: %q, want %q", prefix, got, want)
 	}
 }
 
@@ -309,7 +309,7 @@ func Starred(t *testing.T, s store.Store, name func(string) string) {
 	got, err := store.Expand(t.Context(), s, []string{name("p/1.state"), star("p/"), name("gone")})
 	want := []string{name("p/1.state"), name("p/0.state"), name("p/1.state"), name("gone")}
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, error %v; wanted %q", got, err, wanted)
+		t.Errorf("%q, error %v; wanted %q", got, err, want)
 	}
 	if _, err := store.Expand(t.Context(), s, []string{star("p/2")}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want fs.ErrNotExist", err)

@@ -34,7 +34,7 @@ func TestJudgedClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := [][]float64{{3, 1}, {1, 1}}; !reflect.DeepEqual(f.Confusion.Counts, want) {
-		t.Errorf("counts %v, want %v", f.Confusion.Counts, wanted)
+		t.Errorf("counts %v, want %v", f.Confusion.Counts, want)
 	}
 	want := []result.Class{{Name: "no", Precision: 0.75, Recall: 0.75, F1: 0.75, Support: 4}, {Name: "yes", Precision: 0.5, Recall: 0.5, F1: 0.5, Support: 2}}
 	if !reflect.DeepEqual(f.PerClass, want) {
@@ -74,7 +74,7 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 	for name, got := range map[string]float64{"roc_auc": f.ROC[0].Area, "average_precision": f.PrecisionRecall[0].Area} {
 		m, _ := metrics.ByName(name)
 		if want, _ := m.Score(said); !near(got, want) {
-			t.Errorf("%s: %v, want %v", name, got, wanted)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	if f.Calibration != nil || len(f.ROC[0].X) > curvePoints {
@@ -111,10 +111,10 @@ func TestJudgedNumbers(t *testing.T) {
 		}
 	}
 	if want := (2001.0 - 0.001 + 5) / 2000; !near(e.Absolute, want) {
-		t.Errorf("mean absolute error %v, want %v", e.Absolute, wanted)
+		t.Errorf("mean absolute error %v, want %v", e.Absolute, want)
 	}
 	if want := (2001.0*1000/1000 - 0.001 - 5) / 2000; !near(e.Mean, want) {
-		t.Errorf("mean error %v, want %v", e.Mean, wanted)
+		t.Errorf("mean error %v, want %v", e.Mean, want)
 	}
 }
 
