@@ -69,11 +69,11 @@ func (b Blend) Route(in datasets.InferredSchema, child func(i int, in datasets.I
 	return out, nil
 }
 
-// FitsWithoutRows reports whether that holds for every part.
-func (b Blend) FitsWithoutRows() bool {
+// IsDataIndependent reports whether that holds for every part.
+func (b Blend) IsDataIndependent() bool {
 	return !slices.ContainsFunc(b.Parts, func(part pipeline.Step) bool {
 		r, ok := part.Fitter.(transformer.DataIndependent)
-		return !ok || !r.FitsWithoutRows()
+		return !ok || !r.IsDataIndependent()
 	})
 }
 
@@ -149,15 +149,15 @@ func (b Blend) FitSource(ctx context.Context, data datasets.Source) (transformer
 	return b.fit(ctx, func(part pipeline.Chain) (transformer.Transformer, error) { return part.FitSource(ctx, data) })
 }
 
-// Learner returns the blend without weights, which come after the parts have learned: a search over weights fits
+// FirstStage returns the blend without weights, which come after the parts have learned: a search over weights fits
 // the parts once.
-func (b Blend) Learner() transformer.Fitter {
+func (b Blend) FirstStage() transformer.Fitter {
 	b.Weights = nil
 	return b
 }
 
-// Derive gives the fitted parts other weights.
-func (b Blend) Derive(learned transformer.Transformer) (transformer.Transformer, error) {
+// FinishFit gives the fitted parts other weights.
+func (b Blend) FinishFit(learned transformer.Transformer) (transformer.Transformer, error) {
 	f, ok := learned.(*FittedBlend)
 	if !ok || f == nil || len(f.parts) != len(b.Parts) {
 		return nil, fmt.Errorf("blend: a %T is not what these parts were fitted to", learned)

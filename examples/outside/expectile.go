@@ -55,8 +55,8 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// Demands asks for complete numeric columns, before anything is fitted.
-func (Expectile) Demands() []datasets.Requirement {
+// Requirements asks for complete numeric columns, before anything is fitted.
+func (Expectile) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
 

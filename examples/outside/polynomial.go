@@ -48,9 +48,9 @@ func (s *Polynomial) Params(l *param.List) {
 	l.Seed(&s.Seed, "seed", "seed of the signs")
 }
 
-// FitsWithoutRows reports that only the number of columns is learned: a search fits once for all folds, and
+// IsDataIndependent reports that only the number of columns is learned: a search fits once for all folds, and
 // learning by passes needs none for it.
-func (Polynomial) FitsWithoutRows() bool { return true }
+func (Polynomial) IsDataIndependent() bool { return true }
 
 // Cost tells the work and the width.
 func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
@@ -58,13 +58,13 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Flops: 2 * float64(shape.Rows) * numbers, Bytes: int64(8 * numbers), Width: s.Features}
 }
 
-// Demands asks for complete numeric columns, before anything is fitted.
-func (Polynomial) Demands() []datasets.Requirement {
+// Requirements asks for complete numeric columns, before anything is fitted.
+func (Polynomial) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
 
-// Forecast promises complete numbers.
-func (Polynomial) Forecast(datasets.InferredSchema) datasets.InferredSchema {
+// InferOutput promises complete numbers.
+func (Polynomial) InferOutput(datasets.InferredSchema) datasets.InferredSchema {
 	return datasets.InferredSchema{}
 }
 
@@ -232,8 +232,8 @@ func (f *FittedPolynomial) State(s *model.State) {
 	s.Require(!slices.ContainsFunc(f.signs.RawMatrix().Data, one) && !slices.ContainsFunc(f.shift, one), "a sign is not 1 or -1")
 }
 
-// Related reports whether other has the same signs, more or fewer of them.
-func (s Polynomial) Related(other transformer.Fitter) bool {
+// SameFamily reports whether other has the same signs, more or fewer of them.
+func (s Polynomial) SameFamily(other transformer.Fitter) bool {
 	o, ok := other.(Polynomial)
 	return ok && o.Seed == s.Seed && o.Degree == s.Degree
 }
@@ -244,7 +244,7 @@ func (s Polynomial) family(specs []transformer.Fitter) (widest Polynomial, scale
 	widest = s
 	widest.Features = 0
 	for i, spec := range specs {
-		if !s.Related(spec) {
+		if !s.SameFamily(spec) {
 			return widest, nil, nil, fmt.Errorf("polynomial: spec %d is not of the family", i)
 		}
 		p := spec.(Polynomial)
