@@ -79,12 +79,12 @@ func (b Blend) IsDataIndependent() bool {
 
 // Cost adds up the parts. The width is that of the first.
 func (b Blend) Cost(shape datasets.Shape) datasets.Cost {
-	out := datasets.Cost{Width: -1}
+	out := datasets.Cost{OutputWidth: -1}
 	for i, part := range b.Parts {
 		cost := pipeline.NewChain(part.Fitter).Cost(shape)
-		out.Flops, out.Bytes, out.Guess = out.Flops+cost.Flops, max(out.Bytes, cost.Bytes), out.Guess || cost.Guess
+		out.Flops, out.Bytes, out.WidthEstimated = out.Flops+cost.Flops, max(out.Bytes, cost.Bytes), out.WidthEstimated || cost.WidthEstimated
 		if i == 0 {
-			out.Width = cost.Width
+			out.OutputWidth = cost.OutputWidth
 		}
 	}
 	return out

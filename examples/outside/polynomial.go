@@ -55,7 +55,7 @@ func (Polynomial) IsDataIndependent() bool { return true }
 // Cost tells the work and the width.
 func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 	numbers := float64(shape.Cols) * float64(s.Features) * float64(s.Degree)
-	return datasets.Cost{Flops: 2 * float64(shape.Rows) * numbers, Bytes: int64(8 * numbers), Width: s.Features}
+	return datasets.Cost{Flops: 2 * float64(shape.Rows) * numbers, Bytes: int64(8 * numbers), OutputWidth: s.Features}
 }
 
 // Requirements asks for complete numeric columns, before anything is fitted.
