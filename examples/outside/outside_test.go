@@ -164,7 +164,7 @@ func TestTrimmed(t *testing.T) {
 			classes.Y[i] = 1
 		}
 	}
-	classes.Schema.Targets = []datasets.Column{{Name: "sign", Kind: datasets.Categorical, Levels: []string{"minus", "plus"}}}
+	classes.Schema.Targets = []datasets.Column{{Name: "sign", Kind: datasets.Categorical, Categories: []string{"minus", "plus"}}}
 	if fitted, err = spec.Fit(ctx, classes); err != nil {
 		t.Fatal(err)
 	}
