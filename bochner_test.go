@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -158,11 +158,11 @@ func TestPredictAligned(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("PredictSet of the pipeline: %v, want %s", err, want)
 	}
-	_, err = importance.Permutation(ctx, model.Predictor, others, importance.Options{})
+	_, err = inspection.Permutation(ctx, model.Predictor, others, inspection.Options{})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Permutation: %v, want %s", err, want)
 	}
-	_, err = importance.PartialDependence(ctx, model.Predictor, others, 0, importance.Options{})
+	_, err = inspection.PartialDependence(ctx, model.Predictor, others, 0, inspection.Options{})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("PartialDependence: %v, want %s", err, want)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/golden"
-	"github.com/bochner-ml/bochner/internal/polls"
 )
 
 var background = context.Background()
@@ -401,7 +401,7 @@ func TestCancelling(t *testing.T) {
 				return s.Query(ctx, q)
 			},
 		} {
-			err := polls.Check(func(ctx context.Context) (bool, error) {
+			err := canceltest.Check(func(ctx context.Context) (bool, error) {
 				out, err := call(ctx)
 				return out != nil, err
 			})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -40,7 +40,7 @@ func exact[T kern.Float](ctx context.Context, shape Shape, q, k, v []T) ([]T, er
 	kern.Parallel(p.sequences()*tiles, 1, func(unit, _ int) {
 		p.exactTile(ctx, unit/tiles, (tiles-1-unit%tiles)*queryTile) // causal: the longest first
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	return p.out, nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -145,7 +145,7 @@ func (s *stream[T]) Append(ctx context.Context, k, v []T) error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	p := &problem[T]{Shape: s.shape, k: k, v: v}
@@ -178,7 +178,7 @@ func (s *stream[T]) appendMany(ctx context.Context, f *softmax.Rounded[T], p *pr
 			heads[i].merge(more[i], 0, f.Features())
 		}
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	s.heads = heads
@@ -205,7 +205,7 @@ func (s *stream[T]) Query(ctx context.Context, q []T) ([]T, error) {
 	}
 	p.out = make([]T, len(s.heads)*n*p.Values)
 	p.answer(ctx, s.heads)
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	return p.out, nil

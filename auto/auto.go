@@ -30,7 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -176,7 +176,7 @@ func Fit(ctx context.Context, data datasets.Set, o Options) (*Result, error) {
 		err = r.search(ctx)
 	}
 	if ctx.Err() != nil {
-		err = cause.Err(ctx)
+		err = ctxerr.Check(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auto: %w", err)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/metrics"
@@ -84,7 +84,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	}
 	name := o.Score
 	if name == "" {
-		name = judged.DefaultScore(task, r.classCounts())
+		name = metricinput.DefaultScore(task, r.classCounts())
 	}
 	var err error
 	if r.metric, err = metrics.ByName(name); err != nil {
@@ -124,7 +124,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
 		}
-		if task == datasets.Classification && judged.CountsRareClasses(r.metric.Name) {
+		if task == datasets.Classification && metricinput.CountsRareClasses(r.metric.Name) {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
 			k.model.settings = append(slices.Clone(k.model.settings), balanced)
 		}
@@ -219,7 +219,7 @@ func (r *run) search(ctx context.Context) (err error) {
 		err = r.tryLinear(ctx)
 	}
 	if ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	if r.stopped() {
 		r.ended = StoppedByCaller

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/cputime"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/processor"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -55,11 +55,11 @@ func landmarked(b *testing.B, m int, precision string) {
 	best := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
 	for b.Loop() {
 		for i, run := range []func() error{mapTo, gram, product} {
-			began := processor.Time()
+			began := cputime.Time()
 			if err := run(); err != nil {
 				b.Fatal(err)
 			}
-			best[i] = min(best[i], (processor.Time() - began).Seconds())
+			best[i] = min(best[i], (cputime.Time() - began).Seconds())
 		}
 	}
 	flops := func(each int) float64 { return float64(tileRows) * float64(m) * float64(each) }

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/processor"
+	"github.com/bochner-ml/bochner/internal/cputime"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -31,19 +31,19 @@ func BenchmarkLogisticSearch(b *testing.B) {
 	spec.Splitter = datasets.KFold{Folds: 5, Shuffle: true, Seed: 1}
 	spec.Refit = gridsearch.RefitNone
 	var result *gridsearch.Result
-	worked := processor.Time()
+	worked := cputime.Time()
 	for b.Loop() {
 		if result, err = spec.Run(ctx, data); err != nil {
 			b.Fatal(err)
 		}
 	}
-	shared, work := b.Elapsed().Seconds()/float64(b.N), (processor.Time()-worked).Seconds()/float64(b.N)
+	shared, work := b.Elapsed().Seconds()/float64(b.N), (cputime.Time()-worked).Seconds()/float64(b.N)
 	folds, err := spec.Splitter.Split(data)
 	if err != nil {
 		b.Fatal(err)
 	}
 	start, fits := time.Now(), 0
-	worked = processor.Time()
+	worked = cputime.Time()
 	for g, gamma := range gammas {
 		for w, width := range widths {
 			fold := folds[(g+w)%len(folds)]
@@ -60,7 +60,7 @@ func BenchmarkLogisticSearch(b *testing.B) {
 	all := float64(result.Fits) / float64(fits)
 	rate(b, float64(result.Fits), "fits/s")
 	b.ReportMetric(all*time.Since(start).Seconds()/shared, "×shared")
-	b.ReportMetric(all*(processor.Time()-worked).Seconds()/work, "×shared-work")
+	b.ReportMetric(all*(cputime.Time()-worked).Seconds()/work, "×shared-work")
 	b.ReportMetric(work, "cpu-s")
 	b.ReportMetric(result.Best().Mean, "best-accuracy")
 }

@@ -3,7 +3,7 @@ package datasets
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Prefetch returns the rows of src as a source that reads one block ahead, on a goroutine of its
@@ -52,7 +52,7 @@ func pass(ctx context.Context, block Set, free <-chan *collector, ready chan<- *
 	select {
 	case c = <-free:
 	case <-ctx.Done():
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	c.reset()
 	if err := c.add(block, 0, block.Rows()); err != nil {
@@ -62,6 +62,6 @@ func pass(ctx context.Context, block Set, free <-chan *collector, ready chan<- *
 	case ready <- c:
 		return nil
 	case <-ctx.Done():
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Range returns rows lo to hi−1 of src, for which it reads src through to the last of them; hi may be beyond
@@ -39,7 +39,7 @@ var errPast = errors.New("past the rows that are wanted")
 
 func (r stretch) Blocks(ctx context.Context, yield func(block Set) error) error {
 	if r.lo == r.hi {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	var c collector
 	first, given := 0, 0 // rows before the block at hand; rows that are handed out

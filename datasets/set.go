@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Set is rows in memory. The zero value of every optional field means "none".
@@ -118,7 +118,7 @@ func (s setSource) Dims() (rows, cols int) { return s.set.Rows(), s.set.Cols() }
 func (s setSource) Blocks(ctx context.Context, yield func(block Set) error) error {
 	step := blockRows(s.set.X)
 	for lo := 0; lo < s.set.Rows(); lo += step {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if err := yield(s.set.Slice(lo, min(lo+step, s.set.Rows()))); err != nil {

@@ -16,7 +16,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/internal/arrows"
+	"github.com/bochner-ml/bochner/internal/importrules"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -137,7 +137,7 @@ func TestRooms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range arrows.Allowed {
+	for room := range importrules.Allowed {
 		if !strings.Contains(string(text), "`"+room+"`") && !strings.Contains(string(text), "`"+filepath.Base(room)+"`") {
 			t.Errorf("CONTRIBUTING.md does not name %s", room)
 		}

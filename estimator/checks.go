@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -51,7 +51,7 @@ var ErrTooLarge = errors.New("the inputs are too large to predict from")
 // checkInputs returns rows to predict for as the products take them, and an error where they have not the width of
 // those at fit, or a value that is not finite.
 func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	if _, d := X.Dims(); d != width {
@@ -68,7 +68,7 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int, score func(ctx context.Context, dst []float64, X mat.Matrix) error) (*mat.Dense, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		return &mat.Dense{}, nil

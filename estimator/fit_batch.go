@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/batch"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // plain is the batch as internal/batch takes it, before it is told where outcomes go.
@@ -51,13 +51,13 @@ func (o *outcomes) give(candidate, fold int, out Outcome) error {
 	if o.failed == nil && o.ctx.Err() == nil {
 		o.failed = o.Yield(candidate, fold, out)
 	}
-	return cmp.Or(o.failed, cause.Err(o.ctx))
+	return cmp.Or(o.failed, ctxerr.Check(o.ctx))
 }
 
 // take makes an outcome of a result.
 func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 	if !o.Wants(candidate, fold) {
-		return cause.Err(o.ctx)
+		return ctxerr.Check(o.ctx)
 	}
 	start := time.Now()
 	var out Outcome
@@ -79,7 +79,7 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 // single fits a candidate on a fold by itself.
 func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.Split) error {
 	if !o.Wants(candidate, fold) {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	if rows == nil {
 		return o.give(candidate, fold, o.FitOne(ctx, candidate, fold))

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -62,7 +62,7 @@ func (f *FittedGaussianProcess) Outputs() Outputs { return Outputs{Has: Values |
 func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return emptyPrediction(f.Outputs().Has), cause.Err(ctx)
+		return emptyPrediction(f.Outputs().Has), ctxerr.Check(ctx)
 	}
 	if !want.Wants(Std) {
 		return f.processFunction.PredictFull(ctx, X, want)
@@ -117,7 +117,7 @@ func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n i
 	coef, intercept := mat.NewDense(n, D, nil), make([]float64, n)
 	rng, sd := spectral.NewStream(), math.Sqrt(f.noise[target])
 	for i := range n {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		rng.At(seed, spectral.Functions, i)
@@ -184,7 +184,7 @@ func (f *processFunction) Outputs() Outputs { return Outputs{Has: Values | Targe
 func (f *processFunction) PredictFull(ctx context.Context, X mat.Matrix, _ Request) (Prediction, error) {
 	n, _ := X.Dims()
 	if n == 0 {
-		return emptyPrediction(Values | Targets), cause.Err(ctx)
+		return emptyPrediction(Values | Targets), ctxerr.Check(ctx)
 	}
 	t := f.outputs()
 	out := mat.NewDense(n, t, nil)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/evidence"
 	"github.com/bochner-ml/bochner/internal/fourier"
@@ -195,7 +195,7 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 	}
 	v, _, _, err := sums.moments.Likeliest(ctx, l.given())
 	if err != nil { // the model that follows says it, if it has the same fault
-		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, Log: math.Inf(-1)}, cause.Err(ctx)
+		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, Log: math.Inf(-1)}, ctxerr.Check(ctx)
 	}
 	return v, nil
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -42,7 +42,7 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 	}
 	if p.features.name == linearKernel {
 		if p.moments.Add(ctx, block.X, y, weights) != nil {
-			return cmp.Or(cause.Err(ctx), design.NameFault(first, block))
+			return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
 		}
 		return nil
 	}
@@ -61,7 +61,7 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 				some = weights[lo:hi]
 			}
 			if p.moments.Add(ctx, tile, y[lo*count:hi*count], some) != nil {
-				return cmp.Or(cause.Err(ctx), design.NameFault(first, block))
+				return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
 			}
 		}
 		return nil

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -53,7 +53,7 @@ func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
 	}
 	out, err := s.leaveOneOut(ctx, data, alphas)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
 	}
 	return out, nil

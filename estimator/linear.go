@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -213,7 +213,7 @@ func (l *linear) scores(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 // bit, on the rows beside it; a single row is scored without goroutines or garbage.
 func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 	n, d := X.Dims()
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	if d != l.coef.RawMatrix().Cols && n > 0 {
@@ -241,7 +241,7 @@ func (l *linear) scoreChunks(ctx context.Context, dst []float64, X mat.Matrix, n
 	chunk := min(1<<14, max(256, 1<<28/(l.coef.RawMatrix().Cols*l.outputs())))
 	grain := max(1, 1<<15/l.coef.RawMatrix().Cols)
 	for lo := 0; lo < n; lo += chunk {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		kern.Parallel(min(chunk, n-lo), grain, func(a, b int) { l.scoreRows(dst, X, lo+a, lo+b) })

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -68,7 +68,7 @@ func beginFrom(ctx context.Context, name string, spec any, mark string, schema d
 	if err := design.AllNumeric(schema); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	return pass.Begin(pass.Begun{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &learning{name: name, schema: schema, cols: cols, sums: sums}), nil
@@ -121,7 +121,7 @@ func (l *learning) Next(ctx context.Context) (pass.Sums, error) {
 
 // orEnded returns the error of the context, where it has ended, else err.
 func orEnded(ctx context.Context, err error) error {
-	if ended := cause.Err(ctx); ended != nil {
+	if ended := ctxerr.Check(ctx); ended != nil {
 		return ended
 	}
 	return err

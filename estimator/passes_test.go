@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/internal/passtest"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -111,7 +111,7 @@ func TestRidgeRefinesByPasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := passlaws.Learner[Predictor]{Start: spec.Start, Finish: spec.Finish, Says: func(p Predictor) ([]float64, error) {
+			l := passtest.Learner[Predictor]{Start: spec.Start, Finish: spec.Finish, Says: func(p Predictor) ([]float64, error) {
 				return p.Predict(context.Background(), c.data.X)
 			}}
 			tolerance := 1e-6

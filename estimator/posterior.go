@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -46,7 +46,7 @@ func (s Ridge) FitPosterior(ctx context.Context, data datasets.Set, noise float6
 // FitPosteriorSource is FitPosterior for rows that come as a stream of blocks.
 func (s Ridge) FitPosteriorSource(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
 	p, err := s.posterior(ctx, data, noise)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: posterior: %w", err)
 	}
 	return p, nil
@@ -141,7 +141,7 @@ func unexplained(ctx context.Context, dst []float64, X mat.Matrix, mean []float6
 	hold := design.Borrow[float64](min(tile, n) * d)
 	defer hold.Release()
 	for lo := 0; lo < n; lo += tile {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		m := min(tile, n-lo)

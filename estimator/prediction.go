@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // FullPredictor is a [Predictor] with more outputs than values: scores of classes, probabilities, standard
@@ -98,7 +98,7 @@ func Predict(ctx context.Context, p Predictor, X mat.Matrix, want Request) (Pred
 		return Prediction{Values: values}, err
 	}
 	if n, _ := X.Dims(); n == 0 {
-		return emptyPrediction(OutputsOf(p).Has).only(want), cause.Err(ctx)
+		return emptyPrediction(OutputsOf(p).Has).only(want), ctxerr.Check(ctx)
 	}
 	ask, normal := want, false
 	if has := full.Outputs().Has; want.Wants(Intervals) && has.Has(Std) && !has.Has(Intervals) {

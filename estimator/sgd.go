@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/sgd"
@@ -122,7 +122,7 @@ func (d descending) fitOf() sgd.Fit {
 
 // wrong says what it is that failed.
 func (d descending) wrong(ctx context.Context, err error) error {
-	if ended := cause.Err(ctx); ended != nil {
+	if ended := ctxerr.Check(ctx); ended != nil {
 		return ended
 	}
 	return fmt.Errorf("estimator: %s: %w", d.name, err)

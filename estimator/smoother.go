@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
@@ -57,7 +57,7 @@ type Smoother struct {
 // determine the model is an error.
 func (s Ridge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	return out, nil
@@ -94,7 +94,7 @@ func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 // Solver; a rule for Gamma is followed once, on all rows.
 func (s KernelRidge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error) {
 	out, err := s.smooth(ctx, data)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil {
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return nil, fmt.Errorf("estimator: kernel_ridge: %w", err)
 	}
 	return out, nil
@@ -148,7 +148,7 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 	if s.kernel != nil {
 		return s.kernel.scores(ctx, X)
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -68,7 +68,7 @@ func TestLongWorkStops(t *testing.T) {
 			return out.Values != nil || out.Std != nil, err
 		},
 	} {
-		if err := polls.Check(run); err != nil {
+		if err := canceltest.Check(run); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestBatchesStop(t *testing.T) {
 				c.specs[i] = r
 			}
 		}
-		err := polls.Check(func(ctx context.Context) (bool, error) {
+		err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			_, err := c.fitter.FitBatch(ctx, Batch{Data: c.data, Folds: folds, Candidates: Candidates(c.specs...), Yield: func(candidate, fold int, one Outcome) error {
 				if one.Err != nil {
 					t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)

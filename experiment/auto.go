@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/mlflow"
 	"github.com/bochner-ml/bochner/internal/reader"
@@ -95,7 +95,7 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), t
 	data, err := loadAuto(reading, spec, o, tell, out)
 	if err != nil {
 		if reading.Err() != nil {
-			return cause.Err(reading)
+			return ctxerr.Check(reading)
 		}
 		return err
 	}
@@ -372,7 +372,7 @@ func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result,
 	if err := out.writeResult(); err != nil {
 		return err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	_, err := out.folder.Publish()

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // pairing is a run read beside the first one.
@@ -108,7 +108,7 @@ func (b *beside) read(ctx context.Context) error {
 	rows := make([]*predictions.Record, len(b.runs))
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		open := 0
 		for k := range b.files {

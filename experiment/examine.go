@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/importance"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -60,7 +60,7 @@ func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until tim
 		return nil
 	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"learning curve", e.learning}} {
 		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		} else if err != nil {
 			e.skip(part.name, err)
 		}
@@ -220,7 +220,7 @@ func (e examination) importance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := importance.Permutation(ctx, e.model, some, importance.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
+	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (e examination) importance(ctx context.Context) error {
 		if in.Mean <= 0 {
 			break
 		}
-		effects, err := importance.PartialDependence(ctx, e.model, some, in.Column, importance.Options{})
+		effects, err := inspection.PartialDependence(ctx, e.model, some, in.Column, inspection.Options{})
 		if err != nil {
 			return fmt.Errorf("effect of %s: %w", in.Name, err)
 		}
@@ -261,7 +261,7 @@ func (e examination) rareRows() int {
 // importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
 // that, the given one, as far as predictions of that many products each stay affordable.
 func importanceRows(products float64, inputs, repeats, least int) int {
-	rows := importance.Rows(inputs, repeats)
+	rows := inspection.Rows(inputs, repeats)
 	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
 }
 

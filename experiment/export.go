@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/graph/golang"
 	"github.com/bochner-ml/bochner/graph/onnx"
 	"github.com/bochner-ml/bochner/graph/python"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
@@ -160,7 +160,7 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	if err != nil {
 		return Exported{}, refusal(model, err)
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return Exported{}, err
 	}
 	said := Exported{Warnings: []string{}, Model: m.Name, Task: string(m.Task), File: out, Precision: "float64"}

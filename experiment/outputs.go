@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
@@ -88,7 +88,7 @@ func (out *outputs) end(ctx context.Context, err error) (Result, error) {
 			out.folder.Discard()
 		}
 		if ctx.Err() != nil {
-			err = cause.Err(ctx)
+			err = ctxerr.Check(ctx)
 		}
 		out.result = Result{}
 	}

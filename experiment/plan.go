@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -93,7 +93,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts
 	}
 	p.Peak = memory.Most(p.Bytes)
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return Plan{}, err
 	}
 	if p.Refusal() != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // PlanSample is how long the search and the last fit took on some of the rows.
@@ -56,7 +56,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candida
 			break
 		}
 	}
-	return samples, append([]string{}, shared...), cause.Err(ctx)
+	return samples, append([]string{}, shared...), ctxerr.Check(ctx)
 }
 
 // totalSeconds returns the time of a run by that of samples: it grows with a power of the rows, by which that of the

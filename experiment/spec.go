@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/draft"
 	"github.com/bochner-ml/bochner/experiment/internal/check"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
@@ -73,13 +73,13 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		return Spec{}, d.Err() // nobody need send the rows
 	}
 	if err := d.Spec.Data.Hold(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
-		return Spec{}, cause.Err(ctx)
+		return Spec{}, ctxerr.Check(ctx)
 	} else if err != nil {
 		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)
 		return Spec{}, d.Err()
 	}
 	check.Document(ctx, d, o.All)
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return Spec{}, err
 	}
 	if err := d.Err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -55,7 +55,7 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 			return err
 		}
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	var err error

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	instances "github.com/bochner-ml/bochner/datasets/golearn"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -58,7 +58,7 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 	if err := data.Check(); err != nil {
 		return nil, fmt.Errorf("golearn: filter: %w", err)
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	if s.Trained == nil {
@@ -244,7 +244,7 @@ func (f *FittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	return instances.Guard("filter", func() error {
 		for i := range n {
 			if i%1024 == 0 {
-				if err := cause.Err(ctx); err != nil {
+				if err := ctxerr.Check(ctx); err != nil {
 					return err
 				}
 			}

@@ -29,7 +29,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -194,7 +194,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 // failed is the error of a search, of one whose context has ended its cause.
 func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	return fmt.Errorf("gridsearch: %w", err)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
@@ -96,7 +96,7 @@ func (r *inMemory) fit(ctx context.Context) error {
 	for _, part := range parts(len(r.candidates)-r.first, r.search.Seed) {
 		from, to := r.first+part[0], r.first+part[1]
 		r.part = func(candidate, _ int) bool { return from <= candidate && candidate < to }
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(count(len(r.candidates)), r.open) {
@@ -137,7 +137,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
-			return cause.Err(ctx) // whatever it says comes of stopping
+			return ctxerr.Check(ctx) // whatever it says comes of stopping
 		}
 		at := candidate*folds + fold
 		switch {
@@ -152,7 +152,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 		if r.broken != nil {
 			return r.broken
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	shared, err := fitter.FitBatch(ctx, b)
 	if err != nil {
@@ -223,7 +223,7 @@ func (r *inMemory) fitEach(ctx context.Context) error {
 	if r.broken != nil {
 		return r.broken
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 func (s Search) workers() int {

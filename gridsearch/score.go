@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -144,7 +144,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		} else {
 			known.Y = pick(data.Y, f.Test)
 		}
-		s.truth[k] = judged.Truth(known, list[0].Task)
+		s.truth[k] = metricinput.Truth(known, list[0].Task)
 	}
 	return s
 }
@@ -167,7 +167,7 @@ func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, faile
 	if s.looks != nil {
 		s.looks(fold)
 	}
-	in := judged.With(s.truth[fold], out.Prediction)
+	in := metricinput.With(s.truth[fold], out.Prediction)
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
 		var err error
@@ -186,7 +186,7 @@ func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, faile
 
 // predict returns the outputs of p that the metrics read.
 func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, p, X, judged.Wants(s.metrics, s.truth[0].TruthTargets != nil, estimator.OutputsOf(p).Has))
+	return estimator.Predict(ctx, p, X, metricinput.Wants(s.metrics, s.truth[0].TruthTargets != nil, estimator.OutputsOf(p).Has))
 }
 
 // withClasses names the classes of class codes "0" to "k-1" where the schema has none, so that every

@@ -15,10 +15,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
-	"github.com/bochner-ml/bochner/internal/judged"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/model"
 )
@@ -96,7 +96,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	r.fitter, r.data, r.whole = r, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, r.hash.Folds)
 	r.scorer = &scorer{metrics: list}
 	for _, known := range truth {
-		r.scorer.truth = append(r.scorer.truth, judged.Truth(known, list[0].Task))
+		r.scorer.truth = append(r.scorer.truth, metricinput.Truth(known, list[0].Task))
 	}
 	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Needs == metrics.PredictionsAndRows }); m >= 0 {
 		return nil, fmt.Errorf("score %s looks at the rows, which a stream does not hold", list[m].Name)
@@ -312,7 +312,7 @@ func (r *stream) learnTogether(ctx context.Context, groups []*sharing) error {
 			still = append(still, next...)
 		}
 		if open = still; ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 	}
 	seconds := time.Since(began).Seconds() / float64(max(len(all), 1))
@@ -347,7 +347,7 @@ func (r *stream) readOnce(ctx context.Context, groups []*sharing) (bad []error, 
 				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
 			}
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	})
 	return bad, err
 }
@@ -480,7 +480,7 @@ func (r *stream) learnAlone(ctx context.Context, c int) error {
 		train := datasets.FilterRows(r.source, func(row int) bool { return r.hash.Of(row) != f })
 		fit, err := fitSource(ctx, r.candidates[c].spec, train)
 		if ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		all = append(all, &fitted{candidate: c, fold: f, model: fit, err: err, seconds: time.Since(began).Seconds()})
 	}
@@ -537,7 +537,7 @@ func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 					f.said = f.said.Append(said, r.rows[fold])
 				}
 			}
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		})
 		if err != nil {
 			return err

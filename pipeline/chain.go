@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -89,7 +89,7 @@ func (c Chain) FitSource(ctx context.Context, data datasets.Source) (transformer
 }
 
 func (c Chain) fit(ctx context.Context, r rows.Rows, cols int) (transformer.Transformer, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	fitted, _, err := rows.FitSteps(ctx, named(c.Steps), r, func(i int) rows.Cache {
@@ -171,7 +171,7 @@ func (c *FittedChain) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if err != nil {
 		return nil, err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	for i := range *work { // a tile must not leave
@@ -248,7 +248,7 @@ func (c *FittedChain) apply(ctx context.Context, dst *mat.Dense, X mat.Matrix, w
 	}
 	var err error
 	for i, s := range c.steps {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		if dst != nil && i == len(c.steps)-1 && !s.Float32 {

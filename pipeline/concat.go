@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -300,7 +300,7 @@ func fitParts(ctx context.Context, what string, r rows.Rows, cols int, parts []*
 	c := &concatenation{cols: cols, parts: parts}
 	samples := make([]mat.Matrix, len(parts))
 	for i, p := range parts {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		own := r.Columns(p.index)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -244,7 +244,7 @@ func inBlocks(ctx context.Context, n, size int, f func(lo, hi int) error) error 
 			if b >= blocks {
 				return
 			}
-			if errs[b] = cause.Err(ctx); errs[b] == nil {
+			if errs[b] = ctxerr.Check(ctx); errs[b] == nil {
 				errs[b] = f(b*size, min((b+1)*size, n))
 			}
 			if errs[b] != nil {

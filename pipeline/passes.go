@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -90,7 +90,7 @@ func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, 
 	pass.Sums
 	open(ctx context.Context) error
 }) (datasets.Pass, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	if cols <= 0 || len(schema.Columns) != 0 && len(schema.Columns) != cols {
@@ -377,7 +377,7 @@ func digest(v model.Stateful) (sum [sha256.Size]byte, err error) {
 // Next goes on with the next pass, the next step that needs rows, or the estimator.
 func (c *chainSums) Next(ctx context.Context) (pass.Sums, error) {
 	if c.pass == nil || c.done != nil {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	next := &chainSums{steps: c.steps, pipeline: c.pipeline, in: c.in, cols: c.cols, single: c.single, fits: c.fits, sample: c.sample}
 	begun, err := c.pass.Next(ctx)
@@ -437,7 +437,7 @@ func (c *chainSums) finish(ctx context.Context) (*finishedChain, error) {
 			return nil, err
 		}
 	}
-	return c.done, cause.Err(ctx)
+	return c.done, ctxerr.Check(ctx)
 }
 
 // State keeps the fitted steps, and the pass of what is learned now.

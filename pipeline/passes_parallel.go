@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -136,7 +136,7 @@ func (p *parallelSums) Add(ctx context.Context, first int, block datasets.Set) e
 			return place.At(p.what, p.parts[i].Name, err)
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // Merge adds the sums of other rows, part by part.
@@ -168,7 +168,7 @@ func (p *parallelSums) Merge(ctx context.Context, other pass.Sums) error {
 // Next goes on with the next pass of every part that has one.
 func (p *parallelSums) Next(ctx context.Context) (pass.Sums, error) {
 	if p.done != nil {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	next := *p
 	next.base, next.sources = nil, nil
@@ -220,7 +220,7 @@ func (p *parallelSums) finish(ctx context.Context) (*concatenation, error) {
 			return nil, err
 		}
 	}
-	return &concatenation{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, cause.Err(ctx)
+	return &concatenation{cols: p.done.cols, parts: p.done.parts, sparse: p.done.sparse}, ctxerr.Check(ctx)
 }
 
 // State keeps the parts that are fitted, and the passes of the others.

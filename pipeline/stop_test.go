@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -90,7 +90,7 @@ func TestPipelineStops(t *testing.T) {
 		"pca":     pipeline.Steps(encoder(), transformer.NewPCA()).Then(exactLogistic()),
 		"binning": pipeline.Steps(encoder(), transformer.NewBinning()).Then(estimator.NewSVM()),
 	} {
-		err := polls.Check(func(ctx context.Context) (bool, error) {
+		err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			p, err := spec.Fit(ctx, data)
 			return p != nil, err
 		})

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/svg"
 	"github.com/bochner-ml/bochner/metrics"
@@ -148,9 +148,9 @@ func relevance(step result.Relevance) template.HTML {
 }
 
 // effectsByInput puts the effects of an input together, of all classes or targets.
-func effectsByInput(r result.Result) (out []importance.Effects) {
+func effectsByInput(r result.Result) (out []inspection.Effects) {
 	for _, e := range r.Effects {
-		at := slices.IndexFunc(out, func(g importance.Effects) bool { return g[0].Input == e.Input })
+		at := slices.IndexFunc(out, func(g inspection.Effects) bool { return g[0].Input == e.Input })
 		if at < 0 {
 			out, at = append(out, nil), len(out)
 		}

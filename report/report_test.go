@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
@@ -36,8 +36,8 @@ func full() result.Result {
 		Calibration:     []result.Calibration{{Class: nasty, Predicted: shares, Observed: shares, Rows: []float64{10, 20, 70}}},
 		Threshold:       &result.Threshold{Value: 0.3, Score: "f1", At: shares, Scores: shares},
 		Errors:          []result.Errors{{Target: nasty, Quantiles: []result.Quantile{{Share: 0.5, Error: 1}, {Share: 0.95, Error: 2}}, Worst: []result.Row{{Number: 7, Truth: 1, Predicted: -2}}, Sample: []result.Row{{Truth: 1, Predicted: 1}, {Truth: 2, Predicted: 3}}}},
-		Importance:      &importance.Result{Score: "accuracy", Repeats: 5, Rows: 100, Inputs: []importance.Input{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
-		Effects:         []importance.Effect{{Input: nasty, Class: "no", Of: "probability", Values: shares, Mean: shares}, {Input: "kind", Of: "probability", Levels: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
+		Importance:      &inspection.Result{Score: "accuracy", Repeats: 5, Rows: 100, Inputs: []inspection.Input{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
+		Effects:         []inspection.Effect{{Input: nasty, Class: "no", Of: "probability", Values: shares, Mean: shares}, {Input: "kind", Of: "probability", Levels: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
 		Relevance:       []result.Relevance{{Step: "ard", Inputs: []result.Input{{Name: nasty, Relevance: 1}}}},
 		LearningCurve:   &result.LearningCurve{Score: "accuracy", Rows: []int{100, 200, 400}, Train: shares, Scores: shares},
 		Profile:         &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical", Levels: []profile.Level{{Name: nasty, Share: 1}}}, {Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // post answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes
@@ -54,11 +54,11 @@ func (c *call) checkBody(types ...string) error {
 		kind, params, err := mime.ParseMediaType(given)
 		charset := params["charset"]
 		if err != nil || !slices.Contains(types, kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return refuse(Unsupported, "got the content type %q, wanted %s in UTF-8", faults.Clip(given), strings.Join(types, " or "))
+			return refuse(Unsupported, "got the content type %q, wanted %s in UTF-8", rowerrors.Clip(given), strings.Join(types, " or "))
 		}
 	}
 	if given := h.Get("Content-Encoding"); given != "" && given != "gzip" && given != "identity" {
-		return refuse(Unsupported, "got the content encoding %q, wanted none or gzip", faults.Clip(given))
+		return refuse(Unsupported, "got the content encoding %q, wanted none or gzip", rowerrors.Clip(given))
 	}
 	if c.r.ContentLength > c.server.options.Limits.Body {
 		return c.tooLong()

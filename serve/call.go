@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/faults"
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // route is what a path asks for.
@@ -38,11 +38,11 @@ type call struct {
 	body   []byte
 	out    []byte
 	reader rowReader
-	scan   scan.JSON
+	scan   jsonscan.JSON
 }
 
 // calls are those whose memory may be used again.
-var calls = sync.Pool{New: func() any { return &call{scan: scan.JSON{Whole: "body", Deepest: 16}} }}
+var calls = sync.Pool{New: func() any { return &call{scan: jsonscan.JSON{Whole: "body", Deepest: 16}} }}
 
 // maxReused is the maximum number of bytes of each kind that the next request gets.
 const maxReused = 64 << 10
@@ -152,7 +152,7 @@ func (c *call) end() {
 		}
 	}
 	c.server.Observe(c.r.Context(), Answer{
-		Request: c.id, Remote: c.r.RemoteAddr, Method: faults.Clip(c.r.Method), Path: c.r.URL.Path, Route: c.route.word, Model: c.model,
+		Request: c.id, Remote: c.r.RemoteAddr, Method: rowerrors.Clip(c.r.Method), Path: c.r.URL.Path, Route: c.route.word, Model: c.model,
 		Status: statusTexts[c.status], Error: c.failed, Failed: c.status >= 500, Rows: c.rows, Bytes: len(c.out), Begin: c.begin,
 	})
 	c.recycle()

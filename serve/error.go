@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/faults"
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
@@ -98,8 +98,8 @@ func refuse(code Code, format string, args ...any) *Error {
 func ErrorOf(err error) *Error {
 	var e *Error
 	var row *datasets.RowError
-	var wrong scan.Error
-	var invalid faults.Error
+	var wrong jsonscan.Error
+	var invalid rowerrors.Error
 	switch {
 	case errors.As(err, &e):
 		return e

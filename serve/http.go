@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // Routes by the end of a path.
@@ -109,7 +109,7 @@ func (c *call) check() error {
 		return nil
 	}
 	c.w.Header().Set("Allow", allowed)
-	return refuse(Method, "got %s, wanted %s", faults.Clip(c.r.Method), wanted)
+	return refuse(Method, "got %s, wanted %s", rowerrors.Clip(c.r.Method), wanted)
 }
 
 // MaxPage is the maximum number of bytes of a body that a mounted handler can read.

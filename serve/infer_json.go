@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/faults"
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // lengthHeader is the header with the number of bytes of JSON, where binary data follow.
@@ -14,7 +14,7 @@ const lengthHeader = "Inference-Header-Content-Length"
 
 // inferReader reads a request of tensors.
 type inferReader struct {
-	*scan.JSON
+	*jsonscan.JSON
 	binary    []byte // what follows the JSON and belongs to no tensor yet
 	hasBinary bool
 	memory    *reservation
@@ -22,7 +22,7 @@ type inferReader struct {
 	request       InferRequest
 	binaryOutput  bool            // whether all outputs are to be binary
 	binaryOutputs map[string]bool // whether one is, where the request has it
-	faults        faults.List
+	faults        rowerrors.List
 }
 
 // maxTensors is the maximum number of inputs, and of outputs, of a request.
@@ -43,7 +43,7 @@ func (r *inferReader) read() error {
 		case "model_version":
 			return r.readText("model_version", &r.request.Version)
 		case "parameters":
-			return r.parameters("the request", func(name string, kind scan.Kind, v []byte) {
+			return r.parameters("the request", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data_output" {
 					r.binaryOutput = r.flag(name, kind, v)
 				}
@@ -53,7 +53,7 @@ func (r *inferReader) read() error {
 		case "outputs":
 			return r.Array("an array of outputs", func(int) error { return r.output() })
 		}
-		r.faults.Add("got the key %s, wanted id, parameters, inputs or outputs", faults.Quote(key))
+		r.faults.Add("got the key %s, wanted id, parameters, inputs or outputs", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err == nil {
@@ -69,10 +69,10 @@ func (r *inferReader) read() error {
 type seen []string
 
 // once returns an error for a key that is there twice.
-func (s *seen) once(at *scan.JSON, key []byte) error {
+func (s *seen) once(at *jsonscan.JSON, key []byte) error {
 	for _, k := range *s {
 		if k == string(key) {
-			return at.Wrong("the key " + faults.Quote(key) + " is there twice")
+			return at.Wrong("the key " + rowerrors.Quote(key) + " is there twice")
 		}
 	}
 	if len(*s) == 64 {
@@ -88,7 +88,7 @@ func (r *inferReader) readText(what string, to *string) error {
 	if err != nil {
 		return err
 	}
-	if kind != scan.Text {
+	if kind != jsonscan.Text {
 		r.faults.Add("%s: got %s, wanted a string", what, kind)
 		return nil
 	}
@@ -97,7 +97,7 @@ func (r *inferReader) readText(what string, to *string) error {
 }
 
 // parameters reads an object of parameters. Unknown ones are ignored.
-func (r *inferReader) parameters(of string, see func(name string, kind scan.Kind, v []byte)) error {
+func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.Kind, v []byte)) error {
 	var keys seen
 	return r.Object("an object of parameters", func(key []byte) error {
 		if err := keys.once(r.JSON, key); err != nil {
@@ -118,11 +118,11 @@ func (r *inferReader) parameters(of string, see func(name string, kind scan.Kind
 }
 
 // flag returns a Boolean parameter.
-func (r *inferReader) flag(name string, kind scan.Kind, v []byte) bool {
-	if kind != scan.Truth {
+func (r *inferReader) flag(name string, kind jsonscan.Kind, v []byte) bool {
+	if kind != jsonscan.Truth {
 		r.faults.Add("parameter %s: got %s, wanted true or false", name, kind)
 	}
-	return kind == scan.Truth && v[0] == 't'
+	return kind == jsonscan.Truth && v[0] == 't'
 }
 
 // output reads a wanted output.
@@ -141,13 +141,13 @@ func (r *inferReader) output() error {
 		case "name":
 			return r.readText("name of an output", &name)
 		case "parameters":
-			return r.parameters("an output", func(name string, kind scan.Kind, v []byte) {
+			return r.parameters("an output", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data" {
 					binary, given = r.flag(name, kind, v), true
 				}
 			})
 		}
-		r.faults.Add("an output has the key %s, wanted name or parameters", faults.Quote(key))
+		r.faults.Add("an output has the key %s, wanted name or parameters", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -188,13 +188,13 @@ func (r *inferReader) input() error {
 			data = r.At()
 			return r.Skip() // the shape and the datatype may come behind
 		case "parameters":
-			return r.parameters("an input", func(name string, kind scan.Kind, v []byte) {
+			return r.parameters("an input", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data_size" {
 					size = r.count(name, kind, v)
 				}
 			})
 		}
-		r.faults.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", faults.Clip(t.Name), faults.Quote(key))
+		r.faults.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", rowerrors.Clip(t.Name), rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -209,10 +209,10 @@ func (r *inferReader) input() error {
 }
 
 // count returns a parameter that is a number of bytes, -1 for an error.
-func (r *inferReader) count(name string, kind scan.Kind, v []byte) int64 {
+func (r *inferReader) count(name string, kind jsonscan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
-	if kind != scan.Number || err != nil {
-		r.faults.Add("parameter %s: got %s, wanted an integer ≥ 0", name, faults.Clip(v))
+	if kind != jsonscan.Number || err != nil {
+		r.faults.Add("parameter %s: got %s, wanted an integer ≥ 0", name, rowerrors.Clip(v))
 		return -1
 	}
 	return int64(n)
@@ -230,8 +230,8 @@ func (r *inferReader) shape(t *Tensor) error {
 			return r.Wrong(fmt.Sprintf("a shape has more than %d numbers", maxDimensions))
 		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
-		if kind != scan.Number || wrong != nil || n < 0 {
-			r.faults.Add("input %q: the shape has %s, wanted integers ≥ 0", faults.Clip(t.Name), faults.Clip(v))
+		if kind != jsonscan.Number || wrong != nil || n < 0 {
+			r.faults.Add("input %q: the shape has %s, wanted integers ≥ 0", rowerrors.Clip(t.Name), rowerrors.Clip(v))
 			n = 0
 		}
 		t.Shape = append(t.Shape, n)
@@ -250,17 +250,17 @@ func (r *inferReader) take(t *Tensor, data int, size int64) error {
 	case t.Name == "":
 		r.faults.Add("an input has no name")
 	case t.Shape == nil:
-		r.faults.Add("input %q has no shape", faults.Clip(t.Name))
+		r.faults.Add("input %q has no shape", rowerrors.Clip(t.Name))
 	case !known:
-		r.faults.Add("input %q: got the datatype %q, wanted %s", faults.Clip(t.Name), faults.Clip(string(t.Datatype)), knownDatatypes)
+		r.faults.Add("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), knownDatatypes)
 	case err != nil:
 		r.faults.Add("%v", err)
 	case data >= 0 && size >= 0:
-		r.faults.Add("input %q has data and binary_data_size, wanted one of them", faults.Clip(t.Name))
+		r.faults.Add("input %q has data and binary_data_size, wanted one of them", rowerrors.Clip(t.Name))
 	case data < 0 && size < 0:
-		r.faults.Add("input %q has no data", faults.Clip(t.Name))
+		r.faults.Add("input %q has no data", rowerrors.Clip(t.Name))
 	case size > int64(len(r.binary)) || size >= 0 && !r.hasBinary:
-		r.faults.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", faults.Clip(t.Name), size, len(r.binary), lengthHeader)
+		r.faults.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", rowerrors.Clip(t.Name), size, len(r.binary), lengthHeader)
 	case size >= 0:
 		t.Raw, r.binary = r.binary[:size:size], r.binary[size:]
 		return r.memory.take(8 * int64(min(n, int(size))))
@@ -276,7 +276,7 @@ func (r *inferReader) data(t *Tensor, n, at int) error {
 	r.Go(at)
 	defer r.Go(end)
 	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
-		r.faults.Add("input %q: the shape %v has %d elements, the data have fewer", faults.Clip(t.Name), clipShape(t.Shape), n)
+		r.faults.Add("input %q: the shape %v has %d elements, the data have fewer", rowerrors.Clip(t.Name), clipShape(t.Shape), n)
 		return nil
 	}
 	if err := r.memory.take(24 * int64(n)); err != nil {
@@ -302,13 +302,13 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 		}
 		i := len(t.Numbers) + len(t.Texts)
 		if i == n {
-			r.faults.Add("input %q: the data have more than %d elements, which the shape %v has", faults.Clip(t.Name), n, clipShape(t.Shape))
+			r.faults.Add("input %q: the data have more than %d elements, which the shape %v has", rowerrors.Clip(t.Name), n, clipShape(t.Shape))
 			t.Numbers, t.Texts = t.Numbers[:0], t.Texts[:0]
 			return r.Wrong("that is where they should end")
 		}
 		if t.Datatype == Bytes {
-			if kind != scan.Text && kind != scan.Null {
-				r.faults.Add("input %q: element %d is %s, wanted a string", faults.Clip(t.Name), i, kind)
+			if kind != jsonscan.Text && kind != jsonscan.Null {
+				r.faults.Add("input %q: element %d is %s, wanted a string", rowerrors.Clip(t.Name), i, kind)
 			}
 			t.Texts = append(t.Texts, v)
 			return nil
@@ -319,23 +319,23 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 }
 
 // element returns an element of a tensor of numbers.
-func (r *inferReader) element(t *Tensor, i int, kind scan.Kind, v []byte) float64 {
+func (r *inferReader) element(t *Tensor, i int, kind jsonscan.Kind, v []byte) float64 {
 	switch {
-	case kind == scan.Null:
+	case kind == jsonscan.Null:
 		return math.NaN()
-	case kind == scan.Truth && t.Datatype == Bool:
+	case kind == jsonscan.Truth && t.Datatype == Bool:
 		if v[0] == 't' {
 			return 1
 		}
 		return 0
-	case kind == scan.Number:
+	case kind == jsonscan.Number:
 		if x, finite := parse(v); finite {
 			return x
 		}
-		r.faults.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", faults.Clip(t.Name), i, faults.Clip(v))
+		r.faults.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
 		return 0
 	}
-	r.faults.Add("input %q: element %d is %s, wanted a number", faults.Clip(t.Name), i, kind)
+	r.faults.Add("input %q: element %d is %s, wanted a number", rowerrors.Clip(t.Name), i, kind)
 	return 0
 }
 

@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/coding"
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowencoding"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // wholeRows is the name of the input with all columns of a row.
 const wholeRows = "X"
 
 // inputs are the tensors that a model takes.
-type inputs struct{ *coding.Coding }
+type inputs struct{ *rowencoding.Coding }
 
 // specs returns the inputs of the Open Inference Protocol.
 func (c inputs) specs() (out []TensorSpec) {
@@ -48,13 +48,13 @@ func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
 	if len(tensors) == 0 {
 		return 0, refuse(Invalid, "there are no inputs, wanted %s", c.wantedInputs())
 	}
-	var f faults.List
+	var f rowerrors.List
 	names := make(map[string]bool, len(tensors))
 	whole, rows := c.isWhole(tensors), int64(-1)
 	for i := range tensors {
 		t := &tensors[i]
 		if names[t.Name] {
-			return 0, refuse(Invalid, "the input %q is there twice", faults.Clip(t.Name))
+			return 0, refuse(Invalid, "the input %q is there twice", rowerrors.Clip(t.Name))
 		}
 		names[t.Name] = true
 		s := t.Shape
@@ -62,7 +62,7 @@ func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
 		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(c.Width)):
 			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, clipShape(s), c.Width)
 		case !whole && !known:
-			f.Add("input %q: the model has no such column; wanted %s", faults.Clip(t.Name), c.wantedInputs())
+			f.Add("input %q: the model has no such column; wanted %s", rowerrors.Clip(t.Name), c.wantedInputs())
 		case !whole && (len(s) == 0 || len(s) > 2 || s[0] < 0 || len(s) == 2 && s[1] != 1):
 			f.Add("input %q: got the shape %v, wanted [rows] or [rows, 1]", t.Name, clipShape(s))
 		case rows < 0:
@@ -82,7 +82,7 @@ func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
 
 // matrix returns the n rows of inputs that rowCount has checked.
 func (c inputs) matrix(tensors []Tensor, n int) ([]float64, error) {
-	var f faults.List
+	var f rowerrors.List
 	for i := range tensors {
 		if err := tensors[i].settle(); err != nil {
 			f.Add("%v", err)
@@ -108,7 +108,7 @@ func (c inputs) matrix(tensors []Tensor, n int) ([]float64, error) {
 }
 
 // put writes the elements of an input into its columns of x.
-func (c inputs) put(t *Tensor, x []float64, given []bool, errs *faults.List) {
+func (c inputs) put(t *Tensor, x []float64, given []bool, errs *rowerrors.List) {
 	k, _ := c.Find([]byte(t.Name))
 	f := &c.Fields[k]
 	if f.Ignored() {
@@ -126,7 +126,7 @@ func (c inputs) put(t *Tensor, x []float64, given []bool, errs *faults.List) {
 	}
 	for i, text := range t.Texts {
 		if wanted := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); wanted != "" {
-			errs.At(i, f.Name, "got %s, wanted %s", faults.Quote(text), wanted)
+			errs.At(i, f.Name, "got %s, wanted %s", rowerrors.Quote(text), wanted)
 		}
 	}
 	for i, v := range t.Numbers {

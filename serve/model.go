@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/internal/coding"
+	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
@@ -23,7 +23,7 @@ type Model struct {
 	Classes       []string         // nil where there are none
 	Inputs        []TensorSpec     // of the Open Inference Protocol, for any number of rows
 	Outputs       []TensorSpec
-	Coding        *coding.Coding // of rows
+	Coding        *rowencoding.Coding // of rows
 
 	outputs outputs
 	answers answers
@@ -42,7 +42,7 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		return nil, fmt.Errorf("serve: how its rows are read: %w", err)
 	}
 	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
-	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, Coding: coding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
+	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, Coding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
 	m.Coding.Index()
 	m.Classes = estimator.OutputsOf(file.Predictor).Classes
 	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}, estimator.Request{}); err != nil {

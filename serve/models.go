@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -86,7 +86,7 @@ func (m *models) of(name string) *versions { return (*m.found.Load())[name] }
 func (m *models) find(name, version string) (*Model, error) {
 	v := m.of(name)
 	if v == nil {
-		return nil, refuse(NotFound, "no model is called %q", faults.Clip(name))
+		return nil, refuse(NotFound, "no model is called %q", rowerrors.Clip(name))
 	}
 	found := v.latest
 	if version != "" {
@@ -109,7 +109,7 @@ func (m *models) find(name, version string) (*Model, error) {
 	if reason != "" {
 		return nil, &Error{Code: Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason), Retry: retryAfter}
 	}
-	return nil, refuse(NotFound, "model %q has no version %q; it has %s", name, faults.Clip(version), strings.Join(v.names, ", "))
+	return nil, refuse(NotFound, "model %q has no version %q; it has %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
 }
 
 // put serves a model of a program.
@@ -144,7 +144,7 @@ func (m *models) load(ctx context.Context) error {
 	defer m.loading.Unlock()
 	files, errs := m.list()
 	for _, f := range files {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if err := m.refresh(f); err != nil {

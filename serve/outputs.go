@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // outputs are the tensors that a model answers.
@@ -80,13 +80,13 @@ func (o outputs) selected(names []string) ([]TensorSpec, error) {
 	if len(names) > 2*len(o.specs) {
 		return nil, refuse(Invalid, "%d outputs are asked for; the model has %s", len(names), strings.Join(o.names(), ", "))
 	}
-	var f faults.List
+	var f rowerrors.List
 	var out []TensorSpec
 	for i, name := range names {
 		at := slices.IndexFunc(o.specs, func(spec TensorSpec) bool { return spec.Name == name })
 		switch {
 		case at < 0:
-			f.Add("output %q: the model has none of that name; it has %s", faults.Clip(name), strings.Join(o.names(), ", "))
+			f.Add("output %q: the model has none of that name; it has %s", rowerrors.Clip(name), strings.Join(o.names(), ", "))
 		case slices.Contains(names[:i], name):
 			f.Add("output %q is asked for twice", name)
 		default:

@@ -4,20 +4,20 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/coding"
-	"github.com/bochner-ml/bochner/internal/faults"
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
+	"github.com/bochner-ml/bochner/internal/rowencoding"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // rowReader reads rows of values by the name of their column, written as JSON, into the rows of a matrix.
 type rowReader struct {
-	*scan.JSON
-	*coding.Coding
+	*jsonscan.JSON
+	*rowencoding.Coding
 	maxRows int
 	given   []int // by column: number of the field that gave it in the current row, from 1
 	x       []float64
 	n       int
-	faults  faults.List
+	faults  rowerrors.List
 	last    int // the field read last
 }
 
@@ -30,7 +30,7 @@ func (r *rowReader) read() error {
 	r.given = r.given[:len(r.Fields)]
 	err := r.Object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
 		if string(key) != "rows" {
-			return r.Wrong("got the key " + faults.Quote(key) + `, wanted "rows"`)
+			return r.Wrong("got the key " + rowerrors.Quote(key) + `, wanted "rows"`)
 		}
 		if seen {
 			return r.Wrong(`the key "rows" is there twice`)
@@ -88,7 +88,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	if k >= len(r.Fields) || string(key) != r.Fields[k].Name {
 		var known bool
 		if k, known = r.Find(key); !known {
-			r.faults.At(r.n-1, faults.Clip(key), "the model has no such column; it has %s", r.Names())
+			r.faults.At(r.n-1, rowerrors.Clip(key), "the model has no such column; it has %s", r.Names())
 			return r.Skip()
 		}
 	}
@@ -120,27 +120,27 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 }
 
 // put writes the value that v is into the columns of a field.
-func (r *rowReader) put(f *coding.Field, kind scan.Kind, v []byte, x []float64) {
+func (r *rowReader) put(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
 	var got, wanted string
 	switch {
-	case kind == scan.Null:
+	case kind == jsonscan.Null:
 		f.SetMissing(x)
 		return
-	case kind == scan.Text:
+	case kind == jsonscan.Text:
 		if wanted = r.Code(x, f, v); wanted == "" {
 			return
 		}
-		got = faults.Quote(v)
+		got = rowerrors.Quote(v)
 	case f.Date != nil:
 		wanted = f.Wanted()
-	case kind == scan.Number:
+	case kind == jsonscan.Number:
 		number, finite := parse(v)
 		if finite || f.Kind == datasets.Categorical {
 			x[f.Columns[0]] = f.Number(v, number)
 			return
 		}
-		got, wanted = faults.Clip(v), "a number of at most 1.8e308"
-	case kind == scan.Truth:
+		got, wanted = rowerrors.Clip(v), "a number of at most 1.8e308"
+	case kind == jsonscan.Truth:
 		x[f.Columns[0]] = f.Truth(v[0] == 't')
 		return
 	case f.Kind == datasets.Categorical:

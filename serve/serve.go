@@ -32,7 +32,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -166,7 +166,7 @@ func (s *Server) Close(ctx context.Context) error {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.admitted.Load(), cause.Err(ctx))
+			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.admitted.Load(), ctxerr.Check(ctx))
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // Datatype is that of a tensor, as the Open Inference Protocol calls it.
@@ -84,7 +84,7 @@ func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt32/d {
-			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", faults.Clip(t.Name), clipShape(t.Shape), math.MaxInt32)
+			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", rowerrors.Clip(t.Name), clipShape(t.Shape), math.MaxInt32)
 		}
 		n *= d
 	}
@@ -97,7 +97,7 @@ func clipShape(shape []int64) []int64 { return shape[:min(len(shape), 8)] }
 func (t *Tensor) settle() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
-		return fmt.Errorf("input %q: got the datatype %q, wanted %s", faults.Clip(t.Name), faults.Clip(string(t.Datatype)), knownDatatypes)
+		return fmt.Errorf("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), knownDatatypes)
 	}
 	n, err := t.Len()
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *Tensor) settle() error {
 		if t.Datatype == Bytes {
 			err = t.splitTexts(n)
 		} else if len(t.Raw) != n*layout.size {
-			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", faults.Clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
+			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", rowerrors.Clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
 		} else {
 			t.Numbers = layout.unpack(t.Raw, layout.size)
 			t.Raw = nil
@@ -121,7 +121,7 @@ func (t *Tensor) settle() error {
 		got = len(t.Texts)
 	}
 	if got != n {
-		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", faults.Clip(t.Name), got, n, clipShape(t.Shape))
+		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", rowerrors.Clip(t.Name), got, n, clipShape(t.Shape))
 	}
 	return t.check()
 }
@@ -132,9 +132,9 @@ func (t *Tensor) check() error {
 	for i, v := range t.Numbers {
 		switch {
 		case math.IsInf(v, 0):
-			return fmt.Errorf("input %q: element %d is infinite, wanted a number", faults.Clip(t.Name), i)
+			return fmt.Errorf("input %q: element %d is infinite, wanted a number", rowerrors.Clip(t.Name), i)
 		case v < layout.from || v > layout.to || whole && v == v && v != math.Trunc(v):
-			return fmt.Errorf("input %q: element %d is %v, which is no %s", faults.Clip(t.Name), i, v, t.Datatype)
+			return fmt.Errorf("input %q: element %d is %v, which is no %s", rowerrors.Clip(t.Name), i, v, t.Datatype)
 		}
 	}
 	return nil
@@ -146,13 +146,13 @@ func (t *Tensor) splitTexts(n int) error {
 	texts := make([][]byte, 0, min(n, len(raw)/4))
 	for i := range n {
 		if len(raw) < 4 || uint64(len(raw)-4) < uint64(binary.LittleEndian.Uint32(raw)) {
-			return fmt.Errorf("input %q: the bytes end within element %d of %d", faults.Clip(t.Name), i, n)
+			return fmt.Errorf("input %q: the bytes end within element %d of %d", rowerrors.Clip(t.Name), i, n)
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(raw))
 		texts, raw = append(texts, raw[4:end:end]), raw[end:]
 	}
 	if len(raw) > 0 {
-		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", faults.Clip(t.Name), len(raw), n)
+		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", rowerrors.Clip(t.Name), len(raw), n)
 	}
 	t.Texts, t.Raw = texts, nil
 	return nil

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
 // live answers that the program runs.
@@ -72,7 +72,7 @@ func inferTensors(c *call) error {
 		if len(given) > 0 {
 			n, err := strconv.ParseUint(given[0], 10, 31)
 			if err != nil || len(given) > 1 || int(n) > len(c.body) {
-				return nil, refuse(Invalid, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, faults.Clip(given[0]), len(c.body))
+				return nil, refuse(Invalid, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, rowerrors.Clip(given[0]), len(c.body))
 			}
 			head = int(n)
 		}
@@ -84,7 +84,7 @@ func inferTensors(c *call) error {
 			return nil, err
 		}
 		if q := &r.request; q.Model != "" && q.Model != m.Name || q.Version != "" && q.Version != m.Version {
-			return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", faults.Clip(q.Model), faults.Clip(q.Version), m.Name, m.Version)
+			return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
 		}
 		answer, err := c.infer(ctx, m, &r.request, leave)
 		if err != nil {

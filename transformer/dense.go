@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -47,7 +47,7 @@ func (f *FittedDense) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, 
 	if err != nil {
 		return nil, err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	if m, ok := X.(*mat.Dense); ok {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/processor"
+	"github.com/bochner-ml/bochner/internal/cputime"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -63,7 +63,7 @@ func compareDraws(b *testing.B, d, D int, narrow bool) {
 
 // spent is the processor time, in nanoseconds, that f takes.
 func spent(f func()) float64 {
-	start := processor.Time()
+	start := cputime.Time()
 	f()
-	return float64(processor.Time() - start)
+	return float64(cputime.Time() - start)
 }

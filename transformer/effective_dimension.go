@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -34,7 +34,7 @@ func EffectiveDimension(ctx context.Context, K mat.Matrix, alpha float64) (float
 	}
 	lower := kern.Dense(n, n, n, make([]float64, n*n))
 	for i := range n {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
 		for j := range i + 1 {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
@@ -56,7 +56,7 @@ func (e entrywise) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix, err
 	if _, err := e.check(X); err != nil {
 		return nil, err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	return design.MapEntries(ctx, m, e.of.value)
@@ -78,7 +78,7 @@ func (e entrywise) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matrix
 	} else {
 		e.writeAll(ctx, dst, X, rows)
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // writeAll writes all rows, so many at once.

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -72,7 +72,7 @@ func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix
 			return err
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // FamilyMember is the map of one spec: Scale times the first Width columns of the wide map Map.

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -361,7 +361,7 @@ func (f *FittedImpute) Transform(ctx context.Context, X mat.Matrix) (mat.Matrix,
 	if _, err := f.entries().check(X); err != nil {
 		return nil, err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	_, shared := m.Shared()
@@ -424,7 +424,7 @@ func (f *FittedImpute) withIndicators(ctx context.Context, m *sparse.CSR) (mat.M
 	values := []float64{}
 	for i := range rows {
 		if i%tileRows == 0 && ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		columns, entries := m.Row(i)
 		for k, j := range columns {

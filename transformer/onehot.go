@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -149,7 +149,7 @@ func eachCode(ctx context.Context, step string, X mat.Matrix, first int, levels 
 	buffer := make([]float64, len(levels))
 	for i := range n {
 		if i%tileRows == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		for j, v := range design.Row(X, i, buffer) {
 			switch {

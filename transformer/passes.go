@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -69,7 +69,7 @@ func begin(ctx context.Context, step string, spec any, schema datasets.Schema, c
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("transformer: %s: the schema names %d columns, the rows have %d", step, len(schema.Columns), cols)
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	begun := pass.Begun{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}

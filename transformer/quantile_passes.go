@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
@@ -124,7 +124,7 @@ func (q *quantiles) add(ctx context.Context, _ int, X mat.Matrix) error {
 			}
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 func (q *quantiles) merge(other inputSums) error {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/internal/passtest"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -63,7 +63,7 @@ func TestSelectionsInParts(t *testing.T) {
 	probabilities := []float64{0, 0.1, 0.3, 0.5, 0.9, 1}
 	X := awkward(150)
 	for _, kept := range []int{3, 20, 100} {
-		l := passlaws.Learner[[][]float64]{
+		l := passtest.Learner[[][]float64]{
 			Start: func(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 				return begin(ctx, "test", NewRobust(), schema, cols, true, func() inputSums {
 					plan := newQuantiles(probabilities, schema, cols).plan

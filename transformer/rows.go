@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -70,7 +70,7 @@ func failed(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return cmp.Or(cause.Err(ctx), fmt.Errorf("transformer: %s: %w", step, err))
+	return cmp.Or(ctxerr.Check(ctx), fmt.Errorf("transformer: %s: %w", step, err))
 }
 
 // fold hands the inputs of every block of src to add, as a *mat.Dense or *sparse.CSR of finite
@@ -78,7 +78,7 @@ func failed(ctx context.Context, step string, err error) error {
 func fold(ctx context.Context, step string, src datasets.Source, missing bool, add func(first int, X mat.Matrix) error) (rows int, err error) {
 	_, width := src.Dims()
 	err = src.Blocks(ctx, func(block datasets.Set) error {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if block.Rows() == 0 {
@@ -239,7 +239,7 @@ const tileRows = 2048
 // eachTile calls f for the rows of a matrix, tile by tile, until ctx is done.
 func eachTile(ctx context.Context, rows int, f func(lo, hi int)) error {
 	for lo := 0; lo < rows; lo += tileRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		f(lo, min(lo+tileRows, rows))
@@ -254,5 +254,5 @@ func widthOf(ctx context.Context, step string, src datasets.Source) (int, error)
 	if rows == 0 || width <= 0 {
 		return 0, fmt.Errorf("transformer: %s: %w: %d rows, %d columns", step, datasets.ErrEmpty, rows, width)
 	}
-	return width, cause.Err(ctx)
+	return width, ctxerr.Check(ctx)
 }

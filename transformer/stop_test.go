@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 // Diagnostics, and fits with more than one block, stop at any moment too.
@@ -108,7 +108,7 @@ func TestLongWorkStops(t *testing.T) {
 			return Z != nil, err
 		},
 	} {
-		if err := polls.Check(run); err != nil {
+		if err := canceltest.Check(run); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

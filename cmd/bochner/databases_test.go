@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/postgres"
+	"github.com/bochner-ml/bochner/internal/postgrestest"
 )
 
 // Rows of PostgreSQL, asked by the URL in a variable, give what the same rows in files give, and no file and no line says
 // the password.
 func TestRunOfPostgres(t *testing.T) {
-	at, err := url.Parse(postgres.URL(t))
+	at, err := url.Parse(postgrestest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(postgres.Stop)
+	t.Cleanup(postgrestest.Stop)
 	db, err := sql.Open("pgx", at.String())
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Options say what the attributes are for. The zero value makes all of them inputs.
@@ -167,7 +167,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	var r row
 	for n := 0; ; n++ {
 		if n%pollRecords == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		line, err := h.next()
 		if err == io.EOF {

@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arrow"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 var ctx = context.Background()
@@ -256,7 +256,7 @@ func TestCores(t *testing.T) {
 	}
 	whole := must(os.ReadFile("testdata/stream.arrows"))
 	for _, fsys := range []fs.FS{nil, pipe(whole)} {
-		if err := polls.Check(func(ctx context.Context) (bool, error) {
+		if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			src, err := arrow.Open(ctx, "testdata/stream.arrows", arrow.Options{Roles: roles(nil), FS: fsys})
 			if err != nil {
 				return false, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	columnar "github.com/bochner-ml/bochner/datasets/internal/table"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // OpenRecords returns the rows of batches of records in memory, one batch after the other, as [Open] returns those
@@ -41,11 +41,11 @@ func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets
 			b.Release()
 		}
 	}()
-	for cause.Err(ctx) == nil && r.Next() {
+	for ctxerr.Check(ctx) == nil && r.Next() {
 		r.RecordBatch().Retain()
 		batches = append(batches, r.RecordBatch())
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return datasets.Set{}, err
 	}
 	if err := r.Err(); err != nil && err != io.EOF {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"io"
 )
 
@@ -34,7 +34,7 @@ const pollRecords = 1024
 func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields [][]byte) error) error {
 	for n := 0; ; n++ {
 		if n%pollRecords == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err := s.next(); err == io.EOF {
 			return nil

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Set describes a data set and where its files are.
@@ -124,7 +124,7 @@ func (c Cache) Get(ctx context.Context, set string, f File) (path string, err er
 	}
 	if err := c.download(ctx, set, f, path); err != nil {
 		if ctx.Err() != nil {
-			return "", cause.Err(ctx)
+			return "", ctxerr.Check(ctx)
 		}
 		return "", fmt.Errorf("fetch: %s: %w\nwithout a network, put the file with SHA-256 %s at %s", f.Name, err, f.SHA256, path)
 	}

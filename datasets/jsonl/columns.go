@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
 )
 
 // columns are the keys that make columns, and how their values are read.
@@ -125,7 +125,7 @@ func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
 		err := f.lines(ctx, func(line int, b []byte) error {
 			rows++
 			last := -1
-			err := s.read(b, func(key []byte, kind scan.Kind, v []byte) error {
+			err := s.read(b, func(key []byte, kind jsonscan.Kind, v []byte) error {
 				k, ok := last+1, false
 				if k < len(c.form) && string(key) == c.form[k].Name { // as in the row before
 					ok = true
@@ -175,20 +175,20 @@ func (f *file) once() bool {
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
-func (s *shape) see(c *columns, f *file, line int, kind scan.Kind, v []byte) {
+func (s *shape) see(c *columns, f *file, line int, kind jsonscan.Kind, v []byte) {
 	switch kind {
-	case scan.Number:
+	case jsonscan.Number:
 		s.numbers++
-	case scan.Truth:
+	case jsonscan.Truth:
 		s.truths++
-	case scan.Text:
+	case jsonscan.Text:
 		if c.missing[string(v)] {
 			return
 		}
 		if s.texts++; s.texts == 1 {
 			s.first, s.in, s.value = line, f, string(v)
 		}
-	case scan.Object, scan.Array:
+	case jsonscan.Object, jsonscan.Array:
 		if s.nested == 0 {
 			s.nested, s.where = line, f
 		}
@@ -255,7 +255,7 @@ func (r *record) read(b []byte) error {
 	r.lines++
 	clear(r.Fields)
 	last := -1
-	return r.scanner.read(b, func(key []byte, kind scan.Kind, v []byte) error {
+	return r.scanner.read(b, func(key []byte, kind jsonscan.Kind, v []byte) error {
 		k := last + 1
 		if k >= len(r.of.form) || string(key) != r.of.form[k].Name { // else as in the row before
 			var ok bool
@@ -272,18 +272,18 @@ func (r *record) read(b []byte) error {
 			return nil
 		}
 		switch kind {
-		case scan.Number:
+		case jsonscan.Number:
 			r.Fields[k] = v
-		case scan.Text:
+		case jsonscan.Text:
 			if len(v) > 0 && !r.of.missing[string(v)] {
 				r.Fields[k] = v
 			}
-		case scan.Truth:
+		case jsonscan.Truth:
 			if !r.of.texts[k] {
 				v = [...][]byte{{'0'}, {'1'}}[len("false")-len(v)]
 			}
 			r.Fields[k] = v
-		case scan.Object, scan.Array:
+		case jsonscan.Object, jsonscan.Array:
 			return wrong{noTable(r.of.form[k].Name)}
 		}
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Options say what the columns are for. The zero value makes all of them inputs.
@@ -142,7 +142,7 @@ func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) 
 	w := text.NewWindow(in, f.o.MaxRecord)
 	for line := 1; ; line++ {
 		if line%pollRecords == 1 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		b, err := w.Line()
 		if err == io.EOF {

@@ -21,7 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/jsonl"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 var ctx = context.Background()
@@ -151,7 +151,7 @@ func TestLaws(t *testing.T) {
 		t.Fatal(err)
 	}
 	sourcetest.Run(t, src)
-	err = polls.Check(func(ctx context.Context) (bool, error) {
+	err = canceltest.Check(func(ctx context.Context) (bool, error) {
 		set, err := jsonl.ReadFile(ctx, "rows.ndjson", o)
 		return set.Rows() > 0, err
 	})

@@ -3,15 +3,15 @@ package jsonl
 import (
 	"unicode/utf8"
 
-	"github.com/bochner-ml/bochner/internal/scan"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
 )
 
 // scanner reads the object of a line.
-type scanner struct{ scan.JSON }
+type scanner struct{ jsonscan.JSON }
 
 // newScanner returns one that takes what other programs write, though JSON has it not: NaN, and half of a letter.
 func newScanner() scanner {
-	return scanner{scan.JSON{Whole: "line", Deepest: 10000, Lenient: true}}
+	return scanner{jsonscan.JSON{Whole: "line", Deepest: 10000, Lenient: true}}
 }
 
 // misplaced is what is wrong with a line, and at which of its letters, from 1.
@@ -24,7 +24,7 @@ func (m misplaced) Error() string { return m.what }
 
 // read calls see for every key with its value: the letters of a string, else what is written. Both are valid until the
 // next line.
-func (s *scanner) read(line []byte, see func(key []byte, kind scan.Kind, v []byte) error) error {
+func (s *scanner) read(line []byte, see func(key []byte, kind jsonscan.Kind, v []byte) error) error {
 	err := s.Begin(line)
 	if err == nil {
 		err = s.Object("an object, one on each line", func(key []byte) error {
@@ -38,7 +38,7 @@ func (s *scanner) read(line []byte, see func(key []byte, kind scan.Kind, v []byt
 	if err == nil {
 		err = s.End()
 	}
-	if e, is := err.(scan.Error); is {
+	if e, is := err.(jsonscan.Error); is {
 		return misplaced{utf8.RuneCount(line[:min(e.At, len(line))]) + 1, e.What}
 	}
 	return err

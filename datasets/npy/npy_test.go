@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 var ctx = context.Background()
@@ -300,7 +300,7 @@ func TestCores(t *testing.T) {
 		if err != nil || first != n {
 			t.Fatal(first, err)
 		}
-		if err := polls.Check(func(ctx context.Context) (bool, error) {
+		if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			src, err := npy.Open(ctx, path, npy.Options{Roles: datasets.Roles{Target: []string{"x0"}}})
 			if err != nil {
 				return false, err

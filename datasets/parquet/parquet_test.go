@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 var ctx = context.Background()
@@ -206,7 +206,7 @@ func TestCores(t *testing.T) {
 		}
 		sourcetest.Equal(t, set, first)
 	}
-	if err := polls.Check(func(ctx context.Context) (bool, error) {
+	if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 		src, err := parquet.Open(ctx, "testdata/zstd.parquet", parquet.Options{Roles: roles(nil)})
 		if err != nil {
 			return false, err

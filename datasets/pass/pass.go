@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -154,7 +154,7 @@ func (p *Pass) usable(ctx context.Context) error {
 	if p.fault != nil {
 		return wrong(p.begun.Name, "this pass holds half a block, since it failed: %w", p.fault)
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // Add takes in a block of rows.

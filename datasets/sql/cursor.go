@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // query is a table.Columnar.
@@ -61,7 +61,7 @@ func (q *query) ColumnForm() table.ColumnForm { return q.form }
 // fault is an error of the database.
 func (q *query) fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	return fmt.Errorf("%s: %w", q.form.Name, err)
 }
@@ -174,7 +174,7 @@ type cursor struct {
 
 // Next reads rows.
 func (c *cursor) Next(most int) (int, error) {
-	if err := cause.Err(c.ctx); err != nil {
+	if err := ctxerr.Check(c.ctx); err != nil {
 		return 0, err
 	}
 	for k := range c.cells {
@@ -196,7 +196,7 @@ func (c *cursor) Next(most int) (int, error) {
 	c.read += n
 	switch err := c.rows.Err(); {
 	case c.ctx.Err() != nil:
-		return 0, cause.Err(c.ctx)
+		return 0, ctxerr.Check(c.ctx)
 	case err != nil:
 		return 0, c.of.fault(c.ctx, err)
 	case n > 0:

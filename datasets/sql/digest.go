@@ -10,7 +10,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Lasts says whether the database keeps the snapshot, so that what others write is not seen.
@@ -48,7 +48,7 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 	}
 	for n := 0; rows.Next(); n++ {
 		if n%(1<<12) == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err := rows.Scan(dest...); err != nil {
 			return q.fault(ctx, err)
@@ -57,7 +57,7 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 	if err := rows.Err(); err != nil {
 		return q.fault(ctx, err)
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // summed takes values into a sum.

@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/postgres"
+	"github.com/bochner-ml/bochner/internal/postgrestest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	postgres.Stop()
+	postgrestest.Stop()
 	os.Exit(code)
 }

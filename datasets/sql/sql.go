@@ -25,7 +25,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/table"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Options say what the columns are for. The zero value makes all of them inputs.
@@ -84,7 +84,7 @@ func Take(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	s := &Snapshot{db: db}
 	tx, err := db.BeginTx(ctx, &readOnly)
 	if err != nil {
-		return s, cause.Err(ctx) // it knows no such transactions
+		return s, ctxerr.Check(ctx) // it knows no such transactions
 	}
 	s.transactions = true
 	if db.Stats().MaxOpenConnections == 1 {
@@ -94,7 +94,7 @@ func Take(ctx context.Context, db *sql.DB) (*Snapshot, error) {
 	if err != nil || strings.ContainsAny(s.id, `'\`) {
 		tx.Rollback()
 		s.id = ""
-		return s, cause.Err(ctx)
+		return s, ctxerr.Check(ctx)
 	}
 	s.tx = tx
 	return s, nil

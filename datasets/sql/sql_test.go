@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/datasets/sql"
-	"github.com/bochner-ml/bochner/internal/polls"
-	"github.com/bochner-ml/bochner/internal/postgres"
+	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/postgrestest"
 )
 
 var ctx = context.Background()
@@ -35,7 +35,7 @@ var dialects = map[string]struct {
 	"sqlite": {func(t testing.TB) *stdsql.DB {
 		return open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "rows.db")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(10000)")
 	}, map[string]string{"float": "REAL", "whole": "INTEGER", "text": "TEXT", "truth": "BOOLEAN", "day": "DATE", "time": "DATETIME", "exact": "NUMERIC(10,2)"}},
-	"postgres": {func(t testing.TB) *stdsql.DB { return open(t, "pgx", postgres.URL(t)) },
+	"postgres": {func(t testing.TB) *stdsql.DB { return open(t, "pgx", postgrestest.URL(t)) },
 		map[string]string{"float": "double precision", "whole": "bigint", "text": "text", "truth": "boolean", "day": "date", "time": "timestamp", "exact": "numeric(10,2)"}},
 }
 
@@ -236,7 +236,7 @@ func TestFaults(t *testing.T) {
 			if _, err := sql.Read(ended, db, "select area from flats", nil, sql.Options{}); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			err := polls.Check(func(ctx context.Context) (bool, error) {
+			err := canceltest.Check(func(ctx context.Context) (bool, error) {
 				set, err := sql.Read(ctx, db, "select area, y from flats order by id", nil, sql.Options{Roles: datasets.Roles{Target: []string{"y"}}})
 				return set.Rows() > 0, err
 			})

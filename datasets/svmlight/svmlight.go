@@ -20,7 +20,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -371,7 +371,7 @@ const pollRows = 1024
 func (s *source) each(ctx context.Context, yield func(r *row) error) error {
 	var r row
 	for _, f := range s.files {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if err := s.read(ctx, f, &r, yield); err != nil {
@@ -407,7 +407,7 @@ func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) er
 			continue
 		}
 		if r.number%pollRows == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err := s.parse(r, b); err != nil {
 			return r.fault(err)

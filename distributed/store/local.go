@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
@@ -66,7 +66,7 @@ func (l Local) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(path)
@@ -90,7 +90,7 @@ type reader struct {
 }
 
 func (r reader) Read(p []byte) (int, error) {
-	if err := cause.Err(r.ctx); err != nil {
+	if err := ctxerr.Check(r.ctx); err != nil {
 		return 0, err
 	}
 	return r.ReadCloser.Read(p)
@@ -103,7 +103,7 @@ type writer struct {
 }
 
 func (w writer) Write(p []byte) (int, error) {
-	if err := cause.Err(w.ctx); err != nil {
+	if err := ctxerr.Check(w.ctx); err != nil {
 		return 0, err
 	}
 	return w.w.Write(p)
@@ -115,14 +115,14 @@ func (l Local) Write(ctx context.Context, name string, fill func(w io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	fillAll := func(w *bufio.Writer) error {
 		if err := fill(writer{ctx, w}); err != nil {
 			return err
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	if os.IsPathSeparator(path[len(path)-1]) {
 		return fmt.Errorf("%s: it is a folder", name)
@@ -144,7 +144,7 @@ func (l Local) List(ctx context.Context, prefix string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	dir, begin := filepath.Split(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -126,7 +126,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 
 // checkRows refuses rows of weight > 0 that hold a number that is not finite.
 func checkRows(ctx context.Context, data datasets.Set) error {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	n, d := data.X.Dims()
@@ -183,7 +183,7 @@ func (f *FittedOneClass) PredictFull(ctx context.Context, X mat.Matrix, _ estima
 }
 
 func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()

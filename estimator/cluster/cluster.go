@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/model"
@@ -44,7 +44,7 @@ func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*desi
 
 // prepared returns rows to predict for as the products take them; nil where there are none.
 func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	n, d := X.Dims()

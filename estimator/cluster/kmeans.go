@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kmeans"
 	"github.com/bochner-ml/bochner/model"
@@ -128,7 +128,7 @@ func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 		err = fmt.Errorf("the schema names %d columns, the rows have %d", len(schema.Columns), cols)
 	default:
 		if err = design.AllNumeric(schema); err == nil {
-			err = cause.Err(ctx)
+			err = ctxerr.Check(ctx)
 		}
 	}
 	if err != nil {

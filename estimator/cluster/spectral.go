@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/kmeans"
@@ -163,7 +163,7 @@ func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix)
 	by := design.View(f.project)
 	data := datasets.Set{X: design.Native(X)}
 	for lo := 0; lo < n; lo += step {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+step, n)
@@ -182,7 +182,7 @@ func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix)
 			}
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // width is the number of singular vectors.

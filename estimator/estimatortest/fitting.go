@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -233,7 +233,7 @@ func (s stream) Dims() (rows, cols int)  { return -1, s.set.Cols() }
 
 func (s stream) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	for lo, size := 0, 1; lo < s.set.Rows(); size = size*2%37 + 1 {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+size, s.set.Rows())

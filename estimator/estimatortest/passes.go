@@ -9,13 +9,13 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/internal/passtest"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // learner returns the spec as one that learns by passes, or skips. A spec that says at Start that it does
 // not, such as one whose solver needs all rows, is not held to the laws of those that do.
-func (s *suite) learner(t testing.TB) passlaws.Learner[estimator.Predictor] {
+func (s *suite) learner(t testing.TB) passtest.Learner[estimator.Predictor] {
 	t.Helper()
 	spec, ok := s.spec.(estimator.PassEstimator)
 	if !ok {
@@ -27,12 +27,12 @@ func (s *suite) learner(t testing.TB) passlaws.Learner[estimator.Predictor] {
 	return s.learns(spec)
 }
 
-func (s *suite) learns(spec estimator.PassEstimator) passlaws.Learner[estimator.Predictor] {
+func (s *suite) learns(spec estimator.PassEstimator) passtest.Learner[estimator.Predictor] {
 	other := estimator.PassEstimator(estimator.Ridge{Alpha: 123_456, Solver: "cholesky", Tol: 1, MaxIter: 1})
 	if s.Classes > 0 {
 		other = estimator.RidgeClassifier{Alpha: 123_456, Solver: "cholesky", Tol: 1, MaxIter: 1}
 	}
-	return passlaws.Learner[estimator.Predictor]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
+	return passtest.Learner[estimator.Predictor]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
 		Says: func(p estimator.Predictor) ([]float64, error) {
 			all, err := estimator.Predict(context.Background(), p, s.probe, estimator.Request{})
 			return numbersOf(all), err

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -260,7 +260,7 @@ func (s *suite) cancelled(t testing.TB) {
 func unstoppable(spec estimator.Estimator, data datasets.Set, probe mat.Matrix) map[string]error {
 	out := map[string]error{}
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
-		if err := polls.Check(polls.WithoutCause(run)); err != nil {
+		if err := canceltest.Check(canceltest.WithoutCause(run)); err != nil {
 			out[what] = err
 		}
 	}

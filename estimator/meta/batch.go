@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // fitBatch fits the candidates of a batch, which are of any types, those of one type by its own FitBatch where
@@ -32,7 +32,7 @@ func fitBatch(ctx context.Context, b estimator.Batch) (shared []string, err erro
 			return shared, err
 		}
 	}
-	return shared, cause.Err(ctx)
+	return shared, ctxerr.Check(ctx)
 }
 
 // planBatch is the PlanBatch of fitBatch.
@@ -145,7 +145,7 @@ func fitEach(ctx context.Context, b estimator.Batch) error {
 			if err := b.Yield(i, f, alone(ctx, b, i, f)); err != nil {
 				return err
 			}
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -208,7 +208,7 @@ func (s Ensemble) Task() datasets.Task {
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
 func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	fitted, err := s.fit(ctx, data)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil {
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return nil, s.named(err)
 	}
 	return fitted, nil

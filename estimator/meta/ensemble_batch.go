@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
@@ -221,7 +221,7 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 			return shared, err
 		}
 	}
-	return shared, cause.Err(ctx)
+	return shared, ctxerr.Check(ctx)
 }
 
 // predict is that of all members, by folds or without each row as each ensemble would have it alone.

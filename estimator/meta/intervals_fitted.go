@@ -11,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -162,7 +162,7 @@ func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64,
 			return err
 		}
 		for i := lo; i < hi; i++ {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			for j, one := range all {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
 	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
@@ -253,7 +253,7 @@ func (f *FittedSets) look(ctx context.Context, others datasets.Set) error {
 	}
 	f.probable = said.Probabilities != nil
 	scores, err := f.scores(said)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil {
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return err
 	}
 	for i, y := range others.Y {

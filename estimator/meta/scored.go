@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
@@ -67,7 +67,7 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 		}
 	}
 	learned, err = s.learn(ctx, found[0], labels)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil {
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return nil, nil, nil, err
 	}
 	return fitted, learned, labels.Classes, nil
@@ -147,7 +147,7 @@ func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []stri
 			return shared, err
 		}
 	}
-	return shared, cause.Err(ctx)
+	return shared, ctxerr.Check(ctx)
 }
 
 // modelsOf are candidates with the models that they hold in their place.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/stacking"
 )
@@ -98,7 +98,7 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 	sums, a := stacking.NewSums(len(said)), make([]float64, len(said))
 	for i, w := range weights {
 		if i%4096 == 0 && ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		for o := 0; o < t.width && w > 0; o++ {
 			for k := range a {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/monotone"
 	"github.com/bochner-ml/bochner/model"
@@ -153,7 +153,7 @@ func (m transforms) smear(ctx context.Context, fitted estimator.Predictor, mappe
 				residuals[j] = append(residuals[j], y[i*count+j]-z)
 			}
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	})
 	if err != nil {
 		return err

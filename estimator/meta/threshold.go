@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/threshold"
 	"github.com/bochner-ml/bochner/metrics"
@@ -235,7 +235,7 @@ func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.C
 	values := make([]float64, len(cuts))
 	for k, c := range cuts {
 		if k%4096 == 0 && ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		values[k], err = value(c)
 		if errors.Is(err, metrics.ErrUndefined) {

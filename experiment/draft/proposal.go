@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/internal/judged"
+	"github.com/bochner-ml/bochner/internal/metricinput"
 	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
@@ -186,7 +186,7 @@ func (d *draft) scoreClasses(p *proposal) {
 		counts[i] = c.count
 	}
 	share := float64(d.goal.largest()) / float64(max(d.goal.rows, 1))
-	switch p.score = judged.DefaultScore(datasets.Classification, counts); {
+	switch p.score = metricinput.DefaultScore(datasets.Classification, counts); {
 	case p.score == "roc_auc":
 		p.score = fmt.Sprintf("roc_auc # always the larger class would be right in %.1f %% of the rows: accuracy tells little", 100*share)
 	case p.score == "balanced_accuracy":

@@ -28,7 +28,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/distributed"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/param"
@@ -146,7 +146,7 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 			slices.SortFunc(first.pieces, func(a, b piece) int { return a.index - b.index })
 		} else if err := first.tree.Merge(ctx, o.tree); err != nil {
 			if ctx.Err() != nil {
-				return nil, cause.Err(ctx)
+				return nil, ctxerr.Check(ctx)
 			}
 			return nil, &RejectedState{k, err}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/inspection"
 )
 
 // Check returns an error for lists whose lengths contradict each other, as in a damaged result.json.
@@ -48,7 +48,7 @@ func (r Result) Check() error {
 		if len(e.Values) > 0 && len(e.Levels) > 0 {
 			errs = append(errs, errors.New("effects: must have values or levels, got both"))
 		}
-		first := r.Effects[slices.IndexFunc(r.Effects, func(o importance.Effect) bool { return o.Input == e.Input })]
+		first := r.Effects[slices.IndexFunc(r.Effects, func(o inspection.Effect) bool { return o.Input == e.Input })]
 		same("effects of "+e.Input, len(first.Values), len(e.Values))
 		same("effects of "+e.Input, len(first.Levels), len(e.Levels))
 		if len(e.Mean) == 0 {

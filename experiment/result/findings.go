@@ -1,7 +1,7 @@
 package result
 
 import (
-	"github.com/bochner-ml/bochner/importance"
+	"github.com/bochner-ml/bochner/inspection"
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
@@ -22,8 +22,8 @@ type Findings struct {
 
 	Errors []Errors `json:"errors,omitempty"` // of a regression, for each target
 
-	Importance *importance.Result  `json:"importance,omitempty"`
-	Effects    []importance.Effect `json:"effects,omitempty"`   // of the inputs that matter most
+	Importance *inspection.Result  `json:"importance,omitempty"`
+	Effects    []inspection.Effect `json:"effects,omitempty"`   // of the inputs that matter most
 	Relevance  []Relevance         `json:"relevance,omitempty"` // of inputs to steps and models that learned it
 
 	Skipped []string `json:"skipped,omitempty"` // parts that are left out, and why

@@ -21,7 +21,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -49,7 +49,7 @@ func (p *products) add(ctx context.Context, G kern.View[float32]) error {
 			p.diagonal[j] += float64(g) * float64(g)
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // metric is a linear map of the inputs: x → x·A with a symmetric A, diagonal where full is nil.
@@ -89,7 +89,7 @@ func (a metric) of(ctx context.Context, X *mat.Dense) (*mat.Dense, error) {
 	n, d := X.Dims()
 	out := mat.NewDense(n, d, nil)
 	for lo := 0; lo < n; lo += tileRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		hi := min(lo+tileRows, n)

@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/golden"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
-	"github.com/bochner-ml/bochner/internal/polls"
 )
 
 // The gradients of a sum of waves, and their average outer product, as numpy has them.
@@ -226,7 +226,7 @@ func TestLearnOnAnyNumberOfCores(t *testing.T) {
 func TestLearnStops(t *testing.T) {
 	rows := drawn(60, 3, func(x []float64) float64 { return x[0] })
 	for i, o := range machines("gaussian", 20, 20) {
-		if err := polls.Check(func(ctx context.Context) (bool, error) {
+		if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			r, err := Learn(ctx, o, rows)
 			return r != nil, err
 		}); err != nil {

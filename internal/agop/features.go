@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -52,7 +52,7 @@ func (f *features) slopes(ctx context.Context, p *products, u *mat.Dense, alpha 
 	x = x.Slice(0, min(n, mostSlopes), 0, d)
 	G := newView[float32](tileRows*t, d)
 	for lo := 0; lo < x.Rows; lo += tileRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+tileRows, x.Rows)

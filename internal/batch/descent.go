@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
@@ -59,7 +59,7 @@ func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, 
 		}
 	})
 	if s.failed == nil {
-		s.failed = cause.Err(ctx)
+		s.failed = ctxerr.Check(ctx)
 	}
 	if s.walked {
 		shared = []string{"path"}

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -54,7 +54,7 @@ func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (share
 			if len(s.wanted(members, f)) == 0 {
 				continue
 			}
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return nil, err
 			}
 			if split == nil {
@@ -128,7 +128,7 @@ func (s *kernelBatch) fold(members []int, f int, split *Split) error {
 		scores, err = t.Scores(s.ctx, design.Native(split.Test), models)
 	}
 	if s.ctx.Err() != nil {
-		return cause.Err(s.ctx)
+		return ctxerr.Check(s.ctx)
 	}
 	seconds := time.Since(start).Seconds() / float64(len(wanted))
 	for k, i := range wanted {
@@ -222,7 +222,7 @@ func KernelRidgesOneOut(ctx context.Context, b Batch, candidates []KernelRidge) 
 				out.Err = err
 			}
 			if ctx.Err() != nil {
-				return nil, cause.Err(ctx)
+				return nil, ctxerr.Check(ctx)
 			}
 			out.Seconds = time.Since(start).Seconds()
 			start = time.Now()

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -70,7 +70,7 @@ func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error
 	start := time.Now()
 	m, err := s.prepare(ctx, which)
 	if err != nil && ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	seconds := time.Since(start).Seconds()
 	var jobs []job
@@ -154,7 +154,7 @@ func (s *mappedNewton) path(ctx context.Context, m *mappedRows, members []int, f
 		models[k] = model{candidate: i, width: f.Width}
 		var model solve.Linear
 		if model, models[k].err = task.SolveScaled(ctx, m.rows(s.trains[fold], f.Width), one.C, f.Scale, one.Tol, one.MaxIter); ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		models[k].report, models[k].offset, models[k].weights = model.Report, model.Intercept, model.Weights
 		models[k].seconds = time.Since(start).Seconds() + seconds

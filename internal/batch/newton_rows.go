@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -179,7 +179,7 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 	for _, p := range parts {
 		n := len(m.family.parts[p])
 		for lo := 0; lo < n; lo += datasets.BlockRows {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			at, end := m.starts[p]+lo, m.starts[p]+min(lo+datasets.BlockRows, n)

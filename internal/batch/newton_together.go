@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/newton"
 )
@@ -127,7 +127,7 @@ func (u *together) solve(ctx context.Context, m *mappedRows) error {
 	err := a.Solve(first.Tol, first.MaxIter)
 	if err != nil {
 		if ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		for fold := range u.Folds {
 			if err := u.singles(ctx, u.members, fold); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -113,7 +113,7 @@ func (s *ridgeBatch) each(members []int) error {
 		if len(s.wanted(members, f)) == 0 {
 			continue
 		}
-		if err := cause.Err(s.ctx); err != nil {
+		if err := ctxerr.Check(s.ctx); err != nil {
 			return err
 		}
 		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -29,7 +29,7 @@ func (s *ridgeBatch) together(members []int) error {
 		if len(wanted) == 0 {
 			continue
 		}
-		if err := cause.Err(s.ctx); err != nil {
+		if err := ctxerr.Check(s.ctx); err != nil {
 			return err
 		}
 		start := time.Now()
@@ -37,7 +37,7 @@ func (s *ridgeBatch) together(members []int) error {
 		models, err := s.alphasOf(members, f)
 		if err != nil {
 			if s.ctx.Err() != nil {
-				return cause.Err(s.ctx)
+				return ctxerr.Check(s.ctx)
 			}
 			models = make([]*solve.Linear, len(members)) // each says for itself what is wrong
 		}

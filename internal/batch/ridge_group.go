@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -223,7 +223,7 @@ func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares
 			hold.Release()
 		}
 	}
-	return needed, cause.Err(s.ctx)
+	return needed, ctxerr.Check(s.ctx)
 }
 
 // count returns how many members have so many features, wanted or not: what they share is not to change with that.

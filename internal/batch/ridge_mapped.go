@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
@@ -100,7 +100,7 @@ func (s *mappedRidges) count() int {
 func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	if err := s.sum(groups); err != nil {
 		if s.ctx.Err() != nil {
-			return nil, cause.Err(s.ctx)
+			return nil, ctxerr.Check(s.ctx)
 		}
 		for _, g := range groups {
 			single = append(single, g.members...)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -77,7 +77,7 @@ func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int)
 	first := candidates[members[0]]
 	path, y, err := first.leaveOneOut(ctx, b.Data, candidates, members)
 	if err != nil && ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	if err != nil && len(members) > 1 { // each says for itself whether that is its fault
 		for _, i := range members {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"gonum.org/v1/gonum/mat"
@@ -160,8 +160,8 @@ func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
 	return cmp.Or(sideBySide(len(r.columns), func(k int) error {
 		c := r.columns[k]
 		g.models[c.fold][c.model].improve(r.of[c.fold].sums, c.at)
-		return cause.Err(s.ctx)
-	}), cause.Err(s.ctx))
+		return ctxerr.Check(s.ctx)
+	}), ctxerr.Check(s.ctx))
 }
 
 // improve moves a model by its gradient, whose first column is given.

@@ -23,7 +23,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
@@ -74,7 +74,7 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, gamma []float64, 
 	}
 	rng := spectral.NewStream()
 	for p := range grids {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return m, err
 		}
 		rng.At(seed, spectral.Grids, p)

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -25,7 +25,7 @@ func (c *Counts) Add(ctx context.Context, X mat.Matrix) error {
 	t := tilePool.Get().(*tile)
 	defer tilePool.Put(t)
 	for lo := 0; lo < n; lo += tileRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		t.read(c.m, X, lo, min(lo+tileRows, n))
@@ -49,7 +49,7 @@ func (m *Map) Number(ctx context.Context, counts *Counts, minCount int) error {
 			counts.tables[p] = table{}
 		}
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	return m.Place(minCount)
@@ -107,7 +107,7 @@ func (m *Map) NumberRows(ctx context.Context, X mat.Matrix, minCount int) ([]uin
 			}
 		}
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.Place(minCount); err != nil {
@@ -123,5 +123,5 @@ func (m *Map) NumberRows(ctx context.Context, X mat.Matrix, minCount int) ([]uin
 			}
 		}
 	})
-	return columns, cause.Err(ctx)
+	return columns, ctxerr.Check(ctx)
 }

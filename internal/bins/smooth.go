@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -29,7 +29,7 @@ func (m *Map) weigh(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	n, d := X.Dims()
 	values := make([]float64, n*m.Grids)
 	for lo := 0; lo < n; lo += binRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		kern.Parallel(min(binRows, n-lo), hashRows, func(from, to int) {
@@ -42,7 +42,7 @@ func (m *Map) weigh(ctx context.Context, X mat.Matrix) ([]float64, error) {
 			}
 		})
 	}
-	return values, cause.Err(ctx)
+	return values, ctxerr.Check(ctx)
 }
 
 func (m *Map) weighRow(values, row []float64) {

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -18,7 +18,7 @@ func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*sparse.CSR, error) 
 	n, _ := X.Dims()
 	columns := make([]uint32, n*m.Grids)
 	for lo := 0; lo < n; lo += binRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		m.fill(ctx, columns[lo*m.Grids:], X, lo, min(lo+binRows, n))
@@ -29,7 +29,7 @@ func (m *Map) Transform(ctx context.Context, X mat.Matrix) (*sparse.CSR, error) 
 // Features returns the features of rows by their columns, which it spoils; an error where ctx is done,
 // and columns are half found.
 func (m *Map) Features(ctx context.Context, X mat.Matrix, columns []uint32) (*sparse.CSR, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	n, _ := X.Dims()

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -94,7 +94,7 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
 		return src.Blocks(ctx, func(block datasets.Set) error {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			if block.Rows() == 0 {
@@ -225,7 +225,7 @@ func Selected(data datasets.Set, list []int) *Rows {
 func inBlocks(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
 	return func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			if err := yield(lo, block(lo, min(lo+size, n))); err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -144,7 +144,7 @@ func MapEntries(ctx context.Context, m *sparse.CSR, value func(j int, v float64)
 	out := make([]float64, len(indices))
 	for k, j := range indices {
 		if k%(1<<20) == 0 && ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		v := shared
 		if values != nil {

@@ -28,7 +28,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
@@ -223,7 +223,7 @@ const rowsAtOnce = 512
 func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error) error {
 	norm := T(math.Sqrt(1 / float64(o.m)))
 	for lo := 0; lo < o.n; lo += rowsAtOnce {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+rowsAtOnce, o.n)
@@ -297,5 +297,5 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 	for j := range o.pull.Rows {
 		gradient[o.group(j)] += factor * float64(kern.Dot(o.pull.Row(j), o.scaled.Row(j)))
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }

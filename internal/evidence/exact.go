@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
@@ -190,7 +190,7 @@ func (o *exact) covariance(ctx context.Context, point []float64, ratio float64) 
 			o.factored.Row(i)[i] += ratio
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // value returns J of a factor, and 1'M⁻¹1, 0 where there is no level.
@@ -283,5 +283,5 @@ func (o *exact) slope(ctx context.Context, point, gradient []float64, level floa
 			gradient[o.group(j)] += 2 * v * (o.sums[i]*v - pull[j])
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
-	"github.com/bochner-ml/bochner/internal/polls"
 )
 
 func exactKernel(t *testing.T, name string, nu, alpha float64) *pairwise.Kernel {
@@ -340,7 +340,7 @@ func TestExactOfAnyNumberOfCores(t *testing.T) {
 func TestExactStops(t *testing.T) {
 	x, y := smooth(5, 150, 1)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}
-	if err := polls.Check(func(ctx context.Context) (bool, error) {
+	if err := canceltest.Check(func(ctx context.Context) (bool, error) {
 		l, err := e.Learn(ctx, starts(), 5)
 		return l.Scales != nil, err
 	}); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -254,7 +254,7 @@ func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 		// An error is that of the context, which stays.
 		_ = kern.SolveLower(ctx, l.Slice(lo, n, lo, n), dst.Slice(lo, n, lo, hi))
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // squareLower writes R'R to dst, R a lower triangle, of which most zeros are left out.
@@ -264,7 +264,7 @@ func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
 		below := r.Slice(lo, n, 0, hi)
 		_ = kern.MulUntil(ctx, dst.Slice(lo, hi, 0, hi), below.Slice(0, n-lo, lo, hi).T(), below, false)
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	kern.MirrorLower(dst)

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // write fills a new file that will be called name, and closes it. A file that cannot be written in full is removed.
@@ -224,7 +224,7 @@ func digest(ctx context.Context, from Opener, path string) (string, error) {
 	for part := int64(1 << 24); ; {
 		n, err := io.CopyN(h, file, part)
 		if ctx.Err() != nil {
-			return "", cause.Err(ctx)
+			return "", ctxerr.Check(ctx)
 		}
 		if err == io.EOF || n < part && err == nil {
 			return hex.EncodeToString(h.Sum(nil)), nil

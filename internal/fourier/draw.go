@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
@@ -56,7 +56,7 @@ func (l Law) Draw(ctx context.Context, k spectral.Kernel, d, m int, paired bool)
 		out.Spread = l.spreads(k, d, m)
 	}
 	for j := range m {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return out, err
 		}
 		if out.Spread != nil && !spectral.Finite(out.Spread[j]) {
@@ -141,7 +141,7 @@ func (l Law) numbers(ctx context.Context, k spectral.Kernel, d, m int) (*mat.Den
 	out, points := mat.NewDense(d, m, nil), newPoints(l.Seed, d, k.Uniforms)
 	u, each, omega := make([]float64, k.Uniforms), make([]float64, d), make([]float64, d)
 	for j := range m {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		points.inputs(j, each)

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -53,7 +53,7 @@ func (f *Map) pairs(ctx context.Context, kernel spectral.Kernel, X mat.Matrix) (
 	n, d := X.Dims()
 	x, y, delta := make([]float64, d), make([]float64, d), make([]float64, d)
 	for i := 1; i < n; i++ {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, 0, err
 		}
 		a := design.Row(X, i, x)

@@ -22,7 +22,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
@@ -55,7 +55,7 @@ func Draw(ctx context.Context, k spectral.Kernel, seed uint64, d, m int, paired 
 	omega := make([]float64, d)
 	rng := spectral.NewStream()
 	for j := range m {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return out, err
 		}
 		if k.Spread != nil {

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
@@ -57,7 +57,7 @@ func drawSigns(ctx context.Context, seed uint64, d, m int) (*Signs, error) {
 	}
 	s, rng := &Signs{Inputs: d, Width: w, Bits: make([]uint64, 0, blocks*3*w/64)}, spectral.NewStream()
 	for b := range blocks {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		rng.At(seed, spectral.Signs, b)

@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Band is A = Q·B·Qᵀ with Q orthogonal and B a band matrix, of which the systems (A + s·I)x = b of many s are solved
@@ -26,7 +26,7 @@ const bandWidth = 48
 const blockSize = bandWidth * bandWidth
 
 // NewBand reduces the symmetric A of which it reads the lower triangle, and takes A's memory. Cost 4n³/3 flops. Once
-// ctx is done it returns cause.Err(ctx).
+// ctx is done it returns ctxerr.Check(ctx).
 func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Band of a matrix that is not square in row-major order")
@@ -53,7 +53,7 @@ func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 			return nil, err
 		}
 	}
-	return s, cause.Err(ctx)
+	return s, ctxerr.Check(ctx)
 }
 
 // blockRows returns the rows of B, or of its factor, from row k on, a multiple of bandWidth: their block on the diagonal, of

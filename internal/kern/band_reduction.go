@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // reduction is a symmetric matrix while it is being reduced to a band: panel r has its columns from r·nr on, nr of them, all
@@ -88,7 +88,7 @@ func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth
 	Mul(inner, v, v.T(), false)
 	triangleOf(t, inner, tau[:])
 	r.multiply(v)
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	Mul(x, t.T(), r.y, false) // W' of W = SVT
@@ -98,7 +98,7 @@ func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth
 	Mul(x, h, v, true)
 	copy(r.three.Data[2*bandWidth*m:], x.Data[:bandWidth*m])
 	r.subtract()
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // each calls f for the first column of each block of those that are not reduced yet, which costs so many flops for a row.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/processor"
+	"github.com/bochner-ml/bochner/internal/cputime"
 )
 
 // peakGFLOPS measures the limit of one core: the best of several runs of a
@@ -18,9 +18,9 @@ func peakGFLOPS[T Float]() float64 {
 	}
 	best := 0.0
 	for range 20 {
-		start := processor.Time()
+		start := cputime.Time()
 		flops := peakFlops[T](1 << 20)
-		best = max(best, flops/float64((processor.Time()-start).Nanoseconds()))
+		best = max(best, flops/float64((cputime.Time()-start).Nanoseconds()))
 	}
 	return best
 }
@@ -31,11 +31,11 @@ func flopRate[T Float](b *testing.B, flops float64, f func()) {
 	f() // warm up
 	peak := peakGFLOPS[T]()
 	b.ResetTimer()
-	start := processor.Time()
+	start := cputime.Time()
 	for range b.N {
 		f()
 	}
-	reportRate(b, flops*float64(b.N), peak, b.Elapsed(), processor.Time()-start)
+	reportRate(b, flops*float64(b.N), peak, b.Elapsed(), cputime.Time()-start)
 }
 
 // flopRateAfter is flopRate of f after prepare, which does not count.
@@ -47,9 +47,9 @@ func flopRateAfter[T Float](b *testing.B, flops float64, prepare, f func()) {
 	var elapsed, busy time.Duration
 	for range b.N {
 		prepare()
-		began, start := time.Now(), processor.Time()
+		began, start := time.Now(), cputime.Time()
 		f()
-		busy += processor.Time() - start
+		busy += cputime.Time() - start
 		elapsed += time.Since(began)
 	}
 	reportRate(b, flops*float64(b.N), peak, elapsed, busy)
@@ -121,13 +121,13 @@ func benchmarkElementary[T Float](b *testing.B) {
 		"log1pexp": func(lo, hi int) { Log1pExp(dst[lo:hi], x[lo:hi]) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			start := processor.Time()
+			start := cputime.Time()
 			for range b.N {
 				Parallel(len(x), 1<<13, f)
 			}
 			n := float64(len(x)) * float64(b.N)
 			b.ReportMetric(n/float64(b.Elapsed().Nanoseconds()), "G/s")
-			b.ReportMetric(float64((processor.Time()-start).Nanoseconds())/n, "cpu-ns/elem")
+			b.ReportMetric(float64((cputime.Time()-start).Nanoseconds())/n, "cpu-ns/elem")
 		})
 	}
 }
@@ -206,11 +206,11 @@ func BenchmarkVectors(b *testing.B) {
 func perElement(b *testing.B, n int, f func()) {
 	f()
 	b.ResetTimer()
-	start := processor.Time()
+	start := cputime.Time()
 	for range b.N {
 		f()
 	}
-	b.ReportMetric(float64((processor.Time()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
+	b.ReportMetric(float64((cputime.Time()-start).Nanoseconds())/float64(n)/float64(b.N), "cpu-ns/elem")
 }
 
 func benchmarkFWHT[T Float](b *testing.B) {

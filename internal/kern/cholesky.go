@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // cholBlock is the width of the blocks of columns that are factored by
@@ -22,7 +22,7 @@ const cholPanels = 20 << 20
 // is neither read nor written. When a pivot is not a positive finite number,
 // that is, A is not positive definite to working precision, it returns the
 // pivot's index and false, and the contents are of no use, as they are once
-// ctx is done, when it returns cause.Err(ctx). Cost n³/3 flops.
+// ctx is done, when it returns ctxerr.Check(ctx). Cost n³/3 flops.
 func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err error) {
 	if a.Rows != a.Cols {
 		panic("kern: Cholesky of a matrix that is not square")
@@ -30,7 +30,7 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 	n := a.Rows
 	if n <= cholBlock {
 		pivot, ok = choleskySmall(a)
-		return pivot, ok, cause.Err(ctx)
+		return pivot, ok, ctxerr.Check(ctx)
 	}
 	if n*n*int(unsafe.Sizeof(T(0))) <= cholPanels {
 		return choleskyPanels(ctx, a)
@@ -116,7 +116,7 @@ const solveBlock = 32
 
 // SolveCholesky overwrites B with A⁻¹B, given the factor L of A = L·Lᵀ in the
 // lower triangle of l, as Cholesky leaves it. L is n × n, B is n × k with any
-// strides. Cost 2n²k flops. Once ctx is done it returns cause.Err(ctx), as the
+// strides. Cost 2n²k flops. Once ctx is done it returns ctxerr.Check(ctx), as the
 // functions below do, and B is of no use.
 func SolveCholesky[T Float](ctx context.Context, l, b View[T]) error {
 	if err := SolveLower(ctx, l, b); err != nil {
@@ -142,7 +142,7 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 		panic("kern: triangular solve of shapes that do not fit")
 	}
 	if l.Rows == 0 || b.Cols == 0 {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	const fewColumns = 4
 	if l.ColStride == 1 && b.Cols <= fewColumns {
@@ -164,7 +164,7 @@ func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) e
 		// An error is that of the context, which stays.
 		_ = solveBlocked(ctx, l, b.Slice(0, b.Rows, lo, hi), transposed)
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // solveFew solves for a few right sides, which it keeps beside each other. It
@@ -179,7 +179,7 @@ func solveFew[T Float](ctx context.Context, l, b View[T], transposed bool) error
 	columns := Dense(b.Cols, n, n, x)
 	transposeView(columns, b)
 	for at := 0; at < n; at += rows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		lo, hi := at, min(at+rows, n)
@@ -191,7 +191,7 @@ func solveFew[T Float](ctx context.Context, l, b View[T], transposed bool) error
 		}
 	}
 	transposeView(b, columns)
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // solveRows solves for the elements [lo, hi) of x, those before them, or after
@@ -226,7 +226,7 @@ func solveBlocked[T Float](ctx context.Context, l, b View[T], transposed bool) e
 	n := l.Rows
 	if n <= solveBlock {
 		solveSmall(l, b, transposed)
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	h := half(n, solveBlock)
 	l11, l21, l22 := l.Slice(0, h, 0, h), l.Slice(h, n, 0, h), l.Slice(h, n, h, n)

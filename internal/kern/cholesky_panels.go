@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // panels is the lower triangle of a matrix while it is being factored: panel
@@ -75,7 +75,7 @@ func (p *panels[T]) fill(r int) {
 // factor makes the columns [lo, hi) of the factor, from which those before lo
 // are taken already.
 func (p *panels[T]) factor(ctx context.Context, lo, hi int) (pivot int, ok bool, err error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return 0, false, err
 	}
 	if hi-lo <= cholBlock {

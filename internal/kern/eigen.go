@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Eigen is the decomposition A = V·diag(Values)·Vᵀ of a symmetric matrix, V
@@ -28,7 +28,7 @@ var ErrNoConvergence = errors.New("the eigenvalues did not converge")
 // NewEigen decomposes the symmetric A of which it reads the lower triangle, and
 // takes A's memory. Without vectors it finds the eigenvalues alone. Cost
 // 4n³/3 flops for the tridiagonal form, half of them bound by reading A, and
-// some 6n³ for the vectors. Once ctx is done it returns cause.Err(ctx).
+// some 6n³ for the vectors. Once ctx is done it returns ctxerr.Check(ctx).
 //
 // A is brought to tridiagonal form by Householder reflections, a panel of
 // columns at a time (Dongarra, Hammarling & Sorensen 1989), whose eigenvalues
@@ -90,7 +90,7 @@ type Tridiagonal struct {
 
 // NewTridiagonal reduces the symmetric A of which it reads the lower triangle,
 // and takes A's memory. Cost 4n³/3 flops, half of them bound by reading A. Once
-// ctx is done it returns cause.Err(ctx).
+// ctx is done it returns ctxerr.Check(ctx).
 func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) {
 	e, diagonal, beside, unit, err := tridiagonalised(ctx, a)
 	if err != nil {
@@ -166,7 +166,7 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, er
 	if n > 0 {
 		diagonal[n-1] = a.At(n-1, n-1)
 	}
-	return diagonal, beside, cause.Err(ctx)
+	return diagonal, beside, ctxerr.Check(ctx)
 }
 
 // panel is some reflections I − τvvᵀ and their y, with which the matrix behind
@@ -201,7 +201,7 @@ func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside [
 		const piece = 1 << 26 // entries between two looks at the context
 		step := max(1, piece/len(v))
 		for lo := 0; lo < len(v); lo += step {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			hi := min(lo+step, len(v))
@@ -241,7 +241,7 @@ func reflector(x []float64, beta *float64) (tau float64) {
 }
 
 // Vectors returns the eigenvectors of Values[from:to], one in each row of n
-// numbers. Cost 2n² flops for each. Once ctx is done it returns cause.Err(ctx).
+// numbers. Cost 2n² flops for each. Once ctx is done it returns ctxerr.Check(ctx).
 func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
 	n, k := e.reflectors.Rows, to-from
 	out := make([]float64, k*n)
@@ -262,7 +262,7 @@ func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
 			return nil, err
 		}
 	}
-	return out, cause.Err(ctx)
+	return out, ctxerr.Check(ctx)
 }
 
 // apply multiplies the rows of x by the reflections of the rows of v, the last

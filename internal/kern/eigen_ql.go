@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // turned is an orthogonal matrix whose neighbouring rows are rotated, by one
@@ -61,13 +61,13 @@ func (t *turned) settle(ctx context.Context) error {
 		top, bottom = max(top, s.top), min(bottom, s.top+1-len(s.turns))
 	}
 	for low := top + 1 - sweepsAtOnce; low+sweepsAtOnce+len(t.sweeps) > bottom; low -= sweepsAtOnce {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		t.pass(low)
 	}
 	t.sweeps = t.sweeps[:0]
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // pass applies the rotations of rows from low+k to low+k+sweepsAtOnce of sweep
@@ -140,7 +140,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 			if step == most {
 				return ErrNoConvergence
 			}
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			stepQL(diagonal, beside, l, m, t)
@@ -152,7 +152,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 		}
 	}
 	if t == nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	return t.settle(ctx)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // GramMixed is Gram of a float32 matrix, summed into a float64 C: products
@@ -41,7 +41,7 @@ const (
 // run adds all rows. It returns the error of the context once that is done, C half made.
 func (g *mixedGram) run() error {
 	if g.c.Rows == 0 || g.a.Rows == 0 {
-		return cause.Err(g.ctx)
+		return ctxerr.Check(g.ctx)
 	}
 	bl, d := g.bl, g.a.Cols
 	hold, packed := borrow[float32](min(mixedDepth, g.a.Rows) * roundUp(min(bl.nc, d), bl.nr))
@@ -50,14 +50,14 @@ func (g *mixedGram) run() error {
 		nj := min(bl.nc, d-j)
 		for k := 0; k < g.a.Rows; k += mixedDepth {
 			nk := min(mixedDepth, g.a.Rows-k)
-			if err := cause.Err(g.ctx); err != nil {
+			if err := ctxerr.Check(g.ctx); err != nil {
 				return err
 			}
 			g.packRight(packed, k, nk, j, nj)
 			g.stripes(packed, k, nk, j, nj)
 		}
 	}
-	return cause.Err(g.ctx)
+	return ctxerr.Check(g.ctx)
 }
 
 // blocks calls f for each block of depth of nk rows with its first row and its number of rows.

@@ -3,7 +3,7 @@ package kern
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // MulRows computes A·B, some rows at a time, and hands each part to f while it
@@ -14,7 +14,7 @@ import (
 // A is m × k, B is k × n, with any strides. C is row-major scratch of f, which
 // may change it. Parts are handed out once each, on several goroutines; their
 // bounds depend on the shapes alone. B is packed once. Cost 2mnk flops. Once
-// ctx is done it returns cause.Err(ctx), and some parts are missing.
+// ctx is done it returns ctxerr.Check(ctx), and some parts are missing.
 func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c View[T])) error {
 	if a.Cols != b.Rows {
 		panic("kern: MulRows of shapes that do not fit")
@@ -26,7 +26,7 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 	defer hold.release()
 	p := product[T]{b: b, finish: set, ctx: ctx}
 	for k := 0; k < a.Cols; k += depth {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		p.packRight(packed[k*width:], bl, k, min(depth, a.Cols-k), 0, b.Cols)
@@ -46,7 +46,7 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 		}
 		f(lo, q.c.Slice(0, hi-lo, 0, b.Cols))
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // partRows is the number of rows that MulRows makes at a time, a multiple of

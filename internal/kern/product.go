@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Mul computes C = A·B, or C += A·B when accumulate is true:
@@ -20,7 +20,7 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 	p.run()
 }
 
-// MulUntil is Mul of large matrices, which returns cause.Err(ctx) once ctx is done,
+// MulUntil is Mul of large matrices, which returns ctxerr.Check(ctx) once ctx is done,
 // and C is of no use.
 func MulUntil[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
 	p := newProduct(c, a, b, accumulate)
@@ -112,7 +112,7 @@ func (p *product[T]) stopped() error {
 	if p.ctx == nil {
 		return nil
 	}
-	return cause.Err(p.ctx)
+	return ctxerr.Check(p.ctx)
 }
 
 // packRight packs rows [k, k+nk) and columns [j, j+nj) of B.

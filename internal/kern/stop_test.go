@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 // forever is the context of work that nothing stops.
@@ -52,14 +52,14 @@ func TestKernelsStop(t *testing.T) {
 			return err
 		},
 	} {
-		err := polls.Check(func(ctx context.Context) (bool, error) {
+		err := canceltest.Check(func(ctx context.Context) (bool, error) {
 			err := run(ctx)
 			return err == nil, err
 		})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		whole := polls.After(1 << 40)
+		whole := canceltest.After(1 << 40)
 		if err := run(whole); err != nil || whole.Looks() < 2 {
 			t.Errorf("%s looks at its context %d times only (%v)", name, whole.Looks(), err)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -21,7 +21,7 @@ func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
 				k.Tile(out.Slice(lo, hi, j*tileRows, min((j+1)*tileRows, n)), lo, j*tileRows)
 			}
 		})
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return out, err
 		}
 	}

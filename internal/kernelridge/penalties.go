@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -58,7 +58,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 	}
 	result, err := b.solve(len(specs))
 	if ctx.Err() != nil {
-		return nil, nil, cause.Err(ctx)
+		return nil, nil, ctxerr.Check(ctx)
 	}
 	models, faults := make([]*Model, len(specs)), make([]error, len(specs))
 	for g, s := range specs {
@@ -72,7 +72,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)
 		}
 		if ctx.Err() != nil {
-			return nil, nil, cause.Err(ctx)
+			return nil, nil, ctxerr.Check(ctx)
 		}
 	}
 	return models, faults, nil
@@ -199,7 +199,7 @@ func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) err
 			}
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // solveFloat32 solves for columns that are scaled to one another's size, so that none is lost in single precision.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -125,7 +125,7 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 	}
 	m.divide(out.Data, columns)
 	kern.Axpy(-1, out.Data, v)
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // stripeRows is the number of rows over which sums are in single precision.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -79,7 +79,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 				addTo(sums, mirrored, p.rows, left)
 			}
 		})
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		for j := range i + 1 {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/landmarks"
@@ -101,7 +101,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 		return nil, errTooLarge
 	}
 	t.points = NewPoints(k, f, t.rows)
-	return t, cause.Err(ctx)
+	return t, ctxerr.Check(ctx)
 }
 
 // errTooLarge is of inputs whose distances would overflow.

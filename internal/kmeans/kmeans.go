@@ -18,7 +18,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -126,7 +126,7 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 		near.forSparse()
 	}
 	for lo := 0; lo < n; lo += atOnce {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+atOnce, n)
@@ -134,7 +134,7 @@ func (m *Model) Assign(ctx context.Context, dst []float64, X any) error {
 			near.each(rows, lo+from, lo+to, nil, func(i int, f finding) { dst[i] = float64(f.centre) })
 		})
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // atOnce is the number of rows between two looks at the context.

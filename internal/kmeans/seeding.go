@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -26,7 +26,7 @@ func (s Spec) first(ctx context.Context, r rows, weights []float64, d, start int
 	taken := make([]bool, n)
 	row := make([]float64, d)
 	for c := range s.Clusters {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		try := trials

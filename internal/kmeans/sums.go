@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
@@ -57,7 +57,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	}
 	r := rowsOf(design.Native(block.X))
 	for lo := 0; lo < block.Rows(); lo += atOnce {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+atOnce, block.Rows())
@@ -71,7 +71,7 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 			return design.NameFault(first, block)
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // add adds rows of a block that begins with row first.
@@ -263,7 +263,7 @@ func (s *Sums) next(ctx context.Context) (*Sums, error) {
 	}
 	centres, shift, _ := s.moved()
 	if shift <= s.stop || s.turn >= s.spec.MaxIter {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	next.near = newNearest(centres, s.cols)
 	if next.bounds = s.bounds; next.bounds != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
@@ -65,7 +65,7 @@ func (f *factoring) block(ctx context.Context, lo, hi int) error {
 		}
 	}
 	f.eliminate(lo, known, left)
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // eliminate factors what is left of a block.

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/pairwise"
@@ -109,7 +109,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	for _, i := range which {
 		width := f.maps[i].Width()
 		Z := mat.NewDense(n, width, hold.List[:n*width])
-		err := cause.Err(ctx)
+		err := ctxerr.Check(ctx)
 		g := f.of[i]
 		switch {
 		case err != nil:

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
@@ -112,7 +112,7 @@ func (p *pivoting[T]) round(ctx context.Context) error {
 	}
 	taken, factor := p.accept(proposed, left)
 	if len(taken) == 0 {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	return p.take(ctx, taken, factor)
 }

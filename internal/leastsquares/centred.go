@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
@@ -64,7 +64,7 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 	if !take(ctx, r.Set.X, p.Intercept) {
 		return nil, design.NameFault(0, *r.Set)
 	}
-	return c, cause.Err(ctx)
+	return c, ctxerr.Check(ctx)
 }
 
 // takeDense keeps the inputs of dense rows, and reports whether all are finite.
@@ -152,7 +152,7 @@ func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
 			}
 		}
 	})
-	return k, cause.Err(ctx)
+	return k, ctxerr.Check(ctx)
 }
 
 // addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i
@@ -264,7 +264,7 @@ func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
 	hold := make([]float64, c.n*min(size, c.cols))
 	return func(yield func(kern.View[float64])) error {
 		for lo := 0; lo < c.cols; lo += size {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			hi := min(lo+size, c.cols)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -333,7 +333,7 @@ func (r *cgRounds) apply(dst, v []float64) error {
 		err := r.inputs(func(first int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			g.Add(X, make([]float64, n*t), v, offset, part(r.m.each, first, n))
-			return cause.Err(r.ctx)
+			return ctxerr.Check(r.ctx)
 		})
 		copy(dst, g.right(v, 0, t, r.mean, r.Alpha))
 		kern.Scale(-1, dst)
@@ -343,7 +343,7 @@ func (r *cgRounds) apply(dst, v []float64) error {
 	err := r.inputs(func(first int, X mat.Matrix) error {
 		n, _ := X.Dims()
 		b.add(X, part(r.m.each, first, n))
-		return cause.Err(r.ctx)
+		return ctxerr.Check(r.ctx)
 	})
 	b.centred(dst, r.mean)
 	kern.Axpy(r.Alpha, v, dst)

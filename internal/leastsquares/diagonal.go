@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
@@ -44,7 +44,7 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		}
 		err = inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
 			m.addBlock(X, y[lo*count:hi*count], part(weights, lo, hi-lo))
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		})
 		if err != nil {
 			return err

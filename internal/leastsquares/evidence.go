@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -52,7 +52,7 @@ func (m *Moments) Likeliest(ctx context.Context, g Given) (Variances, solve.Line
 		if looks {
 			noise, amplitude = v.Noise[0], v.Amplitude[0]
 		}
-		return Variances{}, solve.Linear{}, nil, cmp.Or(cause.Err(ctx), fmt.Errorf("noise %v is too small beside amplitude %v", noise, amplitude))
+		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx), fmt.Errorf("noise %v is too small beside amplitude %v", noise, amplitude))
 	}
 	if !looks {
 		v = e.variances(e.solved(m, v.Ratio, fitted, f), g)
@@ -247,7 +247,7 @@ func (e *evidence) maximise(ctx context.Context, g Given) (Variances, error) {
 	const step = 0.5
 	best, least := e.low, math.Inf(1)
 	for u := e.low; u <= e.high; u += step {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return Variances{}, err
 		}
 		if a, ok := e.at(math.Exp(u)); ok {
@@ -280,7 +280,7 @@ func (e *evidence) root(ctx context.Context, low, high float64, g Given) (at, er
 		return slope < 0
 	}
 	for high-low > 1e-13*max(1, math.Abs(low)) {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return at{}, err
 		}
 		middle := low + (high-low)/2

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -56,7 +56,7 @@ func (f *Factor) logDeterminant() float64 {
 // leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
 // a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
 func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
 	eigen, err := kern.NewEigen(ctx, kern.Dense(n, n, n, slices.Clone(a)), true)

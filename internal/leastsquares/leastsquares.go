@@ -17,7 +17,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -25,7 +25,7 @@ import (
 // Solve returns the solution by the solver that the problem asks for, or that suits its shape.
 func (p *Problem) Solve(ctx context.Context) (solve.Linear, error) {
 	model, err := p.bySolver(ctx)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return solve.Linear{}, err
 	}
 	return model, nil

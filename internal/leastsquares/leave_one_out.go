@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -179,7 +179,7 @@ func (l *leaver) measure(w []float64, f *Factor) error {
 	hold := make([]float64, tile*d)
 	lower := kern.Dense(d, d, d, f.Lower)
 	for lo := 0; lo < l.rows.N; lo += tile {
-		if err := cause.Err(l.ctx); err != nil {
+		if err := ctxerr.Check(l.ctx); err != nil {
 			return err
 		}
 		n := min(tile, l.rows.N-lo)

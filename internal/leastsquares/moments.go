@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -258,7 +258,7 @@ func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64)
 	scale, _ := X.Shared()
 	for i := range n {
 		if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		columns, values := X.Row(i)
 		for p, j := range columns {

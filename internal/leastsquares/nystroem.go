@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -253,7 +253,7 @@ func (p *nystroem) solve(dst, v []float64, t int) error {
 			}
 		}
 	})
-	return cause.Err(p.ctx)
+	return ctxerr.Check(p.ctx)
 }
 
 // widened calls f with rows in double precision.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -47,7 +47,7 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	p.trace = trace(gram, width)
 	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.Mean(), m.targetMean(), m.spreads()
 	if !banded(width, alphas) {
-		return p, cause.Err(ctx)
+		return p, ctxerr.Check(ctx)
 	}
 	var err error
 	if p.band, err = kern.NewBand(ctx, kern.Dense(width, width, width, gram)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/design"
-	"github.com/bochner-ml/bochner/internal/polls"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/single"
 )
@@ -219,7 +219,7 @@ func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 	if r := m.Report; r.Converged || r.Iterations != 3 || len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "not converged after 3 iterations") || !(r.Gradient > s.Tol) {
 		t.Errorf("after 3 iterations: %+v", r)
 	}
-	err = polls.Check(func(ctx context.Context) (bool, error) {
+	err = canceltest.Check(func(ctx context.Context) (bool, error) {
 		s.MaxIter = 2
 		m, err := problemOf(t, s, src).Solve(ctx)
 		return m.Weights != nil, err

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -69,7 +69,7 @@ func (p *Problem) sharpen(ctx context.Context, m *Moments) (*Factor, error) {
 	r := p.sums(m)
 	r.then = r.toSharpen(ctx)
 	if r.then == nil {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	then, err := p.follow(ctx, r, func(then *following) bool { return then.next.stage == refining })
 	if err != nil || then.next == nil {

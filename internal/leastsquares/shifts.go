@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
@@ -40,7 +40,7 @@ func (p *Problem) Alphas(ctx context.Context, alphas []float64, wanted []bool) (
 		if !wanted[a] || s.running(a) {
 			continue
 		}
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		x, report := s.look(k, a)
@@ -146,7 +146,7 @@ func (s *shifts) solve(ctx context.Context, k *rowKernel, most int) error {
 		if !goes {
 			return nil
 		}
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		k.apply(product, s.p)

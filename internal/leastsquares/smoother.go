@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -55,7 +55,7 @@ func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) 
 	if !kern.Finite(out.V) || !kern.Finite(out.Residuals) {
 		return nil, errPredictions
 	}
-	return out, cause.Err(ctx)
+	return out, ctxerr.Check(ctx)
 }
 
 // smoothPrimal writes V by the factor of A.

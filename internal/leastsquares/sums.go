@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -94,7 +94,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 	switch r.stage {
 	case summing:
 		if r.sums.Add(ctx, block.X, y, weights) != nil {
-			return cmp.Or(cause.Err(ctx), design.NameFault(first, block))
+			return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
 		}
 		if !r.sums.Float32 || r.sums.shift != nil {
 			r.check = nil
@@ -108,7 +108,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 	case refining:
 		r.seen += block.Rows()
 		r.g.Add(block.X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) er
 		kern.SolveLower(ctx, kern.Dense(d, d, d, r.f.Lower), tile.T())
 		kern.Gram(ctx, kern.Dense(d, d, d, r.gram), tile, nil)
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // Merge adds the sums of other rows in the same pass.
@@ -212,7 +212,7 @@ func (r *Sums) fresh() *Sums {
 // follow returns what follows the pass.
 func (r *Sums) follow(ctx context.Context) (*following, error) {
 	if r.then != nil {
-		return r.then, cause.Err(ctx)
+		return r.then, ctxerr.Check(ctx)
 	}
 	if r.sums == nil {
 		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
@@ -233,7 +233,7 @@ func (r *Sums) follow(ctx context.Context) (*following, error) {
 	default:
 		step, err = r.afterRefining(ctx)
 	}
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, err
 	}
 	r.then = step

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -37,7 +37,7 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 				kern.Scale(norm, to)
 			}
 		})
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		in = z
@@ -84,7 +84,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 			}
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // throughHead turns sines into derivatives by the angles of the last layer.

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -245,7 +245,7 @@ func (t *training[T]) lossOf(ctx context.Context, list []int) (float64, error) {
 			weight += float64(w)
 		}
 	}
-	return sum / weight, cause.Err(ctx)
+	return sum / weight, ctxerr.Check(ctx)
 }
 
 // objective returns what training makes small, as a mean over the rows that it sees.
@@ -277,5 +277,5 @@ func (t *training[T]) finish(ctx context.Context) (*Model, error) {
 	if m.Relevance, err = t.relevance(ctx, m, t.data, deviations); err != nil {
 		return nil, err
 	}
-	return m, cause.Err(ctx)
+	return m, ctxerr.Check(ctx)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
@@ -31,7 +31,7 @@ func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, col
 	roughly, err := solve.Newton(p, x, columns, nil, max(0.99*tol, near), min(maxIter, steps))
 	switch {
 	case ctx.Err() != nil:
-		return roughly, cause.Err(ctx)
+		return roughly, ctxerr.Check(ctx)
 	case err != nil:
 		copy(x, start)
 		p.read(rows, rows)

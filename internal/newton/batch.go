@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -188,7 +188,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 		a.renew = false
 		a.preconditioners.factorise()
 	}
-	return cause.Err(a.ctx)
+	return ctxerr.Check(a.ctx)
 }
 
 // Hessian computes dst = H·v at the point evaluated last.

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -201,7 +201,7 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 			}
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // solveWith overwrites right by the solution with a factor.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -158,7 +158,7 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 		o.renew = false
 		o.factorise()
 	}
-	return cause.Err(o.ctx)
+	return ctxerr.Check(o.ctx)
 }
 
 func (o *objective) begin(values, gradient []float64) {
@@ -318,7 +318,7 @@ func (o *objective) Precondition(dst, v []float64) error {
 func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
 	result, err := minimise(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
-	if err = cmp.Or(cause.Err(o.ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
 	d, k := o.rows.Cols, o.outputs

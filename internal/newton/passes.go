@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -140,19 +140,19 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 			p.task.Loss.multiply(scores, curve.List[lo*k:hi*k], weights[lo:hi])
 		})
 		own.end()
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	own.begin(p.ask.at, p.out, p.values)
 	own.add(block.X, evaluate)
 	own.end()
 	if !kern.Finite(p.values) || !kern.Finite(p.out) {
-		return cmp.Or(cause.Err(ctx), design.NameFault(first, block))
+		return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
 	}
 	if p.ask.renew {
 		p.sample.ctx = ctx
-		return cmp.Or(cause.Err(ctx), p.sample.addSample(first, block, curve.List, weights))
+		return cmp.Or(ctxerr.Check(ctx), p.sample.addSample(first, block, curve.List, weights))
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // errOtherRows says that a pass has not read the rows of the one before.
@@ -210,7 +210,7 @@ func (p *Minimisation) Solution(ctx context.Context) (solve.Linear, error) {
 // follow tells the solver what the pass has added up.
 func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 	if p.followed != nil {
-		return p.followed, cause.Err(ctx)
+		return p.followed, ctxerr.Check(ctx)
 	}
 	if p.seen != p.plan.Rows {
 		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, p.plan.Rows, p.seen)
@@ -236,7 +236,7 @@ func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 		}
 	}
 	then, err := p.run(ctx, append(slices.Clip(p.log), told), ready)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, err
 	}
 	p.followed = then
@@ -327,7 +327,7 @@ func (r *replay) Evaluate(values, gradient, x []float64) error {
 	}
 	copy(values, a.values)
 	copy(gradient, a.vector)
-	return cause.Err(r.ctx)
+	return ctxerr.Check(r.ctx)
 }
 
 // Hessian returns what was told, or asks.
@@ -362,5 +362,5 @@ func (r *replay) again(dst []float64) error {
 		return errOtherRows
 	}
 	copy(dst, a.vector)
-	return cause.Err(r.ctx)
+	return ctxerr.Check(r.ctx)
 }

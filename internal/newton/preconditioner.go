@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
@@ -320,7 +320,7 @@ func (a *preconditioners) solve(dst, v []float64, k, d int) error {
 			a.list[i].solve(a.ctx, dst, v, k, d, a.intercept)
 		}
 	})
-	return cause.Err(a.ctx)
+	return ctxerr.Check(a.ctx)
 }
 
 // isZero reports whether column p of k is 0.

@@ -13,7 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/single"
@@ -165,7 +165,7 @@ func Margins(ctx context.Context, dst []float64, X mat.Matrix, w []float64) erro
 func (s *state) margins(ctx context.Context, dst, w []float64) error {
 	const step = 1 << 14
 	for lo := 0; lo < s.n; lo += step {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+step, s.n)
@@ -186,7 +186,7 @@ func (s *state) margins(ctx context.Context, dst, w []float64) error {
 			kern.SparseMulVec(dst[lo:hi], design.Compressed(x.Slice(lo, hi)), w, false)
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // gap returns the objective of the primal at the best ρ, and by how much it exceeds that of the dual. It leaves the
@@ -320,7 +320,7 @@ func (s *state) products(ctx context.Context, list []int) (kern.View[float64], e
 			}
 		}
 	})
-	return out, cause.Err(ctx)
+	return out, ctxerr.Check(ctx)
 }
 
 // pairs is the dual over some rows, whose α keep their sum.
@@ -335,7 +335,7 @@ func (p pairs) solve(ctx context.Context, tol float64) error {
 	most := 200 * max(len(p.g), 50)
 	for step := range most {
 		if step%256 == 0 {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 		}

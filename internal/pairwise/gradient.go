@@ -3,7 +3,7 @@ package pairwise
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -36,7 +36,7 @@ func Gradients[T kern.Float](ctx context.Context, dst []kern.View[T], x, y Rows[
 			}
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // gradients makes the gradients at one stripe of rows.

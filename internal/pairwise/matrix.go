@@ -3,7 +3,7 @@ package pairwise
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -24,7 +24,7 @@ func Matrix[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], k
 			Values(k, 1, tile)
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // Tiles writes the distance of row i of x and row j of y to dst[i, j], on all cores. The rows of dst are contiguous.
@@ -35,7 +35,7 @@ func Tiles[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T], me
 			Distances(dst.Slice(lo, hi, j, end), x.Slice(lo, hi), y.Slice(j, end), metric)
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // tiles calls f with the rows of each stripe of tiles, on all cores, until ctx is done.
@@ -64,7 +64,7 @@ func Multiply[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T],
 			product(dst.Slice(lo, hi, 0, dst.Cols), tile, v.Slice(j, end, 0, v.Cols))
 		}
 	})
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // product adds tile·v to dst.

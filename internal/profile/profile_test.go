@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/internal/passtest"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -221,7 +221,7 @@ func TestExtremes(t *testing.T) {
 // A profile is learned by passes.
 func TestPassLaws(t *testing.T) {
 	type fitted = Profile
-	l := passlaws.Learner[fitted]{
+	l := passtest.Learner[fitted]{
 		Start: func(_ context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 			return Start(schema, cols), nil
 		},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/pass"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/single"
@@ -72,7 +72,7 @@ func (s *sums) Merge(ctx context.Context, other pass.Sums) error {
 	o := other.(*sums)
 	for j, t := range s.all() {
 		t.merge(o.all()[j])
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 	}
@@ -268,7 +268,7 @@ func seeRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	}
 	const tile = 4096
 	for first := 0; first < n; first += tile {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		last := min(first+tile, n)
@@ -300,7 +300,7 @@ func seeSparse[C counter](ctx context.Context, columns []C, x *sparse.CSR) error
 	filled := make([]int, len(columns))
 	for i := range n {
 		if i%4096 == 0 && ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		indices, values := x.Row(i)
 		for k, j := range indices {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
@@ -116,7 +116,7 @@ func (s *Stream) hold(name string) (*held, error) {
 	}
 	if err != nil && err != io.EOF {
 		if s.ctx.Err() != nil {
-			return nil, cause.Err(s.ctx)
+			return nil, ctxerr.Check(s.ctx)
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
@@ -113,7 +113,7 @@ func (s *Stream) more() error {
 		s.buffer, s.err = append(s.buffer, p.text...), p.err
 		return nil
 	case <-s.ctx.Done():
-		return cause.Err(s.ctx)
+		return ctxerr.Check(s.ctx)
 	}
 }
 

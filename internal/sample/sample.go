@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
@@ -106,7 +106,7 @@ func (t *taker) look(ctx context.Context) error {
 func (t *taker) each(ctx context.Context, yield func(first int, block datasets.Set) error) error {
 	first := 0
 	return t.Source.Blocks(ctx, func(block datasets.Set) error {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if block.Rows() == 0 {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/solve"
@@ -201,7 +201,7 @@ func (g *run) prepare(p part) {
 // learn takes a step for each minibatch.
 func (g *run) learn(ctx context.Context, p part, list []int) (sum float64, err error) {
 	for lo := 0; lo < len(list); lo += g.l.Batch {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
 		own := list[lo:min(lo+g.l.Batch, len(list))]
@@ -413,7 +413,7 @@ func (g *run) loss(ctx context.Context, p part) (float64, error) {
 	const atOnce = 1024
 	sum, k := 0.0, g.l.Outputs
 	for lo := 0; lo < len(p.list); lo += atOnce {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
 		x, y, weights := g.rowsOf(p.lot, p.list[lo:min(lo+atOnce, len(p.list))])

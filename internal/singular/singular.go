@@ -22,7 +22,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -178,7 +178,7 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 	const step = 1 << 13
 	n := block.Rows()
 	for lo := 0; lo < n; lo += step {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		part := block.Slice(lo, min(lo+step, n))
@@ -186,7 +186,7 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 			return err
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }
 
 // addProducts adds X'·B to dst.
@@ -233,7 +233,7 @@ func (s *search) first(ctx context.Context) ([][]float64, error) {
 // orthogonal returns an orthonormal basis of what the vectors add to the basis there is.
 func (s *search) orthogonal(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
 	for _, v := range vectors {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		size := math.Sqrt(kern.Dot(v, v))
@@ -377,7 +377,7 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 			}
 		}
 	})
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	t := kern.Dense(m, m, m, make([]float64, m*m))
@@ -411,7 +411,7 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 			s.inner[i][i] = v
 		}
 	}
-	return residuals, cause.Err(ctx)
+	return residuals, ctxerr.Check(ctx)
 }
 
 // combined returns Σ mix_i·list_i.

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/spectral"
@@ -71,7 +71,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		f.project(projection, squares, X)
 	}
 	for _, i := range which {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		m := f.maps[i]

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/sparse"
@@ -31,7 +31,7 @@ const tileRows = 2048
 func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matrix) error {
 	d := f.Inputs()
 	for lo := 0; lo < dst.Rows; lo += tileRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		hi := min(lo+tileRows, dst.Rows)

@@ -11,9 +11,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
-	"github.com/bochner-ml/bochner/internal/polls"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -333,7 +333,7 @@ func TestCancelling(t *testing.T) {
 			return err == nil, err
 		},
 	} {
-		if err := polls.Check(call); err != nil {
+		if err := canceltest.Check(call); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

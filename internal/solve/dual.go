@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -91,12 +91,12 @@ type DualResult struct {
 // steps: Rockafellar, SIAM J. Control 1976.) The order of rows is random from a fixed seed.
 func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResult, error) {
 	d, err := newDescent(ctx, p)
-	if err = cmp.Or(cause.Err(ctx), err); err != nil {
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return DualResult{}, err
 	}
 	threshold, due, patience := 0.1*d.scale(), firstLook, d.patience()
 	for d.epochs < maxEpochs && d.gap() > tol {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return DualResult{}, err
 		}
 		if d.epochs >= patience {
@@ -122,7 +122,7 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		}
 	}
 	out := d.result(tol)
-	return out, cause.Err(ctx) // whose end may have stopped the last sums
+	return out, ctxerr.Check(ctx) // whose end may have stopped the last sums
 }
 
 // follow moves the centre of b where β has settled for the one there is, and returns how far from

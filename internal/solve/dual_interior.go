@@ -3,7 +3,7 @@ package solve
 import (
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -67,7 +67,7 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 			break
 		}
 		moved := p.step()
-		if err := cause.Err(d.ctx); err != nil { // what the step found comes of stopping
+		if err := ctxerr.Check(d.ctx); err != nil { // what the step found comes of stopping
 			return err
 		}
 		if !moved {

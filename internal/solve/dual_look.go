@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -38,7 +38,7 @@ func (d *descent) look() error {
 		d.b = b + d.offset
 	}
 	primal, dual := half+d.losses(d.scores, b), kern.Sum(gains)-half
-	if err := cause.Err(d.ctx); err != nil { // which may have stopped the sums
+	if err := ctxerr.Check(d.ctx); err != nil { // which may have stopped the sums
 		return err
 	}
 	if primal-primal != 0 || dual-dual != 0 {

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/sparse"
@@ -23,14 +23,14 @@ func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed
 			err := each(func(X mat.Matrix) error {
 				block.Of(X)
 				total.Merge(block)
-				return cause.Err(ctx)
+				return ctxerr.Check(ctx)
 			})
 			return k.GammaOfScale(cols, total.Whole().Deviation(0)), err
 		}
 		rows := newSample(seed)
 		err := each(func(X mat.Matrix) error {
 			rows.add(X)
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		})
 		if err != nil {
 			return 0, err
@@ -89,7 +89,7 @@ func (k Kernel) MedianGamma(ctx context.Context, X mat.Matrix, seed uint64) (flo
 func (k Kernel) medianGamma(ctx context.Context, s *sample) (float64, error) {
 	var distances []float64
 	for i, p := range s.points {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
 		for _, q := range s.points[:i] {

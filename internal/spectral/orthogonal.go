@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
@@ -15,7 +15,7 @@ import (
 func Normals(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) {
 	out, rng, column := mat.NewDense(d, m, nil), NewStream(), make([]float64, d)
 	for j := range m {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		rng.At(seed, Frequencies, j)
@@ -67,7 +67,7 @@ func orthonormalize(ctx context.Context, rows kern.View[float64]) error {
 		some, above := rows.Slice(lo, min(lo+most, rows.Rows), 0, rows.Cols), rows.Slice(0, lo, 0, rows.Cols)
 		shares := kern.Dense(some.Rows, lo, lo, room[:some.Rows*lo])
 		for range 2 {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			kern.Mul(shares, some, above.T(), false)

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 )
 
 // Columns of one block are orthogonal and as long as the normal numbers of their stream; the first of a block points
@@ -93,7 +93,7 @@ func TestOrthogonalNumbersAreNormal(t *testing.T) {
 
 // Cancelled at any look at its context, it returns the context's error.
 func TestOrthogonalStops(t *testing.T) {
-	err := polls.Check(func(ctx context.Context) (bool, error) {
+	err := canceltest.Check(func(ctx context.Context) (bool, error) {
 		got, err := Orthogonal(ctx, 1, 100, 150)
 		return got != nil, err
 	})

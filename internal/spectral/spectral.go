@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 )
@@ -253,7 +253,7 @@ func (k Kernel) Matrix(ctx context.Context, factor []float64, X, Y mat.Matrix) (
 	out := mat.NewDense(n, m, nil)
 	x, y, delta := make([]float64, len(factor)), make([]float64, len(factor)), make([]float64, len(factor))
 	for i := range n {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		a := design.Row(X, i, x)

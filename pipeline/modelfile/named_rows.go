@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/coding"
+	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -32,7 +32,7 @@ func (m *Model) Encode(rows []map[string]any) (datasets.Set, error) {
 	if p == nil {
 		return datasets.Set{}, fmt.Errorf("pipeline: %T is no fitted pipeline", m.Predictor)
 	}
-	set, err := coding.New(m.Schema, p.InputWidth(), nil, nil).Encode(rows)
+	set, err := rowencoding.New(m.Schema, p.InputWidth(), nil, nil).Encode(rows)
 	if err != nil {
 		return datasets.Set{}, fmt.Errorf("pipeline: %w", err)
 	}

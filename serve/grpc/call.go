@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
@@ -96,7 +96,7 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 		if c.Context().Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return &serve.Error{Code: serve.RequestTimeout, Message: "the message did not come within the server's limit of time"}
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
@@ -78,7 +78,7 @@ func (p *protocol) Shutdown(ctx context.Context) error {
 	case <-answered:
 		return nil
 	case <-ctx.Done():
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 }
 

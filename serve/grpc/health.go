@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
@@ -63,7 +63,7 @@ func watchHealth(c *call) error {
 		case <-c.ending:
 			return queue.ErrClosed
 		case <-c.Context().Done():
-			return cause.Err(c.Context())
+			return ctxerr.Check(c.Context())
 		}
 	}
 }

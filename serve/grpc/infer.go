@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bochner-ml/bochner/internal/faults"
+	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
 )
@@ -44,7 +44,7 @@ func infer(c *call) error {
 }
 
 // checkParameters adds the parameters of a part of a request that are errors.
-func checkParameters(f *faults.List, part string, given map[string]*inference.InferParameter) {
+func checkParameters(f *rowerrors.List, part string, given map[string]*inference.InferParameter) {
 	for name := range given {
 		if why := serve.Refused(name); why != "" {
 			f.Add("%s: %s", part, why)
@@ -55,7 +55,7 @@ func checkParameters(f *faults.List, part string, given map[string]*inference.In
 // requestOf returns the request that a message is.
 func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 	r := &serve.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]serve.Tensor, len(m.Inputs))}
-	var f faults.List
+	var f rowerrors.List
 	checkParameters(&f, "the request", m.Parameters)
 	raw := m.RawInputContents
 	if len(raw) > 0 && len(raw) != len(m.Inputs) {
@@ -65,12 +65,12 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 	for i, input := range m.Inputs {
 		t := &r.Inputs[i]
 		*t = serve.Tensor{Name: input.Name, Datatype: serve.Datatype(input.Datatype), Shape: input.Shape}
-		checkParameters(&f, fmt.Sprintf("input %q", faults.Clip(t.Name)), input.Parameters)
+		checkParameters(&f, fmt.Sprintf("input %q", rowerrors.Clip(t.Name)), input.Parameters)
 		switch {
 		case t.Name == "":
 			f.Add("an input has no name")
 		case len(m.RawInputContents) > 0 && proto.Size(input.Contents) > 0:
-			f.Add("input %q has contents, and the request has raw_input_contents, wanted one of them", faults.Clip(t.Name))
+			f.Add("input %q has contents, and the request has raw_input_contents, wanted one of them", rowerrors.Clip(t.Name))
 		case raw != nil:
 			t.Raw = raw[i]
 		case input.Contents != nil:
@@ -78,7 +78,7 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 		}
 	}
 	for _, o := range m.Outputs {
-		checkParameters(&f, fmt.Sprintf("output %q", faults.Clip(o.Name)), o.Parameters)
+		checkParameters(&f, fmt.Sprintf("output %q", rowerrors.Clip(o.Name)), o.Parameters)
 		r.Outputs = append(r.Outputs, o.Name)
 	}
 	return r, f.Err()
@@ -92,7 +92,7 @@ var fieldOf = map[serve.Datatype]string{
 }
 
 // fill copies the elements to a tensor.
-func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults.List) {
+func fill(t *serve.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
 	wanted, known := fieldOf[t.Datatype]
 	for _, field := range [...]struct {
 		name string
@@ -118,7 +118,7 @@ func fill(t *serve.Tensor, c *inference.InferTensorContents, f *faults.List) {
 		switch {
 		case field.n == 0 || !known:
 		case field.name != wanted:
-			f.Add("input %q: got %s, wanted %s for %s", faults.Clip(t.Name), field.name, wanted, t.Datatype)
+			f.Add("input %q: got %s, wanted %s for %s", rowerrors.Clip(t.Name), field.name, wanted, t.Datatype)
 		default:
 			field.copy()
 		}

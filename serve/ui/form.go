@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/coding"
 	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/serve"
 )
 
@@ -39,7 +39,7 @@ type entry struct {
 	Note            string // a warning about the value
 	Described       string // ids of hint, fault and note
 
-	field   *coding.Field
+	field   *rowencoding.Field
 	far     bool // whether the value is far outside the training rows
 	typical string
 }
@@ -64,7 +64,7 @@ func invalid(f *form) error {
 }
 
 // newForm returns a form with the typical row.
-func newForm(m *serve.Model, fields []*coding.Field) *form {
+func newForm(m *serve.Model, fields []*rowencoding.Field) *form {
 	f := &form{Method: "get"}
 	known := m.File.Profile
 	address := 0

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/polls"
+	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -233,7 +233,7 @@ func worksConcurrently(s *suite) {
 func stopsWhenCancelled(s *suite) {
 	check := func(what string, run func(ctx context.Context) (result bool, err error)) {
 		s.Helper()
-		if err := polls.Check(polls.WithoutCause(run)); err != nil {
+		if err := canceltest.Check(canceltest.WithoutCause(run)); err != nil {
 			s.Errorf("%s: %v", what, err)
 		}
 	}

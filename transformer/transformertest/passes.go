@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/passlaws"
+	"github.com/bochner-ml/bochner/internal/passtest"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 // learner returns the spec as one that learns by passes, or skips.
-func (s *suite) learner() passlaws.Learner[transformer.Transformer] {
+func (s *suite) learner() passtest.Learner[transformer.Transformer] {
 	s.Helper()
 	spec, ok := s.spec.(transformer.PassFitter)
 	if !ok {
@@ -25,7 +25,7 @@ func (s *suite) learner() passlaws.Learner[transformer.Transformer] {
 	if s.Data.Schema.Column(0).Kind == datasets.Categorical {
 		other = transformer.OneHot{MinCount: 123_456}
 	}
-	return passlaws.Learner[transformer.Transformer]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
+	return passtest.Learner[transformer.Transformer]{Start: spec.Start, Finish: spec.Finish, Other: other.Start,
 		Says: func(f transformer.Transformer) ([]float64, error) {
 			Z, err := f.Transform(context.Background(), s.Data.X)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
@@ -42,7 +42,7 @@ func Hold(ctx context.Context, r io.Reader) (*File, error) {
 	}
 	held := bytes.NewBuffer([]byte{})
 	for {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
 		_, err := io.CopyN(held, r, 1<<20)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // slab is some blocks of rows: their columns, and the blocks made of these.
@@ -230,7 +230,7 @@ func (b *slab) number(groups *block) {
 }
 
 func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	within, cancel := context.WithCancel(ctx)
@@ -251,7 +251,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		rows += b.rows
 		b.number(groups)
 		for from := 0; from < b.rows; from += b.block {
-			if err := cause.Err(ctx); err != nil {
+			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
 			set, err := b.out.set(from, min(from+b.block, b.rows))
@@ -267,7 +267,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		}
 		free <- b
 	}
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	switch {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets/internal/text"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // chunk is how many rows are decoded at once, at most.
@@ -41,7 +41,7 @@ func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, er
 // next decodes the next rows, at most so many, and calls use for every feed, several at once. It returns
 // no rows behind the last. Of several errors it returns the one of the first row.
 func (p *columnPass) next(ctx context.Context, most int, use func(f *feed, first, rows int) error) (rows int, err error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
 	rows, err = p.cursor.Next(min(most, chunk))

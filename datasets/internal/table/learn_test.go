@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // parts cuts records into consecutive parts, learns each by itself, and merges them in a random tree.
@@ -287,7 +287,7 @@ func learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
 	out.arrange(form, l)
 	switch err := out.read(ctx, r, nil); {
 	case ctx.Err() != nil:
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	case err != nil:
 		return nil, out.faults(err)
 	}

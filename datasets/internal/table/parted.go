@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // parted returns r as one that is read in parts, if it can be.
@@ -162,7 +162,7 @@ func (p *filePart) Share() float64 {
 
 func (p *filePart) Records(ctx context.Context, before int, yield func(rec *Record) error) (lines int, err error) {
 	if p.header {
-		return p.head, cause.Err(ctx)
+		return p.head, ctxerr.Check(ctx)
 	}
 	if p.as != p.file {
 		p.order, p.as = p.of.inOrder(p.file), p.file

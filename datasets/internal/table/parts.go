@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Parted is a Reader whose records several goroutines read at once, part by part.
@@ -70,7 +70,7 @@ func inTurn(ctx context.Context, r Parted, share func() share, take func(w *work
 	workers := runtime.GOMAXPROCS(0)
 	for w := (&worked{}); ; {
 		if ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if t.next(w); w.end == nil {
 			w.work(ctx)
@@ -159,7 +159,7 @@ func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
 		select {
 		case w = <-made[number%slots]:
 		case <-ctx.Done():
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err := t.done(w); err != nil || w.end != nil {
 			return err

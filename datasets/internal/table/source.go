@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
@@ -65,7 +65,7 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	}
 	end := l.read(ctx, s.reader, h)
 	if ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	if end == nil && l.rows == 0 {
 		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)

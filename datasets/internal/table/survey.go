@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Survey returns what learning has found, or reads rows that are coded by the schema of others.
@@ -17,7 +17,7 @@ func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	l.arrange(s.layout.form, s.layout)
 	end := l.read(ctx, s.reader, nil)
 	if ctx.Err() != nil {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	if end == nil && l.rows == 0 {
 		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)

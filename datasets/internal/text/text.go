@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
@@ -45,7 +45,7 @@ func Hold(ctx context.Context, r io.Reader) (f *File, name string, err error) {
 	}
 	held := bytes.NewBuffer([]byte{})
 	for {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, name, err
 		}
 		_, err := io.CopyN(held, r, fullWindow)

@@ -24,7 +24,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/bochner-ml/bochner/distributed/store"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Open opens the bucket of a URL, whose path is empty. The context ends the opening, not the bucket.
@@ -71,7 +71,7 @@ type place struct {
 
 // find reads a name and opens its bucket.
 func (s *Store) find(ctx context.Context, name string) (*place, error) {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
 	p := &place{name: store.Shown(name), store: s}
@@ -118,7 +118,7 @@ func (missing) Unwrap() error   { return fs.ErrNotExist }
 // wrong says what is wrong with a place.
 func (p *place) wrong(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 	code := gcerrors.Code(err)
 	for errors.Unwrap(err) != nil && strings.HasPrefix(err.Error(), "blob (") { // which has the key, and the code as a number
@@ -155,7 +155,7 @@ type reader struct {
 }
 
 func (r *reader) Read(b []byte) (int, error) {
-	if err := cause.Err(r.ctx); err != nil {
+	if err := ctxerr.Check(r.ctx); err != nil {
 		return 0, err
 	}
 	n, err := r.Reader.Read(b)
@@ -183,7 +183,7 @@ func (s *Store) Write(ctx context.Context, name string, fill func(w io.Writer) e
 		return p.wrong(ctx, err)
 	}
 	if err = fill(&writer{w, p, ctx}); err == nil {
-		err = cause.Err(ctx)
+		err = ctxerr.Check(ctx)
 	}
 	if err != nil {
 		drop()
@@ -204,7 +204,7 @@ type writer struct {
 }
 
 func (w *writer) Write(b []byte) (int, error) {
-	if err := cause.Err(w.ctx); err != nil {
+	if err := ctxerr.Check(w.ctx); err != nil {
 		return 0, err
 	}
 	n, err := w.w.Write(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -96,7 +96,7 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 		}
 		content, err := datasets.ScanContent(ctx, part.source)
 		if ctx.Err() != nil {
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}
 		if err != nil {
 			c.faults = append(c.faults, rows.FaultsOf(s, part.path, err)...)
@@ -148,7 +148,7 @@ func Parts(ctx context.Context, s document.Spec, p *rows.Parts) (param.FieldErro
 	}
 	stand, err := rows.Outline(ctx, p.Train, s.Search != nil && !streamed || s.Data.Split.Stratify || s.Data.Group != "")
 	if ctx.Err() != nil {
-		return nil, cause.Err(ctx)
+		return nil, ctxerr.Check(ctx)
 	}
 	if err != nil {
 		return rows.FaultsOf(s, "data.train", err), nil

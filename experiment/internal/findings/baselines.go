@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -46,7 +46,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
 		out = append(out, Baseline{"linear model", model})
 	}
-	return out, cause.Err(ctx)
+	return out, ctxerr.Check(ctx)
 }
 
 // Linear is the pipeline of the linear model of rows of a shape.
@@ -166,5 +166,5 @@ func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Req
 	if c.shares != nil {
 		p.Probabilities = same(c.shares)
 	}
-	return p, cause.Err(ctx)
+	return p, ctxerr.Check(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // leastRows is what the first model of a learning curve learns from at least.
@@ -40,14 +40,14 @@ func Learning(ctx context.Context, spec estimator.Estimator, model estimator.Pre
 			var err error
 			if fitted, err = spec.Fit(ctx, part); err != nil {
 				if ctx.Err() != nil {
-					return nil, cause.Err(ctx)
+					return nil, ctxerr.Check(ctx)
 				}
 				continue
 			}
 		}
 		own, others, err := judge(ctx, fitted, part)
 		if ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		if err != nil {
 			continue

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/metrics"
 )
 
@@ -89,5 +89,5 @@ func (s *sample) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 			return err
 		}
 	}
-	return cause.Err(ctx)
+	return ctxerr.Check(ctx)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	rows "github.com/bochner-ml/bochner/datasets/sql"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
@@ -81,7 +81,7 @@ func Connect(ctx context.Context, data *document.Data) (end func() error, err er
 	if err != nil {
 		db.Close()
 		if ctx.Err() != nil {
-			return nil, cause.Err(ctx)
+			return nil, ctxerr.Check(ctx)
 		}
 		return nil, unreachable(source, err)
 	}

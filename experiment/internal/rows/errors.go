@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -16,7 +16,7 @@ import (
 func ErrorOf(ctx context.Context, spec document.Spec, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	case !spec.FromFile() || errors.Is(err, datasets.ErrChanged):
 		return fmt.Errorf("experiment: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Error is an error with the place in a pipeline where it happened.
@@ -30,7 +30,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // parts become one place. What happened to a step before, whose rows the part was reading, stays
 // with that step.
 func At(what, name string, err error) error {
-	if err == nil || cause.Is(err) {
+	if err == nil || ctxerr.Is(err) {
 		return err
 	}
 	place := fmt.Sprintf("%s %q", what, name)
@@ -50,7 +50,7 @@ func At(what, name string, err error) error {
 // Here says that err is the pipeline's own.
 func Here(err error) error {
 	var inner *Error
-	if err == nil || cause.Is(err) || errors.As(err, &inner) && inner == err {
+	if err == nil || ctxerr.Is(err) || errors.As(err, &inner) && inner == err {
 		return err
 	}
 	return &Error{Err: err}

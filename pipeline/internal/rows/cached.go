@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -92,7 +92,7 @@ const (
 // eachBlock calls f for the rows of a matrix, block by block, until ctx is done.
 func eachBlock(ctx context.Context, n int, f func(lo, hi int) error) error {
 	for lo := 0; lo < n; lo += datasets.BlockRows {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		if err := f(lo, min(lo+datasets.BlockRows, n)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
@@ -48,7 +48,7 @@ func peek(ctx context.Context, src datasets.Source) (*peeked, error) {
 }
 
 func (p *peeked) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	if err := cause.Err(ctx); err != nil {
+	if err := ctxerr.Check(ctx); err != nil {
 		return err
 	}
 	if err := yield(p.first); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -30,7 +30,7 @@ func FitWithoutRows(specs []Spec) bool {
 func FitSteps(ctx context.Context, specs []Spec, r Rows, cache func(i int) Cache) ([]*Step, Rows, error) {
 	var fitted []*Step
 	for i, s := range specs {
-		if err := cause.Err(ctx); err != nil {
+		if err := ctxerr.Check(ctx); err != nil {
 			return nil, r, err
 		}
 		step := &Step{Name: s.Name, Float32: r.Float32 && i == len(specs)-1}

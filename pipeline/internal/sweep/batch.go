@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -66,7 +66,7 @@ func (s *sweep) fitEstimators(ctx context.Context, fitter estimator.BatchFitter,
 			out.Err = data.Locate(place.At("step", s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += seconds
 			s.deliver(ctx, candidates[k], fold(f), out)
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}})
 	if err != nil && ctx.Err() == nil {
 		s.cancel(data.Locate(place.At("step", s.Pipelines[candidates[0]].Name, err), 0))

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -79,7 +79,7 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 			Yield: func(k, _ int, out estimator.Outcome) error {
 				out.Err = place.At("step", name, out.Err)
 				s.deliver(ctx, same[k], 0, out)
-				return cause.Err(ctx)
+				return ctxerr.Check(ctx)
 			}})
 		if err != nil && ctx.Err() == nil {
 			s.cancel(place.At("step", name, err))

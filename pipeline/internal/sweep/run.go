@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -29,7 +29,7 @@ func Run(parent context.Context, job Job) (shared []string, err error) {
 	} else {
 		s.run(ctx)
 	}
-	return slices.Sorted(maps.Keys(s.shared)), cmp.Or(cause.Err(parent), context.Cause(ctx))
+	return slices.Sorted(maps.Keys(s.shared)), cmp.Or(ctxerr.Check(parent), context.Cause(ctx))
 }
 
 func newSweep(job Job) *sweep {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/single"
@@ -82,7 +82,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 			out.Err = at.data.Locate(placed(s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += at.seconds
 			s.deliver(ctx, candidates[k], at.first+f, out)
-			return cause.Err(ctx)
+			return ctxerr.Check(ctx)
 		}}
 	for k, m := range maps.Members() {
 		job.Candidates = append(job.Candidates, estimator.Candidate{

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/bochner-ml/bochner/internal/cause"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
 // Errors of requests that are turned away.
@@ -53,7 +53,7 @@ func (q *Queue) Enter(ctx context.Context) error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return ErrLate
 		}
-		return cause.Err(ctx)
+		return ctxerr.Check(ctx)
 	}
 }
 

@@ -1,0 +1,240 @@
+// Package importrules holds which room of the house may import which, as data, and a test that fails on
+// an arrow the data do not have. A new arrow is a decision: make it here, in the change that needs it.
+package importrules
+
+// Module is the module's path.
+const Module = "github.com/bochner-ml/bochner"
+
+// Everywhere lists the packages that every package of the module may import.
+var Everywhere = []string{"internal/ctxerr"}
+
+// Allowed lists, for each package that is no test, the packages of the module it may import. A
+// package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those
+// that name it or a folder above it with a trailing "/...").
+var Allowed = map[string][]string{
+	"sparse":                {},
+	"single":                {},
+	"param":                 {"internal/paramkind"},
+	"kernel":                {"param"},
+	"graph":                 {"graph/internal/ops"}, // what a fitted pipeline computes, for other programs
+	"graph/onnx":            {"graph", "graph/internal/ops"},
+	"graph/golang":          {"graph", "graph/internal/ops"},
+	"graph/python":          {"graph", "graph/internal/ops"},
+	"compare":               {},                                                                                                       // tests of one model against another
+	"metrics":               {"datasets", "param", "sparse", "internal/svg", "internal/design", "internal/kern", "internal/pairwise"}, // for the tasks; distances of rows
+	"graph/internal/ops":    {},                                                                                                       // names of operations
+	"internal/kern":         {},
+	"internal/solve":        {"internal/kern", "sparse"},
+	"internal/golden":       {},
+	"internal/ctxerr":       {},
+	"internal/canceltest":   {"internal/exhaustive"},
+	"internal/snapshot":     {}, // for tests: whether a value has changed
+	"internal/postgrestest": {}, // a server for tests
+	"internal/importrules":  {},
+	"internal/paramkind":    {},           // names of kinds of parameters
+	"internal/rowfile":      {"datasets"}, // files of rows: listed, regular, unchanged
+	"internal/exhaustive":   {},           // for tests: which cases are taken
+	"internal/files":        {},           // written in full or not at all
+	"internal/svg":          {},
+	"internal/jsonscan":     {}, // JSON, with the place of what is wrong
+	"internal/memory":       {},
+	"internal/cputime":      {}, // the clock of benchmarks
+	"internal/journal":      {"datasets", "param"},
+	"internal/conformal":    {},                                      // residuals of rows that a model had not seen to intervals
+	"internal/calibration":  {"graph", "internal/monotone", "model"}, // scores of a classifier to probabilities
+	"internal/threshold":    {},                                      // where to cut the scores of two classes
+	"datasets/pass":         {"datasets", "model", "param"},
+
+	"internal/distributed":        {"datasets", "model"}, // one fit of many workers: sums in a fixed order
+	"distributed/store":           {"internal/files"},    // files by path or URL
+	"distributed/store/storetest": {"distributed/store"},
+
+	// Buckets of clouds, with modules that nothing but the command names.
+	"distributed/store/bucket": {"distributed/store"},
+	"distributed/store/s3":     {"distributed/store/bucket"},
+	"distributed/store/gs":     {"distributed/store/bucket"},
+
+	// The laws of passes, for the suites.
+	"internal/passtest": {"datasets", "model", "internal/canceltest"},
+
+	"datasets": {"sparse", "single", "model"},
+	"model":    {"internal/files", "sparse"},
+
+	// Leaf packages, one for each outside format or origin of data.
+	"datasets/csv":       {"datasets", "datasets/internal/..."},
+	"datasets/svmlight":  {"datasets", "datasets/internal/...", "internal/memory", "sparse"},
+	"datasets/sql":       {"datasets", "datasets/internal/..."},
+	"datasets/jsonl":     {"datasets", "datasets/internal/...", "internal/jsonscan"},
+	"datasets/arff":      {"datasets", "datasets/internal/...", "sparse"},
+	"datasets/npy":       {"datasets", "datasets/internal/..."},
+	"datasets/parquet":   {"internal/formats", "datasets", "datasets/internal/..."},
+	"datasets/arrow":     {"internal/formats", "datasets", "datasets/internal/..."},
+	"internal/reader":    {"internal/rowfile", "datasets", "internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
+	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
+	"datasets/fetch":     {},
+	"datasets/synthetic": {"datasets"},
+
+	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
+	// imports the latter.
+	"datasets/golearn": {"datasets", "sparse"},
+	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+
+	// What the readers share.
+	"datasets/internal/text":   {"internal/rowfile", "datasets"},
+	"datasets/internal/steady": {"internal/rowfile", "datasets"},
+	"internal/formats":         {"datasets"},                                   // those that programs import for themselves
+	"datasets/internal/arrays": {"datasets/internal/table", "internal/memory"}, // by arrow-go
+	"datasets/internal/table":  {"datasets", "datasets/internal/steady", "datasets/internal/text", "sparse"},
+
+	// What learns: rows of any kind, and solvers on them. Numbers in, numbers out.
+	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
+	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
+	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
+	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
+
+	"internal/kernelridge": {"graph", "kernel", "datasets", "sparse", "internal/landmarks", "internal/pairwise", "internal/spectral", "internal/solve", "internal/memory", "internal/design", "internal/kern"},
+
+	// Random features: the kernels and what is drawn for them, and the two maps. Numbers in, numbers out.
+	"internal/spectral": {"kernel", "internal/design", "internal/kern", "sparse"},
+	"internal/softmax":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/fourier":  {"graph", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+	"internal/bins":     {"internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+
+	// The kernels themselves, of all pairs of rows.
+	"internal/pairwise":  {"graph", "internal/spectral", "internal/design", "internal/kern", "sparse"},
+	"internal/landmarks": {"graph", "internal/pairwise", "internal/spectral", "internal/design", "internal/kern", "internal/memory", "sparse"},
+
+	// Learned scales, on the same kind of features.
+	"internal/evidence": {"internal/pairwise", "internal/design", "internal/kern", "datasets", "sparse"},
+	"internal/sample":   {"internal/design", "internal/spectral", "datasets", "sparse"}, // of rows, with their targets
+
+	// Layers of features whose frequencies are trained.
+	"internal/network": {"graph", "internal/fourier", "internal/spectral", "internal/design", "internal/solve", "internal/kern", "datasets", "sparse"},
+
+	// Maps learned from gradients, on features or with the kernels themselves.
+	"internal/agop": {"internal/pairwise", "internal/spectral", "internal/fourier", "internal/kern", "internal/memory"},
+
+	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
+	"attention":            {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
+	"transformer":          {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
+	"estimator":            {"graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
+	"pipeline":             {"graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
+	"gridsearch":           {"datasets/pass", "model", "internal/metricinput", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
+
+	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
+	// of targets, scores to probabilities, weights.
+	"estimator/meta":    {"internal/paramkind", "graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
+	"internal/monotone": {"graph", "model"},
+	"internal/stacking": {"internal/solve"},
+
+	// Models that learn without targets, and below them the numbers: centres, singular vectors, the plane of a
+	// single class.
+	"estimator/cluster": {"graph", "estimator", "datasets", "datasets/pass", "param", "model", "internal/kmeans", "internal/singular", "internal/design", "internal/kern", "internal/memory"},
+	"estimator/anomaly": {"graph", "estimator", "datasets", "param", "model", "internal/oneclass", "internal/design", "internal/kern", "internal/memory"},
+	"internal/kmeans":   {"graph", "internal/design", "internal/kern", "internal/spectral", "datasets", "datasets/pass", "model", "sparse", "single"},
+	"internal/singular": {"internal/design", "internal/kern", "internal/spectral", "datasets", "sparse", "single"},
+	"internal/oneclass": {"internal/design", "internal/kern", "datasets", "sparse", "single"},
+
+	// Below pipeline: where an error happened, some columns of rows, the rows that a step is fitted to, and
+	// the tree of candidates of a search. Above it, documents and files.
+	"pipeline/internal/place":   {},
+	"pipeline/internal/pick":    {"datasets", "sparse"},
+	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
+	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
+	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
+	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
+	"internal/yamlnode":         {"param"}, // nodes of YAML documents
+	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param", "internal/paramkind"},
+
+	// Laws as conformance suites, for anybody's types.
+	"datasets/sourcetest":         {"datasets"},
+	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
+	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
+
+	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
+
+	// The search that chooses pipelines by itself.
+	"auto": {"internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern", "internal/solve", "internal/stacking"},
+
+	// What models know: which inputs matter, what rows look like.
+	"inspection":       {"internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
+	"internal/profile": {"datasets", "datasets/pass", "sparse", "single", "model", "internal/kern"},
+
+	// A tracking server over HTTP.
+	"internal/mlflow":            {},
+	"internal/mlflow/mlflowtest": {},
+
+	// The page that shows what a run found.
+	"report": {"experiment/result", "compare", "inspection", "internal/profile", "metrics", "internal/svg"},
+
+	// The document, the data that it names, whether both go together, what is written; the run above them.
+	"experiment/result":               {"inspection", "internal/profile", "compare"},
+	"experiment/document":             {"internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
+	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
+	"experiment/internal/check":       {"internal/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
+	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
+	"experiment/draft":                {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader", "experiment/document", "experiment/internal/rows", "internal/metricinput", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
+	"experiment":                      {"internal/reader", "internal/files", "auto", "internal/mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
+	"experiment/job":                  {"internal/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "internal/distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "internal/profile", "model", "param"},
+	// Rows of named values, and what is wrong with them.
+	"internal/rowencoding": {"datasets", "internal/rowerrors", "param"},
+	"internal/rowerrors":   {"datasets", "internal/jsonscan"},
+
+	// Models that answer requests.
+	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors", "serve/internal/..."}, // how the rows of a model file are read
+	"serve/grpc":                    {"serve", "serve/internal/...", "internal/rowerrors", "serve/grpc/internal/inference"},
+	"serve/internal/queue":          {},
+	"serve/grpc/internal/inference": {},
+
+	"serve/ui": {"serve", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
+
+	"cmd/bochner": {"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "internal/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
+
+	// The front door, at the root of the module.
+	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "internal/profile"},
+
+	// Runs the benchmarks, and the peers', as programs.
+	"bench/internal/tree": {}, // the files of a commit
+	"bench/internal/page": {}, // places of tables on a page
+	"bench/compare":       {"bench/internal/page", "bench/internal/tree"},
+
+	// Measures one model beside a peer's.
+	"bench/serve":       {"pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets"},
+	"bench/columns":     {"datasets", "datasets/arrow", "datasets/csv", "datasets/parquet"},
+	"bench/kernelridge": {"estimator", "kernel", "datasets", "metrics"},
+
+	"bench/peers": {"bench/internal/page", "datasets", "datasets/csv", "estimator", "metrics", "pipeline", "pipeline/yaml"},
+
+	// Writes small models of every step in every way in which models are exported, for check.sh.
+	"graph/check": {"graph", "graph/onnx", "graph/golang", "graph/python", "pipeline", "pipeline/yaml", "pipeline/modelfile", "estimator", "datasets"},
+
+	// Its tests fit everything in every way.
+	"internal/metamorphic": {},
+
+	// Runs experiments with two builds of the command.
+	"bench/unchanged": {"bench/internal/tree"},
+
+	// What releases need: files of earlier versions, licences of what the command is built from.
+	"bench/versions":    {},
+	"internal/licenses": {},
+}
+
+// Outside lists, for packages of other modules that are not for everybody, the rooms that may import
+// them.
+var Outside = map[string][]string{
+	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
+	"modernc.org/sqlite":                             {"cmd/bochner"},
+	"gopkg.in/yaml.v3":                               {"internal/yamlnode", "pipeline/yaml", "experiment", "experiment/document"},
+	"gocloud.dev/blob":                               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
+	"gocloud.dev/blob/s3blob":                        {"distributed/store/s3"},
+	"gocloud.dev/blob/gcsblob":                       {"distributed/store/gs"},
+	"github.com/prometheus/client_golang/prometheus": {"serve"},
+	"google.golang.org/grpc":                         {"serve/grpc"},
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp":   {"cmd/bochner"},
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp": {"cmd/bochner"},
+	"github.com/aws/smithy-go":                                        {"distributed/store/s3"},
+}

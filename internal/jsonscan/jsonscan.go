@@ -1,0 +1,412 @@
+// Package jsonscan reads JSON in one go, without a tree of it, and says of what is wrong where it is: the rows of requests and
+// the lines of files.
+package jsonscan
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSON reads a document. Texts that it returns are parts of the document, or of memory of its own where they had escapes;
+// they are valid until the next document begins.
+type JSON struct {
+	Whole   string // what a document is called in errors, such as "line"
+	Deepest int    // how many arrays and objects may be in each other
+	Lenient bool   // whether NaN is null, and half of a letter that takes two escapes is U+FFFD
+
+	b       []byte
+	i       int
+	scratch []byte
+	depth   int
+}
+
+// Error is a place where a document is no JSON, or another one than is wanted. Nothing behind it is read.
+type Error struct {
+	At    int    // byte, from 0
+	Whole string // what the document is called
+	What  string
+}
+
+// Error says what is wrong, and at which byte.
+func (e Error) Error() string { return fmt.Sprintf("byte %d of the %s: %s", e.At, e.Whole, e.What) }
+
+// Wrong is an error at the byte at hand.
+func (s *JSON) Wrong(what string) error { return Error{s.i, s.Whole, what} }
+
+// Begin begins the reading of a document.
+func (s *JSON) Begin(document []byte) error {
+	s.b, s.i, s.depth, s.scratch = document, 0, 0, s.scratch[:0]
+	if utf8.Valid(document) {
+		return nil
+	}
+	for {
+		r, n := utf8.DecodeRune(document[s.i:])
+		if r == utf8.RuneError && n <= 1 {
+			return s.Wrong("this is not UTF-8")
+		}
+		s.i += n
+	}
+}
+
+// Forget lets go of the document, and returns how many bytes are kept for the texts of the next one.
+func (s *JSON) Forget() int {
+	s.b, s.i = nil, 0
+	return cap(s.scratch)
+}
+
+// At returns the byte at hand.
+func (s *JSON) At() int { return s.i }
+
+// Go goes to a byte where a value has begun or ended.
+func (s *JSON) Go(to int) { s.i = to }
+
+// Wanted is the error at the byte at hand.
+func (s *JSON) Wanted(what string) error {
+	if s.i >= len(s.b) {
+		return s.Wrong("the " + s.Whole + " ends, wanted " + what)
+	}
+	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(s.b[s.i:], []byte(word)) {
+			return s.Wrong("got " + word + ", which JSON has not (a missing value is null), wanted " + what)
+		}
+	}
+	r, _ := utf8.DecodeRune(s.b[s.i:])
+	return s.Wrong("got " + strconv.QuoteRune(r) + ", wanted " + what)
+}
+
+// Next goes on to what is no blank and returns it, 0 at the end.
+func (s *JSON) Next() byte {
+	for s.i < len(s.b) {
+		switch c := s.b[s.i]; c {
+		case ' ', '\t', '\n', '\r':
+			s.i++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// End looks whether anything is behind the document.
+func (s *JSON) End() error {
+	if s.Next(); s.i < len(s.b) {
+		return s.Wanted("nothing behind the document")
+	}
+	return nil
+}
+
+// enter begins an object or an array.
+func (s *JSON) enter(c byte, what string) error {
+	if s.Next() != c || s.i >= len(s.b) {
+		return s.Wanted(what)
+	}
+	if s.depth++; s.depth > s.Deepest {
+		return s.Wrong(fmt.Sprintf("more than %d arrays and objects in each other", s.Deepest))
+	}
+	s.i++
+	return nil
+}
+
+// more reports whether another element follows in an object or an array that ends with the byte, behind the
+// first elements.
+func (s *JSON) more(first bool, end byte) (bool, error) {
+	switch c := s.Next(); {
+	case c == end:
+		s.i++
+		s.depth--
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		s.i++
+		return true, nil
+	}
+	if end == ']' {
+		return false, s.Wanted("a comma or ]")
+	}
+	return false, s.Wanted("a comma or }")
+}
+
+// key reads a key and the colon behind it.
+func (s *JSON) key() ([]byte, error) {
+	if s.Next() != '"' {
+		return nil, s.Wanted("a key in quotes")
+	}
+	key, err := s.text()
+	if err != nil {
+		return nil, err
+	}
+	if s.Next() != ':' {
+		return nil, s.Wanted("a colon behind the key")
+	}
+	s.i++
+	return key, nil
+}
+
+// Object calls see for every key, which has to read the value.
+func (s *JSON) Object(what string, see func(key []byte) error) error {
+	if err := s.enter('{', what); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := s.more(first, '}')
+		if !more {
+			return err
+		}
+		key, err := s.key()
+		if err == nil {
+			err = see(key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Array calls see for every element, which has to read it.
+func (s *JSON) Array(what string, see func(i int) error) error {
+	if err := s.enter('[', what); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		more, err := s.more(i == 0, ']')
+		if !more {
+			return err
+		}
+		if err := see(i); err != nil {
+			return err
+		}
+	}
+}
+
+// Kind is what a value is.
+type Kind uint8
+
+// The kinds of values.
+const (
+	Null Kind = iota
+	Number
+	Text
+	Truth
+	Object
+	Array
+)
+
+// String is how a value is called.
+func (k Kind) String() string {
+	return [...]string{"null", "a number", "a string", "true or false", "an object", "an array"}[k]
+}
+
+// Value reads a value: the letters of a string, else what is written.
+func (s *JSON) Value() (Kind, []byte, error) {
+	switch c := s.Next(); {
+	case c == '"':
+		v, err := s.text()
+		return Text, v, err
+	case c == '-' || c-'0' <= 9:
+		v, err := s.number()
+		return Number, v, err
+	case c == 'n' && s.word("null"), c == 'N' && s.Lenient && s.word("NaN"):
+		return Null, nil, nil
+	case c == 't' && s.word("true"):
+		return Truth, s.b[s.i-4 : s.i], nil
+	case c == 'f' && s.word("false"):
+		return Truth, s.b[s.i-5 : s.i], nil
+	case c == '{', c == '[':
+		from := s.i
+		err := s.Skip()
+		k := Object
+		if c == '[' {
+			k = Array
+		}
+		return k, s.b[from:s.i], err
+	}
+	return 0, nil, s.Wanted("a value")
+}
+
+// Skip reads a value that nobody wants.
+func (s *JSON) Skip() error {
+	switch s.Next() {
+	case '{':
+		return s.Object("", func([]byte) error { return s.Skip() })
+	case '[':
+		return s.Array("", func(int) error { return s.Skip() })
+	}
+	_, _, err := s.Value()
+	return err
+}
+
+// word reads a word.
+func (s *JSON) word(w string) bool {
+	if len(s.b)-s.i < len(w) || string(s.b[s.i:s.i+len(w)]) != w {
+		return false
+	}
+	s.i += len(w)
+	return true
+}
+
+// number reads a number.
+func (s *JSON) number() ([]byte, error) {
+	from := s.i
+	if s.b[s.i] == '-' {
+		s.i++
+	}
+	first := s.i
+	switch n := s.digits(); {
+	case n == 0:
+		s.i = from
+		if s.b[from] == '-' && bytes.HasPrefix(s.b[from:], []byte("-Infinity")) {
+			return nil, s.Wanted("a number")
+		}
+		s.i = first
+		return nil, s.Wanted("a digit")
+	case n > 1 && s.b[first] == '0':
+		return nil, Error{first, s.Whole, "a number begins with 0"}
+	}
+	if s.i < len(s.b) && s.b[s.i] == '.' {
+		s.i++
+		if s.digits() == 0 {
+			return nil, s.Wanted("a digit")
+		}
+	}
+	if s.i < len(s.b) && s.b[s.i]|0x20 == 'e' {
+		s.i++
+		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
+			s.i++
+		}
+		if s.digits() == 0 {
+			return nil, s.Wanted("a digit")
+		}
+	}
+	return s.b[from:s.i], nil
+}
+
+// digits reads digits and returns how many there are.
+func (s *JSON) digits() int {
+	from := s.i
+	for s.i < len(s.b) && s.b[s.i]-'0' <= 9 {
+		s.i++
+	}
+	return s.i - from
+}
+
+// plain are the bytes that mean themselves in a string.
+var plain = func() (out [256]bool) {
+	for c := range out {
+		out[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return out
+}()
+
+// text reads a string in quotes.
+func (s *JSON) text() ([]byte, error) {
+	s.i++
+	from := s.i
+	for s.i < len(s.b) && plain[s.b[s.i]] {
+		s.i++
+	}
+	if s.i < len(s.b) && s.b[s.i] == '"' {
+		s.i++
+		return s.b[from : s.i-1 : s.i-1], nil
+	}
+	begin := len(s.scratch)
+	s.scratch = append(s.scratch, s.b[from:s.i]...)
+	for s.i < len(s.b) {
+		switch c := s.b[s.i]; {
+		case c == '"':
+			s.i++
+			return s.scratch[begin:len(s.scratch):len(s.scratch)], nil
+		case c == '\\':
+			if err := s.escape(); err != nil {
+				return nil, err
+			}
+		case c < ' ':
+			return nil, s.Wanted(`an escape such as \n or \u0000 for a letter that does not show`)
+		default:
+			s.scratch = append(s.scratch, c)
+			s.i++
+		}
+	}
+	return nil, s.Wanted(`the " at the end of a string`)
+}
+
+// escape reads what begins with a backslash.
+func (s *JSON) escape() error {
+	s.i++
+	if s.i >= len(s.b) {
+		return s.Wanted("a letter behind the backslash")
+	}
+	switch c := s.b[s.i]; c {
+	case '"', '\\', '/':
+		s.scratch = append(s.scratch, c)
+	case 'b':
+		s.scratch = append(s.scratch, '\b')
+	case 'f':
+		s.scratch = append(s.scratch, '\f')
+	case 'n':
+		s.scratch = append(s.scratch, '\n')
+	case 'r':
+		s.scratch = append(s.scratch, '\r')
+	case 't':
+		s.scratch = append(s.scratch, '\t')
+	case 'u':
+		s.i++
+		r, err := s.hex()
+		if err != nil {
+			return err
+		}
+		if utf16.IsSurrogate(r) {
+			if r, err = s.surrogate(r); err != nil {
+				return err
+			}
+		}
+		s.scratch = utf8.AppendRune(s.scratch, r)
+		return nil
+	default:
+		return s.Wanted(`one of " \ / b f n r t u behind the backslash`)
+	}
+	s.i++
+	return nil
+}
+
+// hex reads four hexadecimal digits.
+func (s *JSON) hex() (r rune, err error) {
+	for range 4 {
+		var c byte
+		if s.i < len(s.b) {
+			c = s.b[s.i]
+		}
+		switch {
+		case c-'0' <= 9:
+			r = r<<4 | rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, s.Wanted("a hexadecimal digit")
+		}
+		s.i++
+	}
+	return r, nil
+}
+
+// surrogate reads the second half of a letter beyond the first 65,536.
+func (s *JSON) surrogate(first rune) (rune, error) {
+	at := s.i
+	if s.word(`\u`) {
+		second, err := s.hex()
+		if err != nil && !s.Lenient {
+			return 0, err
+		}
+		if r := utf16.DecodeRune(first, second); err == nil && r != utf8.RuneError {
+			return r, nil
+		}
+	}
+	if s.Lenient {
+		s.i = at
+		return utf8.RuneError, nil
+	}
+	return 0, s.Wanted("both halves of a letter that takes two escapes")
+}

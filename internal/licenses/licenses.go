@@ -1,0 +1,163 @@
+// Command notices writes the licences of everything that the command bochner is built from, which a binary that is
+// passed on has to carry: those of its modules on every system that there are archives for, and that of Go.
+//
+//	go run ./internal/licenses > THIRD_PARTY
+//	go run ./internal/licenses -list          # only a line for each module
+//	go run ./internal/licenses -tags gs       # of a build with more in it
+//
+// It ends with 1 where a licence is not one of those that the house takes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// systems are those that archives are made for. Modules differ between them, but not between their processors.
+var systems = []string{"linux", "darwin", "windows"}
+
+func main() {
+	list := flag.Bool("list", false, "only a line for each module")
+	tags := flag.String("tags", "", "build tags of the command")
+	flag.Parse()
+	modules, err := built(context.Background(), *tags)
+	if err == nil {
+		if *list {
+			err = writeList(os.Stdout, modules)
+		} else {
+			err = write(os.Stdout, modules)
+		}
+	}
+	if err := errors.Join(err, faults(modules)); err != nil {
+		fmt.Fprintln(os.Stderr, "notices:", err)
+		os.Exit(1)
+	}
+}
+
+// module is one that the command is built from.
+type module struct {
+	name, version string
+	dir           string
+	texts         map[string]string // of the licences and notices, by their files in the module
+}
+
+// built returns the modules of the command and Go itself, with their texts, in the order of their names.
+func built(ctx context.Context, tags string) ([]module, error) {
+	found := map[string]module{}
+	for _, system := range systems {
+		c := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", tags, "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "github.com/bochner-ml/bochner/cmd/bochner")
+		c.Env, c.Stderr = append(os.Environ(), "GOOS="+system, "GOARCH=amd64"), os.Stderr
+		out, err := c.Output()
+		if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		for line := range strings.Lines(string(out)) {
+			f := strings.Split(strings.TrimSpace(line), "\t")
+			if len(f) != 4 {
+				continue // of this module, or of Go
+			}
+			m, seen := found[f[0]]
+			if !seen {
+				m = module{f[0], f[1], f[2], map[string]string{}}
+				if err := m.gather(filepath.Join(m.dir, "THIRD_PARTY_LICENSES"), regexp.MustCompile(``)); err != nil {
+					return nil, err
+				}
+				found[m.name] = m
+			}
+			for dir := f[3]; strings.HasPrefix(dir, m.dir); dir = filepath.Dir(dir) {
+				if err := m.gather(dir, licence); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
+	root, version, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	library := module{"Go", version, root, map[string]string{}}
+	if err := library.gather(root, licence); err != nil {
+		return nil, err
+	}
+	return append([]module{library}, slices.SortedFunc(maps.Values(found), func(a, b module) int { return strings.Compare(a.name, b.name) })...), nil
+}
+
+// licence is the name of a file that says how others may be used; that of a picture is none of the code's.
+var licence = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|copyright|patents)([-_.][^.]*)?(\.(txt|md))?$`)
+
+// gather reads the files of a folder whose names match, if there is such a folder.
+func (m module) gather(dir string, names *regexp.Regexp) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !names.MatchString(e.Name()) || strings.HasSuffix(e.Name(), "-LOGO") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(m.dir, filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		m.texts[filepath.ToSlash(name)] = strings.ReplaceAll(string(text), "\r\n", "\n")
+	}
+	return nil
+}
+
+// licences are the names of what a module's files grant, those of SPDX.
+func (m module) licences() (out []string) {
+	for _, text := range m.texts {
+		out = append(out, kinds(text)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// write writes the modules and, once each, the texts that they have.
+func write(w io.Writer, modules []module) error {
+	fmt.Fprintln(w, "The command bochner is built from these modules, each under its own licence. The texts follow.")
+	fmt.Fprintln(w)
+	if err := writeList(w, modules); err != nil {
+		return err
+	}
+	owners := map[string][]string{}
+	for _, m := range modules {
+		for _, name := range slices.Sorted(maps.Keys(m.texts)) {
+			text := strings.TrimSpace(m.texts[name])
+			owners[text] = append(owners[text], m.name+" ("+name+")")
+		}
+	}
+	texts := slices.SortedFunc(maps.Keys(owners), func(a, b string) int {
+		return strings.Compare(owners[a][0], owners[b][0])
+	})
+	for _, text := range texts {
+		if _, err := fmt.Fprintf(w, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(owners[text], "\n"), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeList(w io.Writer, modules []module) error {
+	for _, m := range modules {
+		if _, err := fmt.Fprintln(w, m.name, m.version, strings.Join(m.licences(), ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

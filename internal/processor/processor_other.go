@@ -1,8 +1,0 @@
-//go:build !unix
-
-package processor
-
-import "time"
-
-// used is not known here.
-func used() (time.Duration, bool) { return 0, false }

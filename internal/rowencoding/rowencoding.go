@@ -1,0 +1,267 @@
+// Package rowencoding codes rows of named values as those that a model was trained on.
+package rowencoding
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Field is a named value of a row: a column of the model, a date that stands for several columns, a target, or a column of
+// the training file that is neither.
+type Field struct {
+	Name    string
+	Columns []int          // of the model, by number; nil for none
+	Kind    datasets.Kind  // of the column or target
+	Levels  []string       // of a categorical one
+	Date    *datasets.Date // nil for none
+
+	codes   map[string]float64  // of the levels; nil before Index
+	numbers map[float64]float64 // codes of the levels that are numbers; nil before Index
+	target  int                 // number of the target, -1 for none
+	named   bool                // the experiment file has the date
+}
+
+// Ignored reports whether the field is no input.
+func (f *Field) Ignored() bool { return f.Columns == nil }
+
+// Wanted describes how a date is written.
+func (f *Field) Wanted() string {
+	switch f.Date.Order {
+	case "dmy":
+		return "a date such as 2024-03-31 or 31/3/2024"
+	case "mdy":
+		return "a date such as 2024-03-31 or 3/31/2024"
+	}
+	return "a date such as 2024-03-31"
+}
+
+// Coding codes rows. It is safe for concurrent use after Index.
+type Coding struct {
+	Width   int             // columns
+	Fields  []Field         // the columns in order, then dates, then what is no input
+	Missing map[string]bool // strings that stand for a missing value
+	Numeric bool            // no column is categorical
+	schema  datasets.Schema
+	byName  map[string]int
+}
+
+// New returns the coding of rows of the given width with a schema. Missing are the strings that stand for a missing value,
+// if they are not those of the schema; dates are the dates of the training file by name; ignored are the names of its
+// columns that were no inputs.
+func New(schema datasets.Schema, width int, missing []string, dates map[string]datasets.Date, ignored ...string) *Coding {
+	c := &Coding{Width: width, Missing: map[string]bool{"": true}, Numeric: true, schema: schema, byName: map[string]int{}}
+	if len(missing) == 0 {
+		missing = schema.Missing
+	}
+	if missing == nil {
+		missing = []string{"NaN", "nan"}
+	}
+	for _, text := range missing {
+		c.Missing[text] = true
+	}
+	for j := range width {
+		column := schema.Column(j)
+		c.Numeric = c.Numeric && column.Kind == datasets.Numeric
+		c.add(Field{Name: schema.Name(j), Columns: []int{j}, Kind: column.Kind, Levels: column.Categories, target: -1})
+	}
+	c.addDates(dates)
+	for k, t := range schema.Targets {
+		c.add(Field{Name: t.Name, Kind: t.Kind, Levels: t.Categories, target: k})
+	}
+	for _, name := range ignored {
+		c.add(Field{Name: name, target: -1})
+	}
+	return c
+}
+
+// add adds a field. One whose name is empty or taken is added only if it is a column.
+func (c *Coding) add(f Field) {
+	if _, taken := c.byName[f.Name]; (taken || f.Name == "") && len(c.Fields) >= c.Width {
+		return
+	}
+	c.byName[f.Name] = len(c.Fields)
+	c.Fields = append(c.Fields, f)
+}
+
+// addDates adds a field for each date whose parts are columns: sold, for sold_year and sold_month.
+func (c *Coding) addDates(written map[string]datasets.Date) {
+	parts := map[string][]int{}
+	for j := range c.Width {
+		f := &c.Fields[j]
+		if at := strings.LastIndexByte(f.Name, '_'); f.Kind == datasets.Numeric && at > 0 && slices.Contains(datasets.DateParts, f.Name[at+1:]) {
+			parts[f.Name[:at]] = append(parts[f.Name[:at]], j)
+		}
+	}
+	for name, columns := range parts {
+		read, named := written[name]
+		d := &datasets.Date{Order: read.Order}
+		for _, j := range columns {
+			d.Parts = append(d.Parts, c.Fields[j].Name[len(name)+1:])
+		}
+		c.add(Field{Name: name, Date: d, Columns: columns, named: named, target: -1})
+	}
+}
+
+// Index makes lookups of categories fast, which pays from about 16 rows on.
+func (c *Coding) Index() {
+	for k := range c.Fields {
+		f := &c.Fields[k]
+		if f.Kind != datasets.Categorical {
+			continue
+		}
+		f.codes, f.numbers = make(map[string]float64, len(f.Levels)), map[float64]float64{}
+		for k, level := range slices.Backward(f.Levels) { // the first of equal numbers stays
+			f.codes[level] = float64(k)
+			if v, ok := decimal(level); ok {
+				f.numbers[v] = float64(k)
+			}
+		}
+	}
+}
+
+// Find returns the number of the field of a name.
+func (c *Coding) Find(name []byte) (k int, ok bool) {
+	k, ok = c.byName[string(name)]
+	return k, ok
+}
+
+// Inputs returns the inputs of a row in the order of the columns. A date of the experiment file stands for its columns.
+func (c *Coding) Inputs() (out []*Field) {
+	dates := map[int]*Field{}
+	for k := range c.Fields {
+		if f := &c.Fields[k]; f.Date != nil && f.named {
+			for _, j := range f.Columns {
+				dates[j] = f
+			}
+		}
+	}
+	for j := range c.Width {
+		switch date := dates[j]; {
+		case date == nil:
+			out = append(out, &c.Fields[j])
+		case date.Columns[0] == j:
+			out = append(out, date)
+		}
+	}
+	return out
+}
+
+// Code writes the value of a field that a string stands for into the columns of a row. A missing value is NaN, and a
+// category that training did not have is [datasets.Unknown]. For an invalid text it returns what was wanted.
+func (c *Coding) Code(row []float64, f *Field, text []byte) (wanted string) {
+	switch {
+	case c.Missing[string(text)]:
+		f.SetMissing(row)
+	case f.Date != nil:
+		t, ok := f.Date.Parse(bytes.TrimSpace(text))
+		if !ok {
+			return f.Wanted()
+		}
+		f.setDate(row, t)
+	case f.Kind == datasets.Categorical:
+		code, ok := f.lookup(text)
+		if !ok {
+			code, _ = f.lookup(bytes.TrimSpace(text))
+		}
+		row[f.Columns[0]] = code
+	default:
+		v, ok := decimal(string(text))
+		if !ok {
+			return "a number"
+		}
+		row[f.Columns[0]] = v
+	}
+	return ""
+}
+
+// SetMissing makes the field missing in a row.
+func (f *Field) SetMissing(row []float64) {
+	for _, j := range f.Columns {
+		row[j] = math.NaN()
+	}
+}
+
+// setDate writes the parts of a date into a row.
+func (f *Field) setDate(row []float64, t time.Time) {
+	for p, v := range f.Date.Values(t) {
+		row[f.Columns[p]] = float64(v)
+	}
+}
+
+// lookup returns the code of a level, [datasets.Unknown] if it is none.
+func (f *Field) lookup(level []byte) (code float64, ok bool) {
+	if f.codes != nil {
+		code, ok = f.codes[string(level)]
+	} else if k := slices.Index(f.Levels, string(level)); k >= 0 {
+		code, ok = float64(k), true
+	}
+	if !ok {
+		code = datasets.Unknown
+	}
+	return code, ok
+}
+
+// Number returns the value of a field for the number v, which is written as text if that is not nil.
+func (f *Field) Number(text []byte, v float64) float64 {
+	if f.Kind != datasets.Categorical || math.IsNaN(v) {
+		return v
+	}
+	if text == nil {
+		text = strconv.AppendFloat(make([]byte, 0, 32), v, 'f', -1, 64)
+	}
+	code, ok := f.lookup(text)
+	if ok {
+		return code
+	}
+	if f.numbers != nil {
+		if found, ok := f.numbers[v]; ok {
+			code = found
+		}
+	} else if k := slices.IndexFunc(f.Levels, func(level string) bool { w, ok := decimal(level); return ok && w == v }); k >= 0 {
+		code = float64(k)
+	}
+	return code
+}
+
+// Truth returns the value of a field for true or false.
+func (f *Field) Truth(is bool) float64 {
+	if f.Kind != datasets.Categorical {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	text := strconv.AppendBool(make([]byte, 0, 8), is)
+	code, ok := f.lookup(text)
+	if !ok {
+		text[0] -= 'a' - 'A'
+		code, _ = f.lookup(text)
+	}
+	return code
+}
+
+// Names lists the columns, for messages.
+func (c *Coding) Names() string {
+	var names []string
+	for _, f := range c.Fields[:c.Width] {
+		names = append(names, f.Name)
+	}
+	return param.Few(names)
+}
+
+// decimal reads a number as files have it: decimal and finite.
+func decimal(text string) (float64, bool) {
+	text = strings.TrimSpace(text)
+	if strings.Trim(text, "0123456789+-.eE") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}

@@ -1,0 +1,156 @@
+// Package rowerrors collects the errors of rows and requests into one.
+package rowerrors
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/jsonscan"
+)
+
+const (
+	maxListed   = 20   // faults in an error
+	maxExamined = 1000 // faults after which the search ends
+	maxQuoted   = 40   // bytes of a quoted value
+)
+
+// Error is the text of all faults of a request.
+type Error string
+
+// Error returns the text.
+func (e Error) Error() string { return string(e) }
+
+// List is a list of faults in which the same fault of several rows is listed once. The zero value is empty.
+type List struct {
+	faults []fault
+	seen   int
+	more   int // that are not listed
+}
+
+type fault struct {
+	row    int    // -1 for none
+	column string // "" for none
+	text   string
+	more   int // further rows with the fault
+}
+
+// Add adds a fault that does not concern a row.
+func (l *List) Add(format string, args ...any) { l.At(-1, "", format, args...) }
+
+// At adds a fault of a row, -1 for none, and a column, "" for none.
+func (l *List) At(row int, column, format string, args ...any) {
+	if l.seen++; l.seen > maxExamined {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	for k := range l.faults {
+		if same := &l.faults[k]; same.column == column && same.text == text && same.row >= 0 && row >= 0 {
+			same.more++
+			return
+		}
+	}
+	if len(l.faults) == maxListed {
+		l.more++
+		return
+	}
+	l.faults = append(l.faults, fault{row: row, column: column, text: text})
+}
+
+// Empty reports whether the list has no fault.
+func (l *List) Empty() bool { return len(l.faults) == 0 }
+
+// Enough reports whether the list has so many faults that the search can end.
+func (l *List) Enough() bool { return l.seen >= maxExamined }
+
+// Join returns the error at which reading ended, with the faults before it if it is one of JSON, or [List.Err] for nil.
+func (l *List) Join(err error) error {
+	if err == nil {
+		return l.Err()
+	}
+	if wrong, is := err.(jsonscan.Error); is && !l.Empty() {
+		l.Add("%s", wrong.Error())
+		return l.Err()
+	}
+	return err
+}
+
+// Err returns all faults as one [Error], or nil if there is none.
+func (l *List) Err() error {
+	if l.Empty() {
+		return nil
+	}
+	var texts []string
+	for _, f := range l.faults {
+		texts = append(texts, f.String())
+	}
+	if rest := l.rest(); rest != "" {
+		texts = append(texts, rest)
+	}
+	return Error(strings.Join(texts, "; "))
+}
+
+// RowErrors returns all faults as one error that joins a [datasets.RowError] for each, or nil if there is none.
+func (l *List) RowErrors() error {
+	var errs []error
+	for _, f := range l.faults {
+		errs = append(errs, &datasets.RowError{Row: f.row, Column: f.column, Err: errors.New(f.text + f.others())})
+	}
+	if rest := l.rest(); rest != "" {
+		errs = append(errs, errors.New(rest))
+	}
+	return errors.Join(errs...)
+}
+
+// rest describes the faults that are not listed.
+func (l *List) rest() string {
+	switch {
+	case l.Enough():
+		return "and more"
+	case l.more > 0:
+		return fmt.Sprintf("and %d more faults", l.more)
+	}
+	return ""
+}
+
+// String returns the fault with its place, such as: row 3, column "age": the reason.
+func (f fault) String() string {
+	text := f.text
+	switch {
+	case f.row >= 0 && f.column != "":
+		text = fmt.Sprintf("row %d, column %q: %s", f.row, f.column, text)
+	case f.row >= 0:
+		text = fmt.Sprintf("row %d: %s", f.row, text)
+	case f.column != "":
+		text = fmt.Sprintf("column %q: %s", f.column, text)
+	}
+	return text + f.others()
+}
+
+// others describes the further rows with the fault.
+func (f fault) others() string {
+	switch f.more {
+	case 0:
+		return ""
+	case 1:
+		return " (and in 1 more row)"
+	}
+	return fmt.Sprintf(" (and in %d more rows)", f.more)
+}
+
+// Quote returns the beginning of a value in quotes.
+func Quote(value []byte) string {
+	if len(value) > maxQuoted {
+		return fmt.Sprintf("%q…", value[:maxQuoted])
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+// Clip returns the beginning of a value.
+func Clip[T string | []byte](value T) string {
+	if len(value) > maxQuoted {
+		return string(value[:maxQuoted]) + "…"
+	}
+	return string(value)
+}
