@@ -121,7 +121,7 @@ type head struct {
 // modelPath is the path of its model among the parameters of a pipeline.
 func (h head) modelPath() string {
 	if h.target != "" {
-		return "target.of"
+		return "target.estimator"
 	}
 	return h.model.name
 }

@@ -103,7 +103,7 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 func TestCostOfAWidthIsThatOfSomeEvaluations(t *testing.T) {
 	data := drawnProcess(9, 200, []float64{3, 0.3}, 0.05, 1, 5)
 	s := estimator.NewGaussianProcess()
-	s.Features, s.Optimise = 100, []string{"gamma", "noise"}
+	s.Features, s.Optimize = 100, []string{"gamma", "noise"}
 	s.Steps = 200
 	if n := fitProcess(t, s, data).Report().Iterations; n > 3*16 {
 		t.Errorf("%d steps", n)

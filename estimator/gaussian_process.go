@@ -72,7 +72,7 @@ type GaussianProcess struct {
 	Features  int     // D, even
 	Noise     Variance
 	Amplitude Variance
-	Optimise  []string // of gamma, scales, noise and amplitude
+	Optimize  []string // of gamma, scales, noise and amplitude
 	Rows      int      // of the sample
 	Steps     int      // of the descent
 	Intercept bool
@@ -83,7 +83,7 @@ type GaussianProcess struct {
 // are learned, with an intercept.
 func NewGaussianProcess() GaussianProcess {
 	return GaussianProcess{Kernel: "gaussian", Gamma: kernel.GammaScale, Nu: 1.5, Shape: 1, Features: 1000,
-		Optimise: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
+		Optimize: []string{"scales", "noise", "amplitude"}, Rows: 3000, Steps: 70, Intercept: true}
 }
 
 var (
@@ -108,7 +108,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 	l.Value(&s.Noise, "noise", "variance of the noise; a number is not learned")
 	l.Complexity("noise", param.MorePenalty)
 	l.Value(&s.Amplitude, "amplitude", "variance of the function; a number is not learned")
-	l.Names(&s.Optimise, "optimise", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
+	l.Names(&s.Optimize, "optimize", "what the evidence chooses, of gamma, scales (γ of each input), noise and amplitude")
 	l.Int(&s.Rows, "rows", "rows of the sample that gamma or scales are learned from", param.AtLeast(2))
 	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three starts", param.AtLeast(1))
 	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
@@ -119,9 +119,9 @@ func (s *GaussianProcess) Params(l *param.List) {
 		}
 		return nil
 	})
-	l.Also("optimise", func() error {
+	l.Also("optimize", func() error {
 		names := []string{"gamma", "scales", "noise", "amplitude"}
-		for _, name := range s.Optimise {
+		for _, name := range s.Optimize {
 			if slices.Contains(names, name) {
 				continue
 			}
@@ -136,7 +136,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 }
 
 // learns reports whether the evidence chooses what the name says.
-func (s GaussianProcess) learns(name string) bool { return slices.Contains(s.Optimise, name) }
+func (s GaussianProcess) learns(name string) bool { return slices.Contains(s.Optimize, name) }
 
 // learnsKernel reports whether the evidence chooses γ.
 func (s GaussianProcess) learnsKernel() bool {

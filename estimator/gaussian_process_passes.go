@@ -140,7 +140,7 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 		return sums, nil
 	}
 	if s.learnsKernel() || s.Gamma.Rule() != "" {
-		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimise: [noise, amplitude]", datasets.ErrNoPasses)
+		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]", datasets.ErrNoPasses)
 	}
 	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
 	gamma, err := s.Gamma.Of(cols, nil)

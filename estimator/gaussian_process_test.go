@@ -19,7 +19,7 @@ import (
 // process is a gaussian process of the gaussian kernel with nothing to be learned.
 func process(gamma float64, features int, noise, amplitude float64) estimator.GaussianProcess {
 	s := estimator.NewGaussianProcess()
-	s.Gamma, s.Features, s.Optimise, s.Intercept = kernel.FixedGamma(gamma), features, nil, false
+	s.Gamma, s.Features, s.Optimize, s.Intercept = kernel.FixedGamma(gamma), features, nil, false
 	s.Noise, s.Amplitude = estimator.FixedVariance(noise), estimator.FixedVariance(amplitude)
 	return s
 }
@@ -189,13 +189,13 @@ func TestGaussianProcessRecoversItsLaw(t *testing.T) {
 	}
 
 	// One factor on γ: with the right ratio given, it is found; with nothing to be learned nothing moves.
-	s.Gamma, s.Optimise = kernel.FixedGamma(40, 5, 1e-5), []string{"gamma", "noise", "amplitude"}
+	s.Gamma, s.Optimize = kernel.FixedGamma(40, 5, 1e-5), []string{"gamma", "noise", "amplitude"}
 	f = fitProcess(t, s, train)
 	if found = f.Gamma(); math.Abs(found[0]/found[1]-8) > 1e-9 || f.Relevance() != nil {
 		t.Errorf("γ %v, want one factor on 40, 5, 1e-5; relevance %v", found, f.Relevance())
 	}
 	within("one factor on γ", found[0], gamma[0], 1.6)
-	s.Optimise, s.Noise = nil, estimator.FixedVariance(0.3)
+	s.Optimize, s.Noise = nil, estimator.FixedVariance(0.3)
 	f = fitProcess(t, s, train)
 	if !slices.Equal(f.Gamma(), []float64{40, 5, 1e-5}) || f.Noise()[0] != 0.3 {
 		t.Errorf("nothing was to be learned: γ %v, noise %v", f.Gamma(), f.Noise())
@@ -294,7 +294,7 @@ func TestGaussianProcessOfSeveralTargets(t *testing.T) {
 	}
 	for k := range 2 {
 		one := s
-		one.Optimise, one.Gamma = nil, kernel.FixedGamma(f.Gamma()...)
+		one.Optimize, one.Gamma = nil, kernel.FixedGamma(f.Gamma()...)
 		one.Noise, one.Amplitude = estimator.FixedVariance(noise[k]), estimator.FixedVariance(amplitude[k])
 		alone := datasets.Set{X: a.X, Y: mat.Col(nil, k, both.Targets)}
 		mean, std, err := predictStd(ctx, fitProcess(t, one, alone), probe)
@@ -317,12 +317,12 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		change func(s *estimator.GaussianProcess)
 		data   datasets.Set
 	}{
-		"did you mean scales?":            {func(s *estimator.GaussianProcess) { s.Optimise = []string{"scale"} }, data},
+		"did you mean scales?":            {func(s *estimator.GaussianProcess) { s.Optimize = []string{"scale"} }, data},
 		"an even number":                  {func(s *estimator.GaussianProcess) { s.Features = 7 }, data},
 		"auto, or a number > 0":           {func(s *estimator.GaussianProcess) { s.Noise = estimator.FixedVariance(-1) }, data},
 		"gamma has 3 numbers":             {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) }, data},
 		"the targets are constant":        {func(*estimator.GaussianProcess) {}, flat},
-		"target 0 is constant":            {func(s *estimator.GaussianProcess) { s.Optimise = []string{"noise"} }, flat},
+		"target 0 is constant":            {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
 		"is too small beside amplitude":   {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) }, data},
 		"start from NewGaussianProcess()": {func(s *estimator.GaussianProcess) { *s = estimator.GaussianProcess{} }, data},
 		"every input is constant":         {func(*estimator.GaussianProcess) {}, datasets.Set{X: mat.NewDense(30, 2, nil), Y: data.Y}},
@@ -387,7 +387,7 @@ func TestGaussianProcessOfTooFewFeatures(t *testing.T) {
 	many := fitProcess(t, s, data)
 	s.Features = 30
 	few := fitProcess(t, s, data)
-	s.Optimise, s.Gamma = []string{"noise", "amplitude"}, kernel.FixedGamma(many.Gamma()...)
+	s.Optimize, s.Gamma = []string{"noise", "amplitude"}, kernel.FixedGamma(many.Gamma()...)
 	if taken := fitProcess(t, s, data); few.LogMarginalLikelihood() <= taken.LogMarginalLikelihood()+1 {
 		t.Errorf("log evidence %v on 30 features, with the γ of 1500 %v", few.LogMarginalLikelihood(), taken.LogMarginalLikelihood())
 	}

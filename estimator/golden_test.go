@@ -403,7 +403,7 @@ func TestGaussianProcessEqualsReference(t *testing.T) {
 	}
 	golden.Load(t, "gp_features", &in, &want)
 	s := estimator.NewGaussianProcess()
-	s.Kernel, s.Intercept, s.Optimise = "linear", false, nil
+	s.Kernel, s.Intercept, s.Optimize = "linear", false, nil
 	s.Noise, s.Amplitude = estimator.FixedVariance(in.Noise), estimator.FixedVariance(1)
 	p, err := s.Fit(context.Background(), datasets.Set{X: matrix(in.Z), Y: in.Y})
 	if err != nil {

@@ -51,23 +51,23 @@ func around(t *testing.T, classes bool, pipeline, search string, more ...Overrid
 func TestSearchWithinTarget(t *testing.T) {
 	const grid = `{grid: {rff.gamma: [0.05, 0.2], %salpha: [0.01, 0.1, 1]}, score: r2, folds: 4}`
 	plain, _ := around(t, false, "{rff: {features: 60}}\n- ridge", fmt.Sprintf(grid, "ridge."))
-	behind, m := around(t, false, "{rff: {features: 60}}\n- target: {transform: log, of: ridge}", fmt.Sprintf(grid, "target.of."))
+	behind, m := around(t, false, "{rff: {features: 60}}\n- target: {transform: log, estimator: ridge}", fmt.Sprintf(grid, "target.estimator."))
 	if !slices.Equal(plain.Search.Shared, behind.Search.Shared) || len(plain.Search.Shared) < 3 {
 		t.Errorf("shared %v, by ridge %v", behind.Search.Shared, plain.Search.Shared)
 	}
-	if best := behind.Search.Best; best.Mean < plain.Search.Best.Mean+0.005 || math.Abs(best.Mean-behind.Test["r2"]) > 0.15 || best.Params["target.of.alpha"] == nil {
+	if best := behind.Search.Best; best.Mean < plain.Search.Best.Mean+0.005 || math.Abs(best.Mean-behind.Test["r2"]) > 0.15 || best.Params["target.estimator.alpha"] == nil {
 		t.Errorf("best %+v, on test rows %v, without the transform %v", best, behind.Test, plain.Search.Best.Mean)
 	}
 	if !strings.Contains(m.Spec, "target:") || !strings.Contains(m.Spec, "ridge:") {
 		t.Error(m.Spec)
 	}
 	for _, transform := range []string{"quantile", "standardize"} {
-		other, _ := around(t, false, "{rff: {features: 60}}\n- target: {transform: "+transform+", of: ridge}", fmt.Sprintf(grid, "target.of."))
+		other, _ := around(t, false, "{rff: {features: 60}}\n- target: {transform: "+transform+", estimator: ridge}", fmt.Sprintf(grid, "target.estimator."))
 		if !slices.Contains(other.Search.Shared, "alpha") {
 			t.Errorf("%s: shared %v", transform, other.Search.Shared)
 		}
 	}
-	loo, _ := around(t, false, "target: {of: [{rff: {features: 60, gamma: 0.1}}, ridge]}", `{grid: {target.of.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
+	loo, _ := around(t, false, "target: {estimator: [{rff: {features: 60, gamma: 0.1}}, ridge]}", `{grid: {target.estimator.ridge.alpha: [0.01, 0.1, 1]}, score: r2, cv: {kind: loo}}`)
 	if math.Abs(loo.Search.Best.Mean-loo.Test["r2"]) > 0.15 {
 		t.Errorf("left one out: %+v, on test rows %v", loo.Search.Best, loo.Test)
 	}
@@ -76,8 +76,8 @@ func TestSearchWithinTarget(t *testing.T) {
 // Probabilities of a model that has none reach scores, predictions and a search by log loss, whose candidates share
 // features and folds.
 func TestSearchWithinCalibrated(t *testing.T) {
-	r, _ := around(t, true, "{rff: {features: 40}}\n- calibrated: {folds: 3, of: ridge_classifier}",
-		`{grid: {rff.gamma: [0.05, 0.2], calibrated.of.alpha: [0.1, 1], calibrated.method: [sigmoid, temperature]}, score: log_loss, folds: 3}`)
+	r, _ := around(t, true, "{rff: {features: 40}}\n- calibrated: {folds: 3, estimator: ridge_classifier}",
+		`{grid: {rff.gamma: [0.05, 0.2], calibrated.estimator.alpha: [0.1, 1], calibrated.method: [sigmoid, temperature]}, score: log_loss, folds: 3}`)
 	if r.Test["log_loss"] > 0.5 || !slices.Contains(r.Search.Shared, "alpha") || !slices.Contains(r.Search.Shared, "projection") {
 		t.Errorf("log loss %v, shared %v", r.Test["log_loss"], r.Search.Shared)
 	}
@@ -107,7 +107,7 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 		rows += fmt.Sprintf("%.4f,%.4f,%s\n", u, v, map[bool]string{true: "high", false: "low"}[rng.Float64() < 1/(1+math.Exp(3-u-v))])
 	}
 	put(t, "rows.csv", rows)
-	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- threshold: {score: f1, folds: 4, of: logistic}\n"
+	const text = "seed: 3\ndata: {train: rows.csv, target: price, positive: high, split: {test: 0.4}}\npipeline:\n- threshold: {score: f1, folds: 4, estimator: logistic}\n"
 	r := execute(t, spec(t, text))
 	m, err := Inspect("runs/spec/model.bochner")
 	if err != nil {
@@ -139,7 +139,7 @@ func TestThresholdOfAnExperiment(t *testing.T) {
 			t.Fatalf("%v, %v: threshold %v", said[0], row, c.Value)
 		}
 	}
-	searched := execute(t, spec(t, text+"search: {grid: {threshold.score: [f1, accuracy], threshold.of.C: [0.1, 1]}, score: f1, folds: 3}\n",
+	searched := execute(t, spec(t, text+"search: {grid: {threshold.score: [f1, accuracy], threshold.estimator.C: [0.1, 1]}, score: f1, folds: 3}\n",
 		Override{Path: "pipeline.threshold.folds", Value: "3"}))
 	if searched.Search.Candidates != 4 || searched.Threshold == nil {
 		t.Errorf("%+v", searched.Search)
@@ -160,14 +160,14 @@ func TestThresholdFaults(t *testing.T) {
 		data, threshold string
 		want            []string
 	}{
-		{"rows.csv, target: price", "{score: roc_auc, folds: 1, of: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: got 1"}},
-		{"rows.csv, target: price", "{score: f2, of: logistic}", []string{"wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
-		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, of: logistic}", []string{"both are given"}},
-		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, of: logistic}", []string{"false_negative is -1; false_positive is -2"}},
-		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, of: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.of: a threshold decides between classes, and the model within predicts numbers"}},
-		{"three.csv, target: kind", "{of: logistic}", []string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
-		{"three.csv, target: kind", "{cost: {false_negative: 2}, of: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.of: expected costs are made of probabilities, which the model within does not give"}},
-		{"numbers.csv, target: price", "{of: logistic}", []string{"threshold predicts classes, and the task is regression"}},
+		{"rows.csv, target: price", "{score: roc_auc, folds: 1, estimator: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: got 1"}},
+		{"rows.csv, target: price", "{score: f2, estimator: logistic}", []string{"wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, estimator: logistic}", []string{"both are given"}},
+		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, estimator: logistic}", []string{"false_negative is -1; false_positive is -2"}},
+		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, estimator: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.estimator: a threshold decides between classes, and the model within predicts numbers"}},
+		{"three.csv, target: kind", "{estimator: logistic}", []string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
+		{"three.csv, target: kind", "{cost: {false_negative: 2}, estimator: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.estimator: expected costs are made of probabilities, which the model within does not give"}},
+		{"numbers.csv, target: price", "{estimator: logistic}", []string{"threshold predicts classes, and the task is regression"}},
 	} {
 		put(t, "spec.yaml", "data: {train: "+c.data+"}\npipeline:\n- threshold: "+c.threshold+"\n")
 		err := Validate(context.Background(), "spec.yaml")
@@ -184,9 +184,9 @@ func TestEnsembleOfAnExperiment(t *testing.T) {
 	const members = `ensemble:
     members:
       fourier: [{rff: {features: 40, gamma: 0.1}}, {ridge: {alpha: 0.1}}]
-      prices: {target: {of: [{rff: {features: 40, gamma: 0.1}}, ridge]}}
+      prices: {target: {estimator: [{rff: {features: 40, gamma: 0.1}}, ridge]}}
       line: ridge`
-	r, m := around(t, false, members, `{grid: {ensemble.members.fourier.ridge.alpha: [0.1, 1], ensemble.members.prices.of.rff.gamma: [0.05, 0.2]}, score: r2, folds: 3}`,
+	r, m := around(t, false, members, `{grid: {ensemble.members.fourier.ridge.alpha: [0.1, 1], ensemble.members.prices.estimator.rff.gamma: [0.05, 0.2]}, score: r2, folds: 3}`,
 		Override{Path: "pipeline.ensemble.members.line.alpha", Value: "3"})
 	sum := 0.0
 	for k, name := range []string{"fourier", "prices", "line"} {
@@ -198,7 +198,7 @@ func TestEnsembleOfAnExperiment(t *testing.T) {
 	if math.Abs(sum-1) > 1e-9 || r.Test["r2"] < 0.8 || !strings.Contains(m.Spec, "alpha: 3.0") {
 		t.Errorf("weights %+v, scores %v, spec\n%s", r.Members, r.Test, m.Spec)
 	}
-	seeds, _ := around(t, false, "ensemble: {seeds: 3, of: [{rff: {features: 40, gamma: 0.1}}, ridge]}", `{grid: {ensemble.seeds: [2, 4], ensemble.of.ridge.alpha: [0.1, 1]}, score: r2, folds: 3}`)
+	seeds, _ := around(t, false, "ensemble: {seeds: 3, estimator: [{rff: {features: 40, gamma: 0.1}}, ridge]}", `{grid: {ensemble.seeds: [2, 4], ensemble.estimator.ridge.alpha: [0.1, 1]}, score: r2, folds: 3}`)
 	if len(seeds.Members) < 2 || seeds.Members[0].Weight != 1/float64(len(seeds.Members)) || !slices.Contains(seeds.Search.Shared, "alpha") {
 		t.Errorf("%+v, shared %v", seeds.Members, seeds.Search.Shared)
 	}
@@ -212,20 +212,20 @@ func TestPlanAround(t *testing.T) {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
 		return NewPlan(context.Background(), spec(t, text))
 	}
-	for _, model := range []string{"svm", "calibrated: {folds: 5, of: svm}", "threshold: {folds: 5, of: svm}"} {
+	for _, model := range []string{"svm", "calibrated: {folds: 5, estimator: svm}", "threshold: {folds: 5, estimator: svm}"} {
 		if p, err := plan("impute\n- rff\n- " + model); err != nil || !(p.Seconds > 0) {
 			t.Errorf("%s: %+v, %v", model, p, err)
 		}
 	}
 	for pipeline, want := range map[string]string{
-		"threshold: {of: [rff, svm]}":                                  "threshold.of.rff: rff takes no missing values, and column ",
-		"calibrated: {of: [rff, svm]}":                                 "calibrated.of.rff: rff takes no missing values, and column ",
+		"threshold: {estimator: [rff, svm]}":                                  "threshold.estimator.rff: rff takes no missing values, and column ",
+		"calibrated: {estimator: [rff, svm]}":                                 "calibrated.estimator.rff: rff takes no missing values, and column ",
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
-		"impute\n- target: {of: ridge}":                                "target predicts numbers, and the task is classification",
+		"impute\n- target: {estimator: ridge}":                                "target predicts numbers, and the task is classification",
 		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
 		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator, got [ridge]",
-		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: there is nothing to combine (give members, or of and seeds)",
-		"impute\n- calibrated":                                         "pipeline.calibrated.of: missing (wanted an estimator, or a list of steps the last of which is one)",
+		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: the ensemble is empty (set members, or estimator and seeds)",
+		"impute\n- calibrated":                                         "pipeline.calibrated.estimator: missing (wanted an estimator, or a list of steps the last of which is one)",
 		"impute\n- calibrated: {off: svm}":                             "no parameter is called \"off\" (did you mean of?)",
 		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: got -1",
 	} {

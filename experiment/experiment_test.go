@@ -119,7 +119,7 @@ func TestEncodeThenLoadIsIdentity(t *testing.T) {
 	put(t, "rows.csv", sample(60, class))
 	for _, text := range []string{everything, "data: {train: rows.csv, target: y, drop: [b, c]}\npipeline: [{rff: {gamma: scale}}, {svm: {loss: hinge}}]\n", "data: {dataset: iris}\npipeline: [logistic]\nsearch: {}\n",
 		"data: {dataset: iris}\npipeline: [logistic]\nsearch: {budget: 1h30m}\n", "data: {dataset: iris}\npipeline: [logistic]\nintervals: {level: 0.95}\n",
-		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, of: [standardize, logistic]}}]\n"} {
+		"data: {dataset: iris}\npipeline: [{intervals: {calibration: 0.5, estimator: [standardize, logistic]}}]\n"} {
 		s := spec(t, text)
 		for _, file := range []string{"spec.yaml", "runs/deep/spec.yaml"} {
 			written, err := s.Encode(file)

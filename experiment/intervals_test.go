@@ -289,7 +289,7 @@ func TestIntervalsFaults(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.value, err, c.want)
 		}
 	}
-	ends := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {of: ridge}")
+	ends := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {estimator: ridge}")
 	if _, err := Parse(context.Background(), "spec.yaml", []byte(ends+"intervals: {}\n")); err == nil || !strings.Contains(err.Error(), "intervals of its own") {
 		t.Errorf("intervals around intervals: %v", err)
 	}
@@ -313,9 +313,9 @@ func TestIntervalsFaults(t *testing.T) {
 func TestIntervalsInASearch(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", waves(300))
-	text := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {of: ridge}")
-	r := execute(t, spec(t, text+"search: {grid: {intervals.of.alpha: [0.1, 1000]}, folds: 3, score: mean_width}\n"))
-	if r.Search.Best.Params["intervals.of.alpha"] != 0.1 || r.Search.Best.Mean < 0.5 || r.Search.Best.Mean > 3 {
+	text := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {estimator: ridge}")
+	r := execute(t, spec(t, text+"search: {grid: {intervals.estimator.alpha: [0.1, 1000]}, folds: 3, score: mean_width}\n"))
+	if r.Search.Best.Params["intervals.estimator.alpha"] != 0.1 || r.Search.Best.Mean < 0.5 || r.Search.Best.Mean > 3 {
 		t.Errorf("%+v", r.Search.Best)
 	}
 	if r.Test["mean_width"] != *r.Intervals.Width {

@@ -64,8 +64,8 @@ func TestResultsOfHugeTargets(t *testing.T) {
 	}{
 		"one of 1e80":    {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e80, false: y}[i == 60] }), "ridge"},
 		"one of 1e154":   {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "kernel_ridge"},
-		"intervals":      {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "intervals: {of: ridge}"},
-		"all of 1e307":   {rows(func(i int, _ float64) float64 { return float64(i%2*2-1) * float64(i%13+1) * 1e306 }), "intervals: {of: ridge}"},
+		"intervals":      {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "intervals: {estimator: ridge}"},
+		"all of 1e307":   {rows(func(i int, _ float64) float64 { return float64(i%2*2-1) * float64(i%13+1) * 1e306 }), "intervals: {estimator: ridge}"},
 		"a searched one": {rows(func(i int, y float64) float64 { return map[bool]float64{true: 1e154, false: y}[i == 60] }), "ridge\nsearch: {grid: {ridge.alpha: [1.0, 10.0]}, folds: 3}"},
 	} {
 		put(t, "rows.csv", c.rows)

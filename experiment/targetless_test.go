@@ -224,7 +224,7 @@ func TestTargetlessComplaints(t *testing.T) {
 		{"data: {train: kinds.csv, target: kind}\npipeline: [standardize, logistic]\nsearch: {score: silhouette}\n", "search.score: silhouette is for clustering, and the task is classification"},
 		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n", "spec.yaml:3:1: search: candidates of the task anomaly are scored by rows of which it is known what they are, and no target is named"},
 		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n", "data.target: column kind has 3 values, a, b, c: which of them are anomalies? (data.positive names them)"},
-		{"data: {train: kinds.csv}\npipeline: [{ensemble: {of: kmeans, seeds: 2}}]\n", "pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
+		{"data: {train: kinds.csv}\npipeline: [{ensemble: {estimator: kmeans, seeds: 2}}]\n", "pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
 		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n", "spec.yaml:3:1: search: silhouette looks at distances of numbers, and no column is numeric"},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(c.text))

@@ -197,11 +197,16 @@ var synonyms = map[string][]string{
 	"stackingregressor":          {"ensemble"},
 	"votingclassifier":           {"ensemble"},
 	"votingregressor":            {"ensemble"},
+	"of":                         {"estimator"}, // these two by earlier development versions
+	"optimise":                   {"optimize"},
 }
 
 // synonym returns the option that another library calls word, whose path may end in that name, or
 // "" for none.
 func synonym(word string, options []string) string {
+	if inner := strings.ReplaceAll("."+word, ".of.", ".estimator.")[1:]; inner != word {
+		return Nearest(inner, options)
+	}
 	at := strings.LastIndexByte(word, '.') + 1
 	for _, name := range synonyms[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word[at:]))] {
 		for _, o := range options {

@@ -389,11 +389,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}
-	options = []string{"rff.features", "rff.gamma", "logistic.C", "ridge.alpha", "svm", "logistic", "standardize", "gaussian"}
+	options = []string{"rff.features", "rff.gamma", "logistic.C", "ridge.alpha", "svm", "logistic", "standardize", "gaussian", "threshold.estimator.C", "gaussian_process.optimize"}
 	for word, want := range map[string]string{
 		"rff.n_components": "rff.features", "rff.sigma": "rff.gamma", "logistic.lambda": "logistic.C", "ridge.lambda": "ridge.alpha",
 		"ridge.C": "ridge.alpha", "SVC": "svm", "LinearSVC": "svm", "LogisticRegression": "logistic", "StandardScaler": "standardize", "rbf": "gaussian",
-		"svm.n_components": "", "other.lambda": "",
+		"svm.n_components": "", "other.lambda": "", "threshold.of": "", "threshold.of.C": "threshold.estimator.C", "gaussian_process.optimise": "gaussian_process.optimize",
 	} {
 		if got := Nearest(word, options); got != want {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)

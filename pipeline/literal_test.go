@@ -181,7 +181,7 @@ func TestPointersToSpecs(t *testing.T) {
 		}
 		alpha := "ridge.alpha"
 		if pair[0].String() != "rff → ridge" && pair[0].String() != "binning → ridge" {
-			alpha = "target.of.alpha"
+			alpha = "target.estimator.alpha"
 		}
 		s := gridsearch.NewSearch(pair[0], gridsearch.Axis{Path: alpha, Values: []any{0.1, 1.0}})
 		s.Splitter = datasets.KFold{Folds: 2}

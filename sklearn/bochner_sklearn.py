@@ -595,7 +595,7 @@ class _Export:
             state.update({at + "transform": kind, at + "shift": [float(b)], at + "scale": [float(a)]})
             state.update({at + key: [] for key in ("values", "ranks", "residuals", "shares")})
         within.put_part(state, "of/")
-        self.last = _Step("target", {"transform": kind, "of": within}, name="target", state=state)
+        self.last = _Step("target", {"transform": kind, "estimator": within}, name="target", state=state)
 
     def target_transform(self, one, path):
         """The kind of the transform of the targets, with shift and scale; None for none."""
@@ -857,8 +857,8 @@ def _lines(step):
             lines = ["parts:"] + _deeper(lines) + (["weights: " + _flow(weights)] if set(weights) != {1.0} else [])
         lines = [step.word + ":"] + _deeper(lines)
     elif step.word == "target":
-        within = step.spec["of"]
-        lines = ["target:", "  transform: " + step.spec["transform"], "  of: {%s: %s}" % (within.word, _flow(within.spec))]
+        within = step.spec["estimator"]
+        lines = ["target:", "  transform: " + step.spec["transform"], "  estimator: {%s: %s}" % (within.word, _flow(within.spec))]
     else:
         lines = ["%s: %s" % (step.word, _flow(step.spec))]
     return lines + (["name: " + json.dumps(step.name)] if step.name != step.word else [])

@@ -37,24 +37,24 @@ import (
 type Calibrated struct {
 	Method string
 	Folds  int
-	Of     estimator.Estimator
+	Estimator     estimator.Estimator
 }
 
 // NewCalibrated returns the spec that calibrates of by a sigmoid.
-func NewCalibrated(of estimator.Estimator) Calibrated {
-	return Calibrated{Method: "sigmoid", Of: param.ByValue(of)}
+func NewCalibrated(inner estimator.Estimator) Calibrated {
+	return Calibrated{Method: "sigmoid", Estimator: param.ByValue(inner)}
 }
 
 // Params declares the method, the number of folds, and the parameters of the model, below of.
 func (s *Calibrated) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
-	l.Child("of", &s.Of)
+	l.Child("estimator", &s.Estimator)
 }
 
 func (s Calibrated) named(err error) error { return named("calibrated", err) }
 
-func (s Calibrated) within() estimator.Estimator { return s.Of }
+func (s Calibrated) within() estimator.Estimator { return s.Estimator }
 
 func (s Calibrated) folding(int) int { return s.Folds }
 

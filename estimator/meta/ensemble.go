@@ -36,7 +36,7 @@ import (
 // of every member, which share what candidates and folds share in a search. (Wolpert, Neural Networks 1992;
 // Breiman, Machine Learning 1996.)
 type Ensemble struct {
-	Of       estimator.Estimator
+	Estimator       estimator.Estimator
 	Seeds    int
 	Members  Members
 	Weights  string
@@ -56,41 +56,41 @@ func NewEnsemble(members ...Member) Ensemble {
 }
 
 // NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
-func NewSeedEnsemble(of estimator.Estimator, seeds int) Ensemble {
+func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 	s := NewEnsemble()
-	s.Of, s.Seeds = param.ByValue(of), seeds
+	s.Estimator, s.Seeds = param.ByValue(inner), seeds
 	return s
 }
 
-// Params declares how members are combined, and the parameters of of, or of each member below members.
+// Params declares how members are combined, and the parameters of the estimator or of the members.
 func (s *Ensemble) Params(l *param.List) {
-	l.Int(&s.Seeds, "seeds", "copies of the model in of, with other random draws; 0 where there are members", param.Between(0, 1000))
+	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members", param.Between(0, 1000))
 	l.Also("seeds", s.checkParts)
-	l.Choice(&s.Weights, "weights", "weights of members: of least error on rows not seen, equal, or given", "stacked", "equal", "given")
-	l.Floats(&s.Given, "given", "weight of each member, in their order, where weights is given", param.NonNegative)
+	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked", "equal", "given")
+	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.NonNegative)
 	l.Also("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
-	declareFolds(l, &s.Folds, "folds that weights are found by; 0: one row left out where that is exact, else 5")
-	l.Seed(&s.Seed, "seed", "seed of the folds of a regression")
-	l.OptionalChild("of", &s.Of)
+	declareFolds(l, &s.Folds, "cross-validation folds for stacking; 0: exact leave-one-out if available, else 5")
+	l.Seed(&s.Seed, "seed", "seed of the folds in regression")
+	l.OptionalChild("estimator", &s.Estimator)
 	l.OptionalChild("members", &s.Members)
 }
 
 // checkParts reports an ensemble of nothing, or of both kinds.
 func (s *Ensemble) checkParts() error {
 	switch {
-	case s.Of == nil && len(s.Members) == 0:
-		return param.FieldError{Problem: "there is nothing to combine", Hint: "give members, or of and seeds"}
-	case s.Of != nil && len(s.Members) > 0:
-		return param.FieldError{Problem: "both of and members", Hint: "a member may be an ensemble itself"}
-	case s.Of == nil && s.Seeds > 0:
-		return param.FieldError{Problem: "no model whose seeds could differ", Hint: "of is one"}
-	case s.Of == nil:
+	case s.Estimator == nil && len(s.Members) == 0:
+		return param.FieldError{Problem: "the ensemble is empty", Hint: "set members, or estimator and seeds"}
+	case s.Estimator != nil && len(s.Members) > 0:
+		return param.FieldError{Problem: "both estimator and members are set", Hint: "a member may be an ensemble itself"}
+	case s.Estimator == nil && s.Seeds > 0:
+		return param.FieldError{Problem: "seeds requires estimator", Hint: "set estimator, or remove seeds"}
+	case s.Estimator == nil:
 		return s.Members.Check()
 	case s.Seeds < 2:
-		return errors.New("an integer ≥ 2, for of is a model whose seeds differ")
-	case len(seedsOf(s.Of)) == 0:
-		return param.FieldError{Problem: "nothing in of is drawn by a seed", Hint: "members are models that differ otherwise"}
+		return errors.New("an integer ≥ 2 with estimator")
+	case len(seedsOf(s.Estimator)) == 0:
+		return param.FieldError{Problem: "estimator has no random seed", Hint: "use members to combine different models"}
 	}
 	return nil
 }
@@ -100,13 +100,13 @@ func (s *Ensemble) checkGiven() error {
 	count := max(len(s.Members), s.Seeds)
 	switch {
 	case s.Weights != "given" && len(s.Given) > 0:
-		return param.FieldError{Problem: "weights are not given", Hint: "weights: given"}
+		return param.FieldError{Problem: "given requires weights: given"}
 	case s.Weights != "given":
 		return nil
 	case len(s.Given) != count:
 		return fmt.Errorf("%d numbers, one for each member", count)
 	case !slices.ContainsFunc(s.Given, func(w float64) bool { return w > 0 }):
-		return errors.New("a weight above 0")
+		return errors.New("at least one weight > 0")
 	}
 	return nil
 }
@@ -134,16 +134,16 @@ func (s Ensemble) parts() (Members, error) {
 	if err := param.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if s.Of == nil {
+	if s.Estimator == nil {
 		return s.Members, nil
 	}
 	out := make(Members, s.Seeds)
 	for k := range out {
 		var settings []param.Setting
-		for _, p := range seedsOf(s.Of) {
+		for _, p := range seedsOf(s.Estimator) {
 			settings = append(settings, param.Setting{Path: p.Path, Value: another(p.Value, k)})
 		}
-		spec, err := param.With(s.Of, settings...)
+		spec, err := param.With(s.Estimator, settings...)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func another(seed any, k int) any {
 }
 
 // stacks reports whether weights are learned.
-func (s Ensemble) stacks() bool { return s.Of == nil && s.Weights == "stacked" && len(s.Members) > 1 }
+func (s Ensemble) stacks() bool { return s.Estimator == nil && s.Weights == "stacked" && len(s.Members) > 1 }
 
 func (s Ensemble) named(err error) error { return named("ensemble", err) }
 
@@ -202,7 +202,7 @@ func (s Ensemble) Task() datasets.Task {
 	if len(s.Members) > 0 {
 		return estimator.TaskOf(s.Members[0].Estimator)
 	}
-	return estimator.TaskOf(s.Of)
+	return estimator.TaskOf(s.Estimator)
 }
 
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].

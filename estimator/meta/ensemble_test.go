@@ -274,10 +274,10 @@ func TestEnsembleRefuses(t *testing.T) {
 		spec meta.Ensemble
 		want string
 	}{
-		{meta.NewEnsemble(), "there is nothing to combine (give members, or of and seeds)"},
-		{both, "both of and members"},
-		{meta.NewSeedEnsemble(ridge, 3), "nothing in of is drawn by a seed"},
-		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "must be an integer ≥ 2, got 1"},
+		{meta.NewEnsemble(), "the ensemble is empty (set members, or estimator and seeds)"},
+		{both, "both estimator and members are set"},
+		{meta.NewSeedEnsemble(ridge, 3), "estimator has no random seed"},
+		{meta.NewSeedEnsemble(fourier(1, ridge), 1), "must be an integer ≥ 2 with estimator, got 1"},
 		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
 		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `name "a.b"`},
 		{ensemble(nil), "member a has no spec"},
@@ -450,7 +450,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 	}
 	for want, change := range map[string]func(s *meta.Ensemble){
 		"one for each member":   func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{1} },
-		"weights are not given": func(s *meta.Ensemble) { s.Given = []float64{1, 1} },
+		"given requires weights: given": func(s *meta.Ensemble) { s.Given = []float64{1, 1} },
 		"a weight above 0":      func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{0, 0} },
 	} {
 		spec := ensemble(weakRidge(0.1), weakRidge(300))

@@ -15,7 +15,7 @@ import (
 // exportWithin exports the model within, called of in documents.
 func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, within, rows)
-	return out, graph.At("of", err)
+	return out, graph.At("estimator", err)
 }
 
 // exportColumn returns column j, v itself where it has no other.

@@ -52,15 +52,15 @@ type Intervals struct {
 	Calibration float64
 	Normalize   bool
 	Seed        uint64
-	Of          estimator.Estimator
+	Estimator          estimator.Estimator
 }
 
 // IntervalMethods are the names of the ways to intervals.
 var IntervalMethods = []string{"auto", "jackknife_plus", "jackknife", "split", "normal"}
 
 // NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
-func NewIntervals(of estimator.Estimator) Intervals {
-	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Of: param.ByValue(of)}
+func NewIntervals(inner estimator.Estimator) Intervals {
+	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Estimator: param.ByValue(inner)}
 }
 
 // Params declares the method with its numbers, and the parameters of the model, below of.
@@ -71,7 +71,7 @@ func (s *Intervals) Params(l *param.List) {
 	l.Float(&s.Calibration, "calibration", "share of the rows that split does not learn from, to see residuals of new rows", between)
 	l.Bool(&s.Normalize, "normalize", "whether split divides residuals by the model's own standard deviation")
 	l.Seed(&s.Seed, "seed", "seed of the choice of these rows")
-	l.Child("of", &s.Of)
+	l.Child("estimator", &s.Estimator)
 }
 
 func (s Intervals) named(err error) error { return named("intervals", err) }
@@ -81,7 +81,7 @@ func (s Intervals) Way(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
 	}
-	smoothing, ok := s.Of.(estimator.LinearSmoother)
+	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
 	if ok && !s.Normalize && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
 		return "jackknife_plus"
 	}
@@ -98,18 +98,18 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 		rest.Rows -= int(s.Calibration * float64(shape.Rows))
 	}
 	var cost datasets.Cost
-	if c, ok := s.Of.(datasets.CostEstimator); ok {
+	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
 		cost = c.Cost(rest)
 	}
 	if way == "normal" {
 		return cost
 	}
-	if _, streamed := s.Of.(estimator.BlockEstimator); way != "split" || !streamed {
+	if _, streamed := s.Estimator.(estimator.BlockEstimator); way != "split" || !streamed {
 		cost.Passes = 1
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
 	}
-	if smoothing, ok := s.Of.(estimator.LinearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
+	if smoothing, ok := s.Estimator.(estimator.LinearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
 		more := smoothing.SmootherCost(shape)
 		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
 	}
@@ -120,7 +120,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 // split holds what rows have beside their inputs; the rows are gathered for another model, for the jackknife, and for
 // classes that the schema does not name.
 func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	if err := checkModel(s, s.Of); err != nil {
+	if err := checkModel(s, s.Estimator); err != nil {
 		return nil, s.named(err)
 	}
 	out, err := s.fitSource(ctx, data)
@@ -134,7 +134,7 @@ func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimat
 }
 
 func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	streamed, ok := s.Of.(estimator.BlockEstimator)
+	streamed, ok := s.Estimator.(estimator.BlockEstimator)
 	_, cols := data.Dims()
 	switch {
 	case ok && s.Method == "normal":
@@ -150,7 +150,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 }
 
 // Task returns the task of the model within.
-func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Of) }
+func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
 
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -159,7 +159,7 @@ func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 }
 
 func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	if err := checkModel(s, s.Of); err != nil {
+	if err := checkModel(s, s.Estimator); err != nil {
 		return nil, err
 	}
 	if err := data.Check(); err != nil {
@@ -172,7 +172,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	case "split":
 		return s.split(ctx, data)
 	case "normal":
-		fitted, err := s.Of.Fit(ctx, data)
+		fitted, err := s.Estimator.Fit(ctx, data)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ var errNoStd = errors.New("the model within does not know its standard deviation
 
 // jackknife takes the residuals of all models of all rows but one.
 func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	smoothing, ok := s.Of.(estimator.LinearSmoother)
+	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or kernel_ridge; use split", s.Method)
@@ -205,7 +205,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if _, err := conformal.Rank(weighted(data), s.Level); err != nil {
 		return nil, err
 	}
-	fitted, err := s.Of.Fit(ctx, data)
+	fitted, err := s.Estimator.Fit(ctx, data)
 	if err != nil {
 		return nil, err
 	}

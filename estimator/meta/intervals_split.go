@@ -30,7 +30,7 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := s.Of.Fit(ctx, data.Select(train))
+	fitted, err := s.Estimator.Fit(ctx, data.Select(train))
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 		return nil, err
 	}
 	if len(classesOf(fitted)) != len(labels.Classes) {
-		if fitted, err = s.Of.Fit(ctx, data.Select(train)); err != nil {
+		if fitted, err = s.Estimator.Fit(ctx, data.Select(train)); err != nil {
 			return nil, err
 		}
 	}

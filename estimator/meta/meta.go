@@ -38,8 +38,8 @@ type FittedMember struct {
 var errNoModel = errors.New("there is no model to wrap")
 
 // checkModel reports a wrapper without a model, and what is wrong with either.
-func checkModel(spec any, of estimator.Estimator) error {
-	if of == nil {
+func checkModel(spec any, inner estimator.Estimator) error {
+	if inner == nil {
 		return errNoModel
 	}
 	return param.CheckFit(spec)

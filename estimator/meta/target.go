@@ -42,24 +42,24 @@ import (
 type Target struct {
 	Transform string
 	Smear     bool
-	Of        estimator.Estimator
+	Estimator        estimator.Estimator
 }
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
-func NewTarget(of estimator.Estimator) Target { return Target{Transform: "log", Of: param.ByValue(of)} }
+func NewTarget(inner estimator.Estimator) Target { return Target{Transform: "log", Estimator: param.ByValue(inner)} }
 
 // Params declares the transform, smear, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {
 	l.Choice(&s.Transform, "transform", "what the model within is fitted to instead of the targets", monotone.Kinds...)
 	l.Bool(&s.Smear, "smear", "whether to predict the mean over the residuals, instead of the median")
-	l.Child("of", &s.Of)
+	l.Child("estimator", &s.Estimator)
 }
 
 // Cost is that of the model, and a pass more where the transform learns from the targets or the residuals do. Each target of a
 // prediction is turned back, with Smear once for each residual.
 func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	var cost datasets.Cost
-	if c, ok := s.Of.(datasets.CostEstimator); ok {
+	if c, ok := s.Estimator.(datasets.CostEstimator); ok {
 		cost = c.Cost(shape)
 	}
 	if s.learns() || s.Smear {
@@ -70,7 +70,7 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 
 // LearnsRounded reports whether the model within does.
 func (s Target) LearnsRounded(shape datasets.Shape) bool {
-	within, ok := s.Of.(interface{ LearnsRounded(datasets.Shape) bool })
+	within, ok := s.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && within.LearnsRounded(shape)
 }
 
@@ -84,7 +84,7 @@ func (s Target) named(err error) error { return named("target", err) }
 
 // check reports what is wrong with the spec, or that the targets are classes.
 func (s Target) check(schema datasets.Schema) error {
-	if err := checkModel(s, s.Of); err != nil {
+	if err := checkModel(s, s.Estimator); err != nil {
 		return err
 	}
 	for _, c := range schema.Targets {
@@ -104,7 +104,7 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, s.named(err)
 	}
-	fitted, err := s.Of.Fit(ctx, mapped)
+	fitted, err := s.Estimator.Fit(ctx, mapped)
 	if err == nil && s.Smear {
 		err = learned.smear(ctx, fitted, mapped.Source())
 	}
@@ -131,7 +131,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 	if err := s.check(data.Schema()); err != nil {
 		return nil, s.named(err)
 	}
-	streamed, ok := s.Of.(estimator.BlockEstimator)
+	streamed, ok := s.Estimator.(estimator.BlockEstimator)
 	if !ok {
 		set, err := datasets.ReadAll(ctx, data)
 		if err != nil {

@@ -139,7 +139,7 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 }
 
 // modelOf returns the model that a candidate holds.
-func (Target) modelOf(c estimator.Candidate) estimator.Estimator { return c.Estimator.(Target).Of }
+func (Target) modelOf(c estimator.Candidate) estimator.Estimator { return c.Estimator.(Target).Estimator }
 
 // oneOut says why a spec cannot be left one row out.
 func (s Target) oneOut(gcv bool) error {
@@ -159,7 +159,7 @@ func (s Target) PlanBatch(b estimator.Batch) (int64, error) {
 		return 0, s.named(err)
 	}
 	for _, spec := range specs {
-		if err = checkModel(spec, spec.Of); err == nil && b.LeaveOneOut {
+		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.oneOut(b.GCV)
 		}
 		if err == nil && b.Mapped() && spec.Smear {

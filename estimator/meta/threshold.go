@@ -43,12 +43,12 @@ type Threshold struct {
 	Score string
 	Costs Costs
 	Folds int
-	Of    estimator.Estimator
+	Estimator    estimator.Estimator
 }
 
 // NewThreshold returns the spec that decides between the classes of by balanced accuracy.
-func NewThreshold(of estimator.Estimator) Threshold {
-	return Threshold{Score: "auto", Of: param.ByValue(of)}
+func NewThreshold(inner estimator.Estimator) Threshold {
+	return Threshold{Score: "auto", Estimator: param.ByValue(inner)}
 }
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
@@ -57,7 +57,7 @@ func (s *Threshold) Params(l *param.List) {
 	l.Also("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
-	l.Child("of", &s.Of)
+	l.Child("estimator", &s.Estimator)
 }
 
 // checkScore says why a threshold cannot be chosen by the score.
@@ -95,7 +95,7 @@ func decisive() (names []string) {
 
 func (s Threshold) named(err error) error { return named("threshold", err) }
 
-func (s Threshold) within() estimator.Estimator { return s.Of }
+func (s Threshold) within() estimator.Estimator { return s.Estimator }
 
 // folding is that of the spec for two classes; more have no threshold to choose.
 func (s Threshold) folding(classes int) int {

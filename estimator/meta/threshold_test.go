@@ -371,11 +371,11 @@ func TestThresholdRefuses(t *testing.T) {
 	}{
 		{deciding("auto", 3, nil), single, []string{"there is no model to wrap"}},
 		{deciding("auto", 1, logistic), single, []string{"folds: must be 0, or an integer ≥ 2, got 1"}},
-		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy, got \"f2\"", "did you mean f1?"}},
+		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy", "got \"f2\"", "did you mean f1?"}},
 		{deciding("roc_auc", 3, logistic), single, []string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},
 		{deciding("r2", 3, logistic), single, []string{"r2 is for regression"}},
 		{both, single, []string{"by a score or by costs, and both are given"}},
-		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: got`, `the cost of "yes" for "no" is -1`, "folds: got 1"}},
+		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: must be`, `the cost of "yes" for "no" is -1`, "folds: must be 0, or an integer ≥ 2, got 1"}},
 		{costing(byName("nope", "yess", 1), 3, logistic), single, []string{`there is no class "nope"`, `there is no class "yess" (did you mean yes?)`}},
 		{deciding("auto", 3, logistic), numbers, []string{"the target price is a number"}},
 		{deciding("auto", 3, logistic), only, []string{`every row is of class "yes"`}},
@@ -424,7 +424,7 @@ func TestCosts(t *testing.T) {
 		t.Error(wrong)
 	}
 	moved, err := param.Replace(costing(meta.Costs{FalsePositive: 1, FalseNegative: 5}, 0, estimator.NewLogistic()), param.Setting{Path: "cost.false_negative", Value: 9},
-		param.Setting{Path: "of.C", Value: 0.5})
+		param.Setting{Path: "estimator.C", Value: 0.5})
 	if err != nil || moved.Costs.FalseNegative != 9 {
 		t.Errorf("%+v, %v", moved.Costs, err)
 	}

@@ -102,10 +102,10 @@ func TestBounds(t *testing.T) {
 		{head + "pipeline: [ridge]\nsearch: {folds: 1000000000}\n", "search.folds: must be an integer from 2 to 100000, got 1000000000"},
 		{head + "pipeline: [ridge]\nreport: {importance: {repeats: 1000000000}}\n", "report.importance.repeats: got 1000000000"},
 		{head + "pipeline: [ridge]\nreport: {learning_curve: {points: 1000000000}}\n", "report.learning_curve.points: got 1000000000"},
-		{head + "pipeline: [{ensemble: {of: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: got 1000000000"},
-		{head + "pipeline: [{calibrated: {of: svm, folds: 1000000000}}]\n", "pipeline.calibrated.folds: got 1000000000"},
+		{head + "pipeline: [{ensemble: {estimator: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: got 1000000000"},
+		{head + "pipeline: [{calibrated: {estimator: svm, folds: 1000000000}}]\n", "pipeline.calibrated.folds: got 1000000000"},
 		{head + "pipeline: [{sgd_regressor: {epochs: 10000000000}}]\n", "at most 2147483647"},
-		{head + "pipeline: [" + strings.Repeat("{calibrated: {of: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models are nested 8 deep, at most 5 are possible"},
+		{head + "pipeline: [" + strings.Repeat("{calibrated: {estimator: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models are nested 8 deep, at most 5 are possible"},
 	} {
 		if err := Decode("spec.yaml", []byte(c.text)).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

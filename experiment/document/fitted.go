@@ -19,7 +19,7 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 		return p
 	}
 	i := s.Intervals
-	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize, Seed: s.seedOf("intervals"), Of: p.Estimator}
+	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
 	wrapped.Method = wrapped.Way(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
 	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps, func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
 		wrapped.Method = "split"
@@ -30,9 +30,9 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 	}
 	outer := pipeline.Pipeline{Precision: pipeline.Float64, Memory: p.Memory}
 	p.Precision = pipeline.Float64
-	wrapped.Of = p
+	wrapped.Estimator = p
 	if len(p.Steps) == 0 {
-		wrapped.Of = p.Estimator
+		wrapped.Estimator = p.Estimator
 	}
 	outer.Estimator = wrapped
 	return outer

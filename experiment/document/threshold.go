@@ -20,17 +20,17 @@ func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
 		at, ok := strings.CutSuffix(p.Path, ".cost")
 		owner, err := param.Owner(s.Pipeline, p.Path)
 		decides, is := owner.(meta.Threshold)
-		if !ok || err != nil || !is || decides.Of == nil {
+		if !ok || err != nil || !is || decides.Estimator == nil {
 			continue
 		}
 		var wrong param.FieldErrors
 		errors.As(decides.CheckClasses(classes), &wrong)
-		if does := pipeline.InferCapabilities(decides.Of); !does.Unknown {
+		if does := pipeline.InferCapabilities(decides.Estimator); !does.Unknown {
 			switch {
 			case does.Task() != datasets.Classification:
-				wrong = append(wrong, param.FieldError{Path: "of", Problem: "a threshold decides between classes, and the model within predicts numbers"})
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "a threshold decides between classes, and the model within predicts numbers"})
 			case len(classes) > 2 && !does.Probabilities:
-				wrong = append(wrong, param.FieldError{Path: "of", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
 			}
 		}
 		for _, f := range wrong {

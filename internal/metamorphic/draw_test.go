@@ -248,7 +248,7 @@ func (d *drawing) wrapped(model string) string {
 	case d.task == "two" && own.IntN(3) == 0: // by numbers of its own: what other seeds draw stays
 		d.divides = true
 		*penalty = "threshold.of." + name
-		return fmt.Sprintf("- threshold: {%s, folds: %d, of: %s}\n", pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
+		return fmt.Sprintf("- threshold: {%s, folds: %d, estimator: %s}\n", pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
 	case d.IntN(3) == 0:
 		other := "{ridge: {alpha: 3}}"
 		if classes {
@@ -261,10 +261,10 @@ func (d *drawing) wrapped(model string) string {
 	case classes:
 		d.divides = true
 		*penalty = "calibrated.of." + name
-		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, of: %s}\n", pick(d.Rand, "sigmoid", "temperature"), pick(d.Rand, 0, 3), inner)
+		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, estimator: %s}\n", pick(d.Rand, "sigmoid", "temperature"), pick(d.Rand, 0, 3), inner)
 	}
 	*penalty = "target.of." + name
-	return fmt.Sprintf("- target: {transform: %s, of: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
+	return fmt.Sprintf("- target: {transform: %s, estimator: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
 }
 
 // intervals puts the model into one that says how far off it may be.
@@ -282,7 +282,7 @@ func (d *drawing) intervals(own *rand.Rand, model string) string {
 		}
 	}
 	d.divides = strings.HasPrefix(method, "split")
-	return fmt.Sprintf("- intervals: {method: %s, level: %s, of: {%s: %s}}\n", method, pick(own, "0.9", "0.7"), kind, inner)
+	return fmt.Sprintf("- intervals: {method: %s, level: %s, estimator: {%s: %s}}\n", method, pick(own, "0.9", "0.7"), kind, inner)
 }
 
 // network draws features that are trained.
@@ -393,7 +393,7 @@ func (d *drawing) model() string {
 		if own := rand.New(rand.NewPCG(d.seed, 3131)); own.IntN(5) == 0 { // other cases stay as they are
 			d.iterative = true // where the evidence is flat, rounding moves its top
 			axis("gaussian_process.noise", 0.1, 1.0)
-			return fmt.Sprintf("- gaussian_process: {kernel: %s, gamma: 0.1, features: 24, optimise: [%s]}\n",
+			return fmt.Sprintf("- gaussian_process: {kernel: %s, gamma: 0.1, features: 24, optimize: [%s]}\n",
 				pick(own, "gaussian", "exponential", "linear"), pick(own, "amplitude", "noise, amplitude"))
 		}
 		axis("ridge.alpha", 0.01, 0.1, 1.0, 10.0)

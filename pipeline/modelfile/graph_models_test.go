@@ -110,7 +110,7 @@ func TestClassifiersAroundClassifiersAreGraphed(t *testing.T) {
 		}
 		sets := meta.NewIntervals(estimator.NewSVM())
 		graphed(t, encoded(sets), data, other, 1e-12)
-		sets.Of = estimator.NewLogistic()
+		sets.Estimator = estimator.NewLogistic()
 		graphed(t, encoded(sets), data, other, 1e-12)
 		all := meta.NewEnsemble(meta.Member{Name: "a", Estimator: estimator.NewLogistic()}, meta.Member{Name: "b", Estimator: meta.NewCalibrated(estimator.NewSVM())})
 		all.Weights = "equal"
@@ -181,7 +181,7 @@ func TestModelsWithinAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = (&modelfile.Model{Predictor: fitted}).Graph()
-	want := "pipeline: step threshold.of.members.bins.binning: it cannot be exported: " + refusals["binning"]
+	want := "pipeline: step threshold.estimator.members.bins.binning: it cannot be exported: " + refusals["binning"]
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwanted %q", err, want)
 	}

@@ -237,16 +237,16 @@ func (r writer) model(depth int) estimator.Estimator {
 	}
 	switch spec := models[r.IntN(len(models))].New().(type) {
 	case meta.Target:
-		spec.Of = within()
+		spec.Estimator = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Intervals:
-		spec.Of = within()
+		spec.Estimator = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Calibrated:
-		spec.Of = within()
+		spec.Estimator = within()
 		return r.dial(spec).(estimator.Estimator)
 	case meta.Threshold:
-		spec.Of = within()
+		spec.Estimator = within()
 		switch r.IntN(3) {
 		case 0:
 			spec.Score = "f1"
