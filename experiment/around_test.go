@@ -218,15 +218,15 @@ func TestPlanAround(t *testing.T) {
 		}
 	}
 	for pipeline, want := range map[string]string{
-		"threshold: {estimator: [rff, svm]}":                                  "threshold.estimator.rff: rff takes no missing values, and column ",
-		"calibrated: {estimator: [rff, svm]}":                                 "calibrated.estimator.rff: rff takes no missing values, and column ",
+		"threshold: {estimator: [rff, svm]}":                           "threshold.estimator.rff: rff takes no missing values, and column ",
+		"calibrated: {estimator: [rff, svm]}":                          "calibrated.estimator.rff: rff takes no missing values, and column ",
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
-		"impute\n- target: {estimator: ridge}":                                "target predicts numbers, and the task is classification",
+		"impute\n- target: {estimator: ridge}":                         "target predicts numbers, and the task is classification",
 		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
 		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator, got [ridge]",
 		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: the ensemble is empty (set members, or estimator and seeds)",
 		"impute\n- calibrated":                                         "pipeline.calibrated.estimator: missing (wanted an estimator, or a list of steps the last of which is one)",
-		"impute\n- calibrated: {off: svm}":                             "no parameter is called \"off\" (did you mean of?)",
+		"impute\n- calibrated: {of: svm}":                              "no parameter is called \"of\" (did you mean estimator?)",
 		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: got -1",
 	} {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"

@@ -35,9 +35,9 @@ import (
 // is scikit-learn's CalibratedClassifierCV with ensemble=False. (Platt 1999; Zadrozny & Elkan, KDD 2002; Guo
 // et al., ICML 2017.)
 type Calibrated struct {
-	Method string
-	Folds  int
-	Estimator     estimator.Estimator
+	Method    string
+	Folds     int
+	Estimator estimator.Estimator
 }
 
 // NewCalibrated returns the spec that calibrates of by a sigmoid.

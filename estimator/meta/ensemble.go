@@ -36,14 +36,14 @@ import (
 // of every member, which share what candidates and folds share in a search. (Wolpert, Neural Networks 1992;
 // Breiman, Machine Learning 1996.)
 type Ensemble struct {
-	Estimator       estimator.Estimator
-	Seeds    int
-	Members  Members
-	Weights  string
-	Given    []float64
-	SumToOne bool
-	Folds    int
-	Seed     uint64
+	Estimator estimator.Estimator
+	Seeds     int
+	Members   Members
+	Weights   string
+	Given     []float64
+	SumToOne  bool
+	Folds     int
+	Seed      uint64
 }
 
 // NewEnsemble returns the spec of members whose weights are found by stacking and sum to 1.
@@ -172,7 +172,9 @@ func another(seed any, k int) any {
 }
 
 // stacks reports whether weights are learned.
-func (s Ensemble) stacks() bool { return s.Estimator == nil && s.Weights == "stacked" && len(s.Members) > 1 }
+func (s Ensemble) stacks() bool {
+	return s.Estimator == nil && s.Weights == "stacked" && len(s.Members) > 1
+}
 
 func (s Ensemble) named(err error) error { return named("ensemble", err) }
 

@@ -449,9 +449,9 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(s *meta.Ensemble){
-		"one for each member":   func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{1} },
+		"one for each member":           func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{1} },
 		"given requires weights: given": func(s *meta.Ensemble) { s.Given = []float64{1, 1} },
-		"a weight above 0":      func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{0, 0} },
+		"at least one weight > 0":       func(s *meta.Ensemble) { s.Weights, s.Given = "given", []float64{0, 0} },
 	} {
 		spec := ensemble(weakRidge(0.1), weakRidge(300))
 		change(&spec)

@@ -52,7 +52,7 @@ type Intervals struct {
 	Calibration float64
 	Normalize   bool
 	Seed        uint64
-	Estimator          estimator.Estimator
+	Estimator   estimator.Estimator
 }
 
 // IntervalMethods are the names of the ways to intervals.

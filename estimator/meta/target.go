@@ -42,11 +42,13 @@ import (
 type Target struct {
 	Transform string
 	Smear     bool
-	Estimator        estimator.Estimator
+	Estimator estimator.Estimator
 }
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
-func NewTarget(inner estimator.Estimator) Target { return Target{Transform: "log", Estimator: param.ByValue(inner)} }
+func NewTarget(inner estimator.Estimator) Target {
+	return Target{Transform: "log", Estimator: param.ByValue(inner)}
+}
 
 // Params declares the transform, smear, and the parameters of the model, below of.
 func (s *Target) Params(l *param.List) {

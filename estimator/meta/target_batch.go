@@ -139,7 +139,9 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 }
 
 // modelOf returns the model that a candidate holds.
-func (Target) modelOf(c estimator.Candidate) estimator.Estimator { return c.Estimator.(Target).Estimator }
+func (Target) modelOf(c estimator.Candidate) estimator.Estimator {
+	return c.Estimator.(Target).Estimator
+}
 
 // oneOut says why a spec cannot be left one row out.
 func (s Target) oneOut(gcv bool) error {

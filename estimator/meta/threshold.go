@@ -40,10 +40,10 @@ import (
 // Fit fails on targets that are numbers, on a class that no model has a score for which had not seen it, as one of a
 // single row, on a name of a class that there is not, and on more classes without costs or without probabilities.
 type Threshold struct {
-	Score string
-	Costs Costs
-	Folds int
-	Estimator    estimator.Estimator
+	Score     string
+	Costs     Costs
+	Folds     int
+	Estimator estimator.Estimator
 }
 
 // NewThreshold returns the spec that decides between the classes of by balanced accuracy.
