@@ -92,10 +92,10 @@ func table(rows []row) string {
 	return out
 }
 
-// places are those of the table and of the kernels' on a page.
+// places returns the place of the main table in file and that of the table of kernels.
 func places(file string) (table, kernels page.Place) {
 	const command = "go run ./bench/compare"
-	return page.Place{File: file, Command: command}, page.Place{File: file, Command: command + " -only kernels"}
+	return page.Place{File: file, Command: command}, page.Place{File: "bench/results/kernels.md", Command: command + " -only kernels"}
 }
 
 // writeTable puts the rows into the page. Rows that it has and that are not among them stay, if they

@@ -1,5 +1,5 @@
 // Command peers fits LightGBM's boosting and linear trees, and liblinear on random features, beside pipelines of this module, on
-// the same rows and with the same threads, and writes into docs/performance.md in which time each gets to which score:
+// the same rows and with the same threads, and writes into bench/results/peers.md in which time each gets to which score:
 //
 //	go run ./bench/peers -python python3               three sets, about five minutes
 //	go run ./bench/peers -python python3 -only drawn   one of drawn, covtype and protein; printed only
@@ -57,7 +57,7 @@ func main() {
 func run() error {
 	python := flag.String("python", "python3", "the Python that has scikit-learn and LightGBM")
 	only := flag.String("only", "", "comma-separated sets; printed only")
-	file := flag.String("page", "docs/performance.md", "page to write the table into")
+	file := flag.String("page", "bench/results/peers.md", "page to write the table into")
 	flag.Parse()
 	place := page.Place{File: *file, Command: "go run ./bench/peers"}
 	if *only == "" {

@@ -1,5 +1,5 @@
 // Command draws measures how far inner products of random Fourier features are from the kernel, for every draw of
-// frequencies and every kernel, against the number of features, and draws the pictures of docs/what-is-random.md:
+// frequencies and every kernel, against the number of features, and draws the pictures of docs/kernel-approximation.md:
 //
 //	go run ./examples/draws
 //

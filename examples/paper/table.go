@@ -97,14 +97,14 @@ func (t *table) page(ctx context.Context) (string, error) {
 	}
 	var out strings.Builder
 	out.WriteString(opening)
-	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | processor | memory |\n|---|---|---|---:|---:|---:|---:|---:|\n")
+	out.WriteString("| data | method | size | paper | time there | here, mean ± sd | CPU time | memory |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for _, l := range lines {
 		if err := t.write(ctx, &out, l, fmt.Sprintf("| %s | [%s](../examples/paper/%s.yaml) | %s | %s | %s |", l.data, l.method, l.file, l.size, l.paper, l.time)); err != nil {
 			return "", err
 		}
 	}
 	out.WriteString(remarks)
-	out.WriteString("| P | error, mean ± sd | processor | memory |\n|---:|---:|---:|---:|\n")
+	out.WriteString("| P | error, mean ± sd | CPU time | memory |\n|---:|---:|---:|---:|\n")
 	for _, p := range grids {
 		if err := t.write(ctx, &out, machine(p), fmt.Sprintf("| %d |", p)); err != nil {
 			return "", err

@@ -2,50 +2,43 @@ package main
 
 // What the page says around its tables.
 const (
-	opening = `# The table of the paper
+	opening = `# The paper's table
 
 <!-- made by go run ./examples/paper; change the program, not the page -->
 
-Rahimi and Recht, *Random features for large-scale kernel machines* (NIPS 2007), fit five sets by
-random Fourier features and by random binning, both with least squares (table 1). Each line here is an
-experiment file with the same D or P. γ, the penalty and scales are chosen by cross-validation on
-training rows. The *ranges* that γ and the scales of Forest Cover are chosen from were widened a few
-times after test errors had been seen, so its errors flatter a little; the choice within them was not.
+This page repeats table 1 of Rahimi and Recht, *Random features for large-scale kernel machines* (NIPS 2007): random
+Fourier features and random binning with least squares on five data sets. Each row links an experiment file with the
+same D or P. Cross-validation on the training rows selects γ, the penalty and the input scales. For Forest Cover the
+search *ranges* were widened after test errors had been seen, so its errors are slightly optimistic.
 
-The measure is the share of wrong test rows in per cent; for CPU and Census it is 100·‖y − ŷ‖/‖y‖.
-*Processor* is the median time, of all cores together, of a whole run with the parameters chosen: reading
-files, fitting, scoring training and test rows. *Memory* is the most that such a run held, the same included.
+Errors are error rates in percent; for CPU and Census 100·‖y − ŷ‖/‖y‖. CPU time is the median of complete runs over all
+cores: reading, fitting and scoring. Memory is the peak of such a run.
 
 ![Kernel matrices of 150 points on an S-shaped surface, exact and by random features](paper-matrices.svg)
 
-![The error of random features against their number, with bounds](paper-kernel-error.svg)
+![Error of random features against their number, with bounds](paper-kernel-error.svg)
 
 `
 	remarks = `
-    go run ./examples/paper -data FOLDER -sklearn -out docs/paper.md
+    go run ./examples/paper -data DIR -sklearn -out docs/paper.md
 
-Sets that are not the paper's:
+Differences from the paper's data:
 
-- **CPU**: the paper's test rows are not known. A fifth of the 8,192 rows is drawn by each seed.
-- **Census**: the paper has 119 inputs. This is house_16H, 16 inputs of the same census. The price is
-  taken as its logarithm, and the 52 rows with a price of 0 are left out, so errors cannot be compared
-  with the paper's.
-- **Forest Cover**: the paper learns from 522,000 rows, here there are 80,000, and 12,962 others to test
-  on. What binning does there, like a table of neighbours, needs the rows: 2.2 % is out of reach.
-- **KDD Cup 99**: the paper learns from 4.9 million rows, here from the tenth of them that was published
-  as a smaller set. The test set is the labelled one of the competition, with kinds of attack that
-  training rows do not have.
+- **CPU**: the original test rows are unknown; each seed draws a fifth of the 8,192 rows.
+- **Census**: house_16H, 16 inputs of the same census instead of 119. The target is the logarithm of the price without
+  52 rows of price 0, so errors are not comparable.
+- **Forest Cover**: 80,000 training rows instead of 522,000, and 12,962 test rows. Binning needs the rows: 2.2 % is out of
+  reach.
+- **KDD Cup 99**: the published 10 % sample instead of 4.9 million rows, and the labeled test set of the competition, which
+  contains kinds of attack absent from training.
 
-Times of the paper are of a machine of 2007, here of two cores.
+The paper's times are from 2007; ours use two cores.
 
-## Binning and a support vector machine
+## Binning with a support vector machine
 
-The 80,000 rows of Forest Cover again, with a linear SVM (hinge) on binning features in place of least
-squares. An exact gaussian SVM (LIBSVM, γ = 32, C = 10) has 8.30 % on them, after 430 s of fitting on a
-machine like this one. γ is searched for with every P, on the training rows; from P = 100 on,
-bins of a single row are left out. With all seven classes there is a machine for each of them against
-the rest: all read the same rows, so that a class costs its own weights and dual variables, no copy of
-the data.
+The Forest Cover rows again, with a linear SVM (hinge loss) on binning features. An exact gaussian SVM (LIBSVM, γ = 32,
+C = 10) has an error of 8.30 % after 430 s on a similar host. γ is searched for each P; from P = 100 on, bins with one
+row are dropped. Seven classes are fitted one-vs-rest on the same features.
 
 `
 	closing = `
@@ -53,40 +46,33 @@ the data.
 
 ![Test error and time to fit against the number of training rows](paper-rows.svg)
 
-The command is the same; examples/paper/figures draws the pictures. Much of the error is in the scales
-of the inputs. With γ = 4 for all inputs, between 0 and 1, and P = 50 it is about 9.0 %; with an
-elevation eight times as long 7.5 %; the search of the file, which may stretch the elevation and the
-distances to roads and fire points by up to 128, finds what the table has: these inputs together tell
-where a place is, and places next to each other are alike.
+The same command makes this table; examples/paper/figures draws the pictures. The scales of the inputs matter most. With
+γ = 4 for all inputs in [0, 1] and P = 50 the error is about 9.0 %; with the elevation scaled by eight 7.5 %. The search
+may scale the elevation and the distances to roads and fire points by up to 128.
 `
 
 	beside = `
-## scikit-learn beside it
+## scikit-learn
 
-RBFSampler with least squares, and exact kernel machines (SVC, SVR) on a part of the
-training rows, as many as take no longer than a minute or so; by examples/paper/peers.py in the same run.
-The parameters are near those that the searches above find, for exact machines common values. The time
-is that of the fit alone.
+RBFSampler with least squares, and exact SVC and SVR on as many training rows as take about a minute
+(examples/paper/peers.py, same run). Parameters are close to those found above. Times are of the fit only.
 
-| data | method | training rows | error | processor, to fit |
+| data | method | training rows | error | CPU time, fit |
 |---|---|---:|---:|---:|
 `
 
 	comparison = `
-## Which head, which pitch law, which mixture
+## Models, pitch distributions, mixtures
 
-Cross-validation in three folds on training rows only: the lowest error of a small grid of γ and the
-penalty, in per cent as above, its standard deviation over the folds, and the processor time of the
-whole search. Binning has P = 50 grids, Fourier features alone D = 500, in the mixture D = 200; its
-kernel is half gaussian, half laplacian (union with weights). Of the larger sets a part of
-the training rows is taken.
+Three-fold cross-validation on training rows: the lowest error of a small grid of γ and the penalty, its standard
+deviation over the folds, and the CPU time of the search. Binning uses P = 50 grids, Fourier features D = 500, and the
+mixture D = 200 with a kernel that is half gaussian, half laplacian. Larger sets are subsampled.
 
 `
 	afterwards = `
-    go run ./examples/paper -data FOLDER -ways
+    go run ./examples/paper -data DIR -ways
 
-makes this table alone. Heads differ little; what the best pitch law is, and whether a mixture helps,
-is another answer for each set; and on Forest Cover all of this weighs less than the scales of the inputs.
-The experiment files that it runs are written to runs/paper/ways.
+makes this table only. The models differ little; the best pitch distribution depends on the data set. On Forest Cover the
+scales of the inputs matter more. The experiment files are written to runs/paper/ways.
 `
 )

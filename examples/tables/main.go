@@ -1,5 +1,5 @@
 // Command tables compares "bochner auto" with what others use on tables, on data sets of many kinds,
-// and writes docs/tables.md:
+// and writes docs/benchmarks.md:
 //
 //	go run ./examples/tables -data FOLDER                     everything: hours
 //	go run ./examples/tables -data FOLDER -sets yacht,pima    these sets
@@ -103,7 +103,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.bochner, "bochner", "", "the command to measure; made of this tree when left out")
 	f.StringVar(&o.python, "python", "python3", "the Python that has the peers")
 	f.StringVar(&o.results, "results", "runs/tables/results.jsonl", "file of the results")
-	f.StringVar(&o.out, "out", "docs/tables.md", "page to write")
+	f.StringVar(&o.out, "out", "docs/benchmarks.md", "page to write")
 	f.BoolVar(&o.page, "page", false, "measure nothing, make the page of the results that there are")
 	if err := f.Parse(args); err != nil {
 		return o, err

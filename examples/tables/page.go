@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -20,25 +18,10 @@ const (
 	end   = "<!-- end -->\n"
 )
 
-const opening = `# Tables: bochner auto beside others
-
-How well "bochner auto" does on data sets of many kinds with nothing but a table and a minute, beside
-boosted trees, forests and support vector machines. The command that makes this page:
-
-    go run ./examples/tables -data FOLDER -python VENV/bin/python
-
-Each set is split into rows to learn from and rows to test on several times; every method gets the
-same rows as CSV files and is a process of its own, one at a time. Test rows are for the score alone.
-The measure is the share of wrong test rows, or 1 − R² on them: less is better.
-
-`
-
-// writePage puts the tables into the page, which is made where there is none.
+// writePage replaces the tables of the page.
 func writePage(path, tables string) error {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		text = []byte(opening + begin + end)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	before, rest, found := strings.Cut(string(text), begin)

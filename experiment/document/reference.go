@@ -16,7 +16,7 @@ import (
 var sections = []struct{ path, about string }{
 	{"", "A file has the keys below, the sections `data`, `search`, `intervals`, `report` and `output`, and `pipeline`, a list of [steps](#every-step)."},
 	{"data", "The rows, and what their columns are."},
-	{"data.sql", "Rows of queries to a database, instead of files. See [the data](#the-data)."},
+	{"data.sql", "Rows of queries to a database, instead of files. See [the data](experiment-file.md#data)."},
 	{"data.split", "Test rows taken from the training file or from a built-in set."},
 	{"data.csv", "How a CSV or TSV file is written."},
 	{"data.svmlight", "How an svmlight file is written."},

@@ -53,6 +53,9 @@ func pictures(ctx context.Context, out, cover string) error {
 	if err := errorsOfKernels(ctx, filepath.Join(out, "paper-kernel-error")); err != nil {
 		return err
 	}
+	if err := boundaries(ctx, filepath.Join(out, "boundaries")); err != nil {
+		return err
+	}
 	if cover == "" {
 		return nil
 	}
