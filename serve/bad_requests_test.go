@@ -221,7 +221,7 @@ func listening(t *testing.T, o serve.ListenOptions) (*serve.Server, string) {
 	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := started(t, serve.Options{TokenFile: file, Limits: serve.Limits{Rows: 100, Body: 1 << 16}})
+	s := started(t, serve.Options{TokenFile: file, Limits: serve.Limits{MaxRows: 100, MaxBodyBytes: 1 << 16}})
 	return s, listen(t, s, o)
 }
 
@@ -339,7 +339,7 @@ func inUse() uint64 {
 
 // A client that sends its head or its body too slowly, or goes away, is not waited for.
 func TestSlowClients(t *testing.T) {
-	s, addr := listening(t, serve.ListenOptions{Head: 50 * time.Millisecond, Body: 100 * time.Millisecond})
+	s, addr := listening(t, serve.ListenOptions{ReadHeaderTimeout: 50 * time.Millisecond, ReadTimeout: 100 * time.Millisecond})
 	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"
 	dial := func(text string) net.Conn {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // predictor returns the prediction of n rows.
@@ -19,33 +20,33 @@ type batch struct {
 	width   int // of a row
 	predict predictor
 	mu      sync.Mutex
-	rows    []*waiter // added since the first request; nil where there is none
+	pending []*pendingRow // added since the first request; nil where there is none
 }
 
-// waiter is a row that waits for its prediction.
-type waiter struct {
+// pendingRow is a row that waits for its prediction.
+type pendingRow struct {
 	x          []float64
 	prediction estimator.Prediction
 	err        error
 	done       chan struct{}
 }
 
-// waiters are those that may be used again.
-var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan struct{}, 1)} }}
+// pendingRows are those that may be used again.
+var pendingRows = sync.Pool{New: func() any { return &pendingRow{done: make(chan struct{}, 1)} }}
 
-// row returns the prediction of a row. It calls wait before it waits for the work of another request.
-func (b *batch) row(x []float64, wait func()) (estimator.Prediction, error) {
-	w := waiters.Get().(*waiter)
+// predictRow returns the prediction of a row. It calls wait before it waits for the work of another request.
+func (b *batch) predictRow(x []float64, wait func()) (estimator.Prediction, error) {
+	w := pendingRows.Get().(*pendingRow)
 	w.x = x
 	b.mu.Lock()
-	first := len(b.rows) == 0
-	b.rows = append(b.rows, w)
+	first := len(b.pending) == 0
+	b.pending = append(b.pending, w)
 	b.mu.Unlock()
 	if first {
 		runtime.Gosched()
 		b.mu.Lock()
-		rows := b.rows
-		b.rows = nil
+		rows := b.pending
+		b.pending = nil
 		b.mu.Unlock()
 		b.predictAll(rows)
 	} else {
@@ -54,17 +55,17 @@ func (b *batch) row(x []float64, wait func()) (estimator.Prediction, error) {
 	<-w.done
 	prediction, err := w.prediction, w.err
 	w.x, w.prediction, w.err = nil, estimator.Prediction{}, nil
-	waiters.Put(w)
+	pendingRows.Put(w)
 	return prediction, err
 }
 
 // predictAll predicts rows together, or one by one if the model refuses one of them. All rows are done when it returns,
 // also by a panic.
-func (b *batch) predictAll(rows []*waiter) {
+func (b *batch) predictAll(rows []*pendingRow) {
 	defer func() {
 		for _, w := range rows {
 			if w.prediction.Values == nil && w.err == nil {
-				w.err = refuse(Internal, "the server failed at a request that was predicted together with this one")
+				w.err = newError(protocol.Internal, "the server failed at a request that was predicted together with this one")
 			}
 			w.done <- struct{}{}
 		}
@@ -77,7 +78,7 @@ func (b *batch) predictAll(rows []*waiter) {
 	for i, w := range rows {
 		switch {
 		case err == nil:
-			w.prediction = rowOf(all, i)
+			w.prediction = predictionRow(all, i)
 		case len(rows) == 1:
 			w.err = err
 		default:
@@ -89,9 +90,9 @@ func (b *batch) predictAll(rows []*waiter) {
 // trialRows is the number of rows that exact tries.
 const trialRows = 12
 
-// exact reports whether the prediction of a row does not depend, to the last bit, on the rows that are predicted with it,
+// isBatchInvariant reports whether the prediction of a row does not depend, to the last bit, on the rows that are predicted with it,
 // for random rows of the schema. Other models are not batched.
-func (b *batch) exact(schema datasets.Schema) bool {
+func (b *batch) isBatchInvariant(schema datasets.Schema) bool {
 	rng := rand.New(rand.NewPCG(1, uint64(b.width)))
 	x := make([]float64, trialRows*b.width)
 	for k := range x {
@@ -111,7 +112,7 @@ func (b *batch) exact(schema datasets.Schema) bool {
 				return false
 			}
 			for i := range n {
-				if !equalRow(some, i, all, lo+i) {
+				if !equalRows(some, i, all, lo+i) {
 					return false
 				}
 			}

@@ -30,9 +30,9 @@ func served(t *testing.T, e estimator.Estimator, data datasets.Set, steps ...tra
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := serve.New(serve.Options{Limits: serve.Limits{Working: 64}})
+	s, err := serve.New(serve.Options{Limits: serve.Limits{MaxConcurrent: 64}})
 	if err == nil {
-		err = s.Put("m", "1", m)
+		err = s.AddModel("m", "1", m)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func atOnce(t *testing.T, s *serve.Server, model string, bodies []string, holds 
 
 // What a request gets does not depend on who else asks, to the last bit.
 func TestRowsPredictedTogether(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Working: 64}})
+	s := started(t, serve.Options{Limits: serve.Limits{MaxConcurrent: 64}})
 	rng := rand.New(rand.NewPCG(5, 6))
 	for name, m := range fitted() {
 		var bodies, want []string

@@ -60,7 +60,7 @@ func BenchmarkPredictRows(b *testing.B) {
 	m := wide(b)
 	s, err := serve.New(serve.Options{})
 	if err == nil {
-		err = s.Put("m", "1", m)
+		err = s.AddModel("m", "1", m)
 	}
 	if err != nil {
 		b.Fatal(err)

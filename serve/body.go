@@ -12,11 +12,12 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// post answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes
+// handlePost answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes
 // to out. Work ends its turn by leave before it waits for another request.
-func (c *call) post(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error), types ...string) error {
+func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error), types ...string) error {
 	m, err := c.find()
 	if err != nil {
 		return err
@@ -24,22 +25,22 @@ func (c *call) post(work func(ctx context.Context, m *Model, leave func()) (kind
 	if err := c.checkBody(types...); err != nil {
 		return err
 	}
-	if err := c.server.gate.admit(); err != nil {
+	if err := c.server.limiter.admit(); err != nil {
 		return err
 	}
-	defer c.server.gate.release()
+	defer c.server.limiter.finish()
 	if err := c.readBody(); err != nil {
 		return err
 	}
-	kind, err := c.work(m, work)
+	kind, err := c.runWork(m, work)
 	if err == nil {
 		c.send(http.StatusOK, kind)
 	}
 	return err
 }
 
-func (c *call) work(m *Model, work func(context.Context, *Model, func()) ([]string, error)) ([]string, error) {
-	ctx, leave, err := c.server.gate.enter(c.r.Context())
+func (c *call) runWork(m *Model, work func(context.Context, *Model, func()) ([]string, error)) ([]string, error) {
+	ctx, leave, err := c.server.limiter.acquire(c.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +55,20 @@ func (c *call) checkBody(types ...string) error {
 		kind, params, err := mime.ParseMediaType(given)
 		charset := params["charset"]
 		if err != nil || !slices.Contains(types, kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return refuse(Unsupported, "got the content type %q, wanted %s in UTF-8", rowerrors.Clip(given), strings.Join(types, " or "))
+			return newError(protocol.UnsupportedMediaType, "got the content type %q, wanted %s in UTF-8", rowerrors.Clip(given), strings.Join(types, " or "))
 		}
 	}
 	if given := h.Get("Content-Encoding"); given != "" && given != "gzip" && given != "identity" {
-		return refuse(Unsupported, "got the content encoding %q, wanted none or gzip", rowerrors.Clip(given))
+		return newError(protocol.UnsupportedMediaType, "got the content encoding %q, wanted none or gzip", rowerrors.Clip(given))
 	}
-	if c.r.ContentLength > c.server.options.Limits.Body {
-		return c.tooLong()
+	if c.r.ContentLength > c.server.options.Limits.MaxBodyBytes {
+		return c.bodyTooLarge()
 	}
 	return nil
 }
 
-func (c *call) tooLong() error {
-	return refuse(TooLarge, "the body has more than %d bytes, which is the server's limit; send the rows in several requests", c.server.options.Limits.Body)
+func (c *call) bodyTooLarge() error {
+	return newError(protocol.TooLarge, "the body has more than %d bytes, which is the server's limit; send the rows in several requests", c.server.options.Limits.MaxBodyBytes)
 }
 
 // minBuffer is the initial capacity for a body, in bytes.
@@ -77,17 +78,17 @@ const minBuffer = 4 << 10
 func (c *call) readBody() error {
 	from := io.Reader(c.r.Body)
 	if c.r.Header.Get("Content-Encoding") == "gzip" {
-		if err := c.Take(64 << 10); err != nil {
+		if err := c.Reserve(64 << 10); err != nil {
 			return err
 		}
-		packed, err := gzip.NewReader(io.LimitReader(from, c.server.options.Limits.Body+1))
+		packed, err := gzip.NewReader(io.LimitReader(from, c.server.options.Limits.MaxBodyBytes+1))
 		if err != nil {
-			return c.broken(err)
+			return c.bodyError(err)
 		}
 		from = packed
 	}
 	b := c.body[:0]
-	if err := c.Take(int64(cap(b))); err != nil {
+	if err := c.Reserve(int64(cap(b))); err != nil {
 		return err
 	}
 	for {
@@ -96,7 +97,7 @@ func (c *call) readBody() error {
 			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), minBuffer)) {
 				to = max(int(n)+1, len(b)+1) // all of it, and the end
 			}
-			if err := c.Take(int64(to - cap(b))); err != nil {
+			if err := c.Reserve(int64(to - cap(b))); err != nil {
 				return err
 			}
 			b = append(make([]byte, 0, to), b...)
@@ -105,29 +106,29 @@ func (c *call) readBody() error {
 		b = b[:len(b)+n]
 		c.body = b
 		switch {
-		case int64(len(b)) > c.server.options.Limits.Body:
-			return c.tooLong()
+		case int64(len(b)) > c.server.options.Limits.MaxBodyBytes:
+			return c.bodyTooLarge()
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			return c.broken(err)
+			return c.bodyError(err)
 		}
 	}
 }
 
-// broken returns the error of a body that cannot be read.
-func (c *call) broken(err error) error {
+// bodyError returns the error of a body that cannot be read.
+func (c *call) bodyError(err error) error {
 	var net net.Error
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return refuse(TooLarge, "the body has more than %d bytes", large.Limit)
+		return newError(protocol.TooLarge, "the body has more than %d bytes", large.Limit)
 	case errors.As(err, &net) && net.Timeout():
-		return refuse(RequestTimeout, "the body did not come within the server's limit of time")
+		return newError(protocol.RequestTimeout, "the body did not come within the server's limit of time")
 	case errors.Is(err, context.Canceled) || c.r.Context().Err() != nil:
-		return refuse(Canceled, "the client went away")
+		return newError(protocol.Canceled, "the client went away")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return refuse(Invalid, "the body is no gzip: %v", err)
+		return newError(protocol.InvalidArgument, "the body is no gzip: %v", err)
 	}
-	return refuse(Invalid, "the body cannot be read: %v", err)
+	return newError(protocol.InvalidArgument, "the body cannot be read: %v", err)
 }

@@ -9,31 +9,32 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/jsonscan"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // route is what a path asks for.
 type route struct {
-	word    string // for the metrics
+	name    string // for the metrics
 	method  string // "" is GET or HEAD
 	model   string
 	version string
-	answer  func(c *call) error
-	open    bool // whether it needs no token
-	pages   bool // whether a handler answers that does all checks itself: see Server.Mount
+	handle  func(c *call) error
+	public  bool // whether it needs no token
+	mounted bool // whether a handler answers that does all checks itself: see Server.Mount
 }
 
 // call is a request over HTTP and its answer. Its memory is used again.
 type call struct {
 	Admission
-	w      http.ResponseWriter
-	r      *http.Request
-	begin  time.Time
-	route  route
-	id     string
-	model  string // name of the model, where it exists
-	status int    // of the answer, 0 before it
-	failed *Error // that was answered
-	rows   int
+	w         http.ResponseWriter
+	r         *http.Request
+	start     time.Time
+	route     route
+	requestID string
+	model     string // name of the model, where it exists
+	status    int    // of the answer, 0 before it
+	err       *Error // that was answered
+	rows      int
 
 	body   []byte
 	out    []byte
@@ -44,21 +45,21 @@ type call struct {
 // calls are those whose memory may be used again.
 var calls = sync.Pool{New: func() any { return &call{scan: jsonscan.JSON{Whole: "body", Deepest: 16}} }}
 
-// maxReused is the maximum number of bytes of each kind that the next request gets.
-const maxReused = 64 << 10
+// maxPooledBytes is the maximum number of bytes of each kind that the next request gets.
+const maxPooledBytes = 64 << 10
 
 // reset prepares the call for a request.
 func (c *call) reset(s *Server, w http.ResponseWriter, r *http.Request, to route) {
-	c.Admission = Admission{s, reservation{gate: s.gate}}
-	c.w, c.r, c.begin, c.route, c.id = w, r, time.Now(), to, RequestID(r.Header["X-Request-Id"])
-	c.model, c.status, c.failed, c.rows = "", 0, nil, 0
+	c.Admission = Admission{s, reservation{limiter: s.limiter}}
+	c.w, c.r, c.start, c.route, c.requestID = w, r, time.Now(), to, protocol.RequestID(r.Header["X-Request-Id"])
+	c.model, c.status, c.err, c.rows = "", 0, nil, 0
 }
 
 // recycle leaves the memory to the next request.
 func (c *call) recycle() {
 	texts := c.scan.Forget()
-	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{given: c.reader.given, x: c.reader.x[:0]}, scan: c.scan}
-	if cap(kept.body) > maxReused || cap(kept.out) > maxReused || cap(kept.reader.x) > maxReused/8 || cap(kept.reader.given) > maxReused/8 || texts > maxReused {
+	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{fieldNumbers: c.reader.fieldNumbers, x: c.reader.x[:0]}, scan: c.scan}
+	if cap(kept.body) > maxPooledBytes || cap(kept.out) > maxPooledBytes || cap(kept.reader.x) > maxPooledBytes/8 || cap(kept.reader.fieldNumbers) > maxPooledBytes/8 || texts > maxPooledBytes {
 		return
 	}
 	*c = kept
@@ -68,7 +69,7 @@ func (c *call) recycle() {
 // find returns the model of the path.
 func (c *call) find() (*Model, error) {
 	m, err := c.server.Model(c.route.model, c.route.version)
-	if err == nil || ErrorOf(err).Code != NotFound {
+	if err == nil || ErrorOf(err).Code != protocol.NotFound {
 		c.model = c.route.model
 	}
 	return m, err
@@ -86,17 +87,17 @@ var (
 // fail answers with an error.
 func (c *call) fail(e *Error) {
 	h := c.w.Header()
-	if e.Retry > 0 {
-		h.Set("Retry-After", e.RetrySeconds())
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", e.RetryAfterSeconds())
 	}
 	switch e.Code {
-	case Unauthenticated:
+	case protocol.Unauthenticated:
 		h.Set("WWW-Authenticate", "Bearer")
-	case TooLarge, RequestTimeout: // the rest of the body is not read
+	case protocol.TooLarge, protocol.RequestTimeout: // the rest of the body is not read
 		h["Connection"] = headerClose
 	}
-	c.failed = e
-	c.out = appendText(append(c.out[:0], `{"error":`...), e.Message)
+	c.err = e
+	c.out = appendString(append(c.out[:0], `{"error":`...), e.Message)
 	c.out = append(c.out, '}', '\n')
 	c.send(e.Code.HTTP(), headerJSON)
 }
@@ -147,13 +148,18 @@ func (c *call) end() {
 		if value == http.ErrAbortHandler {
 			panic(value)
 		}
-		if e := c.server.Failed(c.id, value); c.status == 0 {
+		if e := c.server.ReportPanic(c.requestID, value); c.status == 0 {
 			c.fail(e)
 		}
 	}
-	c.server.Observe(c.r.Context(), Answer{
-		Request: c.id, Remote: c.r.RemoteAddr, Method: rowerrors.Clip(c.r.Method), Path: c.r.URL.Path, Route: c.route.word, Model: c.model,
-		Status: statusTexts[c.status], Error: c.failed, Failed: c.status >= 500, Rows: c.rows, Bytes: len(c.out), Begin: c.begin,
-	})
+	record := protocol.AccessRecord{
+		RequestID: c.requestID, RemoteAddr: c.r.RemoteAddr, Method: rowerrors.Clip(c.r.Method), Path: c.r.URL.Path,
+		Route: c.route.name, Model: c.model, Status: statusLabels[c.status], ServerFault: c.status >= 500,
+		Rows: c.rows, Bytes: len(c.out), Start: c.start,
+	}
+	if c.err != nil && c.err.Code == protocol.Internal {
+		record.InternalError = c.err.Message
+	}
+	c.server.Observe(c.r.Context(), record)
 	c.recycle()
 }

@@ -7,20 +7,20 @@ import (
 
 // certificate is a TLS certificate with its key, from files.
 type certificate struct {
-	reread
+	watchedFiles
 	pair atomic.Pointer[tls.Certificate]
 }
 
 func newCertificate(cert, key string) (*certificate, error) {
 	c := &certificate{}
-	c.reread = reread{what: "certificate", paths: []string{cert, key}, read: func() error {
+	c.watchedFiles = watchedFiles{name: "certificate", paths: []string{cert, key}, read: func() error {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err == nil {
 			c.pair.Store(&pair)
 		}
 		return err
 	}}
-	_, err := c.now()
+	_, err := c.readIfChanged()
 	return c, err
 }
 

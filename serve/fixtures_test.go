@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -159,7 +160,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 		t.Fatal(err)
 	}
 	for name, m := range fitted() {
-		if err := s.Put(name, "1", m); err != nil {
+		if err := s.AddModel(name, "1", m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,4 +215,14 @@ func until(t *testing.T, is func() bool) {
 			t.Fatal("it does not become true")
 		}
 	}
+}
+
+// inferDirect predicts the tensors of a request, as a front end does.
+func inferDirect(s *serve.Server, r *protocol.InferRequest) (*protocol.InferResponse, error) {
+	admission, err := s.Admit()
+	if err != nil {
+		return nil, err
+	}
+	defer admission.Finish()
+	return admission.Infer(context.Background(), r)
 }

@@ -11,7 +11,7 @@ import (
 
 // Whatever a body is, the answer is a prediction or says what is wrong with it; and what is predicted was JSON.
 func FuzzBodies(f *testing.F) {
-	s := started(f, serve.Options{Limits: serve.Limits{Rows: 50, Body: 1 << 16}})
+	s := started(f, serve.Options{Limits: serve.Limits{MaxRows: 50, MaxBodyBytes: 1 << 16}})
 	for _, b := range badRequests() {
 		if len(b.body) < 1000 {
 			f.Add(b.body, "")

@@ -5,41 +5,42 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Routes by the end of a path.
 var (
-	noRoute = route{word: "none", answer: func(*call) error {
-		return refuse(NotFound, "there is nothing at this path; models are below /v1/models and /v2/models")
+	noRoute = route{name: "none", handle: func(*call) error {
+		return newError(protocol.NotFound, "there is nothing at this path; models are below /v1/models and /v2/models")
 	}}
 	fixedRoutes = map[string]route{
-		"v1/models":       {word: "models", answer: listModels},
-		"v2":              {word: "server", answer: serverMetadata},
-		"v2/health/live":  {word: "live", answer: live, open: true},
-		"v2/health/ready": {word: "ready", answer: ready, open: true},
-		"metrics": {word: "metrics", answer: func(c *call) error {
-			c.forward(c.server.counts.page)
+		"v1/models":       {name: "models", handle: listModels},
+		"v2":              {name: "server", handle: serverMetadata},
+		"v2/health/live":  {name: "live", handle: serveLive, public: true},
+		"v2/health/ready": {name: "ready", handle: serveReady, public: true},
+		"metrics": {name: "metrics", handle: func(c *call) error {
+			c.forward(c.server.metrics.handler)
 			return nil
 		}},
 	}
 	v1Routes = map[string]route{
-		"":        {word: "model", answer: describe},
-		"predict": {word: "predict", method: http.MethodPost, answer: predictRows},
+		"":        {name: "model", handle: describeModel},
+		"predict": {name: "predict", method: http.MethodPost, handle: predictRows},
 	}
 	v2Routes = map[string]route{
-		"":      {word: "metadata", answer: modelMetadata},
-		"ready": {word: "model_ready", answer: modelReady},
-		"infer": {word: "infer", method: http.MethodPost, answer: inferTensors},
+		"":      {name: "metadata", handle: modelMetadata},
+		"ready": {name: "model_ready", handle: modelReady},
+		"infer": {name: "infer", method: http.MethodPost, handle: inferTensors},
 	}
 )
 
-// routeOf returns the route of a path: of /v1/models/NAME[/versions/VERSION][:VERB] or
+// parseRoute returns the route of a path: of /v1/models/NAME[/versions/VERSION][:VERB] or
 // /v2/models/NAME[/versions/VERSION][/VERB], for example.
-func routeOf(path string) route {
+func parseRoute(path string) route {
 	path = strings.TrimPrefix(path, "/")
 	if path == "" || path == "ui" || strings.HasPrefix(path, "ui/") {
 		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "ui"), "/"), "/")
-		return route{word: "ui", model: name, answer: page, open: true, pages: true}
+		return route{name: "ui", model: name, handle: servePages, public: true, mounted: true}
 	}
 	path = strings.TrimSuffix(path, "/")
 	if to, ok := fixedRoutes[path]; ok {
@@ -70,16 +71,16 @@ func routeOf(path string) route {
 	return to
 }
 
-// Route returns a word for what a request asks for, as the metrics have it: predict, infer, model; none for an unknown path.
-func Route(r *http.Request) string { return routeOf(r.URL.Path).word }
+// RouteName returns a word for what a request asks for, as the metrics have it: predict, infer, model; none for an unknown path.
+func RouteName(r *http.Request) string { return parseRoute(r.URL.Path).name }
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
-	c.reset(s, w, r, routeOf(r.URL.Path))
+	c.reset(s, w, r, parseRoute(r.URL.Path))
 	defer c.end()
 	h := w.Header()
-	h["X-Request-Id"] = []string{c.id}
+	h["X-Request-Id"] = []string{c.requestID}
 	h["X-Content-Type-Options"] = headerNoSniff
 	h["Cache-Control"] = headerNoStore
 	if s.draining.Load() {
@@ -87,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err := c.check()
 	if err == nil {
-		err = c.route.answer(c)
+		err = c.route.handle(c)
 	}
 	if err != nil {
 		c.fail(ErrorOf(err))
@@ -96,7 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // check checks the token and the method.
 func (c *call) check() error {
-	if !c.route.open {
+	if !c.route.public {
 		if err := c.server.Authorized(c.r.Header.Get("Authorization")); err != nil {
 			return err
 		}
@@ -105,39 +106,36 @@ func (c *call) check() error {
 	if wanted == "" {
 		wanted, allowed = http.MethodGet, "GET, HEAD"
 	}
-	if c.route.pages || c.route.word == noRoute.word || c.r.Method == wanted || wanted == http.MethodGet && c.r.Method == http.MethodHead {
+	if c.route.mounted || c.route.name == noRoute.name || c.r.Method == wanted || wanted == http.MethodGet && c.r.Method == http.MethodHead {
 		return nil
 	}
 	c.w.Header().Set("Allow", allowed)
-	return refuse(Method, "got %s, wanted %s", rowerrors.Clip(c.r.Method), wanted)
+	return newError(protocol.MethodNotAllowed, "got %s, wanted %s", rowerrors.Clip(c.r.Method), wanted)
 }
-
-// MaxPage is the maximum number of bytes of a body that a mounted handler can read.
-const MaxPage = 256 << 10
 
 // Mount lets a handler answer at / and below /ui/, as package serve/ui does. Its requests are logged, counted and limited
 // in number as all are; it checks the token itself, by [Server.Authorized]. Mount must be called before the server answers.
 func (s *Server) Mount(h http.Handler) { s.pages = h }
 
-// page answers by the handler that is mounted.
-func page(c *call) error {
+// servePages answers by the handler that is mounted.
+func servePages(c *call) error {
 	s := c.server
 	if s.pages == nil {
-		c.route.word = noRoute.word
-		return noRoute.answer(c)
+		c.route.name = noRoute.name
+		return noRoute.handle(c)
 	}
-	if s.models.of(c.route.model) != nil {
+	if s.models.loadedVersions(c.route.model) != nil {
 		c.model = c.route.model
 	}
-	if err := s.gate.admit(); err != nil {
+	if err := s.limiter.admit(); err != nil {
 		return err
 	}
-	defer s.gate.release()
+	defer s.limiter.finish()
 	if c.r.Method == http.MethodPost {
-		if err := c.Take(2 * MaxPage); err != nil { // the body, and what is read of it
+		if err := c.Reserve(2 * protocol.MaxPageBytes); err != nil { // the body, and what is read of it
 			return err
 		}
-		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, MaxPage)
+		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, protocol.MaxPageBytes)
 	}
 	c.forward(s.pages)
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/jsonscan"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // lengthHeader is the header with the number of bytes of JSON, where binary data follow.
@@ -19,10 +20,10 @@ type inferReader struct {
 	hasBinary bool
 	memory    *reservation
 
-	request       InferRequest
+	request       protocol.InferRequest
 	binaryOutput  bool            // whether all outputs are to be binary
 	binaryOutputs map[string]bool // whether one is, where the request has it
-	faults        rowerrors.List
+	errs          rowerrors.List
 }
 
 // maxTensors is the maximum number of inputs, and of outputs, of a request.
@@ -30,22 +31,22 @@ const maxTensors = 1 << 16
 
 // read reads the request.
 func (r *inferReader) read() error {
-	var keys seen
+	var keys keySet
 	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
-		if err := keys.once(r.JSON, key); err != nil {
+		if err := keys.add(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
 		case "id":
-			return r.readText("id", &r.request.ID)
+			return r.readString("id", &r.request.ID)
 		case "model_name": // which KServe's client sends along
-			return r.readText("model_name", &r.request.Model)
+			return r.readString("model_name", &r.request.Model)
 		case "model_version":
-			return r.readText("model_version", &r.request.Version)
+			return r.readString("model_version", &r.request.Version)
 		case "parameters":
 			return r.parameters("the request", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data_output" {
-					r.binaryOutput = r.flag(name, kind, v)
+					r.binaryOutput = r.boolParameter(name, kind, v)
 				}
 			})
 		case "inputs":
@@ -53,23 +54,23 @@ func (r *inferReader) read() error {
 		case "outputs":
 			return r.Array("an array of outputs", func(int) error { return r.output() })
 		}
-		r.faults.Add("got the key %s, wanted id, parameters, inputs or outputs", rowerrors.Quote(key))
+		r.errs.Add("got the key %s, wanted id, parameters, inputs or outputs", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err == nil {
 		err = r.End()
 	}
 	if err == nil && len(r.binary) > 0 {
-		r.faults.Add("%d bytes are behind the data of all inputs", len(r.binary))
+		r.errs.Add("%d bytes are behind the data of all inputs", len(r.binary))
 	}
-	return r.faults.Join(err)
+	return r.errs.Join(err)
 }
 
-// seen are the keys of an object so far.
-type seen []string
+// keySet are the keys of an object so far.
+type keySet []string
 
-// once returns an error for a key that is there twice.
-func (s *seen) once(at *jsonscan.JSON, key []byte) error {
+// add returns an error for a key that is there twice.
+func (s *keySet) add(at *jsonscan.JSON, key []byte) error {
 	for _, k := range *s {
 		if k == string(key) {
 			return at.Wrong("the key " + rowerrors.Quote(key) + " is there twice")
@@ -82,14 +83,14 @@ func (s *seen) once(at *jsonscan.JSON, key []byte) error {
 	return nil
 }
 
-// readText reads a string.
-func (r *inferReader) readText(what string, to *string) error {
+// readString reads a string.
+func (r *inferReader) readString(what string, to *string) error {
 	kind, v, err := r.Value()
 	if err != nil {
 		return err
 	}
 	if kind != jsonscan.Text {
-		r.faults.Add("%s: got %s, wanted a string", what, kind)
+		r.errs.Add("%s: got %s, wanted a string", what, kind)
 		return nil
 	}
 	*to = string(v)
@@ -98,9 +99,9 @@ func (r *inferReader) readText(what string, to *string) error {
 
 // parameters reads an object of parameters. Unknown ones are ignored.
 func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.Kind, v []byte)) error {
-	var keys seen
+	var keys keySet
 	return r.Object("an object of parameters", func(key []byte) error {
-		if err := keys.once(r.JSON, key); err != nil {
+		if err := keys.add(r.JSON, key); err != nil {
 			return err
 		}
 		kind, v, err := r.Value()
@@ -108,8 +109,8 @@ func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.
 			return err
 		}
 		name := string(key)
-		if why := Refused(name); why != "" {
-			r.faults.Add("%s: %s", of, why)
+		if why := protocol.RejectedParameter(name); why != "" {
+			r.errs.Add("%s: %s", of, why)
 		} else {
 			see(name, kind, v)
 		}
@@ -117,10 +118,10 @@ func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.
 	})
 }
 
-// flag returns a Boolean parameter.
-func (r *inferReader) flag(name string, kind jsonscan.Kind, v []byte) bool {
+// boolParameter returns a Boolean parameter.
+func (r *inferReader) boolParameter(name string, kind jsonscan.Kind, v []byte) bool {
 	if kind != jsonscan.Truth {
-		r.faults.Add("parameter %s: got %s, wanted true or false", name, kind)
+		r.errs.Add("parameter %s: got %s, wanted true or false", name, kind)
 	}
 	return kind == jsonscan.Truth && v[0] == 't'
 }
@@ -128,26 +129,26 @@ func (r *inferReader) flag(name string, kind jsonscan.Kind, v []byte) bool {
 // output reads a wanted output.
 func (r *inferReader) output() error {
 	if len(r.request.Outputs) == maxTensors {
-		return refuse(TooLarge, "more than %d outputs", maxTensors)
+		return newError(protocol.TooLarge, "more than %d outputs", maxTensors)
 	}
-	var keys seen
+	var keys keySet
 	var name string
 	binary, given := false, false
 	err := r.Object("an output: an object with a name", func(key []byte) error {
-		if err := keys.once(r.JSON, key); err != nil {
+		if err := keys.add(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
 		case "name":
-			return r.readText("name of an output", &name)
+			return r.readString("name of an output", &name)
 		case "parameters":
 			return r.parameters("an output", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data" {
-					binary, given = r.flag(name, kind, v), true
+					binary, given = r.boolParameter(name, kind, v), true
 				}
 			})
 		}
-		r.faults.Add("an output has the key %s, wanted name or parameters", rowerrors.Quote(key))
+		r.errs.Add("an output has the key %s, wanted name or parameters", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -166,21 +167,21 @@ func (r *inferReader) output() error {
 // input reads a tensor.
 func (r *inferReader) input() error {
 	if len(r.request.Inputs) == maxTensors {
-		return refuse(TooLarge, "more than %d inputs", maxTensors)
+		return newError(protocol.TooLarge, "more than %d inputs", maxTensors)
 	}
-	var keys seen
-	var t Tensor
+	var keys keySet
+	var t protocol.Tensor
 	size, data := int64(-1), -1 // where the data begin
 	var datatype string
 	err := r.Object("an input: an object with name, shape, datatype and data", func(key []byte) error {
-		if err := keys.once(r.JSON, key); err != nil {
+		if err := keys.add(r.JSON, key); err != nil {
 			return err
 		}
 		switch string(key) {
 		case "name":
-			return r.readText("name of an input", &t.Name)
+			return r.readString("name of an input", &t.Name)
 		case "datatype":
-			return r.readText("datatype of an input", &datatype)
+			return r.readString("datatype of an input", &datatype)
 		case "shape":
 			return r.shape(&t)
 		case "data":
@@ -190,36 +191,36 @@ func (r *inferReader) input() error {
 		case "parameters":
 			return r.parameters("an input", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data_size" {
-					size = r.count(name, kind, v)
+					size = r.byteCountParameter(name, kind, v)
 				}
 			})
 		}
-		r.faults.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", rowerrors.Clip(t.Name), rowerrors.Quote(key))
+		r.errs.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", rowerrors.Clip(t.Name), rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
 		return err
 	}
-	t.Datatype = Datatype(datatype)
-	if err := r.take(&t, data, size); err != nil {
+	t.Datatype = protocol.Datatype(datatype)
+	if err := r.readData(&t, data, size); err != nil {
 		return err
 	}
 	r.request.Inputs = append(r.request.Inputs, t)
 	return nil
 }
 
-// count returns a parameter that is a number of bytes, -1 for an error.
-func (r *inferReader) count(name string, kind jsonscan.Kind, v []byte) int64 {
+// byteCountParameter returns a parameter that is a number of bytes, -1 for an error.
+func (r *inferReader) byteCountParameter(name string, kind jsonscan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
 	if kind != jsonscan.Number || err != nil {
-		r.faults.Add("parameter %s: got %s, wanted an integer ≥ 0", name, rowerrors.Clip(v))
+		r.errs.Add("parameter %s: got %s, wanted an integer ≥ 0", name, rowerrors.Clip(v))
 		return -1
 	}
 	return int64(n)
 }
 
 // shape reads the shape of a tensor.
-func (r *inferReader) shape(t *Tensor) error {
+func (r *inferReader) shape(t *protocol.Tensor) error {
 	t.Shape = []int64{}
 	return r.Array("an array of numbers", func(i int) error {
 		kind, v, err := r.Value()
@@ -231,7 +232,7 @@ func (r *inferReader) shape(t *Tensor) error {
 		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
 		if kind != jsonscan.Number || wrong != nil || n < 0 {
-			r.faults.Add("input %q: the shape has %s, wanted integers ≥ 0", rowerrors.Clip(t.Name), rowerrors.Clip(v))
+			r.errs.Add("input %q: the shape has %s, wanted integers ≥ 0", rowerrors.Clip(t.Name), rowerrors.Clip(v))
 			n = 0
 		}
 		t.Shape = append(t.Shape, n)
@@ -242,48 +243,47 @@ func (r *inferReader) shape(t *Tensor) error {
 // maxDimensions is how many numbers a shape may have; two are used.
 const maxDimensions = 8
 
-// take reads the elements of a tensor: from the JSON at data, or size bytes of what follows it.
-func (r *inferReader) take(t *Tensor, data int, size int64) error {
+// readData reads the elements of a tensor: from the JSON at data, or size bytes of what follows it.
+func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	n, err := t.Len()
-	_, known := layouts[t.Datatype]
 	switch {
 	case t.Name == "":
-		r.faults.Add("an input has no name")
+		r.errs.Add("an input has no name")
 	case t.Shape == nil:
-		r.faults.Add("input %q has no shape", rowerrors.Clip(t.Name))
-	case !known:
-		r.faults.Add("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), knownDatatypes)
+		r.errs.Add("input %q has no shape", rowerrors.Clip(t.Name))
+	case !t.Datatype.Known():
+		r.errs.Add("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), protocol.DatatypeNames)
 	case err != nil:
-		r.faults.Add("%v", err)
+		r.errs.Add("%v", err)
 	case data >= 0 && size >= 0:
-		r.faults.Add("input %q has data and binary_data_size, wanted one of them", rowerrors.Clip(t.Name))
+		r.errs.Add("input %q has data and binary_data_size, wanted one of them", rowerrors.Clip(t.Name))
 	case data < 0 && size < 0:
-		r.faults.Add("input %q has no data", rowerrors.Clip(t.Name))
+		r.errs.Add("input %q has no data", rowerrors.Clip(t.Name))
 	case size > int64(len(r.binary)) || size >= 0 && !r.hasBinary:
-		r.faults.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", rowerrors.Clip(t.Name), size, len(r.binary), lengthHeader)
+		r.errs.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", rowerrors.Clip(t.Name), size, len(r.binary), lengthHeader)
 	case size >= 0:
 		t.Raw, r.binary = r.binary[:size:size], r.binary[size:]
-		return r.memory.take(8 * int64(min(n, int(size))))
+		return r.memory.reserve(8 * int64(min(n, int(size))))
 	default:
-		return r.data(t, n, data)
+		return r.readJSONData(t, n, data)
 	}
 	return nil
 }
 
-// data reads the elements of a tensor from the JSON, nested or not.
-func (r *inferReader) data(t *Tensor, n, at int) error {
+// readJSONData reads the elements of a tensor from the JSON, nested or not.
+func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	end := r.At()
 	r.Go(at)
 	defer r.Go(end)
 	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
-		r.faults.Add("input %q: the shape %v has %d elements, the data have fewer", rowerrors.Clip(t.Name), clipShape(t.Shape), n)
+		r.errs.Add("input %q: the shape %v has %d elements, the data have fewer", rowerrors.Clip(t.Name), t.ClippedShape(), n)
 		return nil
 	}
-	if err := r.memory.take(24 * int64(n)); err != nil {
+	if err := r.memory.reserve(24 * int64(n)); err != nil {
 		return err
 	}
-	if t.Datatype == Bytes {
-		t.Texts = make([][]byte, 0, n)
+	if t.Datatype == protocol.Bytes {
+		t.Strings = make([][]byte, 0, n)
 	} else {
 		t.Numbers = make([]float64, 0, n)
 	}
@@ -291,7 +291,7 @@ func (r *inferReader) data(t *Tensor, n, at int) error {
 }
 
 // elements reads an array of elements or of arrays of elements.
-func (r *inferReader) elements(t *Tensor, n int) error {
+func (r *inferReader) elements(t *protocol.Tensor, n int) error {
 	return r.Array("an array of data", func(int) error {
 		if r.Next() == '[' {
 			return r.elements(t, n)
@@ -300,17 +300,17 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 		if err != nil {
 			return err
 		}
-		i := len(t.Numbers) + len(t.Texts)
+		i := len(t.Numbers) + len(t.Strings)
 		if i == n {
-			r.faults.Add("input %q: the data have more than %d elements, which the shape %v has", rowerrors.Clip(t.Name), n, clipShape(t.Shape))
-			t.Numbers, t.Texts = t.Numbers[:0], t.Texts[:0]
+			r.errs.Add("input %q: the data have more than %d elements, which the shape %v has", rowerrors.Clip(t.Name), n, t.ClippedShape())
+			t.Numbers, t.Strings = t.Numbers[:0], t.Strings[:0]
 			return r.Wrong("that is where they should end")
 		}
-		if t.Datatype == Bytes {
+		if t.Datatype == protocol.Bytes {
 			if kind != jsonscan.Text && kind != jsonscan.Null {
-				r.faults.Add("input %q: element %d is %s, wanted a string", rowerrors.Clip(t.Name), i, kind)
+				r.errs.Add("input %q: element %d is %s, wanted a string", rowerrors.Clip(t.Name), i, kind)
 			}
-			t.Texts = append(t.Texts, v)
+			t.Strings = append(t.Strings, v)
 			return nil
 		}
 		t.Numbers = append(t.Numbers, r.element(t, i, kind, v))
@@ -319,33 +319,33 @@ func (r *inferReader) elements(t *Tensor, n int) error {
 }
 
 // element returns an element of a tensor of numbers.
-func (r *inferReader) element(t *Tensor, i int, kind jsonscan.Kind, v []byte) float64 {
+func (r *inferReader) element(t *protocol.Tensor, i int, kind jsonscan.Kind, v []byte) float64 {
 	switch {
 	case kind == jsonscan.Null:
 		return math.NaN()
-	case kind == jsonscan.Truth && t.Datatype == Bool:
+	case kind == jsonscan.Truth && t.Datatype == protocol.Bool:
 		if v[0] == 't' {
 			return 1
 		}
 		return 0
 	case kind == jsonscan.Number:
-		if x, finite := parse(v); finite {
+		if x, finite := parseNumber(v); finite {
 			return x
 		}
-		r.faults.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
+		r.errs.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
 		return 0
 	}
-	r.faults.Add("input %q: element %d is %s, wanted a number", rowerrors.Clip(t.Name), i, kind)
+	r.errs.Add("input %q: element %d is %s, wanted a number", rowerrors.Clip(t.Name), i, kind)
 	return 0
 }
 
 // appendInfer appends an answer, as JSON and, where the request wants it, as binary data that follow it. The length of the
 // JSON is -1 if there are none.
-func (r *inferReader) appendInfer(out []byte, a *InferResponse) (_ []byte, length int) {
-	out = appendText(append(out, `{"model_name":`...), a.Model)
-	out = appendText(append(out, `,"model_version":`...), a.Version)
+func (r *inferReader) appendInfer(out []byte, a *protocol.InferResponse) (_ []byte, length int) {
+	out = appendString(append(out, `{"model_name":`...), a.Model)
+	out = appendString(append(out, `,"model_version":`...), a.Version)
 	if a.ID != "" {
-		out = appendText(append(out, `,"id":`...), a.ID)
+		out = appendString(append(out, `,"id":`...), a.ID)
 	}
 	out = append(out, `,"outputs":[`...)
 	var raw []byte
@@ -354,8 +354,8 @@ func (r *inferReader) appendInfer(out []byte, a *InferResponse) (_ []byte, lengt
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendText(append(out, `{"name":`...), t.Name)
-		out = appendText(append(out, `,"datatype":`...), string(t.Datatype))
+		out = appendString(append(out, `{"name":`...), t.Name)
+		out = appendString(append(out, `,"datatype":`...), string(t.Datatype))
 		out = append(out, `,"shape":[`...)
 		for k, d := range t.Shape {
 			if k > 0 {
@@ -371,11 +371,35 @@ func (r *inferReader) appendInfer(out []byte, a *InferResponse) (_ []byte, lengt
 			out = append(strconv.AppendInt(out, int64(len(raw)-before), 10), "}}"...)
 			continue
 		}
-		out = append(t.appendData(append(out, `,"data":[`...)), "]}"...)
+		out = append(appendData(append(out, `,"data":[`...), t), "]}"...)
 	}
 	out = append(out, "]}"...)
 	if raw == nil {
 		return out, -1
 	}
 	return append(out, raw...), len(out)
+}
+
+// appendData writes the elements as JSON, row by row.
+func appendData(out []byte, t *protocol.Tensor) []byte {
+	for i, text := range t.Strings {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendString(out, string(text))
+	}
+	for i, v := range t.Numbers {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		switch t.Datatype {
+		case protocol.Bool:
+			out = strconv.AppendBool(out, v != 0)
+		case protocol.Int64:
+			out = strconv.AppendInt(out, int64(v), 10)
+		default:
+			out = appendNumber(out, v)
+		}
+	}
+	return out
 }

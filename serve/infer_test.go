@@ -15,21 +15,22 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // tensorsOf returns rows as an input for each column, with texts for categories.
-func tensorsOf(data datasets.Set, column bool) []serve.Tensor {
-	var out []serve.Tensor
+func tensorsOf(data datasets.Set, column bool) []protocol.Tensor {
+	var out []protocol.Tensor
 	for j, c := range data.Schema.Columns {
-		t := serve.Tensor{Name: c.Name, Datatype: serve.FP64, Shape: []int64{int64(data.Rows())}}
+		t := protocol.Tensor{Name: c.Name, Datatype: protocol.FP64, Shape: []int64{int64(data.Rows())}}
 		if column {
 			t.Shape = append(t.Shape, 1)
 		}
 		for i := range data.Rows() {
 			v := data.X.At(i, j)
 			if c.Kind == datasets.Categorical {
-				t.Datatype = serve.Bytes
-				t.Texts = append(t.Texts, []byte(c.Categories[int(v)]))
+				t.Datatype = protocol.Bytes
+				t.Strings = append(t.Strings, []byte(c.Categories[int(v)]))
 			} else {
 				t.Numbers = append(t.Numbers, v)
 			}
@@ -94,12 +95,12 @@ func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][
 }
 
 // elements returns those of a tensor as JSON decodes them.
-func elements(t serve.Tensor) (out []any) {
-	for _, text := range t.Texts {
+func elements(t protocol.Tensor) (out []any) {
+	for _, text := range t.Strings {
 		out = append(out, string(text))
 	}
 	for _, v := range t.Numbers {
-		if t.Datatype == serve.Bool {
+		if t.Datatype == protocol.Bool {
 			out = append(out, v != 0)
 		} else {
 			out = append(out, v)
@@ -117,7 +118,7 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 		data := rows(m.Schema, 7, rng)
 		want := outputsOf(t, m, data)
 		for _, column := range []bool{false, true} {
-			answer, err := s.Infer(ctx, &serve.InferRequest{Model: name, Version: "1", ID: "x", Inputs: tensorsOf(data, column)})
+			answer, err := inferDirect(s, &protocol.InferRequest{Model: name, Version: "1", ID: "x", Inputs: tensorsOf(data, column)})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -128,9 +129,9 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 			raw := tensorsOf(data, column)
 			for i := range raw {
 				packed := raw[i].AppendRaw(nil)
-				raw[i] = serve.Tensor{Name: raw[i].Name, Datatype: raw[i].Datatype, Shape: raw[i].Shape, Raw: packed}
+				raw[i] = protocol.Tensor{Name: raw[i].Name, Datatype: raw[i].Datatype, Shape: raw[i].Shape, Raw: packed}
 			}
-			if answer, err = s.Infer(ctx, &serve.InferRequest{Model: name, Inputs: raw}); err != nil {
+			if answer, err = inferDirect(s, &protocol.InferRequest{Model: name, Inputs: raw}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			compare(t, name+" as bytes", answer.Outputs, want)
@@ -150,7 +151,7 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 }
 
 // compare reports outputs that are not those wanted, to the last bit.
-func compare(t *testing.T, what string, got []serve.Tensor, want map[string][]any) {
+func compare(t *testing.T, what string, got []protocol.Tensor, want map[string][]any) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: %d outputs, want %d", what, len(got), len(want))
@@ -163,7 +164,7 @@ func compare(t *testing.T, what string, got []serve.Tensor, want map[string][]an
 }
 
 // inferBody writes a request, and returns how many bytes of it are JSON.
-func inferBody(inputs []serve.Tensor, binaryIn, binaryOut bool) (body string, length int) {
+func inferBody(inputs []protocol.Tensor, binaryIn, binaryOut bool) (body string, length int) {
 	var list []map[string]any
 	var raw []byte
 	for _, t := range inputs {
@@ -193,7 +194,7 @@ func inferBody(inputs []serve.Tensor, binaryIn, binaryOut bool) (body string, le
 }
 
 // parseInfer reads an answer.
-func parseInfer(t *testing.T, r reply) []serve.Tensor {
+func parseInfer(t *testing.T, r reply) []protocol.Tensor {
 	t.Helper()
 	text, raw := r.body, []byte(nil)
 	if given := r.header.Get("Inference-Header-Content-Length"); given != "" {
@@ -206,7 +207,7 @@ func parseInfer(t *testing.T, r reply) []serve.Tensor {
 	var answer struct {
 		Outputs []struct {
 			Name       string
-			Datatype   serve.Datatype
+			Datatype   protocol.Datatype
 			Shape      []int64
 			Data       []any
 			Parameters struct {
@@ -217,13 +218,13 @@ func parseInfer(t *testing.T, r reply) []serve.Tensor {
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || r.code != 200 {
 		t.Fatalf("%d %s: %v", r.code, text, err)
 	}
-	var out []serve.Tensor
+	var out []protocol.Tensor
 	for _, o := range answer.Outputs {
-		one := serve.Tensor{Name: o.Name, Datatype: o.Datatype, Shape: o.Shape}
+		one := protocol.Tensor{Name: o.Name, Datatype: o.Datatype, Shape: o.Shape}
 		for _, v := range o.Data {
 			switch v := v.(type) {
 			case string:
-				one.Texts = append(one.Texts, []byte(v))
+				one.Strings = append(one.Strings, []byte(v))
 			case bool:
 				one.Numbers = append(one.Numbers, map[bool]float64{true: 1}[v])
 			case float64:
@@ -236,14 +237,14 @@ func parseInfer(t *testing.T, r reply) []serve.Tensor {
 			for len(take) > 0 {
 				e := binary.LittleEndian
 				switch o.Datatype {
-				case serve.Bytes:
+				case protocol.Bytes:
 					n := 4 + int(e.Uint32(take))
-					one.Texts, take = append(one.Texts, take[4:n]), take[n:]
-				case serve.Bool:
+					one.Strings, take = append(one.Strings, take[4:n]), take[n:]
+				case protocol.Bool:
 					one.Numbers, take = append(one.Numbers, float64(take[0])), take[1:]
-				case serve.Int64:
+				case protocol.Int64:
 					one.Numbers, take = append(one.Numbers, float64(int64(e.Uint64(take)))), take[8:]
-				case serve.FP64:
+				case protocol.FP64:
 					one.Numbers, take = append(one.Numbers, math.Float64frombits(e.Uint64(take))), take[8:]
 				default:
 					t.Fatalf("datatype %s", o.Datatype)
@@ -262,16 +263,16 @@ func parseInfer(t *testing.T, r reply) []serve.Tensor {
 func TestInferTakesAMatrix(t *testing.T) {
 	s := started(t, serve.Options{})
 	for _, c := range []struct {
-		datatype serve.Datatype
+		datatype protocol.Datatype
 		data     string
 		raw      []byte
 	}{
-		{serve.FP64, "[[1, 2, 3], [0, 1, -1]]", nil},
-		{serve.FP32, "[1, 2.0, 3e0, 0, 1, -1]", nil},
-		{serve.Int8, "[[[1], [2], [3]], [0, 1, -1]]", []byte{1, 2, 3, 0, 1, 0xff}},
-		{serve.Int16, "[1, 2, 3, 0, 1, -1]", []byte{1, 0, 2, 0, 3, 0, 0, 0, 1, 0, 0xff, 0xff}},
-		{serve.Int32, "[1, 2, 3, 0, 1, -1]", nil},
-		{serve.Int64, "[1, 2, 3, 0, 1, -1]", nil},
+		{protocol.FP64, "[[1, 2, 3], [0, 1, -1]]", nil},
+		{protocol.FP32, "[1, 2.0, 3e0, 0, 1, -1]", nil},
+		{protocol.Int8, "[[[1], [2], [3]], [0, 1, -1]]", []byte{1, 2, 3, 0, 1, 0xff}},
+		{protocol.Int16, "[1, 2, 3, 0, 1, -1]", []byte{1, 0, 2, 0, 3, 0, 0, 0, 1, 0, 0xff, 0xff}},
+		{protocol.Int32, "[1, 2, 3, 0, 1, -1]", nil},
+		{protocol.Int64, "[1, 2, 3, 0, 1, -1]", nil},
 	} {
 		want, err := fitted()["nrent"].PredictRows(ctx, []map[string]any{{"a": 1, "b": 2, "c": 3}, {"a": 0, "b": 1, "c": -1}})
 		if err != nil {
@@ -291,7 +292,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 			check("as bytes", ask(s, "POST", "/v2/models/nrent/infer", head+string(c.raw), "Inference-Header-Content-Length", strconv.Itoa(len(head))))
 		}
 	}
-	for _, d := range []serve.Datatype{serve.Uint8, serve.Uint16, serve.Uint32, serve.Uint64, serve.Bool} {
+	for _, d := range []protocol.Datatype{protocol.Uint8, protocol.Uint16, protocol.Uint32, protocol.Uint64, protocol.Bool} {
 		body := fmt.Sprintf(`{"id":"\u00e4","inputs":[{"name":"X","shape":[1,3],"datatype":"%s","data":[1,0,1]}]}`, d)
 		want, err := fitted()["nrent"].PredictRows(ctx, []map[string]any{{"a": 1, "b": 0, "c": 1}})
 		if err != nil {

@@ -6,65 +6,66 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// wholeRows is the name of the input with all columns of a row.
-const wholeRows = "X"
+// matrixInput is the name of the input with all columns of a row.
+const matrixInput = "X"
 
 // inputs are the tensors that a model takes.
 type inputs struct{ *rowencoding.Coding }
 
 // specs returns the inputs of the Open Inference Protocol.
-func (c inputs) specs() (out []TensorSpec) {
-	if _, column := c.Find([]byte(wholeRows)); c.Numeric && !column {
-		return []TensorSpec{{wholeRows, FP64, int64(c.Width)}}
+func (c inputs) specs() (out []protocol.TensorSpec) {
+	if _, column := c.Find([]byte(matrixInput)); c.Numeric && !column {
+		return []protocol.TensorSpec{{Name: matrixInput, Datatype: protocol.FP64, Width: int64(c.Width)}}
 	}
 	for _, f := range c.Fields[:c.Width] {
-		d := FP64
+		d := protocol.FP64
 		if f.Kind == datasets.Categorical {
-			d = Bytes
+			d = protocol.Bytes
 		}
-		out = append(out, TensorSpec{f.Name, d, 0})
+		out = append(out, protocol.TensorSpec{Name: f.Name, Datatype: d})
 	}
 	return out
 }
 
-// isWhole reports whether the one input has all columns.
-func (c inputs) isWhole(tensors []Tensor) bool {
-	_, column := c.Find([]byte(wholeRows))
-	return len(tensors) == 1 && tensors[0].Name == wholeRows && c.Numeric && !column && tensors[0].Datatype != Bytes
+// isMatrix reports whether the one input has all columns.
+func (c inputs) isMatrix(tensors []protocol.Tensor) bool {
+	_, column := c.Find([]byte(matrixInput))
+	return len(tensors) == 1 && tensors[0].Name == matrixInput && c.Numeric && !column && tensors[0].Datatype != protocol.Bytes
 }
 
-// wantedInputs describes the inputs.
-func (c inputs) wantedInputs() string {
+// describeExpected describes the inputs.
+func (c inputs) describeExpected() string {
 	if c.Numeric {
-		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", wholeRows, c.Width, c.Names())
+		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", matrixInput, c.Width, c.Names())
 	}
 	return "one of the shape [rows] or [rows, 1] for each column: " + c.Names()
 }
 
 // rowCount returns the number of rows of the inputs, whose names and shapes it checks.
-func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
+func (c inputs) rowCount(tensors []protocol.Tensor, maxRows int) (int, error) {
 	if len(tensors) == 0 {
-		return 0, refuse(Invalid, "there are no inputs, wanted %s", c.wantedInputs())
+		return 0, newError(protocol.InvalidArgument, "there are no inputs, wanted %s", c.describeExpected())
 	}
 	var f rowerrors.List
 	names := make(map[string]bool, len(tensors))
-	whole, rows := c.isWhole(tensors), int64(-1)
+	whole, rows := c.isMatrix(tensors), int64(-1)
 	for i := range tensors {
 		t := &tensors[i]
 		if names[t.Name] {
-			return 0, refuse(Invalid, "the input %q is there twice", rowerrors.Clip(t.Name))
+			return 0, newError(protocol.InvalidArgument, "the input %q is there twice", rowerrors.Clip(t.Name))
 		}
 		names[t.Name] = true
 		s := t.Shape
 		switch _, known := c.Find([]byte(t.Name)); {
 		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(c.Width)):
-			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, clipShape(s), c.Width)
+			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, t.ClippedShape(), c.Width)
 		case !whole && !known:
-			f.Add("input %q: the model has no such column; wanted %s", rowerrors.Clip(t.Name), c.wantedInputs())
+			f.Add("input %q: the model has no such column; wanted %s", rowerrors.Clip(t.Name), c.describeExpected())
 		case !whole && (len(s) == 0 || len(s) > 2 || s[0] < 0 || len(s) == 2 && s[1] != 1):
-			f.Add("input %q: got the shape %v, wanted [rows] or [rows, 1]", t.Name, clipShape(s))
+			f.Add("input %q: got the shape %v, wanted [rows] or [rows, 1]", t.Name, t.ClippedShape())
 		case rows < 0:
 			rows = s[0]
 		case rows != s[0]:
@@ -75,29 +76,29 @@ func (c inputs) rowCount(tensors []Tensor, maxRows int) (int, error) {
 		return 0, err
 	}
 	if rows > int64(maxRows) {
-		return 0, refuse(TooLarge, "%d rows, the server's limit is %d; send them in several requests", rows, maxRows)
+		return 0, newError(protocol.TooLarge, "%d rows, the server's limit is %d; send them in several requests", rows, maxRows)
 	}
 	return int(rows), nil
 }
 
 // matrix returns the n rows of inputs that rowCount has checked.
-func (c inputs) matrix(tensors []Tensor, n int) ([]float64, error) {
+func (c inputs) matrix(tensors []protocol.Tensor, n int) ([]float64, error) {
 	var f rowerrors.List
 	for i := range tensors {
-		if err := tensors[i].settle(); err != nil {
+		if err := tensors[i].Decode(); err != nil {
 			f.Add("%v", err)
 		}
 	}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if c.isWhole(tensors) {
+	if c.isMatrix(tensors) {
 		return tensors[0].Numbers, nil
 	}
 	x := make([]float64, n*c.Width)
 	given := make([]bool, c.Width)
 	for i := range tensors {
-		c.put(&tensors[i], x, given, &f)
+		c.setColumns(&tensors[i], x, given, &f)
 	}
 	for j, is := range given {
 		if !is {
@@ -107,14 +108,14 @@ func (c inputs) matrix(tensors []Tensor, n int) ([]float64, error) {
 	return x, f.Err()
 }
 
-// put writes the elements of an input into its columns of x.
-func (c inputs) put(t *Tensor, x []float64, given []bool, errs *rowerrors.List) {
+// setColumns writes the elements of an input into its columns of x.
+func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *rowerrors.List) {
 	k, _ := c.Find([]byte(t.Name))
 	f := &c.Fields[k]
 	if f.Ignored() {
 		return
 	}
-	if f.Date != nil && t.Datatype != Bytes {
+	if f.Date != nil && t.Datatype != protocol.Bytes {
 		errs.At(-1, f.Name, "got %s, wanted BYTES: %s", t.Datatype, f.Wanted())
 		return
 	}
@@ -124,13 +125,13 @@ func (c inputs) put(t *Tensor, x []float64, given []bool, errs *rowerrors.List) 
 		}
 		given[j] = true
 	}
-	for i, text := range t.Texts {
+	for i, text := range t.Strings {
 		if wanted := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); wanted != "" {
 			errs.At(i, f.Name, "got %s, wanted %s", rowerrors.Quote(text), wanted)
 		}
 	}
 	for i, v := range t.Numbers {
-		if t.Datatype == Bool && v == v {
+		if t.Datatype == protocol.Bool && v == v {
 			v = f.Truth(v != 0)
 		} else {
 			v = f.Number(nil, v)

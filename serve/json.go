@@ -7,14 +7,14 @@ import (
 	"unsafe"
 )
 
-// parse returns the number that is written as JSON has it, and whether it is finite.
-func parse(text []byte) (float64, bool) {
+// parseNumber returns the number that is written as JSON has it, and whether it is finite.
+func parseNumber(text []byte) (float64, bool) {
 	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(text), len(text)), 64) // which keeps nothing of it
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
-// appendText appends a string as JSON has it.
-func appendText(dst []byte, text string) []byte {
+// appendString appends a string as JSON has it.
+func appendString(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	for i := 0; i < len(text); {

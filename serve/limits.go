@@ -8,79 +8,82 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
 // Limits bound the resources of requests. A zero is the default.
 type Limits struct {
-	Body    int64         // bytes of a request's body, unpacked: 8 MiB
-	Rows    int           // rows of a request: 10,000
-	Time    time.Duration // of a request, waiting included: 10 s
-	Working int           // requests that work at once: two for each core
-	Waiting int           // requests that wait for those: 256
-	Memory  int64         // bytes of the bodies, rows and answers of all requests together: 256 MiB
+	MaxBodyBytes   int64         // bytes of a request's body, unpacked: 8 MiB
+	MaxRows        int           // rows of a request: 10,000
+	Timeout        time.Duration // of a request, waiting included: 10 s
+	MaxConcurrent  int           // requests that work at once: two for each core
+	MaxQueued      int           // requests that wait for those: 256
+	MaxMemoryBytes int64         // bytes of the bodies, rows and answers of all requests together: 256 MiB
 }
 
 // withDefaults returns the limits with the default for each zero.
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Body: cmp.Or(l.Body, 8<<20), Rows: cmp.Or(l.Rows, 10_000), Time: cmp.Or(l.Time, 10*time.Second),
-		Working: cmp.Or(l.Working, 2*runtime.GOMAXPROCS(0)), Waiting: cmp.Or(l.Waiting, 256), Memory: cmp.Or(l.Memory, 256<<20),
+		MaxBodyBytes: cmp.Or(l.MaxBodyBytes, 8<<20), MaxRows: cmp.Or(l.MaxRows, 10_000), Timeout: cmp.Or(l.Timeout, 10*time.Second),
+		MaxConcurrent: cmp.Or(l.MaxConcurrent, 2*runtime.GOMAXPROCS(0)), MaxQueued: cmp.Or(l.MaxQueued, 256), MaxMemoryBytes: cmp.Or(l.MaxMemoryBytes, 256<<20),
 	}
 }
 
 // check returns an error for negative limits.
 func (l Limits) check() error {
-	if l.Body < 0 || l.Rows < 0 || l.Time < 0 || l.Working < 0 || l.Waiting < 0 || l.Memory < 0 {
+	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 || l.MaxMemoryBytes < 0 {
 		return errors.New("serve: a limit is negative, wanted numbers ≥ 0; 0 is the default")
 	}
 	return nil
 }
 
-// gate admits requests within the limits and turns the others away.
-type gate struct {
+// limiter admits requests within the limits and turns the others away.
+type limiter struct {
 	limits   Limits
-	turns    *queue.Queue
+	queue    *queue.Queue
 	memory   atomic.Int64
 	admitted atomic.Int64 // requests that are not answered yet
 	closing  atomic.Bool
-	rejected func(reason string) // counts a request that is turned away
+	onReject func(reason string) // serverMetrics a request that is turned away
 }
 
-func newGate(l Limits) *gate { return &gate{limits: l, turns: queue.New(l.Working, l.Waiting)} }
+func newLimiter(l Limits) *limiter {
+	return &limiter{limits: l, queue: queue.New(l.MaxConcurrent, l.MaxQueued)}
+}
 
 // reject returns the error of a request that is turned away.
-func (g *gate) reject(err error) error {
+func (g *limiter) reject(err error) error {
 	e := ErrorOf(err)
 	switch {
-	case e.Code == Exhausted:
-		g.rejected("exhausted")
-	case e.Code == Unavailable && g.closing.Load():
-		g.rejected("unavailable")
+	case e.Code == protocol.ResourceExhausted:
+		g.onReject("exhausted")
+	case e.Code == protocol.Unavailable && g.closing.Load():
+		g.onReject("unavailable")
 	}
 	return e
 }
 
 // admit admits a request of which nothing has been read; release ends it.
-func (g *gate) admit() error {
+func (g *limiter) admit() error {
 	g.admitted.Add(1) // first, so that Close waits for requests that do not see it
 	switch {
 	case g.closing.Load():
-		g.release()
+		g.finish()
 		return g.reject(queue.ErrClosed)
-	case g.turns.Full():
-		g.release()
+	case g.queue.Full():
+		g.finish()
 		return g.reject(queue.ErrFull)
 	}
 	return nil
 }
 
-func (g *gate) release() { g.admitted.Add(-1) }
+func (g *limiter) finish() { g.admitted.Add(-1) }
 
-// enter waits for the turn of a request, which ends with the first call of leave. The context ends with the limit of time.
-func (g *gate) enter(parent context.Context) (ctx context.Context, leave func(), err error) {
-	ctx, stop := context.WithTimeout(parent, g.limits.Time)
-	if err := g.turns.Enter(ctx); err != nil {
+// acquire waits for the turn of a request, which ends with the first call of leave. The context ends with the limit of time.
+func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave func(), err error) {
+	ctx, stop := context.WithTimeout(parent, g.limits.Timeout)
+	if err := g.queue.Acquire(ctx); err != nil {
 		stop()
 		return nil, nil, g.reject(err)
 	}
@@ -88,7 +91,7 @@ func (g *gate) enter(parent context.Context) (ctx context.Context, leave func(),
 	return ctx, func() {
 		if !left {
 			left = true
-			g.turns.Leave()
+			g.queue.Release()
 			stop()
 		}
 	}, nil
@@ -96,18 +99,18 @@ func (g *gate) enter(parent context.Context) (ctx context.Context, leave func(),
 
 // reservation is the memory of a request.
 type reservation struct {
-	gate  *gate
-	bytes int64
+	limiter *limiter
+	bytes   int64
 }
 
-// take reserves further bytes, or turns the request away.
-func (r *reservation) take(bytes int64) error {
-	if r.bytes+bytes > r.gate.limits.Memory {
-		return refuse(TooLarge, "the request needs more memory than the server has for all of them; send fewer rows at a time")
+// reserve reserves further bytes, or turns the request away.
+func (r *reservation) reserve(bytes int64) error {
+	if r.bytes+bytes > r.limiter.limits.MaxMemoryBytes {
+		return newError(protocol.TooLarge, "the request needs more memory than the server has for all of them; send fewer rows at a time")
 	}
-	if r.gate.memory.Add(bytes) > r.gate.limits.Memory {
-		r.gate.memory.Add(-bytes)
-		return r.gate.reject(&Error{Code: Exhausted, Message: "other requests have the server's memory for requests; ask again later", Retry: retryAfter})
+	if r.limiter.memory.Add(bytes) > r.limiter.limits.MaxMemoryBytes {
+		r.limiter.memory.Add(-bytes)
+		return r.limiter.reject(&Error{Code: protocol.ResourceExhausted, Message: "other requests have the server's memory for requests; ask again later", RetryAfter: retryDelay})
 	}
 	r.bytes += bytes
 	return nil
@@ -115,6 +118,6 @@ func (r *reservation) take(bytes int64) error {
 
 // free releases all of it.
 func (r *reservation) free() {
-	r.gate.memory.Add(-r.bytes)
+	r.limiter.memory.Add(-r.bytes)
 	r.bytes = 0
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // tame is a model that does what a test wants of it: it answers the first column of a row.
@@ -78,7 +79,7 @@ func serving(t *testing.T, m tame, o serve.Options) *serve.Server {
 	}
 	s, err := serve.New(o)
 	if err == nil {
-		err = s.Put("m", "1", file)
+		err = s.AddModel("m", "1", file)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ const one = `{"rows":[{"x0":1}]}`
 // So many requests work, so many wait, and all others are turned away at once. Those that were let in are answered.
 func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
-	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 2, Waiting: 3}})
+	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 2, MaxQueued: 3}})
 	var asked sync.WaitGroup
 	var answered atomic.Int64
 	send := func(n int) {
@@ -118,7 +119,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 		}
 	}
 	var full *serve.Error
-	if _, err := s.Infer(ctx, &serve.InferRequest{Model: "m"}); !errors.As(err, &full) || full.Code != serve.Exhausted || full.Code.GRPC() != 8 {
+	if _, err := inferDirect(s, &protocol.InferRequest{Model: "m"}); !errors.As(err, &full) || full.Code != protocol.ResourceExhausted || full.Code.GRPC() != 8 {
 		t.Errorf("%v", err)
 	}
 	if got := ask(s, "GET", "/v2/health/ready", ""); got.code != 200 {
@@ -145,7 +146,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 // A request that takes too long, waiting or at work, ends; so does one whose client has gone.
 func TestTimeOfRequests(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
-	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 1, Time: 300 * time.Millisecond}})
+	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 1, Timeout: 300 * time.Millisecond}})
 	codes := make(chan reply, 2)
 	go func() { codes <- ask(s, "POST", "/v1/models/m:predict", one) }()
 	until(t, func() bool { return m.at.Load() == 1 })
@@ -168,7 +169,7 @@ func TestTimeOfRequests(t *testing.T) {
 
 // Requests do not get more memory than there is for them, whatever they claim and whoever else has it.
 func TestMemoryOfRequests(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Memory: 500_000, Body: 1 << 20}})
+	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 500_000, MaxBodyBytes: 1 << 20}})
 	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 12000) + `{"a":1,"b":2,"c":3}]}`
 	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "send fewer rows at a time") {
 		t.Errorf("%d %s", got.code, got.body)
@@ -216,7 +217,7 @@ func TestFaultsOfModels(t *testing.T) {
 		}
 		return v, nil
 	}}
-	s := serving(t, m, serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s := serving(t, m, serve.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for value, want := range map[string]struct {
 		code int
 		text string
@@ -243,7 +244,7 @@ func TestFaultsOfModels(t *testing.T) {
 // Every request has a name and a line in the log.
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
-	s := serving(t, tame{}, serve.Options{Access: slog.New(slog.NewJSONHandler(&log, nil))})
+	s := serving(t, tame{}, serve.Options{AccessLog: slog.New(slog.NewJSONHandler(&log, nil))})
 	for _, given := range []string{"", "order-7", "a b", strings.Repeat("x", 200), "line\nbreak"} {
 		log.Reset()
 		got := ask(s, "POST", "/v1/models/m:predict", one, "X-Request-Id", given)
@@ -299,14 +300,14 @@ func TestMetricsAreWellFormed(t *testing.T) {
 // A server that is told to end is unready, answers what comes for a while, and loses no request that it has accepted.
 func TestEndLosesNoRequest(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
-	s := serving(t, m, serve.Options{Limits: serve.Limits{Working: 64}})
+	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 64}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(running, l, serve.ListenOptions{Drain: time.Second}) }()
+	go func() { ended <- s.Serve(running, l, serve.ListenOptions{DrainDelay: time.Second}) }()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	url := "http://" + l.Addr().String()
 	codes := make(chan int, 64)
@@ -364,7 +365,7 @@ func TestEndHasALimit(t *testing.T) {
 	}
 	running, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(running, l, serve.ListenOptions{Grace: 20 * time.Millisecond}) }()
+	go func() { ended <- s.Serve(running, l, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond}) }()
 	lost := make(chan error, 1)
 	go func() {
 		_, err := http.Post("http://"+l.Addr().String()+"/v1/models/m:predict", "application/json", strings.NewReader(one))

@@ -10,21 +10,23 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // ListenOptions are the options of [Server.Serve], and of package serve/grpc. A zero is the default.
 type ListenOptions struct {
-	Handler     http.Handler  // what answers over HTTP, for a server that is wrapped; nil is the server itself
-	Connections int           // at once; more wait until one ends: 1024
-	Head        time.Duration // for the head of a request over HTTP: 5 s
-	Body        time.Duration // for a request to arrive, waiting for its turn included: 30 s
-	Answer      time.Duration // from the head of a request over HTTP until its answer is read: a minute
-	Idle        time.Duration // for a connection without a request: two minutes
-	Drain       time.Duration // at the end, between being unready and not listening any more: 0
-	Grace       time.Duration // at the end, for requests at work: 30 s
-	Certificate string        // file of a TLS certificate, "" for none, read again when it changes
-	Key         string        // file of its key
-	Reflection  bool          // whether gRPC answers questions for its services and their messages
+	Handler           http.Handler  // what answers over HTTP, for a server that is wrapped; nil is the server itself
+	MaxConnections    int           // at once; more wait until one ends: 1024
+	ReadHeaderTimeout time.Duration // for the head of a request over HTTP: 5 s
+	ReadTimeout       time.Duration // for a request to arrive, waiting for its turn included: 30 s
+	WriteTimeout      time.Duration // from the head of a request over HTTP until its answer is read: a minute
+	IdleTimeout       time.Duration // for a connection without a request: two minutes
+	DrainDelay        time.Duration // at the end, between being unready and not listening any more: 0
+	ShutdownTimeout   time.Duration // at the end, for requests at work: 30 s
+	CertFile          string        // file of a TLS certificate, "" for none, read again when it changes
+	KeyFile           string        // file of its key
+	Reflection        bool          // whether gRPC answers questions for its services and their messages
 }
 
 // maxHead is the maximum number of bytes of the head of a request.
@@ -32,47 +34,40 @@ const maxHead = 16 << 10
 
 // withDefaults returns the options with the default for each zero.
 func (o ListenOptions) withDefaults() ListenOptions {
-	o.Connections = cmp.Or(o.Connections, 1024)
-	o.Head, o.Body, o.Answer = cmp.Or(o.Head, 5*time.Second), cmp.Or(o.Body, 30*time.Second), cmp.Or(o.Answer, time.Minute)
-	o.Idle, o.Grace = cmp.Or(o.Idle, 2*time.Minute), cmp.Or(o.Grace, 30*time.Second)
+	o.MaxConnections = cmp.Or(o.MaxConnections, 1024)
+	o.ReadHeaderTimeout, o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadHeaderTimeout, 5*time.Second), cmp.Or(o.ReadTimeout, 30*time.Second), cmp.Or(o.WriteTimeout, time.Minute)
+	o.IdleTimeout, o.ShutdownTimeout = cmp.Or(o.IdleTimeout, 2*time.Minute), cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	return o
 }
 
 // check returns an error for options that are invalid.
 func (o ListenOptions) check() error {
-	if o.Connections < 0 || o.Head < 0 || o.Body < 0 || o.Answer < 0 || o.Idle < 0 || o.Drain < 0 || o.Grace < 0 {
+	if o.MaxConnections < 0 || o.ReadHeaderTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 || o.DrainDelay < 0 || o.ShutdownTimeout < 0 {
 		return errors.New("serve: a time or the number of connections is negative")
 	}
-	if (o.Certificate == "") != (o.Key == "") {
+	if (o.CertFile == "") != (o.KeyFile == "") {
 		return errors.New("serve: TLS needs a certificate and its key, and got one of them")
 	}
 	return nil
 }
 
-// Protocol answers requests until it is shut down.
-type Protocol interface {
-	Serve() error
-	Shutdown(ctx context.Context) error // answers the requests that have come, or returns an error when the context ends
-	Close() error                       // ends all requests
-}
-
 // Run answers by the protocol that open returns, until the context ends. Then the server is unready for the time of o.Drain
 // and answers all that comes; then Run shuts the protocol down. Open gets the options with the defaults filled in and, if
 // there is a certificate, the configuration of TLS, with the name that the protocol has there.
-func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open func(o ListenOptions, config *tls.Config) Protocol) error {
+func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open func(o ListenOptions, config *tls.Config) protocol.Transport) error {
 	if err := o.check(); err != nil {
 		return err
 	}
 	o = o.withDefaults()
 	var config *tls.Config
-	if o.Certificate != "" {
-		pair, err := newCertificate(o.Certificate, o.Key)
+	if o.CertFile != "" {
+		pair, err := newCertificate(o.CertFile, o.KeyFile)
 		if err != nil {
 			return err
 		}
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
-		go every(watching, s.options.Period, func() { pair.refresh(s.options.Log) })
+		go runEvery(watching, s.options.ReloadInterval, func() { pair.reload(s.options.Logger) })
 		config = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get, NextProtos: []string{name}}
 	}
 	p := open(o, config)
@@ -85,18 +80,18 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 	case <-ctx.Done():
 	}
 	s.Drain()
-	s.options.Log.Info("the server ends", "protocol", name, "drain", o.Drain, "in_flight", s.gate.admitted.Load())
+	s.options.Logger.Info("the server ends", "protocol", name, "drain", o.DrainDelay, "in_flight", s.limiter.admitted.Load())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
-	case <-time.After(o.Drain):
+	case <-time.After(o.DrainDelay):
 	}
-	grace, stop := context.WithTimeout(context.Background(), o.Grace)
+	grace, stop := context.WithTimeout(context.Background(), o.ShutdownTimeout)
 	defer stop()
 	if err := p.Shutdown(grace); err != nil {
-		return fmt.Errorf("serve: %d requests were not answered within %v of the end", s.gate.admitted.Load(), o.Grace)
+		return fmt.Errorf("serve: %d requests were not answered within %v of the end", s.limiter.admitted.Load(), o.ShutdownTimeout)
 	}
-	s.options.Log.Info("the server has ended", "protocol", name)
+	s.options.Logger.Info("the server has ended", "protocol", name)
 	return nil
 }
 
@@ -104,10 +99,10 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 // [Server.Run] does. The error is nil if all requests were answered.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) error {
 	defer l.Close()
-	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) Protocol {
-		p := &httpProtocol{limited: newListener(l, o.Connections), Server: http.Server{
-			Handler: o.Handler, ReadHeaderTimeout: o.Head, ReadTimeout: o.Body, WriteTimeout: o.Answer, IdleTimeout: o.Idle,
-			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),
+	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) protocol.Transport {
+		p := &httpProtocol{limited: newListener(l, o.MaxConnections), Server: http.Server{
+			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
+			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),
 		}}
 		p.Protocols.SetHTTP1(true)
 		if p.Handler == nil {
@@ -135,7 +130,7 @@ func (p *httpProtocol) Shutdown(ctx context.Context) error {
 	p.limited.Close()
 	for ctx.Err() == nil && p.limited.open() {
 		p.SetKeepAlivesEnabled(false) // closes idle connections
-		time.Sleep(waiting / 4)
+		time.Sleep(acceptTimeout / 4)
 	}
 	p.limited.end()
 	return p.Server.Shutdown(ctx)

@@ -45,14 +45,14 @@ func certify(t *testing.T, dir, name string) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	certify(t, dir, "first")
-	s, err := serve.New(serve.Options{Period: 2 * time.Millisecond})
+	s, err := serve.New(serve.Options{ReloadInterval: 2 * time.Millisecond})
 	if err == nil {
-		err = s.Put("flat", "1", fitted()["nrent"])
+		err = s.AddModel("flat", "1", fitted()["nrent"])
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := listen(t, s, serve.ListenOptions{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
+	addr := listen(t, s, serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
 	name := func() string {
 		t.Helper()
 		c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
@@ -97,10 +97,10 @@ func TestListeningThatCannotBe(t *testing.T) {
 	certify(t, dir, "first")
 	cert := filepath.Join(dir, "tls.crt")
 	for want, o := range map[string]serve.ListenOptions{
-		"TLS needs a certificate and its key": {Certificate: cert},
-		"negative":                            {Grace: -1},
-		"no such file":                        {Certificate: cert, Key: filepath.Join(dir, "none")},
-		"rather than a key":                   {Certificate: cert, Key: cert},
+		"TLS needs a certificate and its key": {CertFile: cert},
+		"negative":                            {ShutdownTimeout: -1},
+		"no such file":                        {CertFile: cert, KeyFile: filepath.Join(dir, "none")},
+		"rather than a key":                   {CertFile: cert, KeyFile: cert},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -119,7 +119,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 // No more connections than are allowed are answered at once; the next one is when one ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := started(t, serve.Options{})
-	addr := listen(t, s, serve.ListenOptions{Connections: 2})
+	addr := listen(t, s, serve.ListenOptions{MaxConnections: 2})
 	get := func(c net.Conn, within time.Duration) bool {
 		if _, err := io.WriteString(c, "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 // Connections that wait to be accepted when the server ends are answered, not reset.
 func TestWaitingConnectionsAreAnswered(t *testing.T) {
-	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{Connections: 1})
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1})
 	const request = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 	var open []net.Conn
 	for k := range 20 {
@@ -190,7 +190,7 @@ func TestWaitingConnectionsAreAnswered(t *testing.T) {
 
 // A server ends in time though its connections leave no slot to those that wait.
 func TestEndWithoutSlots(t *testing.T) {
-	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{Connections: 1, Grace: 50 * time.Millisecond})
+	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1, ShutdownTimeout: 50 * time.Millisecond})
 	for range 3 {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {

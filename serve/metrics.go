@@ -11,23 +11,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// counts are the metrics of a server.
-type counts struct {
-	page     http.Handler
-	own      []prometheus.Collector
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	rows     *prometheus.CounterVec
-	rejected *prometheus.CounterVec
-	panics   prometheus.Counter
-	loads    *prometheus.CounterVec
-	loadTime *prometheus.GaugeVec
-	loadedAt *prometheus.GaugeVec
-	good     *prometheus.GaugeVec
+// serverMetrics are the metrics of a server.
+type serverMetrics struct {
+	handler    http.Handler
+	collectors []prometheus.Collector
+	requests   *prometheus.CounterVec
+	seconds    *prometheus.HistogramVec
+	rows       *prometheus.CounterVec
+	rejections *prometheus.CounterVec
+	panics     prometheus.Counter
+	loads      *prometheus.CounterVec
+	loadTime   *prometheus.GaugeVec
+	loadedAt   *prometheus.GaugeVec
+	fileValid  *prometheus.GaugeVec
 }
 
-// newCounts returns the metrics of a server.
-func newCounts(version string, g *gate, ready func() error) *counts {
+// newServerMetrics returns the metrics of a server.
+func newServerMetrics(version string, g *limiter, ready func() error) *serverMetrics {
 	name := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: "bochner", Name: name, Help: help}
 	}
@@ -40,26 +40,26 @@ func newCounts(version string, g *gate, ready func() error) *counts {
 	now := func(n, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts(name(n, help)), value)
 	}
-	c := &counts{
+	c := &serverMetrics{
 		requests: counter("requests_total", "Requests answered, by model, route and status.", "model", "route", "code"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "bochner", Name: "request_seconds", Help: "Time from the request's head to its answer, by route.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route"}),
-		rows:     counter("rows_total", "Rows predicted, by model.", "model"),
-		rejected: counter("rejected_total", "Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
-		panics:   prometheus.NewCounter(prometheus.CounterOpts(name("panics_total", "Requests in which the program failed."))),
-		loads:    counter("model_loads_total", "Tries to load a model file, by what became of them: loaded or failed.", "model", "version", "result"),
-		loadTime: gauge("model_load_seconds", "Time that the last try to load the model took.", "model", "version"),
-		loadedAt: gauge("model_loaded_timestamp_seconds", "When the model that is served was loaded.", "model", "version"),
-		good:     gauge("model_file_good", "1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.", "model", "version"),
+		rows:       counter("rows_total", "Rows predicted, by model.", "model"),
+		rejections: counter("rejected_total", "Requests turned away because there were too many (exhausted) or the server ended (unavailable).", "reason"),
+		panics:     prometheus.NewCounter(prometheus.CounterOpts(name("panics_total", "Requests in which the program failed."))),
+		loads:      counter("model_loads_total", "Tries to load a model file, by what became of them: loaded or failed.", "model", "version", "result"),
+		loadTime:   gauge("model_load_seconds", "Time that the last try to load the model took.", "model", "version"),
+		loadedAt:   gauge("model_loaded_timestamp_seconds", "When the model that is served was loaded.", "model", "version"),
+		fileValid:  gauge("model_file_good", "1 if the model file could be loaded as it is now, else 0: then the model before is served, if there was one.", "model", "version"),
 	}
 	build := gauge("build_info", "1, with the versions of the program and of Go.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	c.own = []prometheus.Collector{
-		c.requests, c.seconds, c.rows, c.rejected, c.panics, c.loads, c.loadTime, c.loadedAt, c.good, build,
+	c.collectors = []prometheus.Collector{
+		c.requests, c.seconds, c.rows, c.rejections, c.panics, c.loads, c.loadTime, c.loadedAt, c.fileValid, build,
 		now("requests_in_flight", "Requests that have come and are not answered.", func() float64 { return float64(g.admitted.Load()) }),
-		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.turns.Waiting()) }),
+		now("requests_waiting", "Requests that wait for their turn.", func() float64 { return float64(g.queue.Queued()) }),
 		now("request_memory_bytes", "Memory that bodies, rows and answers of requests have.", func() float64 { return float64(g.memory.Load()) }),
 		now("ready", "1 if the server is ready, else 0.", func() float64 {
 			if ready() != nil {
@@ -69,14 +69,14 @@ func newCounts(version string, g *gate, ready func() error) *counts {
 		}),
 	}
 	all := prometheus.NewRegistry()
-	all.MustRegister(c.own...)
+	all.MustRegister(c.collectors...)
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	c.page = promhttp.HandlerFor(all, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	c.handler = promhttp.HandlerFor(all, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	return c
 }
 
-// loaded counts an attempt to load a model.
-func (c *counts) loaded(model, version string, took time.Duration, err error) {
+// countLoad counts an attempt to load a model.
+func (c *serverMetrics) countLoad(model, version string, took time.Duration, err error) {
 	result, good := "loaded", 1.0
 	if err != nil {
 		result, good = "failed", 0
@@ -85,20 +85,20 @@ func (c *counts) loaded(model, version string, took time.Duration, err error) {
 	}
 	c.loads.WithLabelValues(model, version, result).Inc()
 	c.loadTime.WithLabelValues(model, version).Set(took.Seconds())
-	c.good.WithLabelValues(model, version).Set(good)
+	c.fileValid.WithLabelValues(model, version).Set(good)
 }
 
 // forget removes the metrics of a version that is gone.
-func (c *counts) forget(model, version string) {
+func (c *serverMetrics) forget(model, version string) {
 	labels := prometheus.Labels{"model": model, "version": version}
 	c.loads.DeletePartialMatch(labels)
-	for _, g := range []*prometheus.GaugeVec{c.loadTime, c.loadedAt, c.good} {
+	for _, g := range []*prometheus.GaugeVec{c.loadTime, c.loadedAt, c.fileValid} {
 		g.Delete(labels)
 	}
 }
 
-// statusTexts are the statuses of HTTP as labels.
-var statusTexts = func() (out [600]string) {
+// statusLabels are the statuses of HTTP as labels.
+var statusLabels = func() (out [600]string) {
 	for code := range out {
 		out[code] = strconv.Itoa(code)
 	}

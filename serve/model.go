@@ -13,22 +13,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Model is a version of a model that is loaded. It never changes.
 type Model struct {
 	Name, Version string
-	Loaded        time.Time
-	File          *modelfile.Model // read only
-	Classes       []string         // nil where there are none
-	Inputs        []TensorSpec     // of the Open Inference Protocol, for any number of rows
-	Outputs       []TensorSpec
-	Coding        *rowencoding.Coding // of rows
+	LoadedAt      time.Time
+	File          *modelfile.Model      // read only
+	Classes       []string              // nil where there are none
+	Inputs        []protocol.TensorSpec // of the Open Inference Protocol, for any number of rows
+	Outputs       []protocol.TensorSpec
+	Encoding      *rowencoding.Coding // of rows
 
-	outputs outputs
-	answers answers
-	empty   estimator.Prediction // of no rows
-	batch   *batch               // for requests of a row; nil for a model whose rows are not predicted together
+	outputTensors outputs
+	encoder       predictionEncoder
+	empty         estimator.Prediction // of no rows
+	batch         *batch               // for requests of a row; nil for a model whose rows are not predicted together
 }
 
 // newModel prepares a model for requests.
@@ -42,23 +43,23 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 		return nil, fmt.Errorf("serve: how its rows are read: %w", err)
 	}
 	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
-	m := &Model{Name: name, Version: version, Loaded: time.Now(), File: file, Coding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
-	m.Coding.Index()
+	m := &Model{Name: name, Version: version, LoadedAt: time.Now(), File: file, Encoding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
+	m.Encoding.Index()
 	m.Classes = estimator.OutputsOf(file.Predictor).Classes
 	if m.empty, err = estimator.Predict(context.Background(), file.Predictor, &mat.Dense{}, estimator.Request{}); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	m.outputs = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
-	m.Inputs, m.Outputs = inputs{m.Coding}.specs(), m.outputs.specs
+	m.outputTensors = newOutputs(m.empty, file.Task, m.Classes, len(file.Schema.Targets))
+	m.Inputs, m.Outputs = inputs{m.Encoding}.specs(), m.outputTensors.specs
 	var targets []string
 	if m.empty.Targets != nil && len(file.Schema.Targets) > 1 {
 		targets = m.targetNames()
 	}
-	m.answers = newAnswers(name, version, m.Classes, targets)
-	b := &batch{width: m.Coding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
+	m.encoder = newPredictionEncoder(name, version, m.Classes, targets)
+	b := &batch{width: m.Encoding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
 		return m.score(context.Background(), rows, n) // the rows are few, and belong to several requests
 	}}
-	if b.exact(file.Schema) {
+	if b.isBatchInvariant(file.Schema) {
 		m.batch = b
 	}
 	return m, nil
@@ -73,7 +74,7 @@ func (m *Model) targetNames() (names []string) {
 
 // score returns the prediction of n rows.
 func (m *Model) score(ctx context.Context, rows []float64, n int) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.Coding.Width, rows), estimator.Request{})
+	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.Encoding.Width, rows), estimator.Request{})
 }
 
 // predict returns the prediction of n rows, whose numbers it checks. It calls wait before it waits for the work of another
@@ -83,19 +84,19 @@ func (m *Model) predict(ctx context.Context, rows []float64, n int, wait func())
 	case n == 0:
 		return m.empty, nil
 	case n == 1 && m.batch != nil:
-		p, err = m.batch.row(rows, wait)
+		p, err = m.batch.predictRow(rows, wait)
 	default:
 		p, err = m.score(ctx, rows, n)
 	}
 	if err != nil {
 		return p, err
 	}
-	if i := notFinite(p); i >= 0 {
-		return p, refuse(Invalid, "row %d: what the model predicts is no number; the row's numbers are too large for it", i)
+	if i := nonFiniteRow(p); i >= 0 {
+		return p, newError(protocol.InvalidArgument, "row %d: what the model predicts is no number; the row's numbers are too large for it", i)
 	}
 	for i, v := range p.Values {
 		if m.Classes != nil && !(v >= 0 && v < float64(len(m.Classes))) {
-			return p, refuse(Internal, "row %d: the model predicts class number %v of %d", i, v, len(m.Classes))
+			return p, newError(protocol.Internal, "row %d: the model predicts class number %v of %d", i, v, len(m.Classes))
 		}
 	}
 	return p, nil

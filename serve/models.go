@@ -16,17 +16,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // models are the models of a server: the state of their files, under a lock, and what requests find, without one.
 type models struct {
-	log      *slog.Logger
-	counts   *counts
-	loading  sync.Mutex // held by load
-	readOnce bool       // whether all files have been read, with loading held
-	mu       sync.Mutex
-	sources  []*source
-	found    atomic.Pointer[map[string]*versions]
+	log       *slog.Logger
+	metrics   *serverMetrics
+	loading   sync.Mutex // held by load
+	scanned   bool       // whether all files have been read, with loading held
+	mu        sync.Mutex
+	sources   []*source
+	published atomic.Pointer[map[string]*versions]
 }
 
 // versions are the loaded versions of a model. They never change.
@@ -68,7 +69,7 @@ func (m *models) publish() {
 	found := map[string]*versions{}
 	for _, src := range m.sources {
 		v := &versions{models: map[string]*Model{}}
-		for _, f := range src.files() {
+		for _, f := range src.sortedVersions() {
 			if f.model != nil {
 				v.models[f.version], v.latest = f.model, f.model
 				v.names = append(v.names, f.version)
@@ -76,17 +77,17 @@ func (m *models) publish() {
 		}
 		found[src.name] = v
 	}
-	m.found.Store(&found)
+	m.published.Store(&found)
 }
 
-// of returns the loaded versions of a model, nil for a name that no model has.
-func (m *models) of(name string) *versions { return (*m.found.Load())[name] }
+// loadedVersions returns the loaded versions of a model, nil for a name that no model has.
+func (m *models) loadedVersions(name string) *versions { return (*m.published.Load())[name] }
 
 // find returns a version of a model, "" for the latest.
 func (m *models) find(name, version string) (*Model, error) {
-	v := m.of(name)
+	v := m.loadedVersions(name)
 	if v == nil {
-		return nil, refuse(NotFound, "no model is called %q", rowerrors.Clip(name))
+		return nil, newError(protocol.NotFound, "no model is called %q", rowerrors.Clip(name))
 	}
 	found := v.latest
 	if version != "" {
@@ -107,15 +108,15 @@ func (m *models) find(name, version string) (*Model, error) {
 		reason = src.versions[version].reason()
 	}
 	if reason != "" {
-		return nil, &Error{Code: Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason), Retry: retryAfter}
+		return nil, &Error{Code: protocol.Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason), RetryAfter: retryDelay}
 	}
-	return nil, refuse(NotFound, "model %q has no version %q; it has %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
+	return nil, newError(protocol.NotFound, "model %q has no version %q; it has %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
 }
 
-// put serves a model of a program.
-func (m *models) put(name, version string, file *modelfile.Model) error {
+// add serves a model of a program.
+func (m *models) add(name, version string, file *modelfile.Model) error {
 	for _, part := range []string{name, version} {
-		if err := checkName(part); err != nil {
+		if err := validateName(part); err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
 	}
@@ -142,42 +143,42 @@ func (m *models) put(name, version string, file *modelfile.Model) error {
 func (m *models) load(ctx context.Context) error {
 	m.loading.Lock()
 	defer m.loading.Unlock()
-	files, errs := m.list()
+	files, errs := m.scanFiles()
 	for _, f := range files {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		if err := m.refresh(f); err != nil {
+		if err := m.reload(f); err != nil {
 			errs = append(errs, fmt.Errorf("serve: model %q, version %s: %w", f.name, f.version, err))
 		}
 	}
-	m.readOnce = true
+	m.scanned = true
 	return errors.Join(errs...)
 }
 
-// list looks for new and removed files and returns all of them.
-func (m *models) list() (files []*versionFile, errs []error) {
+// scanFiles looks for new and removed files and returns all of them.
+func (m *models) scanFiles() (files []*versionFile, errs []error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, src := range m.sources {
-		before := src.files()
-		if err := src.list(!m.readOnce); err != nil {
+		before := src.sortedVersions()
+		if err := src.scanFiles(!m.scanned); err != nil {
 			errs = append(errs, fmt.Errorf("serve: model %q: %w", src.name, err))
 		}
 		for _, f := range before {
 			if src.versions[f.version] == nil {
-				m.counts.forget(f.name, f.version)
+				m.metrics.forget(f.name, f.version)
 				m.log.Info("version is gone", "model", f.name, "version", f.version)
 			}
 		}
-		files = append(files, src.files()...)
+		files = append(files, src.sortedVersions()...)
 	}
 	m.publish()
 	return files, errs
 }
 
-// refresh reads a file if it has changed and returns its error.
-func (m *models) refresh(f *versionFile) error {
+// reload reads a file if it has changed and returns its error.
+func (m *models) reload(f *versionFile) error {
 	if f.path == "" {
 		return nil
 	}
@@ -190,26 +191,26 @@ func (m *models) refresh(f *versionFile) error {
 	if err == nil {
 		next, err = f.load(info)
 	}
-	if errors.Is(err, errWritten) {
+	if errors.Is(err, errFileChanged) {
 		return nil // the next refresh reads it
 	}
-	m.replace(f, info, next, err, time.Since(begin))
+	m.recordLoad(f, info, next, err, time.Since(begin))
 	return err
 }
 
-// replace stores the result of reading a file. The model before stays if there is none.
-func (m *models) replace(f *versionFile, info fs.FileInfo, next *Model, err error, took time.Duration) {
+// recordLoad stores the result of reading a file. The model before stays if there is none.
+func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err error, took time.Duration) {
 	m.mu.Lock()
 	again, known := f.model != nil, f.err
-	f.info, f.err, f.took = info, err, took
+	f.info, f.err, f.loadTime = info, err, took
 	if err == nil {
 		f.model, f.bytes = next, info.Size()
 	} else {
-		f.failed = time.Now()
+		f.failedAt = time.Now()
 	}
 	m.publish()
 	m.mu.Unlock()
-	m.counts.loaded(f.name, f.version, took, err)
+	m.metrics.countLoad(f.name, f.version, took, err)
 	log := m.log.With("model", f.name, "version", f.version, "file", f.path)
 	switch {
 	case err == nil:
@@ -227,7 +228,7 @@ func (m *models) unready() (list []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, src := range m.sources {
-		for _, f := range src.files() {
+		for _, f := range src.sortedVersions() {
 			if f.model == nil && f.initial {
 				list = append(list, fmt.Sprintf("model %q, version %s: %s", f.name, f.version, f.reason()))
 			}
@@ -258,7 +259,7 @@ func (m *models) status(names ...string) []ModelStatus {
 			continue
 		}
 		one := ModelStatus{Name: src.name, Versions: []VersionStatus{}}
-		for _, f := range src.files() {
+		for _, f := range src.sortedVersions() {
 			if f.model != nil {
 				one.Ready, one.Version, one.Task = true, f.version, string(f.model.File.Task)
 			}

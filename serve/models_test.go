@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // opened returns a server of model files, which it has loaded.
 func opened(t *testing.T, models ...string) *serve.Server {
 	t.Helper()
-	s, err := serve.New(serve.Options{Models: models, Period: time.Millisecond})
+	s, err := serve.New(serve.Options{Models: models, ReloadInterval: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func says(t *testing.T, s *serve.Server, model string) string {
 }
 
 // A model is called as its file, or otherwise; a folder has its versions, of which the one of the greatest number
-// answers where none is asked for.
+// predictionEncoder where none is asked for.
 func TestNamesAndVersions(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "houses")
@@ -91,7 +92,7 @@ func TestModelsThatThereAreNot(t *testing.T) {
 	flat := save(t, dir, "flat.bochner", "nrent")
 	_, err := serve.New(serve.Options{
 		Models: []string{"gone.bochner", flat, flat, "a/b=" + flat, "=" + flat, dir + "/..", "empty=" + t.TempDir()},
-		Limits: serve.Limits{Rows: -1}, TokenFile: filepath.Join(dir, "token"), Period: -1,
+		Limits: serve.Limits{MaxRows: -1}, TokenFile: filepath.Join(dir, "token"), ReloadInterval: -1,
 	})
 	if err == nil {
 		t.Fatal("no error")
@@ -104,7 +105,7 @@ func TestModelsThatThereAreNot(t *testing.T) {
 			t.Errorf("%v\nhas no %s", err, want)
 		}
 	}
-	if err := new(serve.Server).Put("a b", "1", fitted()["nrent"]); err == nil {
+	if err := new(serve.Server).AddModel("a b", "1", fitted()["nrent"]); err == nil {
 		t.Error("a name with a blank is taken")
 	}
 }
@@ -276,7 +277,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("after the end: %d %s", got.code, got.body)
 	}
 	var none *serve.Error
-	if _, err := s.Infer(ctx, &serve.InferRequest{Model: "flat"}); !errors.As(err, &none) || none.Code != serve.Unavailable || none.Code.GRPC() != 14 {
+	if _, err := inferDirect(s, &protocol.InferRequest{Model: "flat"}); !errors.As(err, &none) || none.Code != protocol.Unavailable || none.Code.GRPC() != 14 {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -285,7 +286,7 @@ func TestReadiness(t *testing.T) {
 func TestTokenIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "one")
-	s, err := serve.New(serve.Options{TokenFile: file, Period: time.Millisecond})
+	s, err := serve.New(serve.Options{TokenFile: file, ReloadInterval: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

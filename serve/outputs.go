@@ -9,11 +9,12 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // outputs are the tensors that a model answers.
 type outputs struct {
-	specs  []TensorSpec
+	specs  []protocol.TensorSpec
 	labels [][]byte // names of the classes
 }
 
@@ -24,9 +25,9 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 	for _, name := range classes {
 		o.labels = append(o.labels, []byte(name))
 	}
-	add := func(is bool, name string, d Datatype, width int) {
+	add := func(is bool, name string, d protocol.Datatype, width int) {
 		if is {
-			o.specs = append(o.specs, TensorSpec{name, d, int64(width)})
+			o.specs = append(o.specs, protocol.TensorSpec{Name: name, Datatype: d, Width: int64(width)})
 		}
 	}
 	if has.Targets == nil || targets < 2 {
@@ -42,16 +43,16 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 	if scores == 2 {
 		scores = 1
 	}
-	add(classes != nil, "label", Bytes, 0)
-	add(classes == nil && task.Unsupervised(), "label", Int64, 0)
-	add(classes == nil && !task.Unsupervised(), "value", FP64, targets)
-	add(has.Probabilities != nil, "probabilities", FP64, len(classes))
-	add(has.Scores != nil && has.Probabilities == nil, "scores", FP64, scores)
-	add(has.Std != nil || has.StdTargets != nil, "std", FP64, all(has.StdTargets))
-	add(has.Lower != nil || has.LowerTargets != nil, "lower", FP64, all(has.LowerTargets))
-	add(has.Upper != nil || has.UpperTargets != nil, "upper", FP64, all(has.UpperTargets))
-	add(has.Sets != nil, "set", Bool, len(classes))
-	add(has.Anomaly != nil, "anomaly_score", FP64, 0)
+	add(classes != nil, "label", protocol.Bytes, 0)
+	add(classes == nil && task.Unsupervised(), "label", protocol.Int64, 0)
+	add(classes == nil && !task.Unsupervised(), "value", protocol.FP64, targets)
+	add(has.Probabilities != nil, "probabilities", protocol.FP64, len(classes))
+	add(has.Scores != nil && has.Probabilities == nil, "scores", protocol.FP64, scores)
+	add(has.Std != nil || has.StdTargets != nil, "std", protocol.FP64, all(has.StdTargets))
+	add(has.Lower != nil || has.LowerTargets != nil, "lower", protocol.FP64, all(has.LowerTargets))
+	add(has.Upper != nil || has.UpperTargets != nil, "upper", protocol.FP64, all(has.UpperTargets))
+	add(has.Sets != nil, "set", protocol.Bool, len(classes))
+	add(has.Anomaly != nil, "anomaly_score", protocol.FP64, 0)
 	return o
 }
 
@@ -73,17 +74,17 @@ func (o outputs) names() (names []string) {
 }
 
 // selected returns the outputs of the given names, all for none.
-func (o outputs) selected(names []string) ([]TensorSpec, error) {
+func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 	if len(names) == 0 {
 		return o.specs, nil
 	}
 	if len(names) > 2*len(o.specs) {
-		return nil, refuse(Invalid, "%d outputs are asked for; the model has %s", len(names), strings.Join(o.names(), ", "))
+		return nil, newError(protocol.InvalidArgument, "%d outputs are asked for; the model has %s", len(names), strings.Join(o.names(), ", "))
 	}
 	var f rowerrors.List
-	var out []TensorSpec
+	var out []protocol.TensorSpec
 	for i, name := range names {
-		at := slices.IndexFunc(o.specs, func(spec TensorSpec) bool { return spec.Name == name })
+		at := slices.IndexFunc(o.specs, func(spec protocol.TensorSpec) bool { return spec.Name == name })
 		switch {
 		case at < 0:
 			f.Add("output %q: the model has none of that name; it has %s", rowerrors.Clip(name), strings.Join(o.names(), ", "))
@@ -97,15 +98,15 @@ func (o outputs) selected(names []string) ([]TensorSpec, error) {
 }
 
 // tensor returns an output of the prediction of n rows.
-func (o outputs) tensor(spec TensorSpec, p estimator.Prediction, n int) Tensor {
-	t := Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: spec.Shape(int64(n))}
+func (o outputs) tensor(spec protocol.TensorSpec, p estimator.Prediction, n int) protocol.Tensor {
+	t := protocol.Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: spec.Shape(int64(n))}
 	if n == 0 {
 		return t
 	}
-	if spec.Datatype == Bytes {
-		t.Texts = make([][]byte, n)
+	if spec.Datatype == protocol.Bytes {
+		t.Strings = make([][]byte, n)
 		for i, v := range p.Values {
-			t.Texts[i] = o.labels[int(v)]
+			t.Strings[i] = o.labels[int(v)]
 		}
 		return t
 	}

@@ -108,7 +108,7 @@ func TestRowsAreReadAsInTraining(t *testing.T) {
 	m.Reading = "target: y\ndates: {sold: {order: dmy, parts: [year, month]}}\ndrop: [note]\nweight: w\ncsv: {missing: [none]}\n"
 	s, err := serve.New(serve.Options{})
 	if err == nil {
-		err = s.Put("rent", "1", &m)
+		err = s.AddModel("rent", "1", &m)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// rowOf returns the prediction of row i.
-func rowOf(all estimator.Prediction, i int) (one estimator.Prediction) {
+// predictionRow returns the prediction of row i.
+func predictionRow(all estimator.Prediction, i int) (one estimator.Prediction) {
 	vectors, matrices := all.Parts()
 	toVectors, toMatrices := one.Parts()
 	for k, v := range vectors {
@@ -25,8 +25,8 @@ func rowOf(all estimator.Prediction, i int) (one estimator.Prediction) {
 	return one
 }
 
-// equalRow reports whether the predictions of row i of a and row j of b have the same bits.
-func equalRow(a estimator.Prediction, i int, b estimator.Prediction, j int) bool {
+// equalRows reports whether the predictions of row i of a and row j of b have the same bits.
+func equalRows(a estimator.Prediction, i int, b estimator.Prediction, j int) bool {
 	va, ma := a.Parts()
 	vb, mb := b.Parts()
 	for k := range va {
@@ -42,18 +42,18 @@ func equalRow(a estimator.Prediction, i int, b estimator.Prediction, j int) bool
 	return true
 }
 
-// notFinite returns a row with a number that is NaN or infinite, or -1.
-func notFinite(p estimator.Prediction) int {
+// nonFiniteRow returns a row with a number that is NaN or infinite, or -1.
+func nonFiniteRow(p estimator.Prediction) int {
 	vectors, matrices := p.Parts()
 	for _, v := range vectors {
-		if i := slices.IndexFunc(*v, isNotFinite); i >= 0 {
+		if i := slices.IndexFunc(*v, isNonFinite); i >= 0 {
 			return i
 		}
 	}
 	for _, m := range matrices {
 		if *m != nil {
 			raw := (*m).RawMatrix()
-			if i := slices.IndexFunc(raw.Data[:min(len(raw.Data), raw.Rows*raw.Stride)], isNotFinite); i >= 0 {
+			if i := slices.IndexFunc(raw.Data[:min(len(raw.Data), raw.Rows*raw.Stride)], isNonFinite); i >= 0 {
 				return i / max(raw.Stride, 1)
 			}
 		}
@@ -61,4 +61,4 @@ func notFinite(p estimator.Prediction) int {
 	return -1
 }
 
-func isNotFinite(v float64) bool { return v-v != 0 }
+func isNonFinite(v float64) bool { return v-v != 0 }

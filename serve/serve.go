@@ -6,12 +6,12 @@
 //	mux.Handle("/", s)        // a [Server] is an http.Handler
 //
 // Rows come as JSON by the names of their columns, to /v1/models/adult:predict, or as tensors by the Open Inference
-// Protocol, version 2, to /v2/models/adult/infer. Either way a row is coded as those that the model has learned from:
+// Transport, version 2, to /v2/models/adult/infer. Either way a row is coded as those that the model has learned from:
 // missing values, categories and dates mean what they meant in training.
 //
 // A model is a file, whose name without its ending is the model's, or a folder with a file for each version. Loading one
 // never runs code. A file that changes is loaded beside the model that is there, which answers until the new one is
-// ready, and goes on where the new one is damaged. A request has one model from its beginning to its end.
+// serveReady, and goes on where the new one is damaged. A request has one model from its beginning to its end.
 //
 // What a request may take is bounded by [Limits]: so many work at once, so many wait, and those on top of them are turned
 // away before anything of them is read. Nothing in a request is a path, is written anywhere, or is executed.
@@ -34,20 +34,21 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Options are the options of a [Server]. The zero value of each is its default.
 type Options struct {
 	// Models are files, FILE or NAME=FILE, and directories with a file for each version, which are named likewise. A
-	// program may have none, and add its own with [Server.Put].
-	Models []string
-	Period time.Duration // between checks of the files for changes: 5 s
-	Limits Limits
+	// program may have none, and add its own with [Server.AddModel].
+	Models         []string
+	ReloadInterval time.Duration // between checks of the files for changes: 5 s
+	Limits         Limits
 	// TokenFile is a file with the token that requests need as "Authorization: Bearer TOKEN", except for those of health.
 	// It is read again when it changes. "" is no token.
 	TokenFile string
-	Log       *slog.Logger // events of models; nil for none
-	Access    *slog.Logger // a line for each request; nil for none
+	Logger    *slog.Logger // events of models; nil for none
+	AccessLog *slog.Logger // a line for each request; nil for none
 	Version   string       // of the program, for /v2 and the metrics
 }
 
@@ -55,9 +56,9 @@ type Options struct {
 type Server struct {
 	options  Options
 	models   *models
-	gate     *gate
+	limiter  *limiter
 	token    *token
-	counts   *counts
+	metrics  *serverMetrics
 	pages    http.Handler // see Mount
 	draining atomic.Bool
 }
@@ -65,37 +66,37 @@ type Server struct {
 // New returns a server that has found its models and not loaded any: [Server.Load] does. All errors of the options are
 // returned as one.
 func New(o Options) (*Server, error) {
-	if o.Period == 0 {
-		o.Period = 5 * time.Second
+	if o.ReloadInterval == 0 {
+		o.ReloadInterval = 5 * time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	err := o.Limits.check()
-	if o.Period < 0 {
+	if o.ReloadInterval < 0 {
 		err = errors.Join(err, errors.New("serve: the period is negative"))
 	}
-	m, wrong := newModels(o.Models)
-	err = errors.Join(err, wrong)
-	t, wrong := newToken(o.TokenFile)
-	if err = errors.Join(err, wrong); err != nil {
+	m, listErr := newModels(o.Models)
+	err = errors.Join(err, listErr)
+	t, listErr := newToken(o.TokenFile)
+	if err = errors.Join(err, listErr); err != nil {
 		return nil, err
 	}
 	o.Limits = o.Limits.withDefaults()
-	s := &Server{options: o, models: m, gate: newGate(o.Limits), token: t}
-	s.counts = newCounts(o.Version, s.gate, s.Ready)
-	s.gate.rejected = func(reason string) { s.counts.rejected.WithLabelValues(reason).Inc() }
-	m.log, m.counts = o.Log, s.counts
+	s := &Server{options: o, models: m, limiter: newLimiter(o.Limits), token: t}
+	s.metrics = newServerMetrics(o.Version, s.limiter, s.Ready)
+	s.limiter.onReject = func(reason string) { s.metrics.rejections.WithLabelValues(reason).Inc() }
+	m.log, m.metrics = o.Logger, s.metrics
 	return s, nil
 }
 
 // Options returns the options of the server, with the defaults filled in.
 func (s *Server) Options() Options { return s.options }
 
-// Put serves a model that a program has fitted or loaded itself, instead of the version of that name that was there.
+// AddModel serves a model that a program has fitted or loaded itself, instead of the version of that name that was there.
 // It must not be changed from then on.
-func (s *Server) Put(name, version string, m *modelfile.Model) error {
-	return s.models.put(name, version, m)
+func (s *Server) AddModel(name, version string, m *modelfile.Model) error {
+	return s.models.add(name, version, m)
 }
 
 // Load reads all model files that have changed since they were read last, which at first are all of them. The error
@@ -104,9 +105,9 @@ func (s *Server) Load(ctx context.Context) error { return s.models.load(ctx) }
 
 // Watch reads model files and the token again when they have changed, until the context ends.
 func (s *Server) Watch(ctx context.Context) {
-	every(ctx, s.options.Period, func() {
+	runEvery(ctx, s.options.ReloadInterval, func() {
 		s.models.load(ctx) // errors are logged, counted and shown
-		s.token.refresh(s.options.Log)
+		s.token.reload(s.options.Logger)
 	})
 }
 
@@ -115,7 +116,7 @@ func (s *Server) Model(name, version string) (*Model, error) { return s.models.f
 
 // Versions returns the loaded versions of a model, the latest last.
 func (s *Server) Versions(name string) []string {
-	if v := s.models.of(name); v != nil {
+	if v := s.models.loadedVersions(name); v != nil {
 		return v.names
 	}
 	return nil
@@ -127,10 +128,10 @@ func (s *Server) Status() []ModelStatus { return s.models.status() }
 // Ready returns nil when all models are loaded and the server does not end, else an [Error] that names the reasons.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
-		return &Error{Code: Unavailable, Message: "the server ends"}
+		return &Error{Code: protocol.Unavailable, Message: "the server ends"}
 	}
 	if unready := s.models.unready(); len(unready) > 0 {
-		return &Error{Code: Unavailable, Message: strings.Join(unready, "; "), Retry: retryAfter}
+		return &Error{Code: protocol.Unavailable, Message: strings.Join(unready, "; "), RetryAfter: retryDelay}
 	}
 	return nil
 }
@@ -141,14 +142,14 @@ func (s *Server) Authorized(header string) error { return s.token.check(header) 
 
 // Describe makes the server a prometheus.Collector, for a program with metrics of its own.
 func (s *Server) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range s.counts.own {
+	for _, c := range s.metrics.collectors {
 		c.Describe(to)
 	}
 }
 
 // Collect makes the server a prometheus.Collector, for a program with metrics of its own.
 func (s *Server) Collect(to chan<- prometheus.Metric) {
-	for _, c := range s.counts.own {
+	for _, c := range s.metrics.collectors {
 		c.Collect(to)
 	}
 }
@@ -159,14 +160,14 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // Close turns new requests away and waits until those at work are answered, or the context ends.
 func (s *Server) Close(ctx context.Context) error {
 	s.Drain()
-	s.gate.closing.Store(true)
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for s.gate.admitted.Load() > 0 {
+	s.limiter.closing.Store(true)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for s.limiter.admitted.Load() > 0 {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.gate.admitted.Load(), ctxerr.Check(ctx))
+			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.limiter.admitted.Load(), ctxerr.Check(ctx))
 		}
 	}
 	return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Extension is that of model files in a directory. It is no part of a model's name.
-const Extension = ".bochner"
+// modelExtension is that of model files in a directory. It is no part of a model's name.
+const modelExtension = ".bochner"
 
 // onlyVersion is the version of a model of one file.
 const onlyVersion = "1"
@@ -40,10 +40,10 @@ type versionFile struct {
 	info          fs.FileInfo // at the last attempt to load it
 	model         *Model      // nil while none could be loaded
 	err           error       // of the last attempt
-	failed        time.Time   // when err happened
+	failedAt      time.Time   // when err happened
 	bytes         int64       // of the file that was loaded
 	initial       bool        // whether it existed at the start
-	took          time.Duration
+	loadTime      time.Duration
 }
 
 // newSource reads NAME=PATH or PATH and finds the files.
@@ -51,9 +51,9 @@ func newSource(arg string) (*source, error) {
 	name, path, named := strings.Cut(arg, "=")
 	if !named {
 		path = arg
-		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), Extension)
+		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), modelExtension)
 	}
-	if err := checkName(name); err != nil {
+	if err := validateName(name); err != nil {
 		return nil, fmt.Errorf("serve: model %q: %w", arg, err)
 	}
 	info, err := os.Stat(path)
@@ -61,14 +61,14 @@ func newSource(arg string) (*source, error) {
 		return nil, fmt.Errorf("serve: model %q: %w", name, err)
 	}
 	s := &source{name: name, path: path, directory: info.IsDir(), versions: map[string]*versionFile{}}
-	if err = s.list(true); err == nil && len(s.versions) == 0 {
-		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, Extension)
+	if err = s.scanFiles(true); err == nil && len(s.versions) == 0 {
+		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, modelExtension)
 	}
 	return s, err
 }
 
-// checkName returns an error for a name that requests cannot have in their path.
-func checkName(name string) error {
+// validateName returns an error for a name that requests cannot have in their path.
+func validateName(name string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/:=?#%\\", r) }
 	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
 		return fmt.Errorf("it would be called %q, wanted a name without blanks and / : = ? # %% \\; write NAME=PATH", name)
@@ -76,8 +76,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// list finds the files of the versions.
-func (s *source) list(initial bool) error {
+// scanFiles finds the files of the versions.
+func (s *source) scanFiles(initial bool) error {
 	if !s.directory {
 		if s.path != "" && len(s.versions) == 0 {
 			s.versions[onlyVersion] = &versionFile{name: s.name, version: onlyVersion, path: s.path, initial: initial}
@@ -90,8 +90,8 @@ func (s *source) list(initial bool) error {
 	}
 	found := map[string]bool{}
 	for _, e := range entries {
-		version, is := strings.CutSuffix(e.Name(), Extension)
-		if !is || strings.HasPrefix(e.Name(), ".") || checkName(version) != nil {
+		version, is := strings.CutSuffix(e.Name(), modelExtension)
+		if !is || strings.HasPrefix(e.Name(), ".") || validateName(version) != nil {
 			continue
 		}
 		found[version] = true
@@ -105,8 +105,8 @@ func (s *source) list(initial bool) error {
 	return nil
 }
 
-// files returns the versions, the latest last. Numbers are ordered by value, after other names.
-func (s *source) files() []*versionFile {
+// sortedVersions returns the versions, the latest last. Numbers are ordered by value, after other names.
+func (s *source) sortedVersions() []*versionFile {
 	value := func(version string) float64 {
 		n, err := strconv.ParseUint(version, 10, 52)
 		if err != nil {
@@ -119,14 +119,14 @@ func (s *source) files() []*versionFile {
 	})
 }
 
-// errWritten is the error of a file that changed while it was read.
-var errWritten = errors.New("it is being written")
+// errFileChanged is the error of a file that changed while it was read.
+var errFileChanged = errors.New("it is being written")
 
 // load reads the file, which had the given state before.
 func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
 	m, err := modelfile.Load(f.path)
 	if after, wrong := os.Stat(f.path); wrong == nil && !sameFile(before, after) {
-		return nil, errWritten
+		return nil, errFileChanged
 	}
 	if err != nil {
 		return nil, err
@@ -163,12 +163,12 @@ type VersionStatus struct {
 }
 
 func (f *versionFile) status() VersionStatus {
-	v := VersionStatus{Version: f.version, Ready: f.model != nil, Seconds: f.took.Seconds(), Error: f.reason()}
+	v := VersionStatus{Version: f.version, Ready: f.model != nil, Seconds: f.loadTime.Seconds(), Error: f.reason()}
 	if f.model != nil {
-		v.Loaded, v.Bytes = timestamp(f.model.Loaded), f.bytes
+		v.Loaded, v.Bytes = timestamp(f.model.LoadedAt), f.bytes
 	}
 	if f.err != nil {
-		v.ErrorAt = timestamp(f.failed)
+		v.ErrorAt = timestamp(f.failedAt)
 	}
 	return v
 }

@@ -10,14 +10,15 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// maxToken is the maximum number of bytes of a token file.
-const maxToken = 4096
+// maxTokenBytes is the maximum number of bytes of a token file.
+const maxTokenBytes = 4096
 
 // token is the token that requests need, from a file.
 type token struct {
-	reread
+	watchedFiles
 	sum atomic.Pointer[[sha256.Size]byte]
 }
 
@@ -27,8 +28,8 @@ func newToken(path string) (*token, error) {
 	if path == "" {
 		return t, nil
 	}
-	t.reread = reread{what: "token", paths: []string{path}, read: func() error { return t.load(path) }}
-	_, err := t.now()
+	t.watchedFiles = watchedFiles{name: "token", paths: []string{path}, read: func() error { return t.load(path) }}
+	_, err := t.readIfChanged()
 	return t, err
 }
 
@@ -38,13 +39,13 @@ func (t *token) load(path string) error {
 		return err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxToken+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxTokenBytes+1))
 	token := bytes.TrimSpace(text)
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxToken:
-		return fmt.Errorf("%s has more than %d bytes", path, maxToken)
+	case len(text) > maxTokenBytes:
+		return fmt.Errorf("%s has more than %d bytes", path, maxTokenBytes)
 	case len(token) == 0:
 		return fmt.Errorf("%s is empty", path)
 	case bytes.ContainsAny(token, " \t\r\n"):
@@ -64,7 +65,7 @@ func (t *token) check(header string) error {
 	scheme, given, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return refuse(Unauthenticated, `the token is missing or wrong, wanted the header "Authorization: Bearer TOKEN"`)
+		return newError(protocol.Unauthenticated, `the token is missing or wrong, wanted the header "Authorization: Bearer TOKEN"`)
 	}
 	return nil
 }

@@ -9,16 +9,16 @@ import (
 
 // predictRows answers rows of values by the name of their column.
 func predictRows(c *call) error {
-	return c.post(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
+	return c.handlePost(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		// A column of a row takes at least four bytes of the body, and eight of the matrix.
-		if err := c.Take(2*int64(len(c.body)) + 8*int64(m.Coding.Width)); err != nil {
+		if err := c.Reserve(2*int64(len(c.body)) + 8*int64(m.Encoding.Width)); err != nil {
 			return nil, err
 		}
 		if err := c.scan.Begin(c.body); err != nil {
 			return nil, err
 		}
 		r := &c.reader
-		*r = rowReader{JSON: &c.scan, Coding: m.Coding, maxRows: c.server.options.Limits.Rows, given: r.given, x: r.x[:0]}
+		*r = rowReader{JSON: &c.scan, Coding: m.Encoding, maxRows: c.server.options.Limits.MaxRows, fieldNumbers: r.fieldNumbers, x: r.x[:0]}
 		if err := r.read(); err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func predictRows(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		c.out = m.answers.append(c.out[:0], p, r.n)
+		c.out = m.encoder.append(c.out[:0], p, r.n)
 		return headerJSON, nil
 	}, "application/json")
 }
@@ -55,20 +55,20 @@ type columnDescription struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// describe answers with the schema of a model.
-func describe(c *call) error {
+// describeModel answers with the schema of a model.
+func describeModel(c *call) error {
 	m, err := c.find()
 	if err != nil {
 		return err
 	}
 	out := modelDescription{
 		ModelStatus: c.server.models.status(m.Name)[0], Targets: m.targetNames(), Classes: m.Classes,
-		Missing: slices.Sorted(maps.Keys(m.Coding.Missing)), Outputs: m.outputs.names(), Metrics: m.File.Metrics,
+		Missing: slices.Sorted(maps.Keys(m.Encoding.Missing)), Outputs: m.outputTensors.names(), Metrics: m.File.Metrics,
 	}
 	out.Version, out.Task = m.Version, string(m.File.Task)
-	for k, f := range m.Coding.Fields {
+	for k, f := range m.Encoding.Fields {
 		switch {
-		case k < m.Coding.Width:
+		case k < m.Encoding.Width:
 			out.Columns = append(out.Columns, columnDescription{f.Name, f.Kind.String(), f.Levels})
 		case f.Date != nil:
 			out.Dates = append(out.Dates, f.Name)

@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// live answers that the program runs.
-func live(c *call) error { return c.sendValue(http.StatusOK, map[string]bool{"live": true}) }
+// serveLive answers that the program runs.
+func serveLive(c *call) error { return c.sendValue(http.StatusOK, map[string]bool{"live": true}) }
 
-// ready answers whether all models are loaded.
-func ready(c *call) error {
+// serveReady answers whether all models are loaded.
+func serveReady(c *call) error {
 	if err := c.server.Ready(); err != nil {
 		return c.sendValue(http.StatusServiceUnavailable, map[string]any{"ready": false, "error": err.Error()})
 	}
@@ -21,7 +22,7 @@ func ready(c *call) error {
 
 // serverMetadata answers with the metadata of the server.
 func serverMetadata(c *call) error {
-	return c.sendValue(http.StatusOK, map[string]any{"name": Platform, "version": c.server.options.Version, "extensions": []string{"binary_tensor_data"}})
+	return c.sendValue(http.StatusOK, map[string]any{"name": protocol.Platform, "version": c.server.options.Version, "extensions": []string{"binary_tensor_data"}})
 }
 
 // modelReady answers whether a version of a model answers requests.
@@ -44,11 +45,11 @@ func modelMetadata(c *call) error {
 		return err
 	}
 	type tensor struct {
-		Name     string   `json:"name"`
-		Datatype Datatype `json:"datatype"`
-		Shape    []int64  `json:"shape"`
+		Name     string            `json:"name"`
+		Datatype protocol.Datatype `json:"datatype"`
+		Shape    []int64           `json:"shape"`
 	}
-	list := func(specs []TensorSpec) []tensor {
+	list := func(specs []protocol.TensorSpec) []tensor {
 		out := []tensor{}
 		for _, s := range specs {
 			out = append(out, tensor{s.Name, s.Datatype, s.Shape(-1)})
@@ -61,18 +62,18 @@ func modelMetadata(c *call) error {
 		Platform string   `json:"platform"`
 		Inputs   []tensor `json:"inputs"`
 		Outputs  []tensor `json:"outputs"`
-	}{m.Name, c.server.Versions(m.Name), Platform, list(m.Inputs), list(m.Outputs)})
+	}{m.Name, c.server.Versions(m.Name), protocol.Platform, list(m.Inputs), list(m.Outputs)})
 }
 
 // inferTensors answers a request of tensors.
 func inferTensors(c *call) error {
-	return c.post(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
+	return c.handlePost(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		head := len(c.body)
 		given := c.r.Header.Values(lengthHeader)
 		if len(given) > 0 {
 			n, err := strconv.ParseUint(given[0], 10, 31)
 			if err != nil || len(given) > 1 || int(n) > len(c.body) {
-				return nil, refuse(Invalid, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, rowerrors.Clip(given[0]), len(c.body))
+				return nil, newError(protocol.InvalidArgument, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, rowerrors.Clip(given[0]), len(c.body))
 			}
 			head = int(n)
 		}
@@ -84,7 +85,7 @@ func inferTensors(c *call) error {
 			return nil, err
 		}
 		if q := &r.request; q.Model != "" && q.Model != m.Name || q.Version != "" && q.Version != m.Version {
-			return nil, refuse(Invalid, "the body asks for model %q, version %q, and the path for %q, %q", rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
+			return nil, newError(protocol.InvalidArgument, "the body asks for model %q, version %q, and the path for %q, %q", rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
 		}
 		answer, err := c.infer(ctx, m, &r.request, leave)
 		if err != nil {

@@ -66,17 +66,17 @@ func (c serveCommand) Run(s *session) error {
 	}
 	log := slog.New(slog.NewTextHandler(s.err, nil))
 	o := serve.Options{
-		Models: c.Models, Period: c.Period, TokenFile: c.TokenFile, Log: log, Version: experiment.Version().Bochner,
-		Limits: serve.Limits{Body: c.MaxBody, Rows: c.MaxRows, Time: c.Timeout, Working: c.Working, Waiting: c.Waiting, Memory: c.Memory},
+		Models: c.Models, ReloadInterval: c.Period, TokenFile: c.TokenFile, Logger: log, Version: experiment.Version().Bochner,
+		Limits: serve.Limits{MaxBodyBytes: c.MaxBody, MaxRows: c.MaxRows, Timeout: c.Timeout, MaxConcurrent: c.Working, MaxQueued: c.Waiting, MaxMemoryBytes: c.Memory},
 	}
 	switch c.AccessLog {
 	case "text":
-		o.Access = log
+		o.AccessLog = log
 	case "json":
-		o.Access = slog.New(slog.NewJSONHandler(s.err, nil))
+		o.AccessLog = slog.New(slog.NewJSONHandler(s.err, nil))
 	}
 	if s.quiet {
-		o.Log = nil
+		o.Logger = nil
 	}
 	server, err := serve.New(o)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c serveCommand) listen(s *session) (l listeners, err error) {
 func (c serveCommand) answer(ctx context.Context, models *serve.Server, handler http.Handler, l listeners) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	o := serve.ListenOptions{Handler: handler, Connections: c.Connections, Drain: c.Drain, Grace: c.Grace, Certificate: c.TLSCert, Key: c.TLSKey, Reflection: c.GRPCReflection}
+	o := serve.ListenOptions{Handler: handler, MaxConnections: c.Connections, DrainDelay: c.Drain, ShutdownTimeout: c.Grace, CertFile: c.TLSCert, KeyFile: c.TLSKey, Reflection: c.GRPCReflection}
 	other := make(chan error, 1)
 	go func() {
 		if l.grpc == nil {

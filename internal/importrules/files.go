@@ -17,16 +17,16 @@ var Files = map[string][]string{
 	"experiment/internal/rows": {"split", "rows", "outline", "memory", "look", "files", "errors", "database", "query"},
 	"experiment/result":        {"json", "comparison", "check", "result", "findings"},
 	"experiment/job":           {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
-	"report":                   {"comparison", "report", "sections", "pictures", "page", "words"},
+	"report":                   {"comparison", "report", "sections", "figures", "page", "labels"},
 	"internal/svg":             {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
 	"serve": {
-		"listen", "accept", "certificate", // connections
+		"listen", "connection_limit", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP
-		"infer", "observe", "serve", // the server, for all protocols
-		"models", "source", "token", "reread", "metrics", "limits", // what it holds
-		"model", "batch", "prediction", "answers", "outputs", // a model and its predictions
-		"rows", "inputs", "tensor", "json", "error", // rows that come in
+		"infer", "access_log", "serve", // the server, for all protocols
+		"models", "source", "token", "watched_files", "metrics", "limits", // what it holds
+		"model", "batch", "prediction", "prediction_json", "outputs", // a model and its predictions
+		"row_reader", "inputs", "json", "error", // rows that come in
 	},
 	"serve/grpc": {"grpc", "methods", "infer", "health", "call", "message"},
-	"serve/ui":   {"ui", "page", "result", "moved", "form", "words"},
+	"serve/ui":   {"ui", "page", "result", "effects", "form", "format"},
 }

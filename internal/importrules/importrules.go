@@ -187,10 +187,11 @@ var Allowed = map[string][]string{
 	// Models that answer requests.
 	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors", "serve/internal/..."}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/internal/...", "internal/rowerrors", "serve/grpc/internal/inference"},
+	"serve/internal/protocol":       {"internal/rowerrors"},
 	"serve/internal/queue":          {},
 	"serve/grpc/internal/inference": {},
 
-	"serve/ui": {"serve", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
+	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
 
 	"cmd/bochner": {"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "internal/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
 

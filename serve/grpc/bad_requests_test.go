@@ -55,7 +55,7 @@ func TestBadRequests(t *testing.T) {
 	for i := range many {
 		many[i] = &input{Datatype: "FP64"}
 	}
-	c := asked(t, serve.Options{Limits: serve.Limits{Body: 1 << 20, Rows: 100, Memory: 8 << 20}})
+	c := asked(t, serve.Options{Limits: serve.Limits{MaxBodyBytes: 1 << 20, MaxRows: 100, MaxMemoryBytes: 8 << 20}})
 	for _, r := range []struct {
 		name string
 		in   any

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
@@ -59,7 +60,7 @@ type call struct {
 // find returns a version of a model.
 func (c *call) find(name, version string) (*serve.Model, error) {
 	m, err := c.models.Model(name, version)
-	if err == nil || serve.ErrorOf(err).Code != serve.NotFound {
+	if err == nil || serve.ErrorOf(err).Code != protocol.NotFound {
 		c.model = name
 	}
 	return m, err
@@ -69,10 +70,10 @@ func (c *call) find(name, version string) (*serve.Model, error) {
 func (c *call) receive(turns *queue.Queue) ([]byte, error) {
 	ctx, stop := context.WithTimeout(c.Context(), c.timeout)
 	defer stop()
-	if err := turns.Enter(ctx); err != nil {
+	if err := turns.Acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer turns.Leave()
+	defer turns.Release()
 	var m message
 	if err := c.await(ctx, &m, nil); err != nil {
 		return nil, err
@@ -87,14 +88,14 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 	select {
 	case err := <-received:
 		if err == io.EOF && end == nil {
-			return &serve.Error{Code: serve.Invalid, Message: "the request has no message"}
+			return &serve.Error{Code: protocol.InvalidArgument, Message: "the request has no message"}
 		}
 		return err
 	case <-end:
 		return queue.ErrClosed
 	case <-ctx.Done():
 		if c.Context().Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return &serve.Error{Code: serve.RequestTimeout, Message: "the message did not come within the server's limit of time"}
+			return &serve.Error{Code: protocol.RequestTimeout, Message: "the message did not come within the server's limit of time"}
 		}
 		return ctxerr.Check(ctx)
 	}
@@ -113,7 +114,7 @@ func (c *call) read(m proto.Message) error {
 		return err
 	}
 	if len(b) > maxSmall {
-		return &serve.Error{Code: serve.TooLarge, Message: fmt.Sprintf("the message has %d bytes, wanted at most %d", len(b), maxSmall)}
+		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("the message has %d bytes, wanted at most %d", len(b), maxSmall)}
 	}
 	return decode(b, m)
 }
@@ -133,19 +134,23 @@ func (c *call) end(err error) error {
 	} else if err != nil {
 		failed = serve.ErrorOf(err)
 		code = codes.Code(failed.Code.GRPC())
-		if failed.Retry > 0 {
-			c.SetTrailer(metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(failed.Retry.Milliseconds(), 10)))
+		if failed.RetryAfter > 0 {
+			c.SetTrailer(metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(failed.RetryAfter.Milliseconds(), 10)))
 		}
 		err = status.Error(code, cut(failed.Message))
 	}
 	if p, is := peer.FromContext(c.Context()); is {
 		remote = p.Addr.String()
 	}
-	c.models.Observe(c.Context(), serve.Answer{
-		Request: c.id, Remote: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model, Status: code.String(), Error: failed,
-		Failed: code == codes.Internal || code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Unknown,
-		Rows:   c.rows, Bytes: c.bytes, Begin: c.begin,
-	})
+	record := protocol.AccessRecord{
+		RequestID: c.id, RemoteAddr: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model, Status: code.String(),
+		ServerFault: code == codes.Internal || code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Unknown,
+		Rows:        c.rows, Bytes: c.bytes, Start: c.begin,
+	}
+	if failed != nil && failed.Code == protocol.Internal {
+		record.InternalError = failed.Message
+	}
+	c.models.Observe(c.Context(), record)
 	return err
 }
 

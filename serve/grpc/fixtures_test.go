@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 	served "github.com/bochner-ml/bochner/serve/grpc"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -81,7 +82,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 	s, err := serve.New(o)
 	for name, m := range fitted() {
 		if err == nil {
-			err = s.Put(name, "1", m)
+			err = s.AddModel(name, "1", m)
 		}
 	}
 	if err != nil {
@@ -202,7 +203,7 @@ func slowly(t testing.TB, o serve.Options) (*serve.Server, slow) {
 	}
 	s, err := serve.New(o)
 	if err == nil {
-		err = s.Put("m", "1", file)
+		err = s.AddModel("m", "1", file)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -215,4 +216,14 @@ func number(v float64) *inference.ModelInferRequest {
 	return &inference.ModelInferRequest{ModelName: "m", Inputs: []*inference.ModelInferRequest_InferInputTensor{{
 		Name: "X", Datatype: "FP64", Shape: []int64{1, 1}, Contents: &inference.InferTensorContents{Fp64Contents: []float64{v}},
 	}}}
+}
+
+// inferDirect predicts the tensors of a request, as a front end does.
+func inferDirect(s *serve.Server, r *protocol.InferRequest) (*protocol.InferResponse, error) {
+	admission, err := s.Admit()
+	if err != nil {
+		return nil, err
+	}
+	defer admission.Finish()
+	return admission.Infer(context.Background(), r)
 }

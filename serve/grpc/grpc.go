@@ -29,6 +29,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
@@ -43,8 +44,8 @@ const (
 	ping       = time.Minute // after which a silent one is asked whether it is there
 )
 
-// protocol answers over gRPC.
-type protocol struct {
+// transport serves gRPC.
+type transport struct {
 	*grpc.Server
 	server   *server
 	listener net.Listener
@@ -54,20 +55,20 @@ type protocol struct {
 // [serve.Server.Run] does. The error is nil if all requests were answered.
 func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.ListenOptions) error {
 	defer l.Close()
-	return models.Run(ctx, o, "h2", func(o serve.ListenOptions, config *tls.Config) serve.Protocol {
+	return models.Run(ctx, o, "h2", func(o serve.ListenOptions, config *tls.Config) protocol.Transport {
 		limits := models.Options().Limits
-		s := &server{models: models, timeout: o.Body, ending: make(chan struct{})}
-		s.large = queue.New(int(max(1, limits.Memory/2/limits.Body)), limits.Waiting)
-		s.small = queue.New(4, limits.Waiting)
-		return &protocol{services(s, o, config), s, netutil.LimitListener(l, o.Connections)}
+		s := &server{models: models, timeout: o.ReadTimeout, ending: make(chan struct{})}
+		s.large = queue.New(int(max(1, limits.MaxMemoryBytes/2/limits.MaxBodyBytes)), limits.MaxQueued)
+		s.small = queue.New(4, limits.MaxQueued)
+		return &transport{services(s, o, config), s, netutil.LimitListener(l, o.MaxConnections)}
 	})
 }
 
 // Serve answers the connections of the listener.
-func (p *protocol) Serve() error { return p.Server.Serve(p.listener) }
+func (p *transport) Serve() error { return p.Server.Serve(p.listener) }
 
 // Shutdown tells clients to go elsewhere and answers the requests that have come.
-func (p *protocol) Shutdown(ctx context.Context) error {
+func (p *transport) Shutdown(ctx context.Context) error {
 	close(p.server.ending)
 	answered := make(chan struct{})
 	go func() {
@@ -83,7 +84,7 @@ func (p *protocol) Shutdown(ctx context.Context) error {
 }
 
 // Close ends all requests.
-func (p *protocol) Close() error {
+func (p *transport) Close() error {
 	p.Stop()
 	return nil
 }
@@ -92,9 +93,9 @@ func (p *protocol) Close() error {
 func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.StreamInterceptor(s.answer), grpc.UnknownServiceHandler(unknown), grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(int(s.models.Options().Limits.Body)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHead),
+		grpc.MaxRecvMsgSize(int(s.models.Options().Limits.MaxBodyBytes)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHead),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(windows), grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.Idle, Time: ping}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.IdleTimeout, Time: ping}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	}
 	if config != nil {
@@ -115,13 +116,13 @@ func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server
 	return g
 }
 
-// answer answers a request of any service, after it has checked the token.
+// handle answers a request of any service, after it has checked the token.
 func (s *server) answer(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	given, _ := metadata.FromIncomingContext(stream.Context())
-	c := &call{ServerStream: stream, server: s, name: about.FullMethod, method: methodOf(about.FullMethod), begin: time.Now(), id: serve.RequestID(given["x-request-id"])}
+	c := &call{ServerStream: stream, server: s, name: about.FullMethod, method: methodOf(about.FullMethod), begin: time.Now(), id: protocol.RequestID(given["x-request-id"])}
 	defer func() {
 		if value := recover(); value != nil {
-			err = s.models.Failed(c.id, value)
+			err = s.models.ReportPanic(c.id, value)
 		}
 		err = c.end(err)
 	}()

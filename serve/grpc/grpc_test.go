@@ -30,6 +30,7 @@ import (
 
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // Every method answers what the server says by itself.
@@ -103,7 +104,7 @@ func TestInfer(t *testing.T) {
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	values := []float64{1, 2, 3, -0.5, 1e3, 0.1}
-	want, err := s.Infer(t.Context(), &serve.InferRequest{Model: "rent", Inputs: []serve.Tensor{{Name: "X", Datatype: serve.FP64, Shape: []int64{2, 3}, Numbers: values}}})
+	want, err := inferDirect(s, &protocol.InferRequest{Model: "rent", Inputs: []protocol.Tensor{{Name: "X", Datatype: protocol.FP64, Shape: []int64{2, 3}, Numbers: values}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestContents(t *testing.T) {
 
 // Many ask at once, all of them get their own answer, and nothing of them is left.
 func TestManyAtOnce(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Waiting: 1000}})
+	s := started(t, serve.Options{Limits: serve.Limits{MaxQueued: 1000}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	var all sync.WaitGroup
 	for k := range 4 {
@@ -258,7 +259,7 @@ func TestReflection(t *testing.T) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certify(t, dir)
-	addr, _ := listening(t, started(t, serve.Options{}), serve.ListenOptions{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key")})
+	addr, _ := listening(t, started(t, serve.Options{}), serve.ListenOptions{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
 	c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "models"})))
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +274,7 @@ func TestTLS(t *testing.T) {
 // Requests are counted and logged by the name that they have or get.
 func TestWhatIsTold(t *testing.T) {
 	var log bytes.Buffer
-	s := started(t, serve.Options{Access: slog.New(slog.NewTextHandler(&log, nil))})
+	s := started(t, serve.Options{AccessLog: slog.New(slog.NewTextHandler(&log, nil))})
 	addr, end := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	var head metadata.MD
@@ -310,7 +311,7 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 // What a server cannot listen with is an error.
 func TestListeningThatCannotBe(t *testing.T) {
 	for want, o := range map[string]serve.ListenOptions{
-		"TLS needs a certificate and its key": {Certificate: "tls.crt"}, "negative": {Drain: -1}, "no such file": {Certificate: "none", Key: "none"},
+		"TLS needs a certificate and its key": {CertFile: "tls.crt"}, "negative": {DrainDelay: -1}, "no such file": {CertFile: "none", KeyFile: "none"},
 	} {
 		_, end := listening(t, started(t, serve.Options{}), o)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bochner-ml/bochner/internal/rowerrors"
-	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // infer answers a request for predictions. It receives nothing of a request that is turned away.
@@ -16,12 +16,12 @@ func infer(c *call) error {
 	if err != nil {
 		return err
 	}
-	defer request.Done()
+	defer request.Finish()
 	b, err := c.receive(c.large)
 	if err != nil {
 		return err
 	}
-	if err := request.Take(int64(len(b)) + decodedBytes(b)); err != nil {
+	if err := request.Reserve(int64(len(b)) + decodedBytes(b)); err != nil {
 		return err
 	}
 	var asked inference.ModelInferRequest
@@ -46,15 +46,15 @@ func infer(c *call) error {
 // checkParameters adds the parameters of a part of a request that are errors.
 func checkParameters(f *rowerrors.List, part string, given map[string]*inference.InferParameter) {
 	for name := range given {
-		if why := serve.Refused(name); why != "" {
+		if why := protocol.RejectedParameter(name); why != "" {
 			f.Add("%s: %s", part, why)
 		}
 	}
 }
 
 // requestOf returns the request that a message is.
-func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
-	r := &serve.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]serve.Tensor, len(m.Inputs))}
+func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
+	r := &protocol.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]protocol.Tensor, len(m.Inputs))}
 	var f rowerrors.List
 	checkParameters(&f, "the request", m.Parameters)
 	raw := m.RawInputContents
@@ -64,7 +64,7 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 	}
 	for i, input := range m.Inputs {
 		t := &r.Inputs[i]
-		*t = serve.Tensor{Name: input.Name, Datatype: serve.Datatype(input.Datatype), Shape: input.Shape}
+		*t = protocol.Tensor{Name: input.Name, Datatype: protocol.Datatype(input.Datatype), Shape: input.Shape}
 		checkParameters(&f, fmt.Sprintf("input %q", rowerrors.Clip(t.Name)), input.Parameters)
 		switch {
 		case t.Name == "":
@@ -85,14 +85,14 @@ func requestOf(m *inference.ModelInferRequest) (*serve.InferRequest, error) {
 }
 
 // fieldOf is the field of InferTensorContents for each datatype.
-var fieldOf = map[serve.Datatype]string{
-	serve.Bool: "bool_contents", serve.Int8: "int_contents", serve.Int16: "int_contents", serve.Int32: "int_contents", serve.Int64: "int64_contents",
-	serve.Uint8: "uint_contents", serve.Uint16: "uint_contents", serve.Uint32: "uint_contents", serve.Uint64: "uint64_contents",
-	serve.FP32: "fp32_contents", serve.FP64: "fp64_contents", serve.Bytes: "bytes_contents",
+var fieldOf = map[protocol.Datatype]string{
+	protocol.Bool: "bool_contents", protocol.Int8: "int_contents", protocol.Int16: "int_contents", protocol.Int32: "int_contents", protocol.Int64: "int64_contents",
+	protocol.Uint8: "uint_contents", protocol.Uint16: "uint_contents", protocol.Uint32: "uint_contents", protocol.Uint64: "uint64_contents",
+	protocol.FP32: "fp32_contents", protocol.FP64: "fp64_contents", protocol.Bytes: "bytes_contents",
 }
 
 // fill copies the elements to a tensor.
-func fill(t *serve.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
+func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
 	wanted, known := fieldOf[t.Datatype]
 	for _, field := range [...]struct {
 		name string
@@ -113,7 +113,7 @@ func fill(t *serve.Tensor, c *inference.InferTensorContents, f *rowerrors.List) 
 		{"uint64_contents", len(c.Uint64Contents), func() { t.Numbers = numbers(c.Uint64Contents) }},
 		{"fp32_contents", len(c.Fp32Contents), func() { t.Numbers = numbers(c.Fp32Contents) }},
 		{"fp64_contents", len(c.Fp64Contents), func() { t.Numbers = c.Fp64Contents }},
-		{"bytes_contents", len(c.BytesContents), func() { t.Texts = c.BytesContents }},
+		{"bytes_contents", len(c.BytesContents), func() { t.Strings = c.BytesContents }},
 	} {
 		switch {
 		case field.n == 0 || !known:
@@ -135,7 +135,7 @@ func numbers[T int32 | int64 | uint32 | uint64 | float32](elements []T) []float6
 }
 
 // responseOf returns the message for an answer, with raw contents if the request has them.
-func responseOf(a *serve.InferResponse, raw bool) *inference.ModelInferResponse {
+func responseOf(a *protocol.InferResponse, raw bool) *inference.ModelInferResponse {
 	m := &inference.ModelInferResponse{ModelName: a.Model, ModelVersion: a.Version, Id: a.ID}
 	for i := range a.Outputs {
 		t := &a.Outputs[i]
@@ -147,13 +147,13 @@ func responseOf(a *serve.InferResponse, raw bool) *inference.ModelInferResponse 
 		}
 		o.Contents = &inference.InferTensorContents{}
 		switch t.Datatype {
-		case serve.Bytes:
-			o.Contents.BytesContents = t.Texts
-		case serve.Bool:
+		case protocol.Bytes:
+			o.Contents.BytesContents = t.Strings
+		case protocol.Bool:
 			for _, v := range t.Numbers {
 				o.Contents.BoolContents = append(o.Contents.BoolContents, v != 0)
 			}
-		case serve.Int64:
+		case protocol.Int64:
 			for _, v := range t.Numbers {
 				o.Contents.Int64Contents = append(o.Contents.Int64Contents, int64(v))
 			}

@@ -63,7 +63,7 @@ func begin(ctx context.Context, c *grpc.ClientConn, v float64, o ...grpc.CallOpt
 
 // Requests on top of those that work and wait are turned away with when to ask again; those at work are answered.
 func TestTooMany(t *testing.T) {
-	s, m := slowly(t, serve.Options{Limits: serve.Limits{Working: 1, Waiting: 1}})
+	s, m := slowly(t, serve.Options{Limits: serve.Limits{MaxConcurrent: 1, MaxQueued: 1}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	first := begin(t.Context(), c, 1)
@@ -95,7 +95,7 @@ bochner_requests_waiting 1
 
 // A request that nobody waits for any more, or that takes too long, ends, and so does what worked for it.
 func TestEndsOfContexts(t *testing.T) {
-	s, m := slowly(t, serve.Options{Limits: serve.Limits{Time: 200 * time.Millisecond}})
+	s, m := slowly(t, serve.Options{Limits: serve.Limits{Timeout: 200 * time.Millisecond}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
 	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's limit") {
@@ -119,8 +119,8 @@ func TestEndsOfContexts(t *testing.T) {
 
 // A message that does not come gets no more than the time for it, and does not keep others waiting for ever.
 func TestMessageThatDoesNotCome(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Memory: 1 << 21, Body: 1 << 20}}) // one message at a time
-	addr, _ := listening(t, s, serve.ListenOptions{Body: 50 * time.Millisecond})
+	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 1 << 21, MaxBodyBytes: 1 << 20}}) // one message at a time
+	addr, _ := listening(t, s, serve.ListenOptions{ReadTimeout: 50 * time.Millisecond})
 	c := client(t, addr)
 	stream, err := c.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/inference.GRPCInferenceService/ModelInfer")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestFault(t *testing.T) {
 func TestEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s, m := slowly(t, serve.Options{})
-	addr, end := listening(t, s, serve.ListenOptions{Drain: time.Second})
+	addr, end := listening(t, s, serve.ListenOptions{DrainDelay: time.Second})
 	c, other := client(t, addr), client(t, addr)
 	first := begin(t.Context(), c, 1)
 	until(t, func() bool { return m.at.Load() == 1 })
@@ -185,7 +185,7 @@ func TestEnd(t *testing.T) {
 // What is not answered within the grace is an error that says so.
 func TestGrace(t *testing.T) {
 	s, m := slowly(t, serve.Options{})
-	addr, end := listening(t, s, serve.ListenOptions{Grace: 20 * time.Millisecond})
+	addr, end := listening(t, s, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond})
 	said := begin(t.Context(), client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
 	if err := end(); err == nil || !strings.Contains(err.Error(), "1 requests were not answered within 20ms") {

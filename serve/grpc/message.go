@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // message is the encoding of a message.
@@ -30,7 +31,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // decode decodes a message.
 func decode(b []byte, m proto.Message) error {
 	if err := proto.Unmarshal(b, m); err != nil {
-		return &serve.Error{Code: serve.Invalid, Message: "the message is no " + string(m.ProtoReflect().Descriptor().FullName())}
+		return &serve.Error{Code: protocol.InvalidArgument, Message: "the message is no " + string(m.ProtoReflect().Descriptor().FullName())}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/serve"
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // answers are the methods by service and name. All are served as streams, which are answered before their message has arrived.
@@ -49,7 +50,7 @@ func methodOf(name string) method {
 // unknown answers a request for a method that does not exist.
 func unknown(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
-	return &serve.Error{Code: serve.Method, Message: fmt.Sprintf("there is no method %q; wanted ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or those of %s",
+	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("there is no method %q; wanted ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or those of %s",
 		name[:min(len(name), 80)], inferenceService, healthService)}
 }
 
@@ -63,7 +64,7 @@ func ready(c *call) error {
 
 // serverMetadata answers with the metadata of the server.
 func serverMetadata(c *call) error {
-	return c.send(&inference.ServerMetadataResponse{Name: serve.Platform, Version: c.models.Options().Version, Extensions: []string{"model_repository"}})
+	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.models.Options().Version, Extensions: []string{"model_repository"}})
 }
 
 // modelReady answers whether a version of a model answers requests.
@@ -89,13 +90,13 @@ func modelMetadata(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := func(specs []serve.TensorSpec) (out []*inference.ModelMetadataResponse_TensorMetadata) {
+	list := func(specs []protocol.TensorSpec) (out []*inference.ModelMetadataResponse_TensorMetadata) {
 		for _, s := range specs {
 			out = append(out, &inference.ModelMetadataResponse_TensorMetadata{Name: s.Name, Datatype: string(s.Datatype), Shape: s.Shape(-1)})
 		}
 		return out
 	}
-	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.models.Versions(m.Name), Platform: serve.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
+	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.models.Versions(m.Name), Platform: protocol.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
 }
 
 // index lists the models.

@@ -169,7 +169,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 		t.Fatal(err)
 	}
 	for name, m := range fitted() {
-		if err := s.Put(name, "1", m); err != nil {
+		if err := s.AddModel(name, "1", m); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 const (
@@ -60,7 +61,7 @@ func invalid(f *form) error {
 	if n > 1 {
 		text = fmt.Sprintf("%d values are wrong; the rest is as you have written it.", n)
 	}
-	return &serve.Error{Code: serve.Invalid, Message: text}
+	return &serve.Error{Code: protocol.InvalidArgument, Message: text}
 }
 
 // newForm returns a form with the typical row.
@@ -170,11 +171,11 @@ func typicalDate(d datasets.Date, columns []profile.Column) string {
 
 // read returns the row that was sent, and that of the typical values.
 func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
-	row, typical = make([]float64, m.Coding.Width), make([]float64, m.Coding.Width)
+	row, typical = make([]float64, m.Encoding.Width), make([]float64, m.Encoding.Width)
 	for k := range f.Fields {
 		e := &f.Fields[k]
-		if wanted := m.Coding.Code(typical, e.field, []byte(e.typical)); wanted != "" {
-			m.Coding.Code(typical, e.field, []byte(""))
+		if wanted := m.Encoding.Code(typical, e.field, []byte(e.typical)); wanted != "" {
+			m.Encoding.Code(typical, e.field, []byte(""))
 		}
 		texts, there := given[e.Name]
 		delete(given, e.Name)
@@ -187,7 +188,7 @@ func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 			continue
 		}
 		e.Value = texts[0]
-		if wanted := m.Coding.Code(row, e.field, []byte(e.Value)); wanted != "" {
+		if wanted := m.Encoding.Code(row, e.field, []byte(e.Value)); wanted != "" {
 			e.Fault = "wanted " + wanted
 			if e.Decimal {
 				e.Fault += " such as 12.5, or nothing where it is not known"

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 //go:embed page.html
@@ -120,7 +121,7 @@ func lead(m *serve.Model) []string {
 	if len(names) > 0 && !m.File.Task.Unsupervised() {
 		text += " of " + strings.Join(names, ", ")
 	}
-	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version, m.Loaded.UTC().Format("2006-01-02 15:04:05 UTC"))}
+	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version, m.LoadedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 }
 
 // others returns links to the loaded versions of a model, if there are several. Version is the one in the address.
@@ -143,7 +144,7 @@ func others(versions []string, m *serve.Model, version string) (out []link) {
 
 // fill sets the form, and the result if a row was sent. The error is one of the request as a whole.
 func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
-	fields := m.Coding.Inputs()
+	fields := m.Encoding.Inputs()
 	if len(fields) > maxFields {
 		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), maxFields)
 		return nil
@@ -166,7 +167,7 @@ func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given
 		p.Form.blame(at.Column, at.Err.Error())
 		err = invalid(p.Form)
 	case at != nil:
-		err = &serve.Error{Code: serve.Invalid, Message: "The model does not take these values: " + at.Err.Error()}
+		err = &serve.Error{Code: protocol.InvalidArgument, Message: "The model does not take these values: " + at.Err.Error()}
 	}
 	p.Form.finish()
 	return err

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // pages answers requests for the pages of a server.
@@ -44,12 +45,12 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := p.answer(w, r, path, &out); err != nil {
 		e := serve.ErrorOf(err)
 		out.Fault, code = strings.TrimPrefix(e.Message, "row 0: "), e.Code.HTTP() // there is one row
-		if e.Code == serve.Unauthenticated {
+		if e.Code == protocol.Unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Basic realm="bochner", charset="UTF-8"`)
 			out.Home, out.Fault = "", "the token is missing or wrong: give it as the password, and any name"
 		}
-		if e.Retry > 0 {
-			w.Header().Set("Retry-After", e.RetrySeconds())
+		if e.RetryAfter > 0 {
+			w.Header().Set("Retry-After", e.RetryAfterSeconds())
 		}
 	}
 	out.send(w, code)
@@ -70,7 +71,7 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	}
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		return &serve.Error{Code: serve.Method, Message: "wanted one of the methods " + strings.Join(methods, ", ")}
+		return &serve.Error{Code: protocol.MethodNotAllowed, Message: "wanted one of the methods " + strings.Join(methods, ", ")}
 	}
 	if path == "" {
 		out.list(p.server.Status())
@@ -94,21 +95,21 @@ func values(r *http.Request) (url.Values, error) {
 	text := r.URL.RawQuery
 	if r.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-			return nil, &serve.Error{Code: serve.Unsupported, Message: "wanted the content type application/x-www-form-urlencoded"}
+			return nil, &serve.Error{Code: protocol.UnsupportedMediaType, Message: "wanted the content type application/x-www-form-urlencoded"}
 		}
-		body, err := io.ReadAll(io.LimitReader(r.Body, serve.MaxPage+1))
+		body, err := io.ReadAll(io.LimitReader(r.Body, protocol.MaxPageBytes+1))
 		switch {
-		case len(body) >= serve.MaxPage:
-			return nil, &serve.Error{Code: serve.TooLarge, Message: fmt.Sprintf("the form has more than %d bytes", serve.MaxPage)}
+		case len(body) >= protocol.MaxPageBytes:
+			return nil, &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("the form has more than %d bytes", protocol.MaxPageBytes)}
 		case err != nil:
-			return nil, &serve.Error{Code: serve.RequestTimeout, Message: "the form did not come whole"}
+			return nil, &serve.Error{Code: protocol.RequestTimeout, Message: "the form did not come whole"}
 		}
 		text = string(body)
 	}
 	// Browsers send the end of a line as two characters.
 	out, err := url.ParseQuery(strings.NewReplacer("%0D%0A", "%0A", "%0d%0a", "%0A").Replace(text))
 	if err != nil {
-		return nil, &serve.Error{Code: serve.Invalid, Message: "what the form has sent cannot be read: wanted NAME=VALUE&NAME=VALUE"}
+		return nil, &serve.Error{Code: protocol.InvalidArgument, Message: "what the form has sent cannot be read: wanted NAME=VALUE&NAME=VALUE"}
 	}
 	return out, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/serve"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 	"github.com/bochner-ml/bochner/serve/ui"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -292,7 +293,7 @@ func TestForm(t *testing.T) {
 func TestWrongForms(t *testing.T) {
 	s := started(t, serve.Options{})
 	const fine = "age=1&city=Oslo&sold=2004-03-31&size+m%C2%B2=2"
-	big := strings.Repeat("x", serve.MaxPage)
+	big := strings.Repeat("x", protocol.MaxPageBytes)
 	form := "application/x-www-form-urlencoded"
 	for _, c := range []struct {
 		method, path, body, kind string
@@ -366,7 +367,7 @@ func TestNothingSentIsMarkup(t *testing.T) {
 func TestReplacedModel(t *testing.T) {
 	s := started(t, serve.Options{})
 	given := changed(t, s, "rent")
-	if err := s.Put("rent", "1", fitted()["odd"]); err != nil {
+	if err := s.AddModel("rent", "1", fitted()["odd"]); err != nil {
 		t.Fatal(err)
 	}
 	r := ask(s, "GET", "/ui/rent?"+given.Encode(), "")
@@ -374,7 +375,7 @@ func TestReplacedModel(t *testing.T) {
 	if r.code != 400 || !strings.Contains(r.body, "the model has no such input") || !strings.Contains(r.body, "it was not sent") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if err := s.Put("rent", "2", fitted()["rent"]); err != nil {
+	if err := s.AddModel("rent", "2", fitted()["rent"]); err != nil {
 		t.Fatal(err)
 	}
 	r = ask(s, "GET", "/ui/rent?"+given.Encode(), "")
@@ -415,7 +416,7 @@ func TestToken(t *testing.T) {
 
 // Pages are counted and bounded as all requests: beyond the limits they are turned away.
 func TestLimits(t *testing.T) {
-	s := started(t, serve.Options{Limits: serve.Limits{Rows: 2, Memory: 1 << 10}})
+	s := started(t, serve.Options{Limits: serve.Limits{MaxRows: 2, MaxMemoryBytes: 1 << 10}})
 	given := changed(t, s, "rent")
 	if r := ask(s, "GET", "/ui/rent?"+given.Encode(), ""); r.code != 200 || !strings.Contains(r.body, "more than 2 rows") {
 		t.Errorf("effects beyond the limit of rows: %d %s", r.code, r.body)
@@ -437,7 +438,7 @@ func TestLimits(t *testing.T) {
 // A model that does not take missing values says so on the page, and not that the server failed.
 func TestRefusingModel(t *testing.T) {
 	s := started(t, serve.Options{})
-	if err := s.Put("plain", "1", fit(wide(3), estimator.NewRidge(), nil, 1, transformer.NewStandardize())); err != nil {
+	if err := s.AddModel("plain", "1", fit(wide(3), estimator.NewRidge(), nil, 1, transformer.NewStandardize())); err != nil {
 		t.Fatal(err)
 	}
 	given := changed(t, s, "plain")

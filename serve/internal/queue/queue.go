@@ -18,36 +18,36 @@ var (
 
 // Queue lets a limited number of requests work, lets a limited number wait, and turns the others away.
 type Queue struct {
-	working    chan struct{}
-	waiting    atomic.Int64
-	maxWaiting int64
+	slots     chan struct{}
+	queued    atomic.Int64
+	maxQueued int64
 }
 
 // New returns a queue for the given numbers of requests.
-func New(maxWorking, maxWaiting int) *Queue {
-	return &Queue{working: make(chan struct{}, maxWorking), maxWaiting: int64(maxWaiting)}
+func New(maxConcurrent, maxQueued int) *Queue {
+	return &Queue{slots: make(chan struct{}, maxConcurrent), maxQueued: int64(maxQueued)}
 }
 
-// Waiting returns how many requests wait.
-func (q *Queue) Waiting() int64 { return q.waiting.Load() }
+// Queued returns how many requests wait.
+func (q *Queue) Queued() int64 { return q.queued.Load() }
 
 // Full reports whether no further request can wait.
-func (q *Queue) Full() bool { return q.waiting.Load() >= q.maxWaiting }
+func (q *Queue) Full() bool { return q.queued.Load() >= q.maxQueued }
 
-// Enter waits until a request may work, which ends with Leave. The error is ErrFull, ErrLate after the deadline of the
+// Acquire waits until a request may work, which ends with Leave. The error is ErrFull, ErrLate after the deadline of the
 // context, or its cause.
-func (q *Queue) Enter(ctx context.Context) error {
+func (q *Queue) Acquire(ctx context.Context) error {
 	select {
-	case q.working <- struct{}{}:
+	case q.slots <- struct{}{}:
 		return nil
 	default:
 	}
-	defer q.waiting.Add(-1)
-	if q.waiting.Add(1) > q.maxWaiting {
+	defer q.queued.Add(-1)
+	if q.queued.Add(1) > q.maxQueued {
 		return ErrFull
 	}
 	select {
-	case q.working <- struct{}{}:
+	case q.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -57,5 +57,5 @@ func (q *Queue) Enter(ctx context.Context) error {
 	}
 }
 
-// Leave ends the work of a request.
-func (q *Queue) Leave() { <-q.working }
+// Release ends the work of a request.
+func (q *Queue) Release() { <-q.slots }

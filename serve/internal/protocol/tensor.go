@@ -1,10 +1,9 @@
-package serve
+package protocol
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
@@ -34,7 +33,7 @@ var layouts = map[Datatype]struct {
 	from, to float64
 	unpack   func(raw []byte, size int) []float64
 }{
-	Bool: {1, 0, 1, truths}, Uint8: {1, 0, math.MaxUint8, unpack[uint8]}, Uint16: {2, 0, math.MaxUint16, unpack[uint16]},
+	Bool: {1, 0, 1, unpackBools}, Uint8: {1, 0, math.MaxUint8, unpack[uint8]}, Uint16: {2, 0, math.MaxUint16, unpack[uint16]},
 	Uint32: {4, 0, math.MaxUint32, unpack[uint32]}, Uint64: {8, 0, math.MaxUint64, unpack[uint64]},
 	Int8: {1, math.MinInt8, math.MaxInt8, unpack[int8]}, Int16: {2, math.MinInt16, math.MaxInt16, unpack[int16]},
 	Int32: {4, math.MinInt32, math.MaxInt32, unpack[int32]}, Int64: {8, math.MinInt64, math.MaxInt64, unpack[int64]},
@@ -52,8 +51,8 @@ func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | 
 	return out
 }
 
-// truths returns 1 for each byte that is not 0.
-func truths(raw []byte, _ int) []float64 {
+// unpackBools returns 1 for each byte that is not 0.
+func unpackBools(raw []byte, _ int) []float64 {
 	out := make([]float64, len(raw))
 	for i, v := range raw {
 		out[i] = min(float64(v), 1)
@@ -61,11 +60,17 @@ func truths(raw []byte, _ int) []float64 {
 	return out
 }
 
-// whole reports whether the numbers of a datatype are whole ones.
-func (d Datatype) whole() bool { return d != FP32 && d != FP64 && d != Bytes }
+// isInteger reports whether the numbers of a datatype are whole ones.
+func (d Datatype) isInteger() bool { return d != FP32 && d != FP64 && d != Bytes }
 
-// knownDatatypes lists them for messages.
-const knownDatatypes = "BOOL, UINT8 to UINT64, INT8 to INT64, FP32, FP64 or BYTES"
+// Known reports whether d is one of the datatypes above.
+func (d Datatype) Known() bool {
+	_, known := layouts[d]
+	return known
+}
+
+// DatatypeNames lists them for messages.
+const DatatypeNames = "BOOL, UINT8 to UINT64, INT8 to INT64, FP32, FP64 or BYTES"
 
 // Tensor is an array of numbers or of texts in one of the protocol's messages. Its elements stand in one of three
 // places, row by row: Numbers, Texts or Raw.
@@ -75,7 +80,7 @@ type Tensor struct {
 	Shape    []int64
 
 	Numbers []float64 // of every datatype but BYTES; NaN is a missing value, true is 1
-	Texts   [][]byte  // of BYTES; the empty one is a missing value
+	Strings [][]byte  // of BYTES; the empty one is a missing value
 	Raw     []byte    // little-endian, a string behind its length in four bytes: as the binary data extension and raw_input_contents have it
 }
 
@@ -84,20 +89,21 @@ func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt32/d {
-			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", rowerrors.Clip(t.Name), clipShape(t.Shape), math.MaxInt32)
+			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", rowerrors.Clip(t.Name), t.ClippedShape(), math.MaxInt32)
 		}
 		n *= d
 	}
 	return int(n), nil
 }
 
-func clipShape(shape []int64) []int64 { return shape[:min(len(shape), 8)] }
+// ClippedShape returns at most eight numbers of the shape, for messages.
+func (t *Tensor) ClippedShape() []int64 { return t.Shape[:min(len(t.Shape), 8)] }
 
-// settle brings the elements into Numbers or Texts and checks them.
-func (t *Tensor) settle() error {
+// Decode brings the elements into Numbers or Texts and checks them.
+func (t *Tensor) Decode() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
-		return fmt.Errorf("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), knownDatatypes)
+		return fmt.Errorf("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), DatatypeNames)
 	}
 	n, err := t.Len()
 	if err != nil {
@@ -105,9 +111,9 @@ func (t *Tensor) settle() error {
 	}
 	if t.Raw != nil {
 		if t.Datatype == Bytes {
-			err = t.splitTexts(n)
+			err = t.splitStrings(n)
 		} else if len(t.Raw) != n*layout.size {
-			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", rowerrors.Clip(t.Name), len(t.Raw), n*layout.size, clipShape(t.Shape), t.Datatype)
+			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", rowerrors.Clip(t.Name), len(t.Raw), n*layout.size, t.ClippedShape(), t.Datatype)
 		} else {
 			t.Numbers = layout.unpack(t.Raw, layout.size)
 			t.Raw = nil
@@ -118,17 +124,17 @@ func (t *Tensor) settle() error {
 	}
 	got := len(t.Numbers)
 	if t.Datatype == Bytes {
-		got = len(t.Texts)
+		got = len(t.Strings)
 	}
 	if got != n {
-		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", rowerrors.Clip(t.Name), got, n, clipShape(t.Shape))
+		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", rowerrors.Clip(t.Name), got, n, t.ClippedShape())
 	}
-	return t.check()
+	return t.checkRange()
 }
 
-// check looks whether the numbers are of the datatype. Those of type FP64 may be NaN, as missing ones.
-func (t *Tensor) check() error {
-	layout, whole := layouts[t.Datatype], t.Datatype.whole()
+// checkRange looks whether the numbers are of the datatype. Those of type FP64 may be NaN, as missing ones.
+func (t *Tensor) checkRange() error {
+	layout, whole := layouts[t.Datatype], t.Datatype.isInteger()
 	for i, v := range t.Numbers {
 		switch {
 		case math.IsInf(v, 0):
@@ -140,8 +146,8 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// splitTexts finds the texts in Raw.
-func (t *Tensor) splitTexts(n int) error {
+// splitStrings finds the texts in Raw.
+func (t *Tensor) splitStrings(n int) error {
 	raw := t.Raw
 	texts := make([][]byte, 0, min(n, len(raw)/4))
 	for i := range n {
@@ -154,7 +160,7 @@ func (t *Tensor) splitTexts(n int) error {
 	if len(raw) > 0 {
 		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", rowerrors.Clip(t.Name), len(raw), n)
 	}
-	t.Texts, t.Raw = texts, nil
+	t.Strings, t.Raw = texts, nil
 	return nil
 }
 
@@ -162,7 +168,7 @@ func (t *Tensor) splitTexts(n int) error {
 // INT64 and BOOL.
 func (t *Tensor) AppendRaw(dst []byte) []byte {
 	e := binary.LittleEndian
-	for _, text := range t.Texts {
+	for _, text := range t.Strings {
 		dst = append(e.AppendUint32(dst, uint32(len(text))), text...)
 	}
 	for _, v := range t.Numbers {
@@ -176,30 +182,6 @@ func (t *Tensor) AppendRaw(dst []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// appendData writes the elements as JSON, row by row.
-func (t *Tensor) appendData(out []byte) []byte {
-	for i, text := range t.Texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendText(out, string(text))
-	}
-	for i, v := range t.Numbers {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		switch t.Datatype {
-		case Bool:
-			out = strconv.AppendBool(out, v != 0)
-		case Int64:
-			out = strconv.AppendInt(out, int64(v), 10)
-		default:
-			out = appendNumber(out, v)
-		}
-	}
-	return out
 }
 
 // TensorSpec describes a tensor that a model takes or answers.

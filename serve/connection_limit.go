@@ -13,17 +13,17 @@ import (
 // queue of the system, which would otherwise be reset.
 type listener struct {
 	net.Listener
-	slots   chan struct{} // one for each open connection
-	closing atomic.Bool
-	waited  time.Duration // by Accept, since it is closing
-	ended   chan struct{} // closed when nothing more is accepted
-	once    sync.Once
+	slots      chan struct{} // one for each open connection
+	closing    atomic.Bool
+	acceptWait time.Duration // by Accept, since it is closing
+	ended      chan struct{} // closed when nothing more is accepted
+	once       sync.Once
 }
 
 // Times that a closed listener waits for the next connection, and for all of them together.
 const (
-	waiting    = 20 * time.Millisecond
-	waitingAll = 5 * waiting
+	acceptTimeout = 20 * time.Millisecond
+	maxAcceptWait = 5 * acceptTimeout
 )
 
 func newListener(l net.Listener, connections int) *listener {
@@ -39,12 +39,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	closing := l.closing.Load()
 	if closing {
-		l.deadline(waitingAll - l.waited)
+		l.deadline(maxAcceptWait - l.acceptWait)
 	}
 	begin := time.Now()
 	c, err := l.Listener.Accept()
 	if closing {
-		l.waited += time.Since(begin)
+		l.acceptWait += time.Since(begin)
 	}
 	if err == nil {
 		return &connection{Conn: c, slots: l.slots}, nil
@@ -60,14 +60,14 @@ func (l *listener) Accept() (net.Conn, error) {
 // Close lets Accept return the connections that wait, and no more.
 func (l *listener) Close() error {
 	l.closing.Store(true)
-	l.deadline(waiting)
+	l.deadline(acceptTimeout)
 	return nil
 }
 
 // deadline bounds the wait for a connection; a listener without deadlines ends at once.
 func (l *listener) deadline(left time.Duration) {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
-	if !ok || d.SetDeadline(time.Now().Add(min(left, waiting))) != nil {
+	if !ok || d.SetDeadline(time.Now().Add(min(left, acceptTimeout))) != nil {
 		l.end()
 	}
 }

@@ -7,27 +7,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/jsonscan"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/internal/rowerrors"
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
 // rowReader reads rows of values by the name of their column, written as JSON, into the rows of a matrix.
 type rowReader struct {
 	*jsonscan.JSON
 	*rowencoding.Coding
-	maxRows int
-	given   []int // by column: number of the field that gave it in the current row, from 1
-	x       []float64
-	n       int
-	faults  rowerrors.List
-	last    int // the field read last
+	maxRows      int
+	fieldNumbers []int // by column: number of the field that gave it in the current row, from 1
+	x            []float64
+	n            int
+	errs         rowerrors.List
+	lastField    int // the field read last
 }
 
 // read reads {"rows": [{…}, …]}.
 func (r *rowReader) read() error {
 	seen := false
-	if cap(r.given) < len(r.Fields) {
-		r.given = make([]int, len(r.Fields))
+	if cap(r.fieldNumbers) < len(r.Fields) {
+		r.fieldNumbers = make([]int, len(r.Fields))
 	}
-	r.given = r.given[:len(r.Fields)]
+	r.fieldNumbers = r.fieldNumbers[:len(r.Fields)]
 	err := r.Object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
 		if string(key) != "rows" {
 			return r.Wrong("got the key " + rowerrors.Quote(key) + `, wanted "rows"`)
@@ -38,30 +39,30 @@ func (r *rowReader) read() error {
 		seen = true
 		return r.Array("an array of rows", func(int) error { return r.row() })
 	})
-	if err == errEnough {
-		return r.faults.Err()
+	if err == errTooManyErrors {
+		return r.errs.Err()
 	}
 	if err == nil {
 		err = r.End()
 	}
 	if err == nil && !seen {
-		r.faults.Add(`there is no "rows", wanted {"rows": [{"column": value}]}`)
+		r.errs.Add(`there is no "rows", wanted {"rows": [{"column": value}]}`)
 	}
-	return r.faults.Join(err)
+	return r.errs.Join(err)
 }
 
-// errEnough ends reading after many faults.
-var errEnough = errors.New("too many faults")
+// errTooManyErrors ends reading after many faults.
+var errTooManyErrors = errors.New("too many faults")
 
 // row reads a row.
 func (r *rowReader) row() error {
-	if r.faults.Enough() {
-		return errEnough
+	if r.errs.Enough() {
+		return errTooManyErrors
 	}
 	if r.n++; r.n > r.maxRows {
-		return refuse(TooLarge, "more than %d rows, which is the server's limit; send them in several requests", r.maxRows)
+		return newError(protocol.TooLarge, "more than %d rows, which is the server's limit; send them in several requests", r.maxRows)
 	}
-	if !r.faults.Empty() { // there will be no matrix
+	if !r.errs.Empty() { // there will be no matrix
 		r.x = r.x[:0]
 	}
 	from := len(r.x)
@@ -69,14 +70,14 @@ func (r *rowReader) row() error {
 		r.x = append(r.x, 0)
 	}
 	x := r.x[from:]
-	clear(r.given)
-	r.last = -1
+	clear(r.fieldNumbers)
+	r.lastField = -1
 	if err := r.Object("a row: an object of values by the names of their columns", func(key []byte) error { return r.cell(key, x) }); err != nil {
 		return err
 	}
 	for j := range x {
-		if r.given[j] == 0 {
-			r.faults.At(r.n-1, r.Fields[j].Name, "there is no value, wanted one (null where it is missing)")
+		if r.fieldNumbers[j] == 0 {
+			r.errs.At(r.n-1, r.Fields[j].Name, "there is no value, wanted one (null where it is missing)")
 		}
 	}
 	return nil
@@ -84,22 +85,22 @@ func (r *rowReader) row() error {
 
 // cell reads the value of a key.
 func (r *rowReader) cell(key []byte, x []float64) error {
-	k := r.last + 1 // in most requests the columns come in order
+	k := r.lastField + 1 // in most requests the columns come in order
 	if k >= len(r.Fields) || string(key) != r.Fields[k].Name {
 		var known bool
 		if k, known = r.Find(key); !known {
-			r.faults.At(r.n-1, rowerrors.Clip(key), "the model has no such column; it has %s", r.Names())
+			r.errs.At(r.n-1, rowerrors.Clip(key), "the model has no such column; it has %s", r.Names())
 			return r.Skip()
 		}
 	}
-	r.last = k
+	r.lastField = k
 	f := &r.Fields[k]
-	if r.given[k] == k+1 {
-		r.faults.At(r.n-1, f.Name, "the key is there twice")
-	} else if by := r.given[k]; by != 0 {
-		r.faults.At(r.n-1, f.Name, "given twice: the date %q has it too", r.Fields[by-1].Name)
+	if r.fieldNumbers[k] == k+1 {
+		r.errs.At(r.n-1, f.Name, "the key is there twice")
+	} else if by := r.fieldNumbers[k]; by != 0 {
+		r.errs.At(r.n-1, f.Name, "given twice: the date %q has it too", r.Fields[by-1].Name)
 	}
-	r.given[k] = k + 1
+	r.fieldNumbers[k] = k + 1
 	if f.Ignored() {
 		return r.Skip()
 	}
@@ -109,18 +110,18 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	}
 	if f.Date != nil {
 		for _, j := range f.Columns {
-			if r.given[j] != 0 {
-				r.faults.At(r.n-1, r.Fields[j].Name, "given twice: the date %q has it too", f.Name)
+			if r.fieldNumbers[j] != 0 {
+				r.errs.At(r.n-1, r.Fields[j].Name, "given twice: the date %q has it too", f.Name)
 			}
-			r.given[j] = k + 1
+			r.fieldNumbers[j] = k + 1
 		}
 	}
-	r.put(f, kind, v, x)
+	r.setField(f, kind, v, x)
 	return nil
 }
 
-// put writes the value that v is into the columns of a field.
-func (r *rowReader) put(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
+// setField writes the value that v is into the columns of a field.
+func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
 	var got, wanted string
 	switch {
 	case kind == jsonscan.Null:
@@ -134,7 +135,7 @@ func (r *rowReader) put(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []
 	case f.Date != nil:
 		wanted = f.Wanted()
 	case kind == jsonscan.Number:
-		number, finite := parse(v)
+		number, finite := parseNumber(v)
 		if finite || f.Kind == datasets.Categorical {
 			x[f.Columns[0]] = f.Number(v, number)
 			return
@@ -151,5 +152,5 @@ func (r *rowReader) put(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []
 	if got == "" {
 		got = kind.String()
 	}
-	r.faults.At(r.n-1, f.Name, "got %s, wanted %s", got, wanted)
+	r.errs.At(r.n-1, f.Name, "got %s, wanted %s", got, wanted)
 }

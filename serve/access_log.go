@@ -1,0 +1,43 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/bochner-ml/bochner/serve/internal/protocol"
+)
+
+// Observe counts and logs the answer to a request. Other protocols than HTTP call it.
+func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
+	took := time.Since(a.Start)
+	s.metrics.requests.WithLabelValues(a.Model, a.Route, a.Status).Inc()
+	s.metrics.seconds.WithLabelValues(a.Route).Observe(took.Seconds())
+	if a.InternalError != "" {
+		s.options.Logger.Error("a request failed", "request", a.RequestID, "model", a.Model, "error", a.InternalError)
+	}
+	if s.options.AccessLog == nil {
+		return
+	}
+	status, level := slog.String("status", a.Status), slog.LevelInfo
+	if code, err := strconv.Atoi(a.Status); err == nil {
+		status = slog.Int("status", code)
+	}
+	if a.ServerFault {
+		level = slog.LevelError
+	}
+	s.options.AccessLog.LogAttrs(ctx, level, "request",
+		slog.String("request", a.RequestID), slog.String("remote", a.RemoteAddr), slog.String("method", a.Method), slog.String("path", a.Path[:min(len(a.Path), 256)]),
+		slog.String("route", a.Route), slog.String("model", a.Model), status, slog.Int("rows", a.Rows),
+		slog.Int("bytes", a.Bytes), slog.Float64("seconds", took.Seconds()))
+}
+
+// ReportPanic logs and counts a panic at a request, whose value recover has returned, and returns the error of the answer.
+func (s *Server) ReportPanic(request string, value any) *Error {
+	s.metrics.panics.Inc()
+	s.options.Logger.Error("the program failed", "request", request, "fault", fmt.Sprint(value), "stack", string(debug.Stack()))
+	return newError(protocol.Internal, "the server failed; its log says why, for request %s", request)
+}

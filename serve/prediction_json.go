@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/estimator"
+)
+
+// predictionEncoder writes predictions as JSON, by parts that are the same in all answers of a model.
+type predictionEncoder struct {
+	prefix     string   // {"model":"adult","version":"1","predictions":[
+	classKeys  []string // "yes":
+	classNames []string // "yes"
+	targetKeys []string // "price":
+}
+
+// newPredictionEncoder returns the parts for a model with the given names of classes, and of targets if there are several.
+func newPredictionEncoder(model, version string, classes, targets []string) predictionEncoder {
+	head := appendString([]byte(`{"model":`), model)
+	head = appendString(append(head, `,"version":`...), version)
+	a := predictionEncoder{prefix: string(append(head, `,"predictions":[`...))}
+	for _, name := range classes {
+		text := string(appendString(nil, name))
+		a.classNames, a.classKeys = append(a.classNames, text), append(a.classKeys, text+":")
+	}
+	for _, name := range targets {
+		a.targetKeys = append(a.targetKeys, string(appendString(nil, name))+":")
+	}
+	return a
+}
+
+// append appends the answer with the predictions of n rows.
+func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int) []byte {
+	out = append(out, a.prefix...)
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = a.appendRow(out, p, i)
+	}
+	return append(out, "]}\n"...)
+}
+
+// appendRow appends the prediction of a row, as modelfile.RowPrediction has it.
+func (a *predictionEncoder) appendRow(out []byte, p estimator.Prediction, i int) []byte {
+	out = appendNumber(append(out, `{"value":`...), p.Values[i])
+	if a.classKeys != nil {
+		out = append(append(out, `,"class":`...), a.classNames[int(p.Values[i])]...)
+	}
+	switch {
+	case a.classKeys == nil:
+	case p.Probabilities != nil:
+		out = appendNamed(out, `,"probabilities":{`, a.classKeys, p.Probabilities.RawRowView(i))
+	case p.Scores != nil && len(a.classKeys) == 2: // of the second class
+		out = appendNamed(out, `,"scores":{`, a.classKeys[1:], p.Scores.RawRowView(i))
+	case p.Scores != nil:
+		out = appendNamed(out, `,"scores":{`, a.classKeys, p.Scores.RawRowView(i))
+	}
+	for _, list := range [...]struct {
+		key    string
+		values []float64
+	}{{`,"std":`, p.Std}, {`,"lower":`, p.Lower}, {`,"upper":`, p.Upper}, {`,"anomaly_score":`, p.Anomaly}} {
+		if list.values != nil {
+			out = appendNumber(append(out, list.key...), list.values[i])
+		}
+	}
+	for _, list := range [...]struct {
+		key    string
+		values *mat.Dense
+	}{{`,"targets":{`, p.Targets}, {`,"targets_std":{`, p.StdTargets}, {`,"targets_lower":{`, p.LowerTargets}, {`,"targets_upper":{`, p.UpperTargets}} {
+		if a.targetKeys != nil && list.values != nil {
+			out = appendNamed(out, list.key, a.targetKeys, list.values.RawRowView(i))
+		}
+	}
+	if p.Sets != nil {
+		out = append(out, `,"set":[`...)
+		first := true
+		for k, is := range p.Sets.RawRowView(i) {
+			if is != 0 {
+				if !first {
+					out = append(out, ',')
+				}
+				out, first = append(out, a.classNames[k]...), false
+			}
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
+
+// appendNamed appends an object of numbers.
+func appendNamed(out []byte, head string, names []string, values []float64) []byte {
+	out = append(out, head...)
+	for k, v := range values {
+		if k > 0 {
+			out = append(out, ',')
+		}
+		out = appendNumber(append(out, names[k]...), v)
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// watchedFiles reads files again when they change.
+type watchedFiles struct {
+	name      string // name of the content, for messages
+	paths     []string
+	read      func() error // where it fails, the content stays as it is
+	infos     []fs.FileInfo
+	lastError string // the last error that was logged
+}
+
+// readIfChanged reads the files if they have changed.
+func (r *watchedFiles) readIfChanged() (changed bool, err error) {
+	infos := make([]fs.FileInfo, len(r.paths))
+	same := r.infos != nil
+	for k, path := range r.paths {
+		if infos[k], err = os.Stat(path); err == nil && !infos[k].Mode().IsRegular() {
+			err = fmt.Errorf("%s is no regular file", path)
+		}
+		if err != nil {
+			return true, fmt.Errorf("serve: the %s: %w", r.name, err)
+		}
+		same = same && sameFile(infos[k], r.infos[k])
+	}
+	if same {
+		return false, nil
+	}
+	if err := r.read(); err != nil {
+		return true, fmt.Errorf("serve: the %s: %w", r.name, err)
+	}
+	r.infos = infos
+	return true, nil
+}
+
+// reload reads the files if they have changed, and logs it. An error is logged once.
+func (r *watchedFiles) reload(log *slog.Logger) {
+	if len(r.paths) == 0 {
+		return
+	}
+	changed, err := r.readIfChanged()
+	switch {
+	case err != nil && err.Error() != r.lastError:
+		r.lastError = err.Error()
+		log.Error(r.name+" not read again; the one before is used", "error", err)
+	case err == nil && changed:
+		r.lastError = ""
+		log.Info(r.name+" read again", "file", r.paths[0])
+	}
+}
+
+// sameFile reports whether two states of a file agree in its identity, size and time.
+func sameFile(a, b fs.FileInfo) bool {
+	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
+}
+
+// runEvery calls f after each period until the context ends.
+func runEvery(ctx context.Context, period time.Duration, f func()) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
+		}
+	}
+}
