@@ -17,7 +17,7 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 	s.metrics.requests.WithLabelValues(a.Model, a.Route, a.Status).Inc()
 	s.metrics.seconds.WithLabelValues(a.Route).Observe(took.Seconds())
 	if a.InternalError != "" {
-		s.options.Logger.Error("a request failed", "request", a.RequestID, "model", a.Model, "error", a.InternalError)
+		s.options.Logger.Error("request failed", "request", a.RequestID, "model", a.Model, "error", a.InternalError)
 	}
 	if s.options.AccessLog == nil {
 		return
@@ -38,6 +38,6 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 // ReportPanic logs and counts a panic at a request, whose value recover has returned, and returns the error of the answer.
 func (s *Server) ReportPanic(request string, value any) *Error {
 	s.metrics.panics.Inc()
-	s.options.Logger.Error("the program failed", "request", request, "fault", fmt.Sprint(value), "stack", string(debug.Stack()))
-	return newError(protocol.Internal, "the server failed; its log says why, for request %s", request)
+	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+	return newError(protocol.Internal, "internal server error; see the server log for request %s", request)
 }

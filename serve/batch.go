@@ -65,7 +65,7 @@ func (b *batch) predictAll(rows []*pendingRow) {
 	defer func() {
 		for _, w := range rows {
 			if w.prediction.Values == nil && w.err == nil {
-				w.err = newError(protocol.Internal, "the server failed at a request that was predicted together with this one")
+				w.err = newError(protocol.Internal, "internal error while predicting a batch that contains this request")
 			}
 			w.done <- struct{}{}
 		}

@@ -55,11 +55,11 @@ func (c *call) checkBody(types ...string) error {
 		kind, params, err := mime.ParseMediaType(given)
 		charset := params["charset"]
 		if err != nil || !slices.Contains(types, kind) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return newError(protocol.UnsupportedMediaType, "got the content type %q, wanted %s in UTF-8", rowerrors.Clip(given), strings.Join(types, " or "))
+			return newError(protocol.UnsupportedMediaType, "content type: must be %s in UTF-8, got %q", strings.Join(types, " or "), rowerrors.Clip(given))
 		}
 	}
 	if given := h.Get("Content-Encoding"); given != "" && given != "gzip" && given != "identity" {
-		return newError(protocol.UnsupportedMediaType, "got the content encoding %q, wanted none or gzip", rowerrors.Clip(given))
+		return newError(protocol.UnsupportedMediaType, "content encoding: must be gzip or none, got %q", rowerrors.Clip(given))
 	}
 	if c.r.ContentLength > c.server.options.Limits.MaxBodyBytes {
 		return c.bodyTooLarge()
@@ -68,7 +68,7 @@ func (c *call) checkBody(types ...string) error {
 }
 
 func (c *call) bodyTooLarge() error {
-	return newError(protocol.TooLarge, "the body has more than %d bytes, which is the server's limit; send the rows in several requests", c.server.options.Limits.MaxBodyBytes)
+	return newError(protocol.TooLarge, "body size: must be at most %d bytes; split the request", c.server.options.Limits.MaxBodyBytes)
 }
 
 // minBuffer is the initial capacity for a body, in bytes.
@@ -122,13 +122,13 @@ func (c *call) bodyError(err error) error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return newError(protocol.TooLarge, "the body has more than %d bytes", large.Limit)
+		return newError(protocol.TooLarge, "body size: must be at most %d bytes", large.Limit)
 	case errors.As(err, &net) && net.Timeout():
-		return newError(protocol.RequestTimeout, "the body did not come within the server's limit of time")
+		return newError(protocol.RequestTimeout, "the body did not arrive within the read timeout")
 	case errors.Is(err, context.Canceled) || c.r.Context().Err() != nil:
-		return newError(protocol.Canceled, "the client went away")
+		return newError(protocol.Canceled, "the client closed the connection")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return newError(protocol.InvalidArgument, "the body is no gzip: %v", err)
+		return newError(protocol.InvalidArgument, "cannot decompress the body: %v", err)
 	}
-	return newError(protocol.InvalidArgument, "the body cannot be read: %v", err)
+	return newError(protocol.InvalidArgument, "cannot read the body: %v", err)
 }

@@ -59,11 +59,11 @@ func ErrorOf(err error) *Error {
 	case errors.Is(err, queue.ErrLate), errors.Is(err, queue.ErrClosed):
 		return &Error{Code: protocol.Unavailable, Message: err.Error(), RetryAfter: retryDelay}
 	case errors.Is(err, context.DeadlineExceeded):
-		return newError(protocol.DeadlineExceeded, "the request took longer than the server's limit")
+		return newError(protocol.DeadlineExceeded, "the request exceeded the server's timeout")
 	case errors.Is(err, context.Canceled):
-		return newError(protocol.Canceled, "the request was cancelled")
+		return newError(protocol.Canceled, "the request was canceled")
 	case errors.As(err, &row):
 		return &Error{Code: protocol.InvalidArgument, Message: row.Error(), rowError: row}
 	}
-	return &Error{Code: protocol.Internal, Message: "the model failed: " + err.Error()}
+	return &Error{Code: protocol.Internal, Message: "prediction failed: " + err.Error()}
 }

@@ -11,7 +11,7 @@ import (
 // Routes by the end of a path.
 var (
 	noRoute = route{name: "none", handle: func(*call) error {
-		return newError(protocol.NotFound, "there is nothing at this path; models are below /v1/models and /v2/models")
+		return newError(protocol.NotFound, "unknown path; models are under /v1/models and /v2/models")
 	}}
 	fixedRoutes = map[string]route{
 		"v1/models":       {name: "models", handle: listModels},
@@ -110,7 +110,7 @@ func (c *call) check() error {
 		return nil
 	}
 	c.w.Header().Set("Allow", allowed)
-	return newError(protocol.MethodNotAllowed, "got %s, wanted %s", rowerrors.Clip(c.r.Method), wanted)
+	return newError(protocol.MethodNotAllowed, "method: must be %s, got %s", wanted, rowerrors.Clip(c.r.Method))
 }
 
 // Mount lets a handler answer at / and below /ui/, as package serve/ui does. Its requests are logged, counted and limited

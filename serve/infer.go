@@ -54,7 +54,7 @@ func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*proto
 func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estimator.Prediction, err error) {
 	n := len(rows) / max(m.Encoding.Width, 1)
 	if n > s.options.Limits.MaxRows {
-		return p, newError(protocol.TooLarge, "more than %d rows, which is the server's limit", s.options.Limits.MaxRows)
+		return p, newError(protocol.TooLarge, "number of rows: must be at most %d; split the request", s.options.Limits.MaxRows)
 	}
 	ctx, leave, err := s.limiter.acquire(ctx)
 	if err != nil {

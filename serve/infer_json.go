@@ -54,14 +54,14 @@ func (r *inferReader) read() error {
 		case "outputs":
 			return r.Array("an array of outputs", func(int) error { return r.output() })
 		}
-		r.errs.Add("got the key %s, wanted id, parameters, inputs or outputs", rowerrors.Quote(key))
+		r.errs.Add("key: must be id, parameters, inputs or outputs, got %s", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err == nil {
 		err = r.End()
 	}
 	if err == nil && len(r.binary) > 0 {
-		r.errs.Add("%d bytes are behind the data of all inputs", len(r.binary))
+		r.errs.Add("%d bytes follow the data of the last input", len(r.binary))
 	}
 	return r.errs.Join(err)
 }
@@ -73,7 +73,7 @@ type keySet []string
 func (s *keySet) add(at *jsonscan.JSON, key []byte) error {
 	for _, k := range *s {
 		if k == string(key) {
-			return at.Wrong("the key " + rowerrors.Quote(key) + " is there twice")
+			return at.Wrong("duplicate key " + rowerrors.Quote(key))
 		}
 	}
 	if len(*s) == 64 {
@@ -90,7 +90,7 @@ func (r *inferReader) readString(what string, to *string) error {
 		return err
 	}
 	if kind != jsonscan.Text {
-		r.errs.Add("%s: got %s, wanted a string", what, kind)
+		r.errs.Add("%s: must be a string, got %s", what, kind)
 		return nil
 	}
 	*to = string(v)
@@ -121,7 +121,7 @@ func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.
 // boolParameter returns a Boolean parameter.
 func (r *inferReader) boolParameter(name string, kind jsonscan.Kind, v []byte) bool {
 	if kind != jsonscan.Truth {
-		r.errs.Add("parameter %s: got %s, wanted true or false", name, kind)
+		r.errs.Add("parameter %s: must be true or false, got %s", name, kind)
 	}
 	return kind == jsonscan.Truth && v[0] == 't'
 }
@@ -129,7 +129,7 @@ func (r *inferReader) boolParameter(name string, kind jsonscan.Kind, v []byte) b
 // output reads a wanted output.
 func (r *inferReader) output() error {
 	if len(r.request.Outputs) == maxTensors {
-		return newError(protocol.TooLarge, "more than %d outputs", maxTensors)
+		return newError(protocol.TooLarge, "number of outputs: must be at most %d", maxTensors)
 	}
 	var keys keySet
 	var name string
@@ -148,7 +148,7 @@ func (r *inferReader) output() error {
 				}
 			})
 		}
-		r.errs.Add("an output has the key %s, wanted name or parameters", rowerrors.Quote(key))
+		r.errs.Add("key of an output: must be name or parameters, got %s", rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *inferReader) output() error {
 // input reads a tensor.
 func (r *inferReader) input() error {
 	if len(r.request.Inputs) == maxTensors {
-		return newError(protocol.TooLarge, "more than %d inputs", maxTensors)
+		return newError(protocol.TooLarge, "number of inputs: must be at most %d", maxTensors)
 	}
 	var keys keySet
 	var t protocol.Tensor
@@ -195,7 +195,7 @@ func (r *inferReader) input() error {
 				}
 			})
 		}
-		r.errs.Add("input %q has the key %s, wanted name, shape, datatype, data or parameters", rowerrors.Clip(t.Name), rowerrors.Quote(key))
+		r.errs.Add("input %q: key must be name, shape, datatype, data or parameters, got %s", rowerrors.Clip(t.Name), rowerrors.Quote(key))
 		return r.Skip()
 	})
 	if err != nil {
@@ -213,7 +213,7 @@ func (r *inferReader) input() error {
 func (r *inferReader) byteCountParameter(name string, kind jsonscan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
 	if kind != jsonscan.Number || err != nil {
-		r.errs.Add("parameter %s: got %s, wanted an integer ≥ 0", name, rowerrors.Clip(v))
+		r.errs.Add("parameter %s: must be an integer ≥ 0, got %s", name, rowerrors.Clip(v))
 		return -1
 	}
 	return int64(n)
@@ -228,11 +228,11 @@ func (r *inferReader) shape(t *protocol.Tensor) error {
 			return err
 		}
 		if i == maxDimensions {
-			return r.Wrong(fmt.Sprintf("a shape has more than %d numbers", maxDimensions))
+			return r.Wrong(fmt.Sprintf("a shape must have at most %d numbers", maxDimensions))
 		}
 		n, wrong := strconv.ParseInt(string(v), 10, 64)
 		if kind != jsonscan.Number || wrong != nil || n < 0 {
-			r.errs.Add("input %q: the shape has %s, wanted integers ≥ 0", rowerrors.Clip(t.Name), rowerrors.Clip(v))
+			r.errs.Add("input %q: shape must have integers ≥ 0, got %s", rowerrors.Clip(t.Name), rowerrors.Clip(v))
 			n = 0
 		}
 		t.Shape = append(t.Shape, n)
@@ -252,15 +252,16 @@ func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	case t.Shape == nil:
 		r.errs.Add("input %q has no shape", rowerrors.Clip(t.Name))
 	case !t.Datatype.Known():
-		r.errs.Add("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), protocol.DatatypeNames)
+		r.errs.Add("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), protocol.DatatypeNames, rowerrors.Clip(string(t.Datatype)))
 	case err != nil:
 		r.errs.Add("%v", err)
 	case data >= 0 && size >= 0:
-		r.errs.Add("input %q has data and binary_data_size, wanted one of them", rowerrors.Clip(t.Name))
+		r.errs.Add("input %q: must have either data or binary_data_size, got both", rowerrors.Clip(t.Name))
 	case data < 0 && size < 0:
 		r.errs.Add("input %q has no data", rowerrors.Clip(t.Name))
 	case size > int64(len(r.binary)) || size >= 0 && !r.hasBinary:
-		r.errs.Add("input %q: binary_data_size is %d, and %d bytes are left behind the JSON (the header %s says where it ends)", rowerrors.Clip(t.Name), size, len(r.binary), lengthHeader)
+		r.errs.Add("input %q: binary_data_size must be at most the %d bytes left after the JSON, got %d; set the header %s to the length of the JSON",
+			rowerrors.Clip(t.Name), len(r.binary), size, lengthHeader)
 	case size >= 0:
 		t.Raw, r.binary = r.binary[:size:size], r.binary[size:]
 		return r.memory.reserve(8 * int64(min(n, int(size))))
@@ -276,7 +277,7 @@ func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	r.Go(at)
 	defer r.Go(end)
 	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
-		r.errs.Add("input %q: the shape %v has %d elements, the data have fewer", rowerrors.Clip(t.Name), t.ClippedShape(), n)
+		r.errs.Add("input %q: data must have %d elements for shape %v, got fewer", rowerrors.Clip(t.Name), n, t.ClippedShape())
 		return nil
 	}
 	if err := r.memory.reserve(24 * int64(n)); err != nil {
@@ -302,13 +303,13 @@ func (r *inferReader) elements(t *protocol.Tensor, n int) error {
 		}
 		i := len(t.Numbers) + len(t.Strings)
 		if i == n {
-			r.errs.Add("input %q: the data have more than %d elements, which the shape %v has", rowerrors.Clip(t.Name), n, t.ClippedShape())
+			r.errs.Add("input %q: data must have %d elements for shape %v, got more", rowerrors.Clip(t.Name), n, t.ClippedShape())
 			t.Numbers, t.Strings = t.Numbers[:0], t.Strings[:0]
-			return r.Wrong("that is where they should end")
+			return r.Wrong("too many elements")
 		}
 		if t.Datatype == protocol.Bytes {
 			if kind != jsonscan.Text && kind != jsonscan.Null {
-				r.errs.Add("input %q: element %d is %s, wanted a string", rowerrors.Clip(t.Name), i, kind)
+				r.errs.Add("input %q: element %d must be a string, got %s", rowerrors.Clip(t.Name), i, kind)
 			}
 			t.Strings = append(t.Strings, v)
 			return nil
@@ -332,10 +333,10 @@ func (r *inferReader) element(t *protocol.Tensor, i int, kind jsonscan.Kind, v [
 		if x, finite := parseNumber(v); finite {
 			return x
 		}
-		r.errs.Add("input %q: element %d is %s, wanted a number of at most 1.8e308", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
+		r.errs.Add("input %q: element %d must be a number of magnitude at most 1.8e308, got %s", rowerrors.Clip(t.Name), i, rowerrors.Clip(v))
 		return 0
 	}
-	r.errs.Add("input %q: element %d is %s, wanted a number", rowerrors.Clip(t.Name), i, kind)
+	r.errs.Add("input %q: element %d must be a number, got %s", rowerrors.Clip(t.Name), i, kind)
 	return 0
 }
 

@@ -39,15 +39,15 @@ func (c inputs) isMatrix(tensors []protocol.Tensor) bool {
 // describeExpected describes the inputs.
 func (c inputs) describeExpected() string {
 	if c.Numeric {
-		return fmt.Sprintf("one called %s of the shape [rows, %d], or one of the shape [rows] or [rows, 1] for each column: %s", matrixInput, c.Width, c.Names())
+		return fmt.Sprintf("one tensor %s of shape [rows, %d], or a tensor of shape [rows] or [rows, 1] for each column: %s", matrixInput, c.Width, c.Names())
 	}
-	return "one of the shape [rows] or [rows, 1] for each column: " + c.Names()
+	return "a tensor of shape [rows] or [rows, 1] for each column: " + c.Names()
 }
 
 // rowCount returns the number of rows of the inputs, whose names and shapes it checks.
 func (c inputs) rowCount(tensors []protocol.Tensor, maxRows int) (int, error) {
 	if len(tensors) == 0 {
-		return 0, newError(protocol.InvalidArgument, "there are no inputs, wanted %s", c.describeExpected())
+		return 0, newError(protocol.InvalidArgument, "inputs: must be %s, got none", c.describeExpected())
 	}
 	var f rowerrors.List
 	names := make(map[string]bool, len(tensors))
@@ -55,28 +55,28 @@ func (c inputs) rowCount(tensors []protocol.Tensor, maxRows int) (int, error) {
 	for i := range tensors {
 		t := &tensors[i]
 		if names[t.Name] {
-			return 0, newError(protocol.InvalidArgument, "the input %q is there twice", rowerrors.Clip(t.Name))
+			return 0, newError(protocol.InvalidArgument, "duplicate input %q", rowerrors.Clip(t.Name))
 		}
 		names[t.Name] = true
 		s := t.Shape
 		switch _, known := c.Find([]byte(t.Name)); {
 		case whole && (len(s) != 2 || s[0] < 0 || s[1] != int64(c.Width)):
-			f.Add("input %q: got the shape %v, wanted [rows, %d]", t.Name, t.ClippedShape(), c.Width)
+			f.Add("input %q: shape must be [rows, %d], got %v", t.Name, c.Width, t.ClippedShape())
 		case !whole && !known:
-			f.Add("input %q: the model has no such column; wanted %s", rowerrors.Clip(t.Name), c.describeExpected())
+			f.Add("input %q: the model has no such column; inputs must be %s", rowerrors.Clip(t.Name), c.describeExpected())
 		case !whole && (len(s) == 0 || len(s) > 2 || s[0] < 0 || len(s) == 2 && s[1] != 1):
-			f.Add("input %q: got the shape %v, wanted [rows] or [rows, 1]", t.Name, t.ClippedShape())
+			f.Add("input %q: shape must be [rows] or [rows, 1], got %v", t.Name, t.ClippedShape())
 		case rows < 0:
 			rows = s[0]
 		case rows != s[0]:
-			f.Add("input %q: got %d rows, wanted %d, as input %q has", t.Name, s[0], rows, tensors[0].Name)
+			f.Add("input %q: must have %d rows as input %q, got %d", t.Name, rows, tensors[0].Name, s[0])
 		}
 	}
 	if err := f.Err(); err != nil {
 		return 0, err
 	}
 	if rows > int64(maxRows) {
-		return 0, newError(protocol.TooLarge, "%d rows, the server's limit is %d; send them in several requests", rows, maxRows)
+		return 0, newError(protocol.TooLarge, "number of rows: must be at most %d, got %d; split the request", maxRows, rows)
 	}
 	return int(rows), nil
 }
@@ -102,7 +102,7 @@ func (c inputs) matrix(tensors []protocol.Tensor, n int) ([]float64, error) {
 	}
 	for j, is := range given {
 		if !is {
-			f.At(-1, c.Fields[j].Name, "there is no input for it")
+			f.At(-1, c.Fields[j].Name, "has no input")
 		}
 	}
 	return x, f.Err()
@@ -116,18 +116,18 @@ func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *
 		return
 	}
 	if f.Date != nil && t.Datatype != protocol.Bytes {
-		errs.At(-1, f.Name, "got %s, wanted BYTES: %s", t.Datatype, f.Wanted())
+		errs.At(-1, f.Name, "datatype must be BYTES with %s, got %s", f.Wanted(), t.Datatype)
 		return
 	}
 	for _, j := range f.Columns {
 		if given[j] {
-			errs.At(-1, c.Fields[j].Name, "there are two inputs for it: itself and its date")
+			errs.At(-1, c.Fields[j].Name, "has two inputs: the column itself and its date")
 		}
 		given[j] = true
 	}
 	for i, text := range t.Strings {
 		if wanted := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); wanted != "" {
-			errs.At(i, f.Name, "got %s, wanted %s", rowerrors.Quote(text), wanted)
+			errs.At(i, f.Name, "must be %s, got %s", wanted, rowerrors.Quote(text))
 		}
 	}
 	for i, v := range t.Numbers {

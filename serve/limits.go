@@ -33,7 +33,7 @@ func (l Limits) withDefaults() Limits {
 // check returns an error for negative limits.
 func (l Limits) check() error {
 	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 || l.MaxMemoryBytes < 0 {
-		return errors.New("serve: a limit is negative, wanted numbers ≥ 0; 0 is the default")
+		return errors.New("serve: limits must be ≥ 0; 0 selects the default")
 	}
 	return nil
 }
@@ -106,7 +106,8 @@ type reservation struct {
 // reserve reserves further bytes, or turns the request away.
 func (r *reservation) reserve(bytes int64) error {
 	if r.bytes+bytes > r.limiter.limits.MaxMemoryBytes {
-		return newError(protocol.TooLarge, "the request needs more memory than the server has for all of them; send fewer rows at a time")
+		return newError(protocol.TooLarge, "request memory: must be at most %d bytes; split the request",
+			r.limiter.limits.MaxMemoryBytes)
 	}
 	if r.limiter.memory.Add(bytes) > r.limiter.limits.MaxMemoryBytes {
 		r.limiter.memory.Add(-bytes)

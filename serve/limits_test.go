@@ -114,7 +114,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	})
 	for _, path := range []string{"/v1/models/m:predict", "/v2/models/m/infer"} {
 		got := ask(s, "POST", path, "this is not read")
-		if got.code != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "too many requests wait") {
+		if got.code != http.StatusTooManyRequests || got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "too many queued requests") {
 			t.Errorf("%s: %d %s", path, got.code, got.body)
 		}
 	}
@@ -156,7 +156,7 @@ func TestTimeOfRequests(t *testing.T) {
 		r := <-codes
 		got[r.code] = r.body
 	}
-	if !strings.Contains(got[504], "took longer than the server's limit") || len(got) == 2 && !strings.Contains(got[503], "waited longer than the server's limit") {
+	if !strings.Contains(got[504], "exceeded the server's timeout") || len(got) == 2 && !strings.Contains(got[503], "timed out in the queue") {
 		t.Error(got)
 	}
 	gone, cancel := context.WithCancel(ctx)
@@ -171,7 +171,7 @@ func TestTimeOfRequests(t *testing.T) {
 func TestMemoryOfRequests(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 500_000, MaxBodyBytes: 1 << 20}})
 	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 12000) + `{"a":1,"b":2,"c":3}]}`
-	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "send fewer rows at a time") {
+	if got := ask(s, "POST", "/v1/models/nrent:predict", long); got.code != 413 || !strings.Contains(got.body, "request memory: must be at most") {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	if got := ask(s, "POST", "/v2/models/nrent/infer", `{"inputs":[{"name":"X","shape":[9000,3],"datatype":"INT8","data":[`+strings.Repeat("0,", 26999)+`0]}]}`); got.code != 413 {
@@ -222,8 +222,8 @@ func TestFaultsOfModels(t *testing.T) {
 		code int
 		text string
 	}{
-		"0": {200, `[{"value":0}]`}, "1": {500, "the server failed; its log says why, for request mine"}, "2": {500, "out of order"},
-		"3": {400, "row 0: what the model predicts is no number"}, "4": {400, "row 0, column x0: too large"}, "5": {200, `[{"value":5}]`},
+		"0": {200, `[{"value":0}]`}, "1": {500, "internal server error; see the server log for request mine"}, "2": {500, "out of order"},
+		"3": {400, "row 0: the prediction is not finite"}, "4": {400, "row 0, column x0: too large"}, "5": {200, `[{"value":5}]`},
 	} {
 		got := ask(s, "POST", "/v1/models/m:predict", `{"rows":[{"x0":`+value+`}]}`, "X-Request-Id", "mine")
 		if got.code != want.code || !strings.Contains(got.body, want.text) {
@@ -236,7 +236,7 @@ func TestFaultsOfModels(t *testing.T) {
 			t.Errorf("the metrics have no %s", want)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, `fault=broken`) || !strings.Contains(text, "limits_test.go") || !strings.Contains(text, "request=mine") {
+	if text := log.String(); !strings.Contains(text, `panic=broken`) || !strings.Contains(text, "limits_test.go") || !strings.Contains(text, "request=mine") {
 		t.Error(text)
 	}
 }
@@ -373,7 +373,7 @@ func TestEndHasALimit(t *testing.T) {
 	}()
 	until(t, func() bool { return m.at.Load() == 1 })
 	end()
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "1 requests were not answered within 20ms of the end") {
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "1 requests not completed within the shutdown timeout of 20ms") {
 		t.Errorf("error %v", err)
 	}
 	if err := <-lost; err == nil {

@@ -43,10 +43,10 @@ func (o ListenOptions) withDefaults() ListenOptions {
 // check returns an error for options that are invalid.
 func (o ListenOptions) check() error {
 	if o.MaxConnections < 0 || o.ReadHeaderTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 || o.DrainDelay < 0 || o.ShutdownTimeout < 0 {
-		return errors.New("serve: a time or the number of connections is negative")
+		return errors.New("serve: durations and MaxConnections must be ≥ 0")
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
-		return errors.New("serve: TLS needs a certificate and its key, and got one of them")
+		return errors.New("serve: CertFile and KeyFile must be set together")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 	case <-ctx.Done():
 	}
 	s.Drain()
-	s.options.Logger.Info("the server ends", "protocol", name, "drain", o.DrainDelay, "in_flight", s.limiter.admitted.Load())
+	s.options.Logger.Info("shutting down", "protocol", name, "drain", o.DrainDelay, "in_flight", s.limiter.admitted.Load())
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -89,9 +89,9 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 	grace, stop := context.WithTimeout(context.Background(), o.ShutdownTimeout)
 	defer stop()
 	if err := p.Shutdown(grace); err != nil {
-		return fmt.Errorf("serve: %d requests were not answered within %v of the end", s.limiter.admitted.Load(), o.ShutdownTimeout)
+		return fmt.Errorf("serve: %d requests not completed within the shutdown timeout of %v", s.limiter.admitted.Load(), o.ShutdownTimeout)
 	}
-	s.options.Logger.Info("the server has ended", "protocol", name)
+	s.options.Logger.Info("server stopped", "protocol", name)
 	return nil
 }
 

@@ -97,8 +97,8 @@ func TestListeningThatCannotBe(t *testing.T) {
 	certify(t, dir, "first")
 	cert := filepath.Join(dir, "tls.crt")
 	for want, o := range map[string]serve.ListenOptions{
-		"TLS needs a certificate and its key": {CertFile: cert},
-		"negative":                            {ShutdownTimeout: -1},
+		"CertFile and KeyFile must be set together": {CertFile: cert},
+		"must be ≥ 0":                            {ShutdownTimeout: -1},
 		"no such file":                        {CertFile: cert, KeyFile: filepath.Join(dir, "none")},
 		"rather than a key":                   {CertFile: cert, KeyFile: cert},
 	} {

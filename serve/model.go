@@ -36,11 +36,11 @@ type Model struct {
 func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	p := pipeline.Find(file.Predictor)
 	if p == nil {
-		return nil, fmt.Errorf("serve: %T is no fitted pipeline", file.Predictor)
+		return nil, fmt.Errorf("serve: predictor must be a fitted pipeline, got %T", file.Predictor)
 	}
 	data, err := document.DecodeData(name, file.Reading)
 	if err != nil {
-		return nil, fmt.Errorf("serve: how its rows are read: %w", err)
+		return nil, fmt.Errorf("serve: cannot decode the data section: %w", err)
 	}
 	ignored := slices.Concat([]string(data.Target), []string{data.Weight, data.Group}, data.Drop)
 	m := &Model{Name: name, Version: version, LoadedAt: time.Now(), File: file, Encoding: rowencoding.New(file.Schema, p.InputWidth(), data.CSV.Missing, data.Dates, ignored...)}
@@ -92,11 +92,11 @@ func (m *Model) predict(ctx context.Context, rows []float64, n int, wait func())
 		return p, err
 	}
 	if i := nonFiniteRow(p); i >= 0 {
-		return p, newError(protocol.InvalidArgument, "row %d: what the model predicts is no number; the row's numbers are too large for it", i)
+		return p, newError(protocol.InvalidArgument, "row %d: the prediction is not finite; the input values are too large", i)
 	}
 	for i, v := range p.Values {
 		if m.Classes != nil && !(v >= 0 && v < float64(len(m.Classes))) {
-			return p, newError(protocol.Internal, "row %d: the model predicts class number %v of %d", i, v, len(m.Classes))
+			return p, newError(protocol.Internal, "row %d: predicted class index must be below %d, got %v", i, len(m.Classes), v)
 		}
 	}
 	return p, nil

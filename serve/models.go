@@ -44,7 +44,7 @@ func newModels(args []string) (*models, error) {
 	for _, arg := range args {
 		src, err := newSource(arg)
 		if err == nil && m.source(src.name) != nil {
-			err = fmt.Errorf("serve: two models are called %s; write NAME=PATH", src.name)
+			err = fmt.Errorf("serve: duplicate model name %s; use NAME=PATH", src.name)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -87,7 +87,7 @@ func (m *models) loadedVersions(name string) *versions { return (*m.published.Lo
 func (m *models) find(name, version string) (*Model, error) {
 	v := m.loadedVersions(name)
 	if v == nil {
-		return nil, newError(protocol.NotFound, "no model is called %q", rowerrors.Clip(name))
+		return nil, newError(protocol.NotFound, "unknown model %q", rowerrors.Clip(name))
 	}
 	found := v.latest
 	if version != "" {
@@ -100,7 +100,7 @@ func (m *models) find(name, version string) (*Model, error) {
 	defer m.mu.Unlock()
 	reason := ""
 	if src := m.source(name); src != nil && version == "" {
-		reason = "it has no file"
+		reason = "no model file"
 		for _, f := range src.versions {
 			reason = f.reason()
 		}
@@ -110,7 +110,7 @@ func (m *models) find(name, version string) (*Model, error) {
 	if reason != "" {
 		return nil, &Error{Code: protocol.Unavailable, Message: fmt.Sprintf("model %q is not loaded: %s", name, reason), RetryAfter: retryDelay}
 	}
-	return nil, newError(protocol.NotFound, "model %q has no version %q; it has %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
+	return nil, newError(protocol.NotFound, "model %q has no version %q; available: %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
 }
 
 // add serves a model of a program.
@@ -132,7 +132,7 @@ func (m *models) add(name, version string, file *modelfile.Model) error {
 		m.sources = append(m.sources, src)
 	}
 	if src.path != "" {
-		return fmt.Errorf("serve: model %q is that of %s", name, src.path)
+		return fmt.Errorf("serve: model %q is already loaded from %s", name, src.path)
 	}
 	src.versions[version] = &versionFile{name: name, version: version, model: ready}
 	m.publish()
@@ -168,7 +168,7 @@ func (m *models) scanFiles() (files []*versionFile, errs []error) {
 		for _, f := range before {
 			if src.versions[f.version] == nil {
 				m.metrics.forget(f.name, f.version)
-				m.log.Info("version is gone", "model", f.name, "version", f.version)
+				m.log.Info("version removed", "model", f.name, "version", f.version)
 			}
 		}
 		files = append(files, src.sortedVersions()...)
@@ -217,9 +217,9 @@ func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err e
 		log.Info("model loaded", "bytes", f.bytes, "seconds", took.Seconds(), "again", again)
 	case known != nil && known.Error() == err.Error(): // logged already
 	case again:
-		log.Error("model not loaded again; the one before is served on", "error", err)
+		log.Error("cannot reload the model; the previous one is still served", "error", err)
 	default:
-		log.Error("model not loaded", "error", err)
+		log.Error("cannot load the model", "error", err)
 	}
 }
 
@@ -235,7 +235,7 @@ func (m *models) unready() (list []string) {
 		}
 	}
 	if len(m.sources) == 0 {
-		list = append(list, "there is no model")
+		list = append(list, "no models")
 	}
 	return list
 }

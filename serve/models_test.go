@@ -98,8 +98,8 @@ func TestModelsThatThereAreNot(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`a limit is negative`, `the period is negative`, `model "gone": stat gone.bochner: no such file`, `two models are called flat; write NAME=PATH`,
-		`it would be called "a/b", wanted a name without blanks and / : = ? # % \; write NAME=PATH`, `it would be called ""`, `has no file such as 1.bochner`, `token: no such file`,
+		`limits must be ≥ 0`, `ReloadInterval must be ≥ 0`, `model "gone": stat gone.bochner: no such file`, `duplicate model name flat; use NAME=PATH`,
+		`got "a/b"; use NAME=PATH`, `got ""; use NAME=PATH`, `contains no file such as 1.bochner`, `token: no such file`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nhas no %s", err, want)
@@ -156,7 +156,7 @@ func TestReload(t *testing.T) {
 		if says(t, s, "flat") != before || s.Ready() != nil {
 			t.Error("a damaged file ends the model")
 		}
-		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"error":"its file is damaged"`) {
+		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"error":"file is damaged"`) {
 			t.Error(got)
 		}
 		if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 0`) {
@@ -197,7 +197,7 @@ func TestVersionsComeAndGo(t *testing.T) {
 	if _, none := s.Model("m", "2"); err == nil || says(t, s, "m") != one || s.Ready() != nil || none == nil {
 		t.Errorf("a damaged version: %v", err)
 	}
-	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "its file is damaged") || got.header.Get("Retry-After") == "" {
+	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "file is damaged") || got.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	save(t, dir, "2.bochner", "nchance")
@@ -253,7 +253,7 @@ func TestReadiness(t *testing.T) {
 	if err := s.Load(ctx); err == nil {
 		t.Error("a damaged file is loaded")
 	}
-	ready(503, `"error":"model \"broken\", version 1: its file is damaged"`)
+	ready(503, `"error":"model \"broken\", version 1: file is damaged"`)
 	if got := ask(s, "GET", "/v2/models/broken/ready", ""); got.code != 503 || got.body != `{"name":"broken","ready":false}` {
 		t.Errorf("%d %s", got.code, got.body)
 	}
@@ -266,7 +266,7 @@ func TestReadiness(t *testing.T) {
 	}
 	ready(200, `{"ready":true}`)
 	s.Drain()
-	ready(503, "the server ends")
+	ready(503, "the server is shutting down")
 	if got := ask(s, "POST", "/v1/models/flat:predict", row); got.code != 200 || got.header.Get("Connection") != "close" {
 		t.Errorf("while it drains: %d %v", got.code, got.header)
 	}

@@ -79,7 +79,7 @@ func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 		return o.specs, nil
 	}
 	if len(names) > 2*len(o.specs) {
-		return nil, newError(protocol.InvalidArgument, "%d outputs are asked for; the model has %s", len(names), strings.Join(o.names(), ", "))
+		return nil, newError(protocol.InvalidArgument, "number of outputs: must be at most %d, got %d; available: %s", 2*len(o.specs), len(names), strings.Join(o.names(), ", "))
 	}
 	var f rowerrors.List
 	var out []protocol.TensorSpec
@@ -87,9 +87,9 @@ func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 		at := slices.IndexFunc(o.specs, func(spec protocol.TensorSpec) bool { return spec.Name == name })
 		switch {
 		case at < 0:
-			f.Add("output %q: the model has none of that name; it has %s", rowerrors.Clip(name), strings.Join(o.names(), ", "))
+			f.Add("output %q: unknown; available: %s", rowerrors.Clip(name), strings.Join(o.names(), ", "))
 		case slices.Contains(names[:i], name):
-			f.Add("output %q is asked for twice", name)
+			f.Add("duplicate output %q", name)
 		default:
 			out = append(out, o.specs[at])
 		}

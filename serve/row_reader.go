@@ -31,10 +31,10 @@ func (r *rowReader) read() error {
 	r.fieldNumbers = r.fieldNumbers[:len(r.Fields)]
 	err := r.Object(`an object such as {"rows": [{"column": value}]}`, func(key []byte) error {
 		if string(key) != "rows" {
-			return r.Wrong("got the key " + rowerrors.Quote(key) + `, wanted "rows"`)
+			return r.Wrong(`key: must be "rows", got ` + rowerrors.Quote(key))
 		}
 		if seen {
-			return r.Wrong(`the key "rows" is there twice`)
+			return r.Wrong(`duplicate key "rows"`)
 		}
 		seen = true
 		return r.Array("an array of rows", func(int) error { return r.row() })
@@ -46,13 +46,13 @@ func (r *rowReader) read() error {
 		err = r.End()
 	}
 	if err == nil && !seen {
-		r.errs.Add(`there is no "rows", wanted {"rows": [{"column": value}]}`)
+		r.errs.Add(`missing key "rows"; send {"rows": [{"column": value}]}`)
 	}
 	return r.errs.Join(err)
 }
 
 // errTooManyErrors ends reading after many faults.
-var errTooManyErrors = errors.New("too many faults")
+var errTooManyErrors = errors.New("too many errors")
 
 // row reads a row.
 func (r *rowReader) row() error {
@@ -60,7 +60,7 @@ func (r *rowReader) row() error {
 		return errTooManyErrors
 	}
 	if r.n++; r.n > r.maxRows {
-		return newError(protocol.TooLarge, "more than %d rows, which is the server's limit; send them in several requests", r.maxRows)
+		return newError(protocol.TooLarge, "number of rows: must be at most %d; split the request", r.maxRows)
 	}
 	if !r.errs.Empty() { // there will be no matrix
 		r.x = r.x[:0]
@@ -77,7 +77,7 @@ func (r *rowReader) row() error {
 	}
 	for j := range x {
 		if r.fieldNumbers[j] == 0 {
-			r.errs.At(r.n-1, r.Fields[j].Name, "there is no value, wanted one (null where it is missing)")
+			r.errs.At(r.n-1, r.Fields[j].Name, "must be present (null for a missing value)")
 		}
 	}
 	return nil
@@ -89,16 +89,16 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	if k >= len(r.Fields) || string(key) != r.Fields[k].Name {
 		var known bool
 		if k, known = r.Find(key); !known {
-			r.errs.At(r.n-1, rowerrors.Clip(key), "the model has no such column; it has %s", r.Names())
+			r.errs.At(r.n-1, rowerrors.Clip(key), "the model has no such column; available: %s", r.Names())
 			return r.Skip()
 		}
 	}
 	r.lastField = k
 	f := &r.Fields[k]
 	if r.fieldNumbers[k] == k+1 {
-		r.errs.At(r.n-1, f.Name, "the key is there twice")
+		r.errs.At(r.n-1, f.Name, "duplicate key")
 	} else if by := r.fieldNumbers[k]; by != 0 {
-		r.errs.At(r.n-1, f.Name, "given twice: the date %q has it too", r.Fields[by-1].Name)
+		r.errs.At(r.n-1, f.Name, "given twice: also part of the date %q", r.Fields[by-1].Name)
 	}
 	r.fieldNumbers[k] = k + 1
 	if f.Ignored() {
@@ -111,7 +111,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	if f.Date != nil {
 		for _, j := range f.Columns {
 			if r.fieldNumbers[j] != 0 {
-				r.errs.At(r.n-1, r.Fields[j].Name, "given twice: the date %q has it too", f.Name)
+				r.errs.At(r.n-1, r.Fields[j].Name, "given twice: also part of the date %q", f.Name)
 			}
 			r.fieldNumbers[j] = k + 1
 		}
@@ -140,7 +140,7 @@ func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte,
 			x[f.Columns[0]] = f.Number(v, number)
 			return
 		}
-		got, wanted = rowerrors.Clip(v), "a number of at most 1.8e308"
+		got, wanted = rowerrors.Clip(v), "a number of magnitude at most 1.8e308"
 	case kind == jsonscan.Truth:
 		x[f.Columns[0]] = f.Truth(v[0] == 't')
 		return
@@ -152,5 +152,5 @@ func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte,
 	if got == "" {
 		got = kind.String()
 	}
-	r.errs.At(r.n-1, f.Name, "got %s, wanted %s", got, wanted)
+	r.errs.At(r.n-1, f.Name, "must be %s, got %s", wanted, got)
 }

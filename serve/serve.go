@@ -74,7 +74,7 @@ func New(o Options) (*Server, error) {
 	}
 	err := o.Limits.check()
 	if o.ReloadInterval < 0 {
-		err = errors.Join(err, errors.New("serve: the period is negative"))
+		err = errors.Join(err, errors.New("serve: ReloadInterval must be ≥ 0"))
 	}
 	m, listErr := newModels(o.Models)
 	err = errors.Join(err, listErr)
@@ -128,7 +128,7 @@ func (s *Server) Status() []ModelStatus { return s.models.status() }
 // Ready returns nil when all models are loaded and the server does not end, else an [Error] that names the reasons.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
-		return &Error{Code: protocol.Unavailable, Message: "the server ends"}
+		return &Error{Code: protocol.Unavailable, Message: "the server is shutting down"}
 	}
 	if unready := s.models.unready(); len(unready) > 0 {
 		return &Error{Code: protocol.Unavailable, Message: strings.Join(unready, "; "), RetryAfter: retryDelay}
@@ -167,7 +167,7 @@ func (s *Server) Close(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("serve: %d requests are not answered yet: %w", s.limiter.admitted.Load(), ctxerr.Check(ctx))
+			return fmt.Errorf("serve: %d requests not completed: %w", s.limiter.admitted.Load(), ctxerr.Check(ctx))
 		}
 	}
 	return nil

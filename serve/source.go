@@ -62,7 +62,7 @@ func newSource(arg string) (*source, error) {
 	}
 	s := &source{name: name, path: path, directory: info.IsDir(), versions: map[string]*versionFile{}}
 	if err = s.scanFiles(true); err == nil && len(s.versions) == 0 {
-		err = fmt.Errorf("serve: model %q: the folder %s has no file such as 1%s", name, path, modelExtension)
+		err = fmt.Errorf("serve: model %q: directory %s contains no file such as 1%s", name, path, modelExtension)
 	}
 	return s, err
 }
@@ -71,7 +71,7 @@ func newSource(arg string) (*source, error) {
 func validateName(name string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/:=?#%\\", r) }
 	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
-		return fmt.Errorf("it would be called %q, wanted a name without blanks and / : = ? # %% \\; write NAME=PATH", name)
+		return fmt.Errorf("name: must not be empty or contain white space or / : = ? # %% \\, got %q; use NAME=PATH", name)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *source) sortedVersions() []*versionFile {
 }
 
 // errFileChanged is the error of a file that changed while it was read.
-var errFileChanged = errors.New("it is being written")
+var errFileChanged = errors.New("file changed while it was read")
 
 // load reads the file, which had the given state before.
 func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
@@ -142,13 +142,13 @@ func (f *versionFile) reason() string {
 	case f.err == nil:
 		return "not loaded yet"
 	case errors.Is(f.err, fs.ErrNotExist):
-		return "its file is gone"
+		return "file not found"
 	case errors.Is(f.err, model.ErrNewer):
-		return "its file is of a later version of the program"
+		return "file was written by a newer version of the program"
 	case errors.Is(f.err, model.ErrDamaged):
-		return "its file is damaged"
+		return "file is damaged"
 	}
-	return "its file cannot be read"
+	return "cannot read the file"
 }
 
 // VersionStatus is the state of a version of a model.

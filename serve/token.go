@@ -45,11 +45,11 @@ func (t *token) load(path string) error {
 	case err != nil:
 		return err
 	case len(text) > maxTokenBytes:
-		return fmt.Errorf("%s has more than %d bytes", path, maxTokenBytes)
+		return fmt.Errorf("%s: must have at most %d bytes", path, maxTokenBytes)
 	case len(token) == 0:
 		return fmt.Errorf("%s is empty", path)
 	case bytes.ContainsAny(token, " \t\r\n"):
-		return fmt.Errorf("%s has blanks within, wanted one word", path)
+		return fmt.Errorf("%s: must contain one word without white space", path)
 	}
 	sum := sha256.Sum256(token)
 	t.sum.Store(&sum)
@@ -65,7 +65,7 @@ func (t *token) check(header string) error {
 	scheme, given, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return newError(protocol.Unauthenticated, `the token is missing or wrong, wanted the header "Authorization: Bearer TOKEN"`)
+		return newError(protocol.Unauthenticated, `missing or invalid token; send the header "Authorization: Bearer TOKEN"`)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func inferTensors(c *call) error {
 		if len(given) > 0 {
 			n, err := strconv.ParseUint(given[0], 10, 31)
 			if err != nil || len(given) > 1 || int(n) > len(c.body) {
-				return nil, newError(protocol.InvalidArgument, "got the header %s: %q, wanted the number of bytes of JSON at the beginning of the body's %d", lengthHeader, rowerrors.Clip(given[0]), len(c.body))
+				return nil, newError(protocol.InvalidArgument, "header %s: must be the number of bytes of JSON at the start of the body, at most %d, got %q", lengthHeader, len(c.body), rowerrors.Clip(given[0]))
 			}
 			head = int(n)
 		}
@@ -85,7 +85,8 @@ func inferTensors(c *call) error {
 			return nil, err
 		}
 		if q := &r.request; q.Model != "" && q.Model != m.Name || q.Version != "" && q.Version != m.Version {
-			return nil, newError(protocol.InvalidArgument, "the body asks for model %q, version %q, and the path for %q, %q", rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
+			return nil, newError(protocol.InvalidArgument, "the body names model %q, version %q, but the path names model %q, version %q",
+				rowerrors.Clip(q.Model), rowerrors.Clip(q.Version), m.Name, m.Version)
 		}
 		answer, err := c.infer(ctx, m, &r.request, leave)
 		if err != nil {

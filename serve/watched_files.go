@@ -24,10 +24,10 @@ func (r *watchedFiles) readIfChanged() (changed bool, err error) {
 	same := r.infos != nil
 	for k, path := range r.paths {
 		if infos[k], err = os.Stat(path); err == nil && !infos[k].Mode().IsRegular() {
-			err = fmt.Errorf("%s is no regular file", path)
+			err = fmt.Errorf("%s: must be a regular file", path)
 		}
 		if err != nil {
-			return true, fmt.Errorf("serve: the %s: %w", r.name, err)
+			return true, fmt.Errorf("serve: cannot read the %s: %w", r.name, err)
 		}
 		same = same && sameFile(infos[k], r.infos[k])
 	}
@@ -35,7 +35,7 @@ func (r *watchedFiles) readIfChanged() (changed bool, err error) {
 		return false, nil
 	}
 	if err := r.read(); err != nil {
-		return true, fmt.Errorf("serve: the %s: %w", r.name, err)
+		return true, fmt.Errorf("serve: cannot read the %s: %w", r.name, err)
 	}
 	r.infos = infos
 	return true, nil
@@ -50,10 +50,10 @@ func (r *watchedFiles) reload(log *slog.Logger) {
 	switch {
 	case err != nil && err.Error() != r.lastError:
 		r.lastError = err.Error()
-		log.Error(r.name+" not read again; the one before is used", "error", err)
+		log.Error(r.name+": cannot reload; the previous one is still used", "error", err)
 	case err == nil && changed:
 		r.lastError = ""
-		log.Info(r.name+" read again", "file", r.paths[0])
+		log.Info(r.name+" reloaded", "file", r.paths[0])
 	}
 }
 

@@ -78,7 +78,7 @@ func TestServe(t *testing.T) {
 		if err := c.Wait(); err != nil {
 			t.Errorf("%v ends it with %v: %s", end, err, log)
 		}
-		if !strings.Contains(log.String(), `"route":"predict"`) || !strings.Contains(log.String(), `msg="the server has ended"`) {
+		if !strings.Contains(log.String(), `"route":"predict"`) || !strings.Contains(log.String(), `msg="server stopped"`) {
 			t.Errorf("the log: %s", log)
 		}
 	}
@@ -92,7 +92,7 @@ func TestServeGRPC(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Wait(); err != nil || !strings.Contains(log.String(), "the server has ended") {
+	if err := c.Wait(); err != nil || !strings.Contains(log.String(), "server stopped") {
 		t.Errorf("it ends with %v: %s", err, log)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,8 +116,8 @@ func TestServeNothing(t *testing.T) {
 		code int
 	}{
 		{[]string{"none.bochner"}, `model "none": stat none.bochner: no such file or directory`, failure},
-		{[]string{dir, "--token-file", filepath.Join(dir, "token")}, "has no file such as 1.bochner", failure},
-		{[]string{dir, "--max-rows=-3"}, "a limit is negative", failure},
+		{[]string{dir, "--token-file", filepath.Join(dir, "token")}, "contains no file such as 1.bochner", failure},
+		{[]string{dir, "--max-rows=-3"}, "limits must be ≥ 0", failure},
 		{nil, `expected "<model> ..."`, misuse},
 		{[]string{"a", "--access-log", "xml"}, "must be one of", misuse},
 	} {

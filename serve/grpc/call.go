@@ -88,14 +88,14 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 	select {
 	case err := <-received:
 		if err == io.EOF && end == nil {
-			return &serve.Error{Code: protocol.InvalidArgument, Message: "the request has no message"}
+			return &serve.Error{Code: protocol.InvalidArgument, Message: "the request contains no message"}
 		}
 		return err
 	case <-end:
 		return queue.ErrClosed
 	case <-ctx.Done():
 		if c.Context().Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return &serve.Error{Code: protocol.RequestTimeout, Message: "the message did not come within the server's limit of time"}
+			return &serve.Error{Code: protocol.RequestTimeout, Message: "the message did not arrive within the read timeout"}
 		}
 		return ctxerr.Check(ctx)
 	}
@@ -114,7 +114,7 @@ func (c *call) read(m proto.Message) error {
 		return err
 	}
 	if len(b) > maxSmall {
-		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("the message has %d bytes, wanted at most %d", len(b), maxSmall)}
+		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("message size: must be at most %d bytes, got %d", maxSmall, len(b))}
 	}
 	return decode(b, m)
 }

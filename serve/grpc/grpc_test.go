@@ -311,7 +311,7 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 // What a server cannot listen with is an error.
 func TestListeningThatCannotBe(t *testing.T) {
 	for want, o := range map[string]serve.ListenOptions{
-		"TLS needs a certificate and its key": {CertFile: "tls.crt"}, "negative": {DrainDelay: -1}, "no such file": {CertFile: "none", KeyFile: "none"},
+		"CertFile and KeyFile must be set together": {CertFile: "tls.crt"}, "must be ≥ 0": {DrainDelay: -1}, "no such file": {CertFile: "none", KeyFile: "none"},
 	} {
 		_, end := listening(t, started(t, serve.Options{}), o)
 		if err := end(); err == nil || !strings.Contains(err.Error(), want) {

@@ -35,7 +35,7 @@ func health(c *call) error {
 	}
 	state := c.status(asked.Service)
 	if state == grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
-		return &serve.Error{Code: protocol.NotFound, Message: "there is no service and no model of that name"}
+		return &serve.Error{Code: protocol.NotFound, Message: "no service or model has this name"}
 	}
 	return c.send(&grpc_health_v1.HealthCheckResponse{Status: state})
 }

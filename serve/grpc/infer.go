@@ -59,7 +59,7 @@ func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
 	checkParameters(&f, "the request", m.Parameters)
 	raw := m.RawInputContents
 	if len(raw) > 0 && len(raw) != len(m.Inputs) {
-		f.Add("raw_input_contents has %d elements, wanted one for each of the %d inputs", len(raw), len(m.Inputs))
+		f.Add("raw_input_contents: must have one element for each of the %d inputs, got %d", len(m.Inputs), len(raw))
 		raw = nil
 	}
 	for i, input := range m.Inputs {
@@ -70,7 +70,7 @@ func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
 		case t.Name == "":
 			f.Add("an input has no name")
 		case len(m.RawInputContents) > 0 && proto.Size(input.Contents) > 0:
-			f.Add("input %q has contents, and the request has raw_input_contents, wanted one of them", rowerrors.Clip(t.Name))
+			f.Add("input %q: must have either contents or raw_input_contents, got both", rowerrors.Clip(t.Name))
 		case raw != nil:
 			t.Raw = raw[i]
 		case input.Contents != nil:
@@ -118,7 +118,7 @@ func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.Lis
 		switch {
 		case field.n == 0 || !known:
 		case field.name != wanted:
-			f.Add("input %q: got %s, wanted %s for %s", rowerrors.Clip(t.Name), field.name, wanted, t.Datatype)
+			f.Add("input %q: contents of %s must be %s, got %s", rowerrors.Clip(t.Name), t.Datatype, wanted, field.name)
 		default:
 			field.copy()
 		}

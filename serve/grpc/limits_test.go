@@ -76,7 +76,7 @@ bochner_requests_waiting 1
 `), "bochner_requests_waiting") == nil
 	})
 	var trailer metadata.MD
-	if err := <-begin(t.Context(), c, 3, grpc.Trailer(&trailer)); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "too many requests wait already") {
+	if err := <-begin(t.Context(), c, 3, grpc.Trailer(&trailer)); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "too many queued requests") {
 		t.Error(err)
 	}
 	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "1000" {
@@ -98,7 +98,7 @@ func TestEndsOfContexts(t *testing.T) {
 	s, m := slowly(t, serve.Options{Limits: serve.Limits{Timeout: 200 * time.Millisecond}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
-	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's limit") {
+	if err := <-begin(t.Context(), c, 1); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the server's timeout") {
 		t.Error(err)
 	}
 	until(t, func() bool { return m.at.Load() == 0 })
@@ -126,7 +126,7 @@ func TestMessageThatDoesNotCome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.RecvMsg(&inference.ModelInferResponse{}); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the message did not come") {
+	if err := stream.RecvMsg(&inference.ModelInferResponse{}); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "the message did not arrive") {
 		t.Error(err)
 	}
 	infer(t, c, matrix(1, 2, 3))
@@ -139,7 +139,7 @@ func TestFault(t *testing.T) {
 	close(m.may)
 	addr, _ := listening(t, s, serve.ListenOptions{})
 	c := client(t, addr)
-	if err := <-begin(t.Context(), c, -1); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "the server failed; its log says why") {
+	if err := <-begin(t.Context(), c, -1); status.Code(err) != codes.Internal || !strings.Contains(err.Error(), "internal server error; see the server log") {
 		t.Error(err)
 	}
 	if err := <-begin(t.Context(), c, 1); err != nil {
@@ -188,7 +188,7 @@ func TestGrace(t *testing.T) {
 	addr, end := listening(t, s, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond})
 	said := begin(t.Context(), client(t, addr), 1)
 	until(t, func() bool { return m.at.Load() == 1 })
-	if err := end(); err == nil || !strings.Contains(err.Error(), "1 requests were not answered within 20ms") {
+	if err := end(); err == nil || !strings.Contains(err.Error(), "1 requests not completed within the shutdown timeout of 20ms") {
 		t.Error(err)
 	}
 	if err := <-said; err == nil {

@@ -50,8 +50,8 @@ func methodOf(name string) method {
 // unknown answers a request for a method that does not exist.
 func unknown(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
-	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("there is no method %q; wanted ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or those of %s",
-		name[:min(len(name), 80)], inferenceService, healthService)}
+	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
+		inferenceService, healthService, name[:min(len(name), 80)])}
 }
 
 // live answers that the program runs. It ignores the message.

@@ -189,7 +189,7 @@ func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 		}
 		e.Value = texts[0]
 		if wanted := m.Encoding.Code(row, e.field, []byte(e.Value)); wanted != "" {
-			e.Fault = "wanted " + wanted
+			e.Fault = "must be " + wanted
 			if e.Decimal {
 				e.Fault += " such as 12.5, or nothing where it is not known"
 			}

@@ -71,7 +71,7 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	}
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		return &serve.Error{Code: protocol.MethodNotAllowed, Message: "wanted one of the methods " + strings.Join(methods, ", ")}
+		return &serve.Error{Code: protocol.MethodNotAllowed, Message: "method: must be one of " + strings.Join(methods, ", ") + ", got " + r.Method}
 	}
 	if path == "" {
 		out.list(p.server.Status())
@@ -95,7 +95,7 @@ func values(r *http.Request) (url.Values, error) {
 	text := r.URL.RawQuery
 	if r.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-			return nil, &serve.Error{Code: protocol.UnsupportedMediaType, Message: "wanted the content type application/x-www-form-urlencoded"}
+			return nil, &serve.Error{Code: protocol.UnsupportedMediaType, Message: "content type: must be application/x-www-form-urlencoded"}
 		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, protocol.MaxPageBytes+1))
 		switch {
@@ -109,7 +109,7 @@ func values(r *http.Request) (url.Values, error) {
 	// Browsers send the end of a line as two characters.
 	out, err := url.ParseQuery(strings.NewReplacer("%0D%0A", "%0A", "%0d%0a", "%0A").Replace(text))
 	if err != nil {
-		return nil, &serve.Error{Code: protocol.InvalidArgument, Message: "what the form has sent cannot be read: wanted NAME=VALUE&NAME=VALUE"}
+		return nil, &serve.Error{Code: protocol.InvalidArgument, Message: "cannot parse the form data: must be NAME=VALUE&NAME=VALUE"}
 	}
 	return out, nil
 }

@@ -127,7 +127,7 @@ func TestBrokenModelIsListed(t *testing.T) {
 		t.Fatal("it is loaded")
 	}
 	r := ask(s, "GET", "/ui/", "")
-	if page := harmless(t, r); len(find(page, "a")) != 0 || !strings.Contains(r.body, "its file is damaged") || strings.Contains(r.body, dir) {
+	if page := harmless(t, r); len(find(page, "a")) != 0 || !strings.Contains(r.body, "file is damaged") || strings.Contains(r.body, dir) {
 		t.Error(r.body)
 	}
 	if r := ask(s, "GET", "/ui/bad", ""); r.code != 503 || r.header.Get("Retry-After") == "" {
@@ -305,7 +305,7 @@ func TestWrongForms(t *testing.T) {
 		{"HEAD", "rent?" + fine, "", "", 200, nil},
 		{"GET", "rent?" + strings.Replace(fine, "Oslo", "Rome", 1), "", "", 200, []string{"had no such level"}},
 		{"GET", "rent?" + strings.Replace(fine, "Oslo", "", 1), "", "", 200, nil},
-		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400, []string{"3 values are wrong", "wanted a number such as", "wanted a date such as", `value="old"`, `value="1,5"`}},
+		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400, []string{"3 values are wrong", "must be a number such as", "must be a date such as", `value="old"`, `value="1,5"`}},
 		{"GET", "rent?age=1", "", "", 400, []string{"3 values are wrong", "it was not sent"}},
 		{"GET", "rent?age=2&" + fine, "", "", 400, []string{"it was sent twice"}},
 		{"GET", "rent?colour=%3Cscript%3E&" + fine, "", "", 400, []string{"the model has no such input"}},
@@ -314,10 +314,10 @@ func TestWrongForms(t *testing.T) {
 		{"GET", "rent?" + strings.Replace(fine, "age=1", "age=-5", 1), "", "", 200, []string{"-5 is below all training rows, whose minimum is"}},
 		{"GET", "rent?" + strings.Replace(fine, "2004", "1850", 1), "", "", 200, []string{"1850 is below all training rows", "Far outside the training rows in sold:"}},
 		{"GET", "rent?age=1.7e308&city=Oslo&sold=&size+m%C2%B2=-1.7e308", "", "", 400, []string{"size m²: infinite value"}},
-		{"GET", "rent?%zz", "", "", 400, []string{"cannot be read"}},
-		{"GET", "rent?a=1;b=2", "", "", 400, []string{"cannot be read"}},
+		{"GET", "rent?%zz", "", "", 400, []string{"cannot parse the form data"}},
+		{"GET", "rent?a=1;b=2", "", "", 400, []string{"cannot parse the form data"}},
 		{"GET", "rent?age=%ff%00&city=%ff&sold=%00&size+m%C2%B2=%e2%82", "", "", 400, nil},
-		{"GET", "none", "", "", 404, []string{"no model is called"}},
+		{"GET", "none", "", "", 404, []string{"unknown model"}},
 		{"GET", "rent/7", "", "", 404, []string{"has no version"}},
 		{"GET", "rent/", "", "", 200, nil},
 		{"GET", "rent/1/2", "", "", 404, nil},
@@ -418,7 +418,7 @@ func TestToken(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxRows: 2, MaxMemoryBytes: 1 << 10}})
 	given := changed(t, s, "rent")
-	if r := ask(s, "GET", "/ui/rent?"+given.Encode(), ""); r.code != 200 || !strings.Contains(r.body, "more than 2 rows") {
+	if r := ask(s, "GET", "/ui/rent?"+given.Encode(), ""); r.code != 200 || !strings.Contains(r.body, "at most 2") {
 		t.Errorf("effects beyond the limit of rows: %d %s", r.code, r.body)
 	}
 	if r := ask(s, "POST", "/ui/rent", given.Encode(), "Content-Type", "application/x-www-form-urlencoded"); r.code != 413 {

@@ -32,9 +32,9 @@ type InferResponse struct {
 func RejectedParameter(parameter string) string {
 	switch parameter {
 	case "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size":
-		return "this server has no shared memory; send the data"
+		return "shared memory is not supported; send the data"
 	case "classification":
-		return "this server does not sort classes; ask for the output probabilities or scores"
+		return "classification is not supported; request the output probabilities or scores"
 	}
 	return ""
 }

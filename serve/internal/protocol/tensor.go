@@ -89,7 +89,7 @@ func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt32/d {
-			return 0, fmt.Errorf("input %q: got the shape %v, wanted numbers ≥ 0 of at most %d elements in all", rowerrors.Clip(t.Name), t.ClippedShape(), math.MaxInt32)
+			return 0, fmt.Errorf("input %q: shape must have numbers ≥ 0 and at most %d elements, got %v", rowerrors.Clip(t.Name), math.MaxInt32, t.ClippedShape())
 		}
 		n *= d
 	}
@@ -103,7 +103,7 @@ func (t *Tensor) ClippedShape() []int64 { return t.Shape[:min(len(t.Shape), 8)] 
 func (t *Tensor) Decode() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
-		return fmt.Errorf("input %q: got the datatype %q, wanted %s", rowerrors.Clip(t.Name), rowerrors.Clip(string(t.Datatype)), DatatypeNames)
+		return fmt.Errorf("input %q: datatype must be %s, got %q", rowerrors.Clip(t.Name), DatatypeNames, rowerrors.Clip(string(t.Datatype)))
 	}
 	n, err := t.Len()
 	if err != nil {
@@ -113,7 +113,8 @@ func (t *Tensor) Decode() error {
 		if t.Datatype == Bytes {
 			err = t.splitStrings(n)
 		} else if len(t.Raw) != n*layout.size {
-			err = fmt.Errorf("input %q: got %d bytes, wanted %d, of the shape %v of %s", rowerrors.Clip(t.Name), len(t.Raw), n*layout.size, t.ClippedShape(), t.Datatype)
+			err = fmt.Errorf("input %q: must have %d bytes for shape %v of %s, got %d",
+				rowerrors.Clip(t.Name), n*layout.size, t.ClippedShape(), t.Datatype, len(t.Raw))
 		} else {
 			t.Numbers = layout.unpack(t.Raw, layout.size)
 			t.Raw = nil
@@ -127,7 +128,7 @@ func (t *Tensor) Decode() error {
 		got = len(t.Strings)
 	}
 	if got != n {
-		return fmt.Errorf("input %q: got %d elements, wanted %d, of the shape %v", rowerrors.Clip(t.Name), got, n, t.ClippedShape())
+		return fmt.Errorf("input %q: must have %d elements for shape %v, got %d", rowerrors.Clip(t.Name), n, t.ClippedShape(), got)
 	}
 	return t.checkRange()
 }
@@ -138,9 +139,9 @@ func (t *Tensor) checkRange() error {
 	for i, v := range t.Numbers {
 		switch {
 		case math.IsInf(v, 0):
-			return fmt.Errorf("input %q: element %d is infinite, wanted a number", rowerrors.Clip(t.Name), i)
+			return fmt.Errorf("input %q: element %d must be finite", rowerrors.Clip(t.Name), i)
 		case v < layout.from || v > layout.to || whole && v == v && v != math.Trunc(v):
-			return fmt.Errorf("input %q: element %d is %v, which is no %s", rowerrors.Clip(t.Name), i, v, t.Datatype)
+			return fmt.Errorf("input %q: element %d must be %s, got %v", rowerrors.Clip(t.Name), i, t.Datatype, v)
 		}
 	}
 	return nil
@@ -152,13 +153,13 @@ func (t *Tensor) splitStrings(n int) error {
 	texts := make([][]byte, 0, min(n, len(raw)/4))
 	for i := range n {
 		if len(raw) < 4 || uint64(len(raw)-4) < uint64(binary.LittleEndian.Uint32(raw)) {
-			return fmt.Errorf("input %q: the bytes end within element %d of %d", rowerrors.Clip(t.Name), i, n)
+			return fmt.Errorf("input %q: data end inside element %d of %d", rowerrors.Clip(t.Name), i, n)
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(raw))
 		texts, raw = append(texts, raw[4:end:end]), raw[end:]
 	}
 	if len(raw) > 0 {
-		return fmt.Errorf("input %q: %d bytes are behind the last of %d elements", rowerrors.Clip(t.Name), len(raw), n)
+		return fmt.Errorf("input %q: %d bytes follow the last of %d elements", rowerrors.Clip(t.Name), len(raw), n)
 	}
 	t.Strings, t.Raw = texts, nil
 	return nil

@@ -11,9 +11,9 @@ import (
 
 // Errors of requests that are turned away.
 var (
-	ErrFull   = errors.New("too many requests wait already; ask again later")
-	ErrLate   = errors.New("the request waited longer than the server's limit; ask again later")
-	ErrClosed = errors.New("the server ends; ask another")
+	ErrFull   = errors.New("too many queued requests; retry later")
+	ErrLate   = errors.New("the request timed out in the queue; retry later")
+	ErrClosed = errors.New("the server is shutting down")
 )
 
 // Queue lets a limited number of requests work, lets a limited number wait, and turns the others away.
