@@ -98,9 +98,9 @@ func TestListeningThatCannotBe(t *testing.T) {
 	cert := filepath.Join(dir, "tls.crt")
 	for want, o := range map[string]serve.ListenOptions{
 		"CertFile and KeyFile must be set together": {CertFile: cert},
-		"must be ≥ 0":                            {ShutdownTimeout: -1},
-		"no such file":                        {CertFile: cert, KeyFile: filepath.Join(dir, "none")},
-		"rather than a key":                   {CertFile: cert, KeyFile: cert},
+		"must be ≥ 0":       {ShutdownTimeout: -1},
+		"no such file":      {CertFile: cert, KeyFile: filepath.Join(dir, "none")},
+		"rather than a key": {CertFile: cert, KeyFile: cert},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
