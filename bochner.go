@@ -42,7 +42,7 @@
 //   - experiment: all of it described by one YAML file, which cmd/bochner runs.
 //
 // Anybody's own type with the methods of [transformer.Fitter] or [estimator.Estimator] is a step or a
-// model like those here; docs/writing-your-own-step.md builds two, and examples/outside is a module of its
+// model like those here; docs/custom-steps.md builds two, and examples/outside is a module of its
 // own whose steps and models do all that ours do.
 package bochner
 

@@ -187,7 +187,7 @@ func TestModelsWithinAreNamed(t *testing.T) {
 	}
 }
 
-// refusals are the registered steps and models that cannot be exported, with their reasons; docs/writing-your-own-step.md
+// refusals are the registered steps and models that cannot be exported, with their reasons; docs/custom-steps.md
 // tells of them.
 var refusals = map[string]string{
 	"binning": "bins are found by hashes of 64 bits, which exports have no operation for; use rff or nystroem with kernel: laplacian, bochner auto --exportable, or serve the model file itself",
