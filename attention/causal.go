@@ -61,7 +61,7 @@ type piece[T kern.Float] struct {
 func newWave[T kern.Float](p *problem[T], f *softmax.Rounded[T], sequence, length int) *wave[T] {
 	m := f.Features()
 	w := &wave[T]{problem: p, features: f, sequence: sequence, hold: design.Borrow[T](waveSize(length, m, p.Values))}
-	room := w.hold.List
+	room := w.hold.Data
 	take := func(n int) []T {
 		part := room[:n:n]
 		room = room[n:]
@@ -136,7 +136,7 @@ func (w *wave[T]) answer(t *scratch[T], i int) {
 	}
 	e := kern.Dense(c.hi-c.lo, m, m, c.features)
 	for j := range e.Rows {
-		kern.Multiply(e.Row(j), e.Row(j), c.top)
+		kern.MulElem(e.Row(j), e.Row(j), c.top)
 	}
 	s.causal(t, w.result(w.sequence), w.queries(w.sequence).Slice(c.lo, c.hi, 0, w.Width), e, w.values(w.sequence).Slice(c.lo, c.hi, 0, w.Values), c.lo)
 }

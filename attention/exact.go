@@ -52,7 +52,7 @@ func (p *problem[T]) exactTile(ctx context.Context, sequence, lo int) {
 	rows, wide := hi-lo, p.Values+1
 	hold := design.Borrow[T](rows*(p.Width+keyTile+wide+1) + keyTile*wide)
 	defer hold.Release()
-	room := hold.List
+	room := hold.Data
 	take := func(r, c int) kern.View[T] {
 		part := kern.Dense(r, c, c, room[:r*c])
 		room = room[r*c:]

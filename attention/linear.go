@@ -71,7 +71,7 @@ func segments(keys int) int { return min(16, (keys+16*chunk-1)/(16*chunk)) }
 func (p *problem[T]) linear(ctx context.Context, f *softmax.Rounded[T]) {
 	hold := design.Borrow[T](p.sequences() * segments(p.Keys) * f.Features() * (p.Values + 2))
 	defer hold.Release()
-	p.answer(ctx, p.sum(ctx, f, hold.List))
+	p.answer(ctx, p.sum(ctx, f, hold.Data))
 }
 
 // sum returns the sums of all keys of each head, in room for those of all segments.

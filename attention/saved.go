@@ -141,7 +141,7 @@ func restored[T kern.Float](data []byte, known *Features) (stream[T], error) {
 	normal := mat.NewDense(s.shape.Width, m, nil)
 	omega := normal.RawMatrix().Data
 	data = take(data[headerBytes:], omega)
-	if !kern.Finite(omega) {
+	if !kern.AllFinite(omega) {
 		return s, errors.New("a number of the features is not finite")
 	}
 	if known != nil && mat.Equal(normal, known.features.Normal) {

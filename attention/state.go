@@ -171,7 +171,7 @@ func (s *stream[T]) appendMany(ctx context.Context, f *softmax.Rounded[T], p *pr
 	}
 	hold := design.Borrow[T](parts * f.Features() * (p.Values + 2))
 	defer hold.Release()
-	more, heads := p.sum(ctx, f, hold.List), s.fresh()
+	more, heads := p.sum(ctx, f, hold.Data), s.fresh()
 	kern.Parallel(len(heads), 1, func(i, _ int) {
 		if ctx.Err() == nil {
 			heads[i].set(s.heads[i])

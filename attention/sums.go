@@ -74,7 +74,7 @@ type scratch[T kern.Float] struct {
 func newScratch[T kern.Float](f *softmax.Rounded[T], values int) scratch[T] {
 	m, d := f.Features(), f.Inputs()
 	hold := design.Borrow[T](scratchSize(m, d, values))
-	room := hold.List
+	room := hold.Data
 	take := func(n int) []T {
 		part := room[:n]
 		room = room[n:]

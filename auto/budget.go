@@ -267,5 +267,5 @@ func (r *run) measureSpeed() {
 	if !r.timed() {
 		return
 	}
-	r.noteSpeed(kern.Speed())
+	r.noteSpeed(kern.MeasureFlops())
 }

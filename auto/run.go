@@ -316,7 +316,7 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 	part := r.part(rows)
 	began := time.Now()
 	if r.timed() && r.incumbent != nil {
-		limited = solve.WithLate(limited, r.began.Add(seconds(late)))
+		limited = solve.WithSoftDeadline(limited, r.began.Add(seconds(late)))
 	}
 	model, err := fitting.Fit(limited, part)
 	err = orEnded(limited, err)

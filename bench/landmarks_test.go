@@ -80,5 +80,5 @@ func square[T kern.Float](m int) func() error {
 		a.Data[i] = T(i % 5)
 	}
 	c := kern.Dense(tileRows, m, m, make([]T, tileRows*m))
-	return func() error { return kern.MulUntil(ctx, c, a, s, false) }
+	return func() error { return kern.MulContext(ctx, c, a, s, false) }
 }

@@ -81,7 +81,7 @@ func scoresOf(ctx context.Context, X mat.Matrix, width, outputs int, score func(
 	if err := score(ctx, out.RawMatrix().Data, X); err != nil {
 		return nil, err
 	}
-	if !kern.Finite(out.RawMatrix().Data) {
+	if !kern.AllFinite(out.RawMatrix().Data) {
 		return nil, errTooLarge
 	}
 	return out, nil

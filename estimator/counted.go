@@ -121,7 +121,7 @@ func (c *counts) factors(by ClassWeight) ([]float64, error) {
 	}
 	classes, present, total := c.classes(), 0, 0.0
 	if c.rows > 0 {
-		if err := design.SeveralClasses(classes, c.mass); err != nil {
+		if err := design.CheckClassCount(classes, c.mass); err != nil {
 			return nil, err
 		}
 	}

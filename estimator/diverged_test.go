@@ -114,18 +114,18 @@ func TestBar(t *testing.T) {
 		for name, c := range map[string]struct {
 			task descent.Task
 			bar  float64
-		}{"svm": {svm.descent(l), svm.newton(l).Bar}, "logistic": {logistic.descent(l), logistic.newton(l).Bar}, "svr": {tube.descent(l), tube.tubeBar(l)}} {
+		}{"svm": {svm.descent(l), svm.newton(l).ObjectiveBound}, "logistic": {logistic.descent(l), logistic.newton(l).ObjectiveBound}, "svr": {tube.descent(l), tube.tubeBar(l)}} {
 			if want := c.task.Trivial(0); c.bar < want || c.bar > want+2e-5 {
 				t.Errorf("%s, intercept %v: %v, want %v", name, intercept, c.bar, want)
 			}
 		}
 	}
 	for _, objective := range []float64{1.001, math.NaN(), math.Inf(1)} {
-		if err := (solve.Report{Objective: objective}).Better(1); !errors.Is(err, ErrDiverged) {
+		if err := (solve.Report{Objective: objective}).CheckObjective(1); !errors.Is(err, ErrDiverged) {
 			t.Errorf("objective %v: %v", objective, err)
 		}
 	}
-	if err := (solve.Report{Objective: 1}).Better(1); err != nil {
+	if err := (solve.Report{Objective: 1}).CheckObjective(1); err != nil {
 		t.Error(err)
 	}
 }

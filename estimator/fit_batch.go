@@ -15,7 +15,7 @@ import (
 
 // plain is the batch as internal/batch takes it, before it is told where outcomes go.
 func (b Batch) plain() batch.Batch {
-	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Wants: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
+	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Include: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
 	if b.Maps != nil {
 		out.Maps = b.Maps
 	}
@@ -40,7 +40,7 @@ func fitPlain[C any](ctx context.Context, b Batch, name string, fitted func(line
 	fit func(context.Context, batch.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
 	o := &outcomes{Batch: b, ctx: ctx, name: name, fitted: fitted}
 	plain := b.plain()
-	plain.Yield, plain.Single = o.take, o.single
+	plain.Yield, plain.FitOne = o.take, o.single
 	return fit(ctx, plain, candidates)
 }
 

@@ -167,7 +167,7 @@ const gaussianProcessName = "estimator: gaussian_process"
 
 // Fit learns from data in memory; the result is a [*FittedGaussianProcess].
 func (s GaussianProcess) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
 	}
@@ -176,7 +176,7 @@ func (s GaussianProcess) Fit(ctx context.Context, data datasets.Set) (Predictor,
 
 // FitSource learns from a stream; the result is a [*FittedGaussianProcess].
 func (s GaussianProcess) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
 	}
@@ -198,7 +198,7 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	if err := forNumbers(r.Schema, "gaussian_process"); err != nil {
 		return nil, err
 	}
-	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
+	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, err
 	}
 	features, learned, err := s.features(ctx, r, src)
@@ -241,7 +241,7 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 		if s.Gamma.Rule() != "" && s.Kernel != linearKernel {
 			cost.Passes++
 		}
-		cost.Bytes = design.Bytes(numbers)
+		cost.Bytes = design.Float64Bytes(numbers)
 		return cost
 	}
 	cost.Passes += 2

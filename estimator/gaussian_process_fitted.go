@@ -85,7 +85,7 @@ func (f *FittedGaussianProcess) PredictFull(ctx context.Context, X mat.Matrix, w
 			std.Set(i, k, math.Sqrt(noise*v))
 		}
 	}
-	if !kern.Finite(std.RawMatrix().Data) {
+	if !kern.AllFinite(std.RawMatrix().Data) {
 		return Prediction{}, errTooLarge
 	}
 	return Prediction{Values: mat.Col(nil, 0, mean), Targets: mean, Std: mat.Col(nil, 0, std), StdTargets: std}, nil
@@ -207,14 +207,14 @@ func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo 
 	D := f.features.outputWidth()
 	hold := design.Borrow[float64](min(n, mappedRows) * D)
 	defer hold.Release()
-	return design.WhileWidened(X, func(X mat.Matrix) error {
+	return design.WithFloat64(X, func(X mat.Matrix) error {
 		for lo := 0; lo < n; lo += mappedRows {
 			hi := min(lo+mappedRows, n)
-			tile := mat.NewDense(hi-lo, D, hold.List[:(hi-lo)*D])
+			tile := mat.NewDense(hi-lo, D, hold.Data[:(hi-lo)*D])
 			if err := f.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
 				return err
 			}
-			if !kern.Finite(tile.RawMatrix().Data) {
+			if !kern.AllFinite(tile.RawMatrix().Data) {
 				return errTooLarge
 			}
 			if err := yield(lo, tile); err != nil {
@@ -289,7 +289,7 @@ func (k *kernelFeatures) state(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	s.Require(kern.Finite(draws.Base.RawMatrix().Data), "frequencies are not finite")
+	s.Require(kern.AllFinite(draws.Base.RawMatrix().Data), "frequencies are not finite")
 	draws.Paired = true
 	if s.Err() == nil {
 		if err := k.finish(kernel, draws); err != nil {
@@ -328,7 +328,7 @@ func (f *FittedGaussianProcess) State(s *model.State) {
 		s.Require(f.lower.At(i, i) > 0, "the factor of the gaussian process is singular")
 	}
 	s.Require(!slices.ContainsFunc(append(slices.Clone(f.noise), f.amplitude...), func(v float64) bool { return !param.Positive.Contains(v) }), "noise and amplitude are not all positive")
-	s.Require(f.weight >= 0 && kern.Finite([]float64{f.weight, f.evidence}) && kern.Finite(relevance) && kern.Finite(f.mean) && kern.Finite(f.lower.RawMatrix().Data), "the gaussian process has numbers that are not finite")
+	s.Require(f.weight >= 0 && kern.AllFinite([]float64{f.weight, f.evidence}) && kern.AllFinite(relevance) && kern.AllFinite(f.mean) && kern.AllFinite(f.lower.RawMatrix().Data), "the gaussian process has numbers that are not finite")
 	if f.relevance = nil; len(relevance) > 0 {
 		f.relevance = relevance
 	}

@@ -50,7 +50,7 @@ func (s GaussianProcess) features(ctx context.Context, r *design.Rows, src datas
 		w, err = s.learn(ctx, k, src)
 	} else {
 		w.gamma, err = k.ResolveGamma(ctx, s.Gamma, r.Cols, s.Seed, func(yield func(mat.Matrix) error) error {
-			return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WhileWidened(block.X, yield) })
+			return r.Each(ctx, func(_ int, block datasets.Set) error { return design.WithFloat64(block.X, yield) })
 		})
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func (s GaussianProcess) learnExactly(ctx context.Context, k *pairwise.Kernel, l
 	if err != nil {
 		return learnedWidths{}, err
 	}
-	if second.Log > first.Log {
+	if second.LogEvidence > first.LogEvidence {
 		return other, nil
 	}
 	return w, nil
@@ -172,7 +172,7 @@ func (s GaussianProcess) widthLesson(ctx context.Context, k spectral.Kernel, src
 }
 
 // given returns what is not learned of noise and amplitude, 0 for what is.
-func (l widthLesson) given() (g leastsquares.Given) {
+func (l widthLesson) given() (g leastsquares.KnownVariances) {
 	if l.problem.KeepNoise {
 		g.Noise = l.point.Noise
 	}
@@ -193,9 +193,9 @@ func (s GaussianProcess) likelihood(ctx context.Context, l widthLesson, gamma []
 	if err := sums.add(ctx, 0, datasets.Set{X: l.sample.X, Targets: l.sample.Y}); err != nil {
 		return leastsquares.Variances{}, err
 	}
-	v, _, _, err := sums.moments.Likeliest(ctx, l.given())
+	v, _, _, err := sums.moments.MaximizeEvidence(ctx, l.given())
 	if err != nil { // the model that follows says it, if it has the same fault
-		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, Log: math.Inf(-1)}, ctxerr.Check(ctx)
+		return leastsquares.Variances{Noise: []float64{math.Inf(1)}, LogEvidence: math.Inf(-1)}, ctxerr.Check(ctx)
 	}
 	return v, nil
 }
@@ -208,7 +208,7 @@ func (s GaussianProcess) exactKernel() (*pairwise.Kernel, bool) {
 
 // descendExactly learns scales with the kernel itself, from three starts: of few rows the evidence has more than one
 // maximum.
-func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Learned, error) {
+func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel, l widthLesson) (evidence.Result, error) {
 	g := l.given()
 	e := evidence.Exact{X: mat.DenseCopyOf(l.problem.X), Y: l.problem.Y, Kernel: k, Group: l.problem.Group, Intercept: s.Intercept,
 		Noise: g.Noise, Amplitude: g.Amplitude}
@@ -225,7 +225,7 @@ func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel,
 		kern.Scale(times, start.Scales)
 		starts = append(starts, start)
 	}
-	return e.Learn(ctx, starts, s.Steps)
+	return e.Minimize(ctx, starts, s.Steps)
 }
 
 // start returns the scale that each standardised input starts from.
@@ -248,11 +248,11 @@ func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, st
 }
 
 // descend learns scales on frequencies that are the draws times a factor for each input.
-func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.Learned, error) {
+func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.Result, error) {
 	d, m := len(l.factor), s.learningFeatures()/2
 	draws, err := fourier.Draw(ctx, l.kernel, s.Seed, d, learningLists*m, true)
 	if err != nil {
-		return evidence.Learned{}, err
+		return evidence.Result{}, err
 	}
 	lists := make([]*mat.Dense, learningLists)
 	for i := range lists {
@@ -261,14 +261,14 @@ func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.L
 			kern.Scale(f, lists[i].RawRowView(j))
 		}
 	}
-	learned, err := evidence.Learn(ctx, l.problem, lists, l.point, 1, s.Steps)
+	learned, err := evidence.Minimize(ctx, l.problem, lists, l.point, 1, s.Steps)
 	learned.Steps = s.Steps
 	return learned, err
 }
 
 // widths returns γ of the inputs as they are from the scales of standardised ones.
-func (s GaussianProcess) widths(l widthLesson, learned evidence.Learned) learnedWidths {
-	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.Least}
+func (s GaussianProcess) widths(l widthLesson, learned evidence.Result) learnedWidths {
+	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.AtMinNoise}
 	for j, sd := range l.deviation {
 		scale := l.factor[j] * learned.Scales[min(j, len(learned.Scales)-1)]
 		if s.learns("scales") {
@@ -295,18 +295,18 @@ func (s GaussianProcess) widths(l widthLesson, learned evidence.Learned) learned
 
 // finiteInputs refuses a block with inputs that are not finite numbers.
 func finiteInputs(first int, block datasets.Set) error {
-	return design.WhileWidened(design.Native(block.X), func(X mat.Matrix) error {
+	return design.WithFloat64(design.Native(block.X), func(X mat.Matrix) error {
 		if m, ok := X.(*sparse.CSR); ok {
 			shared, _ := m.Shared()
-			if _, _, values := m.Raw(); !kern.Finite(values) || shared-shared != 0 {
-				return design.NameFault(first, block)
+			if _, _, values := m.Raw(); !kern.AllFinite(values) || shared-shared != 0 {
+				return design.NonFiniteError(first, block)
 			}
 			return nil
 		}
 		n, _ := X.Dims()
 		for i := range n {
-			if !kern.Finite(X.(*mat.Dense).RawRowView(i)) {
-				return design.NameFault(first, block)
+			if !kern.AllFinite(X.(*mat.Dense).RawRowView(i)) {
+				return design.NonFiniteError(first, block)
 			}
 		}
 		return nil

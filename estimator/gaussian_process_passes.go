@@ -29,7 +29,7 @@ type processSums struct {
 const mappedRows = 512
 
 func (p *processSums) add(ctx context.Context, first int, block datasets.Set) error {
-	y, count, weights, err := design.BlockTruth(first, block)
+	y, count, weights, err := design.BlockTargetsAndWeights(first, block)
 	if err != nil {
 		return err
 	}
@@ -42,17 +42,17 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 	}
 	if p.features.name == linearKernel {
 		if p.moments.Add(ctx, block.X, y, weights) != nil {
-			return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
+			return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 		}
 		return nil
 	}
 	n, D := block.Rows(), p.features.outputWidth()
 	hold := design.Borrow[float64](min(n, mappedRows) * D)
 	defer hold.Release()
-	return design.WhileWidened(block.X, func(X mat.Matrix) error {
+	return design.WithFloat64(block.X, func(X mat.Matrix) error {
 		for lo := 0; lo < n; lo += mappedRows {
 			hi := min(lo+mappedRows, n)
-			tile := mat.NewDense(hi-lo, D, hold.List[:(hi-lo)*D])
+			tile := mat.NewDense(hi-lo, D, hold.Data[:(hi-lo)*D])
 			if err := p.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 				some = weights[lo:hi]
 			}
 			if p.moments.Add(ctx, tile, y[lo*count:hi*count], some) != nil {
-				return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
+				return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 			}
 		}
 		return nil
@@ -170,25 +170,25 @@ func (s GaussianProcess) solve(ctx context.Context, sums *processSums) (*FittedG
 		return nil, err
 	}
 	m := sums.moments
-	var given leastsquares.Given
+	var given leastsquares.KnownVariances
 	given.Noise, given.Amplitude = s.given(m.Variance())
-	if t := m.Constant(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 && s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
+	if t := m.ConstantTarget(); t >= 0 && (given.Noise == 0 || given.Amplitude == 0 || m.Variance() == 0 && s.Noise.Fixed()*s.Amplitude.Fixed() == 0) {
 		return nil, fmt.Errorf("target %d is constant: there is nothing to learn noise and amplitude from; give them as numbers", t)
 	}
-	v, fitted, factor, err := m.Likeliest(ctx, given)
+	v, fitted, factor, err := m.MaximizeEvidence(ctx, given)
 	if err != nil {
 		return nil, err
 	}
 	f := &FittedGaussianProcess{processFunction: processFunction{features: sums.features, linear: newLinear(fitted)},
-		noise: v.Noise, amplitude: v.Amplitude, evidence: v.Log, mean: m.Mean(), lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}
+		noise: v.Noise, amplitude: v.Amplitude, evidence: v.LogEvidence, mean: m.Mean(), lower: mat.NewDense(m.Cols, m.Cols, factor.Lower)}
 	if s.Intercept {
 		f.weight = m.Weight
 	}
-	f.report.Objective = -v.Log
+	f.report.Objective = -v.LogEvidence
 	switch {
-	case v.Least:
+	case v.AtLowerBound:
 		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the evidence grows as the noise falls to 0: it was left at %.3g of the amplitude", v.Ratio))
-	case v.Most:
+	case v.AtUpperBound:
 		f.report.Warnings = append(f.report.Warnings, "the evidence finds nothing in the inputs that tells the targets")
 	}
 	return f, nil

@@ -56,11 +56,11 @@ func TestNewtonNamesWhatIsNotFinite(t *testing.T) {
 	logistic.Solver, svm.Solver, svr.Solver = "newton", "newton", "newton"
 	svr.Loss = "squared_epsilon_insensitive"
 	for what, v := range map[string]float64{"infinite value": math.Inf(1), "missing": math.NaN()} {
-		data := signed(40, newton.WidestSparseFactor+8)
+		data := signed(40, newton.MaxSparseFactorColumns+8)
 		X := mat.DenseCopyOf(data.X)
 		X.Set(17, 5, v)
 		data.X = sparse.FromDense(X)
-		data.Schema.Columns = make([]datasets.Column, newton.WidestSparseFactor+8)
+		data.Schema.Columns = make([]datasets.Column, newton.MaxSparseFactorColumns+8)
 		data.Schema.Columns[5].Name = "weight"
 		for _, e := range []Estimator{logistic, svm, svr} {
 			fails(t, what, e, data, "row 17", "weight", what)

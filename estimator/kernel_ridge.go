@@ -120,21 +120,21 @@ func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.M
 	if err := param.CheckFit(s); err != nil {
 		return nil, err
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
 	}
 	if err := forNumbers(r.Schema, "kernel_ridge"); err != nil {
 		return nil, err
 	}
-	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
+	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, err
 	}
-	return s.plain().Fit(ctx, r, kernelridge.Numbers)
+	return s.plain().Fit(ctx, r, kernelridge.NumericTargets)
 }
 
-// Way is the solver for so many rows: that of the spec, or what auto takes.
-func (s KernelRidge) Way(rows int) string { return s.plain().Way(rows) }
+// SolverFor is the solver for so many rows: that of the spec, or what auto takes.
+func (s KernelRidge) Way(rows int) string { return s.plain().SolverFor(rows) }
 
 // Cost estimates a fit to rows of a shape.
 func (s KernelRidge) Cost(shape datasets.Shape) datasets.Cost { return s.plain().Cost(shape) }

@@ -43,7 +43,7 @@ func kernelRidges(b Batch) ([]batch.KernelRidge, error) {
 		if invalid == nil {
 			invalid = forNumbers(b.Data.Schema, "kernel_ridge")
 		}
-		list[i] = batch.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.Numbers}
+		list[i] = batch.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.NumericTargets}
 	}
 	return list, err
 }
@@ -66,7 +66,7 @@ func kernelRidgeClassifiers(b Batch) ([]batch.KernelRidge, error) {
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
 		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Plain()), Invalid: param.Check(s),
-			Alone: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
+			Independent: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
 	return list, err
 }
@@ -79,10 +79,10 @@ func (s KernelRidge) key() string {
 
 // fitKernelRidges is FitBatch; fitted is a model that passes scores on.
 func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.KernelRidge, fitted func(linear, []string) Predictor) ([]string, error) {
-	fit := batch.KernelRidges
+	fit := batch.FitKernelRidges
 	switch {
 	case b.LeaveOneOut:
-		fit = batch.KernelRidgesOneOut
+		fit = batch.KernelRidgesLeaveOneOut
 	case b.Mapped():
 		return nil, ErrNoSharedMaps
 	}
@@ -92,7 +92,7 @@ func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.Ker
 // PlanBatch takes a batch on rows as they are, and leaving one out where Gamma is a number.
 func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
 	if b.LeaveOneOut && s.Gamma.Rule() != "" {
-		return 0, batch.ErrRuleOneOut
+		return 0, batch.ErrLOOGammaRule
 	}
 	list, err := kernelRidges(b)
 	return kernelRidgesBytes(b, list, err)
@@ -102,9 +102,9 @@ func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
 func (s KernelRidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, batch.ErrBalancedOneOut
+		return 0, batch.ErrLOOClassWeights
 	case b.LeaveOneOut && s.Gamma.Rule() != "":
-		return 0, batch.ErrRuleOneOut
+		return 0, batch.ErrLOOGammaRule
 	}
 	list, err := kernelRidgeClassifiers(b)
 	return kernelRidgesBytes(b, list, err)
@@ -118,7 +118,7 @@ func kernelRidgesBytes(b Batch, list []batch.KernelRidge, err error) (int64, err
 	case b.Mapped():
 		return 0, ErrNoSharedMaps
 	case b.LeaveOneOut:
-		return batch.KernelRidgesOneOutBytes(b.plain(), b.Shape, list), nil
+		return batch.KernelRidgesLeaveOneOutBytes(b.plain(), b.Shape, list), nil
 	}
-	return batch.KernelRidgesBytes(b.plain(), b.Shape, list), nil
+	return batch.FitKernelRidgesBytes(b.plain(), b.Shape, list), nil
 }

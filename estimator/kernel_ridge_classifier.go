@@ -69,7 +69,7 @@ func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*ker
 	if err := param.CheckFit(s); err != nil {
 		return nil, nil, err
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, nil, err
 	}

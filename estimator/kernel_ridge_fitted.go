@@ -86,7 +86,7 @@ func codesOf(scores *mat.Dense) []float64 {
 	for i, v := range out {
 		switch {
 		case scores.RawMatrix().Cols > 1:
-			out[i] = float64(kern.Largest(scores.RawRowView(i)))
+			out[i] = float64(kern.ArgMax(scores.RawRowView(i)))
 		case v > 0:
 			out[i] = 1
 		default:
@@ -213,7 +213,7 @@ func checkKernelModel(m *kernelridge.Model, dual *mat.Dense) error {
 		return fmt.Errorf("%d rows of %d inputs do not fit %d numbers of gamma", n, d, len(m.Gamma))
 	case dual == nil || dual.RawMatrix().Rows != n || dual.RawMatrix().Cols != len(m.Intercept):
 		return fmt.Errorf("the dual weights do not fit %d rows and %d intercepts", n, len(m.Intercept))
-	case !kern.Finite(design.DenseData(dual)) || !kern.Finite(m.Intercept):
+	case !kern.AllFinite(design.DenseData(dual)) || !kern.AllFinite(m.Intercept):
 		return fmt.Errorf("dual weights or intercepts are not finite")
 	case slices.ContainsFunc(positive, func(v float64) bool { return !param.Positive.Contains(v) }):
 		return fmt.Errorf("gamma, nu and shape are not all positive")

@@ -73,5 +73,5 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	if err != nil {
 		return nil, err
 	}
-	return &LeaveOneOut{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.Freedom, out.Best}, nil
+	return &LeaveOneOut{slices.Clone(alphas), out.Predictions, out.Errors, out.GCV, out.DegreesOfFreedom, out.Best}, nil
 }

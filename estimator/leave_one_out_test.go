@@ -122,7 +122,7 @@ func TestGCVKeepsItsDigits(t *testing.T) {
 			t.Fatal(err)
 		}
 		scores[alpha] = got.GCV[0]
-		even, mse := got.Even(0, data.Y), 0.0
+		even, mse := got.GCVPredictions(0, data.Y), 0.0
 		for i, y := range data.Y {
 			mse += (y - even.At(i, 0)) * (y - even.At(i, 0)) / 12
 		}

@@ -106,7 +106,7 @@ func (f *FittedLinearClassifier) Predict(ctx context.Context, X mat.Matrix) ([]f
 		return nil, err
 	}
 	for i := range out {
-		out[i] = float64(kern.Largest(scores.RawRowView(i)))
+		out[i] = float64(kern.ArgMax(scores.RawRowView(i)))
 	}
 	return out, nil
 }
@@ -174,7 +174,7 @@ func (l *linear) outputs() int { return len(l.intercept) }
 func (l *linear) state(s *model.State) {
 	s.Matrix("coef", &l.coef)
 	s.Floats("intercept", &l.intercept)
-	s.Require(l.coef != nil && kern.Finite(l.intercept) && kern.Finite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
+	s.Require(l.coef != nil && kern.AllFinite(l.intercept) && kern.AllFinite(l.coef.RawMatrix().Data), "coefficients are missing or not finite")
 	s.Require(l.coef != nil && len(l.intercept) == l.coef.RawMatrix().Rows, "coefficients and intercept differ in length")
 	reportState(s.Child("report"), &l.report)
 	if s.Reading() && s.Err() == nil {
@@ -227,7 +227,7 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 	} else if err := l.scoreChunks(ctx, dst, X, n); err != nil {
 		return err
 	}
-	if !kern.Finite(dst) {
+	if !kern.AllFinite(dst) {
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return fmt.Errorf("estimator: %w", err)
 		}

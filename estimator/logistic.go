@@ -89,14 +89,14 @@ func (s Logistic) fitted(m linear, classes []string) Predictor {
 }
 
 // plain is the spec as internal/batch takes it.
-func (s Logistic) plain() batch.Penalised {
-	return batch.Penalised{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+func (s Logistic) plain() batch.PenalizedLoss {
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return r.ReadClasses(ctx, s.ClassWeight.factors)
 		},
-		ByDescent: s.byDescent,
-		Descent:   s.descent, Newton: s.newton}
+		UsesDescent: s.byDescent,
+		Descent:     s.descent, Newton: s.newton}
 }
 
 // newton is what Newton's method is to minimise.
@@ -104,7 +104,7 @@ func (s Logistic) newton(l *design.Labels) newton.Task { return newton.Logistic(
 
 // Cost estimates a fit to rows of a shape.
 func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
-	if shape.Outputs <= 2 && s.dual(newton.WideShape(shape)) {
+	if shape.Outputs <= 2 && s.dual(newton.ShapeExceedsFactorLimit(shape)) {
 		return descent.LogisticCost(shape)
 	}
 	return newton.LogisticCost(shape)
@@ -112,7 +112,7 @@ func (s Logistic) Cost(shape datasets.Shape) datasets.Cost {
 
 // LearnsRounded reports whether newton is the solver.
 func (s Logistic) LearnsRounded(shape datasets.Shape) bool {
-	return s.Solver == "newton" || s.Solver == "auto" && !newton.WideShape(shape)
+	return s.Solver == "newton" || s.Solver == "auto" && !newton.ShapeExceedsFactorLimit(shape)
 }
 
 // FittedLogistic is a fitted logistic regression: a linear classifier that knows probabilities.
@@ -157,7 +157,7 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 	out := mat.NewDense(n, k, nil)
 	for i := range n {
 		from, row := scores.RawRowView(i), out.RawRowView(i)
-		top := from[kern.Largest(from)]
+		top := from[kern.ArgMax(from)]
 		for j, z := range from {
 			row[j] = math.Exp(z - top)
 		}
@@ -169,7 +169,7 @@ func probabilitiesOf(scores *mat.Dense) *mat.Dense {
 // byDescent reports whether the solver is, or auto chooses, dual: auto does on rows that are sparse and
 // too wide for Newton's preconditioner. The softmax of more than two classes has another dual.
 func (s Logistic) byDescent(r *design.Rows, l *design.Labels) bool {
-	return len(l.Classes) == 2 && s.dual(newton.Wide(r))
+	return len(l.Classes) == 2 && s.dual(newton.ExceedsFactorLimit(r))
 }
 
 // dual reports whether coordinate descent solves for two classes.

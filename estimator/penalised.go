@@ -20,7 +20,7 @@ type penalised interface {
 	Estimator
 	datasets.CostEstimator
 	name() string
-	plain() batch.Penalised
+	plain() batch.PenalizedLoss
 	fitted(m linear, classes []string) Predictor
 }
 
@@ -47,7 +47,7 @@ func smoothEnough(solver, loss string) error {
 
 // marginCost is Cost of an [SVM] or an [SVR].
 func marginCost(solver, loss string, shape datasets.Shape) datasets.Cost {
-	if !byNewton(solver, loss, newton.WideShape(shape)) {
+	if !byNewton(solver, loss, newton.ShapeExceedsFactorLimit(shape)) {
 		return descent.Cost(shape)
 	}
 	return newton.Cost(shape)
@@ -55,7 +55,7 @@ func marginCost(solver, loss string, shape datasets.Shape) datasets.Cost {
 
 // fitSet is Fit of a penalised spec.
 func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
 	}
@@ -64,7 +64,7 @@ func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, err
 
 // fitSource is FitSource of a penalised spec.
 func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", s.name(), err)
 	}
@@ -94,7 +94,7 @@ func solvePenalised(ctx context.Context, s penalised, r *design.Rows) (solve.Lin
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	if p.ByDescent(r, l) {
+	if p.UsesDescent(r, l) {
 		model, err := p.Descent(l).Solve(ctx, r, len(l.Y))
 		return model, l.Classes, err
 	}

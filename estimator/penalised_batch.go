@@ -67,18 +67,18 @@ func (s SVR) PlanBatch(b Batch) (int64, error) { return pathBytes(b, false) }
 
 // fitPenalised is FitBatch of candidates of one type; mapped says that it may be on related maps.
 func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped bool) ([]string, error) {
-	list := make([]batch.Penalised, len(specs))
+	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
 	}
-	fit := batch.Descents
+	fit := batch.FitByDescent
 	switch {
 	case b.LeaveOneOut:
 		return nil, ErrNoLeaveOneOut
 	case b.Mapped() && !mapped:
 		return nil, ErrNoSharedMaps
 	case b.Mapped():
-		fit = batch.Newtons
+		fit = batch.FitByNewton
 	}
 	var kind S
 	return fitPlain(ctx, b, kind.name(), kind.fitted, fit, list)
@@ -92,7 +92,7 @@ func pathBytes(b Batch, newton bool) (int64, error) {
 	case b.Mapped() && !newton:
 		return 0, ErrNoSharedMaps
 	case b.Mapped():
-		return batch.NewtonsBytes(b.plain(), b.Shape), nil
+		return batch.FitByNewtonBytes(b.plain(), b.Shape), nil
 	}
 	return b.LoneBytes(), nil
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // newtonSums are the sums of Newton's method in a pass.
-type newtonSums struct{ *newton.Minimisation }
+type newtonSums struct{ *newton.IncrementalNewton }
 
 func (n newtonSums) add(ctx context.Context, first int, block datasets.Set) error {
 	return n.Add(ctx, first, block)
 }
 
 func (n newtonSums) merge(ctx context.Context, other rowSums) error {
-	return n.Merge(ctx, other.(newtonSums).Minimisation)
+	return n.Merge(ctx, other.(newtonSums).IncrementalNewton)
 }
 
 func (n newtonSums) next(ctx context.Context) (rowSums, error) {
@@ -62,7 +62,7 @@ func (s SVM) task(l *design.Labels) newton.Task      { return s.newton(l) }
 
 // task has the bar of zeros: the best intercept alone would need a row's target to be kept.
 func (s SVR) task(l *design.Labels) newton.Task {
-	return newton.SquaredTube(l, s.Epsilon, s.Intercept, math.NaN())
+	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, math.NaN())
 }
 
 // startPasses begins the pass that counts, behind which Newton's method begins, at the weights of from where
@@ -115,11 +115,11 @@ func newtonPasses(s passing, cols int, from *beginning, c *counts) (rowSums, err
 		}
 	}
 	task := s.task(l)
-	plan := newton.Plan{Cols: cols, Rows: c.rows, Sparse: c.sparse, Float32: c.single, Tol: p.Tol, MaxIter: p.MaxIter}
-	if plan.From, err = from.variables(c, task.Outputs, cols, p.Intercept); err != nil {
+	plan := newton.IncrementalOptions{Cols: cols, Rows: c.rows, Sparse: c.sparse, Float32: c.single, Tol: p.Tol, MaxIter: p.MaxIter}
+	if plan.InitialWeights, err = from.variables(c, task.Outputs, cols, p.Intercept); err != nil {
 		return nil, err
 	}
-	codes := task.Codes()
+	codes := task.EncodedTargets()
 	plan.Block = func(first int, block datasets.Set) (y, weights []float64, err error) {
 		return weighedBlock(first, block, c, codes, factors, p.C)
 	}

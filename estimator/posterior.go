@@ -62,13 +62,13 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
 		return nil, fmt.Errorf("alpha %v and noise %v, wanted numbers > 0", s.Alpha, noise)
 	}
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	rows, logWeights := 0, 0.0
 	watched := func(first int, block datasets.Set) ([]float64, int, []float64, error) {
-		y, count, weights, err := design.BlockTruth(first, block)
+		y, count, weights, err := design.BlockTargetsAndWeights(first, block)
 		if err == nil && count != 1 {
 			err = fmt.Errorf("%d targets, wanted one", count)
 		}
@@ -127,7 +127,7 @@ func (p *Posterior) PredictFull(ctx context.Context, X mat.Matrix, want Request)
 	for i, v := range std {
 		std[i] = math.Sqrt(p.noise * v)
 	}
-	if !kern.Finite(std) {
+	if !kern.AllFinite(std) {
 		return Prediction{}, errTooLarge
 	}
 	return Prediction{Values: mean, Std: std}, nil
@@ -145,7 +145,7 @@ func unexplained(ctx context.Context, dst []float64, X mat.Matrix, mean []float6
 			return err
 		}
 		m := min(tile, n-lo)
-		x := kern.Dense(m, d, d, hold.List[:m*d])
+		x := kern.Dense(m, d, d, hold.Data[:m*d])
 		for i := range m {
 			design.WriteRow(x.Row(i), X, lo+i)
 			kern.Axpy(-1, mean, x.Row(i))
@@ -185,5 +185,5 @@ func (p *Posterior) State(s *model.State) {
 	for i := range d {
 		s.Require(p.lower.At(i, i) > 0, "the factor of the posterior is singular")
 	}
-	s.Require(p.noise > 0 && kern.Finite([]float64{p.noise, p.weight, p.evidence}) && kern.Finite(p.mean) && kern.Finite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
+	s.Require(p.noise > 0 && kern.AllFinite([]float64{p.noise, p.weight, p.evidence}) && kern.AllFinite(p.mean) && kern.AllFinite(p.lower.RawMatrix().Data), "the posterior has numbers that are not finite")
 }

@@ -170,7 +170,7 @@ type shortColumns struct {
 	tiles int // in single precision
 }
 
-func (m *shortColumns) EachSingle(_ context.Context, X mat.Matrix, _ []int, yield func(int, *single.Dense) error) error {
+func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int, yield func(int, *single.Dense) error) error {
 	m.tiles++
 	return yield(0, single.Copy(X))
 }

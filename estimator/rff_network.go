@@ -139,7 +139,7 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	if err := param.CheckFit(s); err != nil {
 		return nil, err
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +154,11 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	if err := room(s, r.Shape(r.N, t.Outputs)); err != nil {
 		return nil, err
 	}
-	if err := t.take(design.Widened(design.Native(r.Set.X))); err != nil {
+	if err := t.take(design.ToFloat64(design.Native(r.Set.X))); err != nil {
 		return nil, err
 	}
 	if err := (datasets.Set{X: t.X}).CheckFinite(); err != nil {
-		return nil, design.NameFault(0, *r.Set)
+		return nil, design.NonFiniteError(0, *r.Set)
 	}
 	plain, err := s.plain(ctx, t.X)
 	if err != nil {

@@ -49,7 +49,7 @@ func (f *FittedRFFNetwork) Outputs() Outputs {
 // PredictFull returns every target, or class, scores and probabilities, of each row of X.
 func (f *FittedRFFNetwork) PredictFull(ctx context.Context, X mat.Matrix, want Request) (Prediction, error) {
 	scores, err := scoresOf(ctx, X, f.InputWidth(), len(f.m.Intercept), func(ctx context.Context, dst []float64, X mat.Matrix) error {
-		return f.m.Scores(ctx, dst, design.Widened(X))
+		return f.m.Scores(ctx, dst, design.ToFloat64(X))
 	})
 	if len(f.classes) == 0 {
 		return predictTargets(scores, err)
@@ -163,7 +163,7 @@ func checkNetwork(m *network.Model, classes int) error {
 		switch {
 		case l > 0 && d != width || len(y.B) != D:
 			return fmt.Errorf("the frequencies and phases of layer %d do not fit", l)
-		case !kern.Finite(design.DenseData(y.W)) || !kern.Finite(y.B):
+		case !kern.AllFinite(design.DenseData(y.W)) || !kern.AllFinite(y.B):
 			return fmt.Errorf("frequencies or phases of layer %d are not finite", l)
 		}
 		width = D
@@ -177,9 +177,9 @@ func checkNetwork(m *network.Model, classes int) error {
 		return fmt.Errorf("coefficients do not fit %d features and %d intercepts", width, len(m.Intercept))
 	case classes == 1 || classes > 0 && len(m.Intercept) != want:
 		return fmt.Errorf("%d classes do not fit %d outputs", classes, len(m.Intercept))
-	case m.Relevance != nil && len(m.Relevance) != m.Layers[0].W.RawMatrix().Rows || !kern.Finite(m.Relevance):
+	case m.Relevance != nil && len(m.Relevance) != m.Layers[0].W.RawMatrix().Rows || !kern.AllFinite(m.Relevance):
 		return fmt.Errorf("the relevance is not that of the inputs")
-	case !kern.Finite(design.DenseData(m.Head)) || !kern.Finite(m.Intercept):
+	case !kern.AllFinite(design.DenseData(m.Head)) || !kern.AllFinite(m.Intercept):
 		return fmt.Errorf("coefficients are not finite")
 	}
 	return nil

@@ -71,7 +71,7 @@ func (s *Ridge) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinear].
 func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -80,7 +80,7 @@ func (s Ridge) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
 
 // FitSource learns from a stream; the result is a [*FittedLinear].
 func (s Ridge) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -99,10 +99,10 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 	if err := forNumbers(r.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := room(s, r.Shape(r.N, r.Targets())); err != nil {
+	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTruth))
+	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargetsAndWeights))
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
@@ -114,4 +114,6 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
 
 // LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
-func (s Ridge) LearnsRounded(shape datasets.Shape) bool { return leastsquares.Ridge(s).Rounds(shape) }
+func (s Ridge) LearnsRounded(shape datasets.Shape) bool {
+	return leastsquares.Ridge(s).UsesFloat32(shape)
+}

@@ -51,7 +51,7 @@ func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err erro
 		return nil, err
 	}
 	for i := range list { // each says for itself that the targets are no numbers
-		list[i].Alone = forNumbers(b.Data.Schema, "ridge") != nil
+		list[i].Independent = forNumbers(b.Data.Schema, "ridge") != nil
 	}
 	return fitRidges(ctx, b, "ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
 }
@@ -71,12 +71,12 @@ func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string
 
 // fitRidges is FitBatch of candidates that are ridge regressions.
 func fitRidges(ctx context.Context, b Batch, name string, list []batch.Ridge, fitted func(linear, []string) Predictor) ([]string, error) {
-	fit := batch.Ridges
+	fit := batch.FitRidges
 	switch {
 	case b.LeaveOneOut:
-		fit = batch.RidgesOneOut
+		fit = batch.RidgesLeaveOneOut
 	case b.Mapped():
-		fit = batch.RidgesMapped
+		fit = batch.FitMappedRidges
 	}
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
@@ -88,7 +88,7 @@ func ridges(b Batch) ([]batch.Ridge, error) {
 	for i, s := range specs {
 		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s), Key: fmt.Sprint(s.Intercept), Invalid: param.Check(s),
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
-				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTruth), nil
+				return leastsquares.NewProblem(leastsquares.Ridge(s), rows, design.BlockTargetsAndWeights), nil
 			}}
 	}
 	return list, err
@@ -101,7 +101,7 @@ func ridgeClassifiers(b Batch, data datasets.Set) ([]batch.Ridge, error) {
 	list := make([]batch.Ridge, len(specs))
 	for i, s := range specs {
 		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Plain()), Invalid: param.Check(s),
-			Alone: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
+			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := s.coded(rows, classes)
 				return p, err
@@ -122,7 +122,7 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 			mass[c] += data.Weights[i]
 		}
 	}
-	return design.SeveralClasses(classes, mass)
+	return design.CheckClassCount(classes, mass)
 }
 
 // PlanBatch takes a batch of any kind. On related maps the solver is, or may be, cholesky.
@@ -135,7 +135,7 @@ func (s RidgeClassifier) PlanBatch(b Batch) (int64, error) {
 	case b.Mapped() && s.ClassWeight.Balanced:
 		return 0, ErrNoSharedMaps
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
-		return 0, batch.ErrBalancedOneOut
+		return 0, batch.ErrLOOClassWeights
 	}
 	return ridgesBytes(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
 }
@@ -158,9 +158,9 @@ func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64
 	case err != nil: // the fit says it
 		return 0, nil
 	case b.LeaveOneOut:
-		return batch.RidgesOneOutBytes(b.Shape, list), nil
+		return batch.RidgesLeaveOneOutBytes(b.Shape, list), nil
 	case b.Mapped():
-		return batch.RidgesMappedBytes(b.plain(), b.Shape, list), nil
+		return batch.FitMappedRidgesBytes(b.plain(), b.Shape, list), nil
 	}
-	return batch.RidgesBytes(b.plain(), b.Shape, list), nil
+	return batch.FitRidgesBytes(b.plain(), b.Shape, list), nil
 }

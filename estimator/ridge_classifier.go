@@ -50,7 +50,7 @@ func (s *RidgeClassifier) Params(l *param.List) {
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s RidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Predictor,
 
 // FitSource learns from a stream; the result is a [*FittedLinearClassifier].
 func (s RidgeClassifier) FitSource(ctx context.Context, data datasets.Source) (Predictor, error) {
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 		n := block.Rows()
 		return l.Signs(make([]float64, n*l.Outputs()), first), l.Outputs(), l.Weights[first : first+n], nil
 	}
-	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.Known(len(l.Y)), coded).Solve(ctx)
+	model, err := leastsquares.NewProblem(leastsquares.Ridge(s.ridge()), r.WithRowCount(len(l.Y)), coded).Solve(ctx)
 	return model, l.Classes, err
 }
 
@@ -113,7 +113,7 @@ func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes 
 	if err != nil {
 		return solve.Linear{}, nil, err
 	}
-	return model, classes, design.SeveralClasses(classes, mass)
+	return model, classes, design.CheckClassCount(classes, mass)
 }
 
 // coded returns the regression on the codes of classes, whose weights are not to be balanced, and
@@ -139,5 +139,5 @@ func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 
 // LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
 func (s RidgeClassifier) LearnsRounded(shape datasets.Shape) bool {
-	return leastsquares.Ridge(s.ridge()).Rounds(shape)
+	return leastsquares.Ridge(s.ridge()).UsesFloat32(shape)
 }

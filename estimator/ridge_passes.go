@@ -43,7 +43,7 @@ func (r *ridgeSums) merge(ctx context.Context, other rowSums) error {
 
 func (r *ridgeSums) next(ctx context.Context) (rowSums, error) {
 	if r.mass != nil {
-		if err := design.SeveralClasses(r.classes, r.mass); err != nil {
+		if err := design.CheckClassCount(r.classes, r.mass); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +73,7 @@ func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols i
 	if err := param.CheckFit(spec); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if way := leastsquares.Ridge(s).Way(-1, cols, false); way != "cholesky" {
+	if way := leastsquares.Ridge(s).SolverFor(-1, cols, false); way != "cholesky" {
 		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky", name, datasets.ErrNoPasses, s.Solver, way, cols)
 	}
 	shape := datasets.Shape{Rows: 0, Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
@@ -94,7 +94,7 @@ func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if err := forNumbers(schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTruth)})
+	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTargetsAndWeights)})
 }
 
 // Finish returns the [*FittedLinear] that solves for the sums.

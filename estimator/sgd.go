@@ -98,7 +98,7 @@ func alphaOf(l *param.List, rate *string, alpha *float64) {
 
 // plan is what the steps minimise on rows of that form.
 func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
-	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Form: sgd.FormOf(r), Alpha: d.alpha, Rate: d.rate, Eta0: d.eta0, PowerT: d.powerT,
+	p := sgd.Plan{Loss: d.loss, Cols: r.Cols, Outputs: outputs, Form: sgd.StorageOf(r), Alpha: d.alpha, Rate: d.rate, Eta0: d.eta0, PowerT: d.powerT,
 		Average: d.average, AverageFrom: d.averageFrom, Batch: d.batch, Intercept: d.intercept}
 	switch d.penalty {
 	case "l2":
@@ -113,9 +113,9 @@ func (d descending) plan(r *design.Rows, outputs int) sgd.Plan {
 
 // fitOf says how the learner is driven.
 func (d descending) fitOf() sgd.Fit {
-	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed, Bar: true}
+	f := sgd.Fit{Epochs: d.epochs, Patience: d.patience, Tol: d.tol, Shuffle: d.shuffle, Seed: d.seed, CheckDivergence: true}
 	if d.stop {
-		f.Held = d.validation
+		f.ValidationShare = d.validation
 	}
 	return f
 }
@@ -130,7 +130,7 @@ func (d descending) wrong(ctx context.Context, err error) error {
 
 // fitSet is Fit.
 func (d descending) fitSet(ctx context.Context, data datasets.Set) (*descended, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", d.name, err)
 	}
@@ -139,7 +139,7 @@ func (d descending) fitSet(ctx context.Context, data datasets.Set) (*descended, 
 
 // fitSource is FitSource.
 func (d descending) fitSource(ctx context.Context, data datasets.Source) (*descended, error) {
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, d.wrong(ctx, err)
 	}
@@ -169,7 +169,7 @@ func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *cou
 		if err := r.Each(ctx, func(first int, block datasets.Set) error { return c.add(first, block) }); err != nil {
 			return nil, err
 		}
-		r = r.Known(c.rows - n)
+		r = r.WithRowCount(c.rows - n)
 	}
 	if err := c.learnable(ahead); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (d descending) descend(ctx context.Context, r *design.Rows, f sgd.Fit, c *c
 		}
 		return y, own, nil
 	}
-	f.Epoch = func(int) { counting = false }
+	f.OnEpoch = func(int) { counting = false }
 	learner := sgd.New(d.plan(r, outputs))
 	if from != nil {
 		learner = sgd.Resume(d.plan(r, outputs), from.progress)
@@ -260,7 +260,7 @@ func (c *counts) learnable(known bool) error {
 	if c.numbers {
 		return nil
 	}
-	return design.SeveralClasses(c.classes(), c.mass)
+	return design.CheckClassCount(c.classes(), c.mass)
 }
 
 // factorsOf is factors of rows of which nothing may be known yet.
@@ -314,7 +314,7 @@ func (d descending) continued(ctx context.Context, from *descended, classes []st
 		return nil, d.wrong(ctx, err)
 	}
 	f := d.fitOf()
-	f.Epochs, f.Tol, f.Held, f.Bar = 1, 0, 0, false
+	f.Epochs, f.Tol, f.ValidationShare, f.CheckDivergence = 1, 0, 0, false
 	c := &counts{numbers: !d.loss.Classes, named: classes, mass: slices.Clone(from.mass)}
 	out, err := d.learn(ctx, r, f, c, from)
 	if err != nil {
@@ -331,7 +331,7 @@ func (d descending) goesOn(ctx context.Context, from *descended, classes []strin
 	if from.coef == nil {
 		return nil, errors.New("the model to go on from is not fitted")
 	}
-	r, err := design.OfSource(ctx, data)
+	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, err
 	}
@@ -350,13 +350,13 @@ func (d descending) goesOn(ctx context.Context, from *descended, classes []strin
 // cost is that of a fit.
 func (d descending) cost(shape datasets.Shape) datasets.Cost {
 	k := float64(max(shape.Outputs, 1))
-	window := min(float64(max(shape.Rows, 1)), float64(sgd.Window(shape.Entries(), d.batch))) * shape.Entries()
+	window := min(float64(max(shape.Rows, 1)), float64(sgd.WindowRows(shape.Entries(), d.batch))) * shape.Entries()
 	numbers := 8*k*float64(shape.Cols) + window + 3*float64(shape.Rows)
 	output := float64(outputFlops)
 	if d.everywhere {
 		output = steppingFlops
 	}
-	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
+	cost := datasets.Cost{Flops: float64(min(d.epochs, usualEpochs)) * float64(shape.Rows) * (rowFlops + shape.Entries()*(entryFlops+output*(k-1))), Bytes: design.Float64Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
 	if d.epochs == 1 && !d.by.Balanced {
 		cost.Passes = 1
 	}

@@ -90,9 +90,9 @@ func (s SGDRegressor) steps() descending {
 	case "huber":
 		loss = sgd.Huber(s.Epsilon)
 	case "epsilon_insensitive":
-		loss = sgd.Tube(s.Epsilon)
+		loss = sgd.EpsilonInsensitive(s.Epsilon)
 	case "squared_epsilon_insensitive":
-		loss = sgd.SquaredTube(s.Epsilon)
+		loss = sgd.SquaredEpsilonInsensitive(s.Epsilon)
 	}
 	return descending{name: "sgd_regressor", spec: s, loss: loss, penalty: s.Penalty, alpha: s.Alpha, l1Ratio: s.L1Ratio, intercept: s.Intercept,
 		rate: s.LearningRate, eta0: s.Eta0, powerT: s.PowerT, average: s.Average, averageFrom: s.AverageFrom, epochs: s.Epochs, batch: s.Batch, tol: s.Tol,

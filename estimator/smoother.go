@@ -73,11 +73,11 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
 		return nil, err
 	}
-	found, err := leastsquares.Smooth(ctx, leastsquares.Ridge(s), data)
+	found, err := leastsquares.NewSmoother(ctx, leastsquares.Ridge(s), data)
 	if err != nil {
 		return nil, err
 	}
-	return &Smoother{residuals: rowsOf(found.Residuals, len(found.From)), v: rowsOf(found.V, len(found.From)), mean: found.Mean, share: found.Share}, nil
+	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), v: rowsOf(found.V, len(found.Rows)), mean: found.Mean, share: found.MeanWeights}, nil
 }
 
 // rowsOf is the matrix of so many rows with these numbers.
@@ -87,7 +87,7 @@ func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len
 func (s Ridge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	n, d := float64(shape.Rows), float64(shape.Cols)
 	few, many := min(n, d), max(n, d)
-	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Bytes(n*d + 2*few*few), OutputWidth: max(shape.Outputs, 1)}
+	return datasets.Cost{Flops: 3*many*few*few + few*few*few/3 + 2*n*d*few, Bytes: design.Float64Bytes(n*d + 2*few*few), OutputWidth: max(shape.Outputs, 1)}
 }
 
 // Smooth returns the weights by which the targets add up to predictions. It goes by cholesky whatever the
@@ -107,7 +107,7 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	if err := forNumbers(data.Schema, "kernel_ridge"); err != nil {
 		return nil, err
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +118,13 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	if err != nil {
 		return nil, err
 	}
-	return &Smoother{residuals: rowsOf(found.Residuals, len(found.From)), kernel: &kernelModel{found.Weights}}, nil
+	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), kernel: &kernelModel{found.Weights}}, nil
 }
 
 // SmootherCost is that of Smooth.
 func (s KernelRidge) SmootherCost(shape datasets.Shape) datasets.Cost {
 	flops, numbers, _ := kernelridge.SmootherCost(shape.Rows)
-	return datasets.Cost{Flops: flops, Bytes: design.Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
+	return datasets.Cost{Flops: flops, Bytes: design.Float64Bytes(numbers), OutputWidth: max(shape.Outputs, 1)}
 }
 
 // Residuals returns a copy of the targets less the predictions of the models that have not seen the row, rows ×
@@ -160,7 +160,7 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 	}
 	hold := design.Borrow[float64](n * d)
 	defer hold.Release()
-	x := kern.Dense(n, d, d, hold.List)
+	x := kern.Dense(n, d, d, hold.Data)
 	X = design.Native(X)
 	for i := range n {
 		design.WriteRow(x.Row(i), X, i)
@@ -170,10 +170,10 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 	for i := range n {
 		copy(out.RawRowView(i), s.share)
 	}
-	if err := kern.MulUntil(ctx, design.View(out), x, design.View(s.v).T(), true); err != nil {
+	if err := kern.MulContext(ctx, design.View(out), x, design.View(s.v).T(), true); err != nil {
 		return nil, err
 	}
-	if !kern.Finite(out.RawMatrix().Data) {
+	if !kern.AllFinite(out.RawMatrix().Data) {
 		if err := (datasets.Set{X: X}).CheckFinite(); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
 		}
@@ -195,7 +195,7 @@ func (s *Smoother) State(m *model.State) {
 	byKernel := s.kernel != nil
 	m.Bool("kernel", &byKernel)
 	m.Matrix("residuals", &s.residuals)
-	m.Require(s.residuals != nil && !s.residuals.IsEmpty() && kern.Finite(s.residuals.RawMatrix().Data), "residuals are missing or not finite")
+	m.Require(s.residuals != nil && !s.residuals.IsEmpty() && kern.AllFinite(s.residuals.RawMatrix().Data), "residuals are missing or not finite")
 	if m.Err() != nil {
 		return
 	}
@@ -211,5 +211,5 @@ func (s *Smoother) State(m *model.State) {
 	m.Floats("mean", &s.mean)
 	m.Floats("share", &s.share)
 	m.Require(s.v != nil && len(s.mean) == s.v.RawMatrix().Cols && len(s.share) == s.Rows() && s.v.RawMatrix().Rows == s.Rows(), "weights and residuals differ in size")
-	m.Require(m.Err() != nil || kern.Finite(s.v.RawMatrix().Data) && kern.Finite(slices.Concat(s.mean, s.share)), "weights are not finite")
+	m.Require(m.Err() != nil || kern.AllFinite(s.v.RawMatrix().Data) && kern.AllFinite(slices.Concat(s.mean, s.share)), "weights are not finite")
 }

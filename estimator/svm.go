@@ -82,14 +82,16 @@ func (s SVM) fitted(m linear, classes []string) Predictor {
 }
 
 // plain is the spec as internal/batch takes it.
-func (s SVM) plain() batch.Penalised {
-	return batch.Penalised{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+func (s SVM) plain() batch.PenalizedLoss {
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return r.ReadClasses(ctx, s.ClassWeight.factors)
 		},
-		ByDescent: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
-		Descent:   s.descent, Newton: s.newton}
+		UsesDescent: func(r *design.Rows, _ *design.Labels) bool {
+			return !byNewton(s.Solver, s.Loss, newton.ExceedsFactorLimit(r))
+		},
+		Descent: s.descent, Newton: s.newton}
 }
 
 // newton is what Newton's method is to minimise.
@@ -105,5 +107,5 @@ func (s SVM) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solv
 
 // LearnsRounded reports whether newton is the solver.
 func (s SVM) LearnsRounded(shape datasets.Shape) bool {
-	return byNewton(s.Solver, s.Loss, newton.WideShape(shape))
+	return byNewton(s.Solver, s.Loss, newton.ShapeExceedsFactorLimit(shape))
 }

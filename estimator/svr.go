@@ -71,22 +71,24 @@ func (s SVR) name() string { return "svr" }
 func (s SVR) fitted(m linear, _ []string) Predictor { return &FittedLinear{m} }
 
 // plain is the spec as internal/batch takes it.
-func (s SVR) plain() batch.Penalised {
-	return batch.Penalised{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+func (s SVR) plain() batch.PenalizedLoss {
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Epsilon, s.Intercept, s.Tol, s.MaxIter), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
-		Labels:    func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
-		ByDescent: func(r *design.Rows, _ *design.Labels) bool { return !byNewton(s.Solver, s.Loss, newton.Wide(r)) },
-		Descent:   s.descent, Newton: s.newton}
+		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) { return readNumbers(ctx, r, "svr") },
+		UsesDescent: func(r *design.Rows, _ *design.Labels) bool {
+			return !byNewton(s.Solver, s.Loss, newton.ExceedsFactorLimit(r))
+		},
+		Descent: s.descent, Newton: s.newton}
 }
 
 // newton is what Newton's method is to minimise, where the loss is squared.
 func (s SVR) newton(l *design.Labels) newton.Task {
-	return newton.SquaredTube(l, s.Epsilon, s.Intercept, s.tubeBar(l))
+	return newton.SquaredEpsilonInsensitive(l, s.Epsilon, s.Intercept, s.tubeBar(l))
 }
 
 // descent is what coordinate descent is to solve.
 func (s SVR) descent(l *design.Labels) descent.Task {
-	return descent.Tube(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol, s.MaxIter)
+	return descent.EpsilonInsensitive(l, s.C, s.Epsilon, s.Loss == "squared_epsilon_insensitive", s.Intercept, s.Tol, s.MaxIter)
 }
 
 // Cost estimates a fit to rows of a shape.
@@ -94,7 +96,7 @@ func (s SVR) Cost(shape datasets.Shape) datasets.Cost { return marginCost(s.Solv
 
 // LearnsRounded reports whether newton is the solver.
 func (s SVR) LearnsRounded(shape datasets.Shape) bool {
-	return byNewton(s.Solver, s.Loss, newton.WideShape(shape))
+	return byNewton(s.Solver, s.Loss, newton.ShapeExceedsFactorLimit(shape))
 }
 
 // tubeBar is the bar of the squared epsilon-insensitive loss, C being 1.
@@ -102,5 +104,5 @@ func (s SVR) tubeBar(l *design.Labels) float64 {
 	s.C = 1
 	trivial := s.descent(l).Trivial(0)
 	s.Intercept = false
-	return newton.Bar(trivial, s.descent(l).Trivial(0), s.Tol)
+	return newton.ObjectiveBound(trivial, s.descent(l).Trivial(0), s.Tol)
 }

@@ -185,14 +185,14 @@ func silhouette(in Input) (float64, error) {
 		return 0, err
 	}
 	n, d := g.Rows.Dims()
-	X := design.Widened(design.Native(g.Rows))
+	X := design.ToFloat64(design.Native(g.Rows))
 	rows := pairwise.NewRows[float64](pairwise.FrameOf(slices.Repeat([]float64{1}, d), X), X)
 	const tile = 128
 	scores := make([]float64, n)
 	kern.Parallel(n, tile, func(lo, hi int) {
 		hold := design.Borrow[float64]((hi - lo) * n)
 		defer hold.Release()
-		distances := kern.Dense(hi-lo, n, n, hold.List)
+		distances := kern.Dense(hi-lo, n, n, hold.Data)
 		pairwise.Distances(distances, rows.Slice(lo, hi), rows, pairwise.Squared)
 		sums := make([]float64, len(g.mass))
 		for i := lo; i < hi; i++ {

@@ -156,27 +156,27 @@ func (s ARD) groups(schema datasets.Schema, d int) []int {
 const ardLists = 8
 
 // learn learns the scales of standardised inputs.
-func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Learned, error) {
+func (s ARD) learn(ctx context.Context, rows sample.Sample, group []int) (evidence.Result, error) {
 	n, d := rows.X.Dims()
 	if err := memory.Check(s.bytes(float64(n), float64(d))); err != nil {
-		return evidence.Learned{}, err
+		return evidence.Result{}, err
 	}
 	kernel, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Alpha)
 	m := s.Features / 2
 	draws, err := fourier.Draw(ctx, kernel, s.Seed, d, ardLists*m, true)
 	if err != nil {
-		return evidence.Learned{}, err
+		return evidence.Result{}, err
 	}
 	gamma, err := kernel.MedianGamma(ctx, rows.X, s.Seed)
 	if err != nil {
-		return evidence.Learned{}, err
+		return evidence.Result{}, err
 	}
 	p := evidence.Problem{X: rows.X, Y: rows.Y, Group: group, LeaveOneOut: s.Objective == "press"}
 	lists := make([]*mat.Dense, ardLists)
 	for i := range lists {
 		lists[i] = mat.DenseCopyOf(draws.Base.Slice(0, d, i*m, (i+1)*m))
 	}
-	return evidence.Learn(ctx, p, lists, p.Start(kernel.Factors([]float64{gamma})[0]), s.Restarts, s.Steps)
+	return evidence.Minimize(ctx, p, lists, p.Start(kernel.Factors([]float64{gamma})[0]), s.Restarts, s.Steps)
 }
 
 // bytes is the memory that learning takes.

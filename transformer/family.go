@@ -64,7 +64,7 @@ func eachSingle[M SingleTransformer](ctx context.Context, maps []M, X mat.Matrix
 	defer hold.Release()
 	for _, i := range which {
 		width := maps[i].OutputWidth()
-		Z := single.New(n, width, hold.List[:n*width])
+		Z := single.New(n, width, hold.Data[:n*width])
 		if err := maps[i].TransformSingle(ctx, Z, X); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func newMomentSums(width int) *momentSums {
 }
 
 func (m *momentSums) add(_ context.Context, _ int, X mat.Matrix) error {
-	m.block.Of(X)
+	m.block.Compute(X)
 	m.total.Merge(m.block)
 	return nil
 }
@@ -43,7 +43,7 @@ func (m *momentSums) state(s *model.State) {
 	width := len(m.total.Mean)
 	pass.Floats(s, "count", &m.total.Count, width, pass.Count)
 	pass.Floats(s, "mean", &m.total.Mean, width, nil)
-	pass.Floats(s, "square", &m.total.Square, width, nil)
-	pass.Floats(s, "small", &m.total.Small, width, nil)
-	pass.Floats(s, "large", &m.total.Large, width, nil)
+	pass.Floats(s, "square", &m.total.SumSquares, width, nil)
+	pass.Floats(s, "small", &m.total.SmallSquares, width, nil)
+	pass.Floats(s, "large", &m.total.LargeSquares, width, nil)
 }

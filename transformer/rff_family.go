@@ -224,6 +224,6 @@ func (f *fourierFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 
 // EachSingle maps the rows in single precision, by each map for itself: of frequencies that are scaled before they are
 // rounded come the features of the fit, to the last bit, and the products with the rows are few beside the sums.
-func (f *fourierFamily) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func (f *fourierFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
 	return eachSingle(ctx, f.maps, X, which, yield)
 }

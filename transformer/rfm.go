@@ -295,7 +295,7 @@ func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 		tile := to.Slice(lo, hi, 0, d)
 		if x, ok := X.(*sparse.CSR); ok {
 			part := datasets.SliceRows(x, lo, hi).(*sparse.CSR)
-			kern.SparseMul(tile, design.Compressed(part), design.View(f.matrix), false)
+			kern.SparseMul(tile, design.SparseView(part), design.View(f.matrix), false)
 			return
 		}
 		kern.Mul(tile, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d), design.View(f.matrix), false)

@@ -139,6 +139,6 @@ func (f *softmaxFamily) Each(ctx context.Context, X mat.Matrix, which []int, yie
 }
 
 // EachSingle maps the rows in single precision, by each map for itself.
-func (f *softmaxFamily) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
+func (f *softmaxFamily) EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
 	return eachSingle(ctx, f.maps, X, which, yield)
 }

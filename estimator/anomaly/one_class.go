@@ -72,7 +72,7 @@ func (OneClass) Cost(shape datasets.Shape) datasets.Cost {
 	const entry = 650 // flops that an entry of the rows takes in all steps, measured
 	working := min(float64(shape.Rows), 1<<10)
 	flops := entry * float64(shape.Rows) * shape.Entries()
-	return datasets.Cost{Flops: flops, Bytes: design.Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
+	return datasets.Cost{Flops: flops, Bytes: design.Float64Bytes(5*float64(shape.Rows) + 2*float64(shape.Cols) + working*(working+float64(shape.Cols)))}
 }
 
 // Fit learns the plane; the result is a [*FittedOneClass].
@@ -88,7 +88,7 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 	if err := param.CheckFit(s); err != nil {
 		return nil, err
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, 
 	}
 	f := &FittedOneClass{weights: p.W, rho: p.Rho,
 		report: estimator.Report{Solver: "dual", Iterations: p.Iterations, Converged: p.Converged, Gap: p.Gap, Objective: p.Objective}}
-	if !kern.Finite(append(slices.Clone(p.W), p.Rho)) {
-		return nil, design.NameFault(0, data)
+	if !kern.AllFinite(append(slices.Clone(p.W), p.Rho)) {
+		return nil, design.NonFiniteError(0, data)
 	}
 	if !p.Converged {
 		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the duality gap is still %.2g of the objective after %d readings of the rows; raise max_iter or tol", p.Gap, p.Iterations))
@@ -137,8 +137,8 @@ func checkRows(ctx context.Context, data datasets.Set) error {
 	if err := oneclass.Margins(ctx, sums, data.X, ones); err != nil {
 		return err
 	}
-	if !kern.Finite(sums) {
-		return design.NameFault(0, data)
+	if !kern.AllFinite(sums) {
+		return design.NonFiniteError(0, data)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, e
 	for i, v := range out {
 		out[i] = f.rho - v
 	}
-	if !kern.Finite(out) {
+	if !kern.AllFinite(out) {
 		return nil, fmt.Errorf("anomaly: %w", estimator.ErrTooLarge)
 	}
 	return out, nil
@@ -244,6 +244,6 @@ func (f *FittedOneClass) State(s *model.State) {
 	s.Float("rho", &f.rho)
 	f.report.State(s.Child("report"))
 	if s.Reading() && s.Err() == nil {
-		s.Require(len(f.weights) > 0 && kern.Finite(f.weights) && f.rho-f.rho == 0, "the plane is not of finite numbers")
+		s.Require(len(f.weights) > 0 && kern.AllFinite(f.weights) && f.rho-f.rho == 0, "the plane is not of finite numbers")
 	}
 }

@@ -39,7 +39,7 @@ func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*desi
 	if err := memory.Check(spec.Cost(r.Shape(r.N, 1)).Bytes); err != nil {
 		return nil, err
 	}
-	return r.Cached(ctx)
+	return r.CacheSparse(ctx)
 }
 
 // prepared returns rows to predict for as the products take them; nil where there are none.

@@ -86,7 +86,7 @@ func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
 	read := starts*min(passes, most)*sample + min(last, most)*n
 	iterated := (row + (entry+centre*k)*shape.Entries()) * read
 	first := distance * starts * k * (3 + math.Log2(k)) * sample * shape.Entries()
-	return datasets.Cost{Flops: iterated + first, Bytes: design.Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Bytes(3*min(n, float64(sample))*shape.Entries())}
+	return datasets.Cost{Flops: iterated + first, Bytes: design.Float64Bytes(6*k*float64(shape.Cols)+2.5*n) + design.Float64Bytes(3*min(n, float64(sample))*shape.Entries())}
 }
 
 func (s KMeans) plain() kmeans.Spec {
@@ -95,12 +95,12 @@ func (s KMeans) plain() kmeans.Spec {
 
 // Fit finds the centres; the result is a [*FittedKMeans].
 func (s KMeans) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return s.fit(ctx, func() (*design.Rows, error) { return design.OfSet(data) })
+	return s.fit(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
 
 // FitSource is Fit over a stream, which is read once for the sample and once for each pass.
 func (s KMeans) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	return s.fit(ctx, func() (*design.Rows, error) { return design.OfSource(ctx, data) })
+	return s.fit(ctx, func() (*design.Rows, error) { return design.FromSource(ctx, data) })
 }
 
 const kmeansName = "cluster: kmeans"

@@ -72,17 +72,17 @@ func (s Spectral) Cost(shape datasets.Shape) datasets.Cost {
 	means := s.means()
 	means.MaxIter = 20                                                        // about as many passes as groups that hang together take
 	divided := means.Cost(datasets.Shape{Rows: shape.Rows, Cols: s.Clusters}) // of rows that nobody counts
-	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Bytes(singular.Held(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
+	return datasets.Cost{Flops: flops + divided.Flops, Bytes: design.Float64Bytes(singular.WorkspaceFloats(s.Clusters, shape.Rows, shape.Cols) + 3*n*k)}
 }
 
 // Fit finds the clusters; the result is a [*FittedSpectral].
 func (s Spectral) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSet(data) })
+	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
 
 // FitSource is Fit over a stream, which is read once or twice for each step; sparse rows are cached where they are not too many.
 func (s Spectral) FitSource(ctx context.Context, data datasets.Source) (estimator.Predictor, error) {
-	return s.wrapped(ctx, func() (*design.Rows, error) { return design.OfSource(ctx, data) })
+	return s.wrapped(ctx, func() (*design.Rows, error) { return design.FromSource(ctx, data) })
 }
 
 func (s Spectral) wrapped(ctx context.Context, open func() (*design.Rows, error)) (estimator.Predictor, error) {
@@ -136,7 +136,7 @@ func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows)
 	if len(weights) != n {
 		weights = nil
 	}
-	rows, err := design.OfSet(datasets.Set{X: mat.NewDense(n, s.Clusters, all), Weights: weights})
+	rows, err := design.FromSet(datasets.Set{X: mat.NewDense(n, s.Clusters, all), Weights: weights})
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (f *FittedSpectral) embed(ctx context.Context, dst []float64, X mat.Matrix)
 		}
 		hi := min(lo+step, n)
 		out := kern.Dense(hi-lo, k, k, dst[lo*k:])
-		err := design.WhileWidened(data.Slice(lo, hi).X, func(part mat.Matrix) error {
-			singular.Products(out, part, by)
+		err := design.WithFloat64(data.Slice(lo, hi).X, func(part mat.Matrix) error {
+			singular.Multiply(out, part, by)
 			return nil
 		})
 		if err != nil {
@@ -202,7 +202,7 @@ func (f *FittedSpectral) Embed(ctx context.Context, X mat.Matrix) (*mat.Dense, e
 	if err := f.embed(ctx, out.RawMatrix().Data, X); err != nil {
 		return nil, err
 	}
-	if !kern.Finite(out.RawMatrix().Data) {
+	if !kern.AllFinite(out.RawMatrix().Data) {
 		return nil, fmt.Errorf("cluster: %w", estimator.ErrTooLarge)
 	}
 	return out, nil
@@ -249,5 +249,5 @@ func (f *FittedSpectral) State(s *model.State) {
 		return
 	}
 	s.Require(f.m.Cols == f.width() && f.m.Clusters == f.width() && len(f.values) == f.width(), "the centres do not fit the projection")
-	s.Require(kern.Finite(design.DenseData(f.project)), "the projection is not of finite numbers")
+	s.Require(kern.AllFinite(design.DenseData(f.project)), "the projection is not of finite numbers")
 }

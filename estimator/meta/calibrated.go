@@ -94,7 +94,7 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 		}
 	}
 	own := datasets.Set{X: mat.NewDense(data.Rows(), 1, nil), Y: data.Y, Targets: data.Targets, Weights: data.Weights, Schema: datasets.Schema{Targets: data.Schema.Targets}}
-	r, err := design.OfSet(own)
+	r, err := design.FromSet(own)
 	if err != nil {
 		return nil, err
 	}

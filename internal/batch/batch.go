@@ -1,9 +1,9 @@
 // Package batch fits many candidates on many folds of the same rows, sharing whatever they have in common: sums of
 // products, mapped rows, solutions to begin from.
 //
-// It takes plain descriptions of the candidates, [Ridge] and [Penalised], and yields plain results, weights or
-// scores; what they mean, package estimator knows. There is a function for each kind of batch: [Ridges],
-// [RidgesMapped] and [RidgesOneOut], [Descents] and [Newtons].
+// It takes plain descriptions of the candidates, [Ridge] and [PenalizedLoss], and yields plain results, weights or
+// scores; what they mean, package estimator knows. There is a function for each kind of batch: [FitRidges],
+// [FitMappedRidges] and [RidgesLeaveOneOut], [FitByDescent] and [FitByNewton].
 package batch
 
 import (
@@ -25,11 +25,11 @@ type Batch struct {
 	Maps     Maps       // nil where candidates learn from Data as it is
 	GCV      bool       // whether residuals of leaving one out are those of the mean leverage
 	Memory   int64      // bound on the bytes of sums and mapped rows that are held at once
-	// Wants reports whether a candidate is wanted on a fold.
-	Wants func(candidate, fold int) bool
-	// Single fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
+	// Include reports whether a candidate is wanted on a fold.
+	Include func(candidate, fold int) bool
+	// FitOne fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
 	// rows of the fold are nil on maps.
-	Single func(ctx context.Context, candidate, fold int, rows *Split) error
+	FitOne func(ctx context.Context, candidate, fold int, rows *Split) error
 	// Yield takes a result, if it is wanted. It is called from several goroutines at once, and its error ends the
 	// batch.
 	Yield func(candidate, fold int, out Result) error
@@ -69,17 +69,17 @@ type Maps interface {
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
 }
 
-// SingleMaps are Maps that make features in single precision too, the very ones that a fit of one map would.
-type SingleMaps interface {
+// Float32Maps are Maps that make features in single precision too, the very ones that a fit of one map would.
+type Float32Maps interface {
 	Maps
 	// EachSingle is Each in single precision.
-	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
+	EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 }
 
-// WantsAny reports whether a candidate is wanted on any fold.
-func (b Batch) WantsAny(candidate int) bool {
+// IncludesAny reports whether a candidate is wanted on any fold.
+func (b Batch) IncludesAny(candidate int) bool {
 	for f := range b.Folds {
-		if b.Wants(candidate, f) {
+		if b.Include(candidate, f) {
 			return true
 		}
 	}

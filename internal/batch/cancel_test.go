@@ -28,9 +28,9 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 	const n, cols = 40, 3
 	reads := &atomic.Int64{}
 	b := Batch{
-		Data:  datasets.Set{X: counted{mat.NewDense(n, cols, nil), reads}, Y: make([]float64, n)},
-		Folds: make([]datasets.Fold, 4),
-		Wants: func(int, int) bool { return true },
+		Data:    datasets.Set{X: counted{mat.NewDense(n, cols, nil), reads}, Y: make([]float64, n)},
+		Folds:   make([]datasets.Fold, 4),
+		Include: func(int, int) bool { return true },
 	}
 	for i := range n {
 		for f := range b.Folds {
@@ -44,7 +44,7 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 	stop := errors.New("stop")
 	for name, fit := range map[string]func(context.Context, Batch) error{
 		"descent": func(ctx context.Context, b Batch) error {
-			_, err := Descents(ctx, b, []Penalised{{Key: "a", C: 1}})
+			_, err := FitByDescent(ctx, b, []PenalizedLoss{{Key: "a", C: 1}})
 			return err
 		},
 		"ridge one by one": func(ctx context.Context, b Batch) error {
@@ -54,13 +54,13 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			return (&ridgeBatch{Batch: b, ctx: ctx, candidates: make([]Ridge, 2)}).together([]int{0, 1})
 		},
 		"kernel ridge": func(ctx context.Context, b Batch) error {
-			_, err := KernelRidges(ctx, b, []KernelRidge{{Key: "a", Spec: kernelridge.Spec{}}})
+			_, err := FitKernelRidges(ctx, b, []KernelRidge{{Key: "a", Spec: kernelridge.Spec{}}})
 			return err
 		},
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		copies := 0 // of folds that were handed over
-		b.Single = func(context.Context, int, int, *Split) error {
+		b.FitOne = func(context.Context, int, int, *Split) error {
 			copies++
 			cancel(stop)
 			return nil

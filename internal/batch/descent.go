@@ -18,7 +18,7 @@ import (
 // descentBatch is one batch on rows as they are.
 type descentBatch struct {
 	Batch
-	candidates []Penalised
+	candidates []PenalizedLoss
 	paths      [][]int    // numbers of candidates that differ in C, which ascends
 	wants      [][]bool   // candidates × folds
 	mu         sync.Mutex // of what follows
@@ -26,16 +26,16 @@ type descentBatch struct {
 	walked     bool // whether a solution was where another began
 }
 
-// Descents fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
+// FitByDescent fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
 // coordinate descent, and walks those with the same key from the smallest C to the largest: a solution is
 // where the next one begins.
-func Descents(ctx context.Context, b Batch, list []Penalised) (shared []string, err error) {
+func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
 	s := &descentBatch{Batch: b, candidates: list}
 	paths := map[string]int{}
 	for i, one := range list {
 		wants := make([]bool, len(b.Folds))
 		for f := range wants {
-			wants[f] = b.Wants(i, f)
+			wants[f] = b.Include(i, f)
 		}
 		s.wants = append(s.wants, wants)
 		if one.Invalid != nil {
@@ -124,7 +124,7 @@ func (d *descentFold) walk(ctx context.Context, path []int) {
 		s := d.candidates[i]
 		results, l, err := d.solve(ctx, s, from)
 		if err == nil && results == nil {
-			d.end(d.Single(ctx, i, d.number, d.split))
+			d.end(d.FitOne(ctx, i, d.number, d.split))
 			continue
 		}
 		out := Result{Test: d.split.Test}
@@ -146,11 +146,11 @@ func (d *descentFold) walk(ctx context.Context, path []int) {
 }
 
 // solve returns the solution of a candidate, nil where it is not for coordinate descent.
-func (d *descentFold) solve(ctx context.Context, s Penalised, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
+func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
 	if s.Invalid != nil {
 		return nil, nil, s.Invalid
 	}
-	r, err := design.OfSet(d.split.Train)
+	r, err := design.FromSet(d.split.Train)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,7 @@ func (d *descentFold) solve(ctx context.Context, s Penalised, from []solve.DualR
 	if err != nil {
 		return nil, nil, err
 	}
-	if !s.ByDescent(r, l) {
+	if !s.UsesDescent(r, l) {
 		return nil, nil, nil
 	}
 	if d.inputs == nil {

@@ -20,10 +20,10 @@ import (
 // KernelRidge is a candidate that is a kernel ridge regression.
 type KernelRidge struct {
 	kernelridge.Spec
-	Key     string // candidates with the same key differ in alpha only
-	Alone   bool   // whether what is learned depends on the rows that are left out
-	Invalid error  // what is wrong with the candidate
-	Labels  kernelridge.Labels
+	Key         string // candidates with the same key differ in alpha only
+	Independent bool   // whether what is learned depends on the rows that are left out
+	Invalid     error  // what is wrong with the candidate
+	Labels      kernelridge.TargetReader
 }
 
 // kernelBatch is one batch of kernel ridge regressions.
@@ -31,15 +31,15 @@ type kernelBatch struct {
 	Batch
 	ctx        context.Context
 	candidates []KernelRidge
-	distances  *kernelridge.Shared // of a fold's rows
+	distances  *kernelridge.DistanceCache // of a fold's rows
 }
 
-// KernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha are solved for together, from
+// FitKernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha are solved for together, from
 // the same kernel values, and have those of the test rows in common; candidates that differ in the kernel or in gamma share the
 // distances of a fold's rows, where these are worth it.
-func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
+func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
 	s := &kernelBatch{Batch: b, ctx: ctx, candidates: candidates}
-	r, err := design.OfSet(b.Data)
+	r, err := design.FromSet(b.Data)
 	if err == nil {
 		err = b.checkFolds(r.N)
 	}
@@ -49,7 +49,7 @@ func KernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (share
 	groups := s.groups()
 	for f, fold := range b.Folds {
 		var split *Split
-		s.distances = &kernelridge.Shared{}
+		s.distances = &kernelridge.DistanceCache{}
 		for _, members := range groups {
 			if len(s.wanted(members, f)) == 0 {
 				continue
@@ -103,7 +103,7 @@ func (s *kernelBatch) shared(groups [][]int) []string {
 // wanted returns those of some candidates that are wanted on a fold.
 func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
 	for _, i := range members {
-		if s.Wants(i, fold) {
+		if s.Include(i, fold) {
 			list = append(list, i)
 		}
 	}
@@ -152,7 +152,7 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 	if first.Invalid != nil {
 		return nil, nil, first.Invalid
 	}
-	r, err := design.OfSet(train)
+	r, err := design.FromSet(train)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,18 +162,18 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 	}
 	bytes := first.Cost(r.Shape(r.N, data.Targets)).Bytes
 	if len(members) > 1 {
-		bytes = first.BytesTogether(r.Shape(r.N, data.Targets), len(members))
+		bytes = first.BatchBytes(r.Shape(r.N, data.Targets), len(members))
 	}
 	shares := s.sharesDistances(first.Spec, r.Shape(r.N, data.Targets))
 	if shares {
-		bytes += kernelridge.SharedBytes(r.N)
+		bytes += kernelridge.DistanceCacheBytes(r.N)
 	}
 	if err := memory.Check(bytes); err != nil {
 		return nil, nil, err
 	}
 	t, err := kernelridge.NewTraining(s.ctx, first.Spec, data, len(members) > 1)
 	if err == nil && shares {
-		t.Share(s.distances)
+		t.ShareDistances(s.distances)
 	}
 	return t, data.Classes, err
 }
@@ -182,11 +182,11 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shape) bool {
 	keys := map[string]bool{}
 	for _, c := range s.candidates {
-		if c.Invalid == nil && c.Shares(shape.Rows, shape.Entries()) {
+		if c.Invalid == nil && c.SharesDistances(shape.Rows, shape.Entries()) {
 			keys[c.Key] = true
 		}
 	}
-	return len(keys) > 1 && spec.Shares(shape.Rows, shape.Entries())
+	return len(keys) > 1 && spec.SharesDistances(shape.Rows, shape.Entries())
 }
 
 // solve returns the models of the members that are wanted on a fold, nil where there is a fault.
@@ -198,10 +198,10 @@ func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (mode
 	return t.SolveAll(s.ctx, specs)
 }
 
-// KernelRidgesOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each
+// KernelRidgesLeaveOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each
 // candidate. Class weights that depend on the rows that are left out are refused, and so is a rule for gamma.
-func KernelRidgesOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
-	s := &kernelBatch{Batch: b, ctx: ctx, candidates: slices.Clone(candidates), distances: &kernelridge.Shared{}}
+func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
+	s := &kernelBatch{Batch: b, ctx: ctx, candidates: slices.Clone(candidates), distances: &kernelridge.DistanceCache{}}
 	for i := range s.candidates {
 		s.candidates[i].Solver = "cholesky"
 	}
@@ -240,10 +240,10 @@ func (s *kernelBatch) oneOutTraining(members []int) (*kernelridge.Training, []st
 	switch {
 	case first.Invalid != nil:
 		return nil, nil, first.Invalid
-	case first.Alone:
-		return nil, nil, ErrBalancedOneOut
+	case first.Independent:
+		return nil, nil, ErrLOOClassWeights
 	case first.Gamma.Rule() != "":
-		return nil, nil, ErrRuleOneOut
+		return nil, nil, ErrLOOGammaRule
 	}
 	return s.training(members, s.Data)
 }
@@ -256,15 +256,15 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 	case err != nil:
 		out.Err = fmt.Errorf("leave one out: %w", err)
 	case s.GCV:
-		out.Scores = left.Even
+		out.Scores = left.GCVPredictions
 	default:
 		out.Scores = left.Predictions
 	}
 	return out
 }
 
-// KernelRidgesBytes returns about how many bytes [KernelRidges] holds at once on rows of a shape.
-func KernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
+// FitKernelRidgesBytes returns about how many bytes [FitKernelRidges] holds at once on rows of a shape.
+func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
 	s := &kernelBatch{Batch: b, candidates: candidates}
 	for _, fold := range b.Folds {
 		one := shape
@@ -273,10 +273,10 @@ func KernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) 
 			spec := candidates[members[len(members)-1]].Spec
 			bytes := spec.Cost(one).Bytes
 			if len(members) > 1 {
-				bytes = spec.BytesTogether(one, len(members))
+				bytes = spec.BatchBytes(one, len(members))
 			}
 			if s.sharesDistances(spec, one) {
-				bytes += kernelridge.SharedBytes(one.Rows)
+				bytes += kernelridge.DistanceCacheBytes(one.Rows)
 			}
 			most = max(most, bytes)
 		}
@@ -284,10 +284,10 @@ func KernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) 
 	return most
 }
 
-// KernelRidgesOneOutBytes is [KernelRidgesBytes] of [KernelRidgesOneOut].
-func KernelRidgesOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
+// KernelRidgesLeaveOneOutBytes is [FitKernelRidgesBytes] of [KernelRidgesLeaveOneOut].
+func KernelRidgesLeaveOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
 	for _, c := range candidates {
-		most = max(most, c.OneOutBytes(shape))
+		most = max(most, c.LeaveOneOutBytes(shape))
 	}
 	return most
 }

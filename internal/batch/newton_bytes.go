@@ -5,8 +5,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// NewtonsBytes returns about how many bytes [Newtons] holds at once on rows of a shape.
-func NewtonsBytes(b Batch, shape datasets.Shape) (most int64) {
+// FitByNewtonBytes returns about how many bytes [FitByNewton] holds at once on rows of a shape.
+func FitByNewtonBytes(b Batch, shape datasets.Shape) (most int64) {
 	folds, n, t, widest := float64(len(b.Folds)), float64(shape.Rows), float64(max(shape.Outputs, 1)), 0
 	numbers := map[int]float64{}
 	for _, s := range b.Features {
@@ -15,7 +15,7 @@ func NewtonsBytes(b Batch, shape datasets.Shape) (most int64) {
 		numbers[s.Map] += n*folds*t + 3*d*d + 14*d*t
 	}
 	for _, m := range numbers {
-		most = max(most, design.Bytes(m+2*n*folds))
+		most = max(most, design.Float64Bytes(m+2*n*folds))
 	}
 	features, _ := cached(max(shape.Rows, 0), widest)
 	return most + features

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Newtons fits candidates on related maps by Newton's method. Those with the same key are solved together where
+// FitByNewton fits candidates on related maps by Newton's method. Those with the same key are solved together where
 // there are enough of them, else one after the other on the same features.
-func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
+func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, error) {
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
 	s.parts, s.trains, ok = f.divide()
@@ -25,7 +25,7 @@ func Newtons(ctx context.Context, f Batch, list []Penalised) ([]string, error) {
 	for i, e := range f.Features {
 		if !ok || list[i].Invalid != nil {
 			for fold := range f.Folds {
-				if err := s.Single(ctx, i, fold, nil); err != nil {
+				if err := s.FitOne(ctx, i, fold, nil); err != nil {
 					return nil, err
 				}
 			}
@@ -104,7 +104,7 @@ func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error
 func (s *mappedNewton) jobs(path []int) (jobs []job) {
 	for fold := range s.Folds {
 		for n := len(path); n > 0; n-- {
-			if s.Wants(path[n-1], fold) {
+			if s.Include(path[n-1], fold) {
 				jobs = append(jobs, job{path[:n], fold})
 				break
 			}

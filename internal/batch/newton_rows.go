@@ -69,13 +69,13 @@ func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
 	}
 	Z := single.New(n, width, s.room[:n*width])
 	m.Z = Z
-	maps, ok := s.Maps.(SingleMaps)
+	maps, ok := s.Maps.(Float32Maps)
 	for p, part := range s.parts {
 		at := m.starts[p]
 		var err error
 		if ok {
 			err = s.pieces(part, func(first int, X mat.Matrix) error {
-				return maps.EachSingle(ctx, X, []int{m.which}, func(_ int, tile *single.Dense) error {
+				return maps.EachFloat32(ctx, X, []int{m.which}, func(_ int, tile *single.Dense) error {
 					k, _ := tile.Dims()
 					for i := range k {
 						copy(Z.Row(at+first+i), tile.Row(i))
@@ -153,7 +153,7 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	case *mat.Dense:
 		r.Each = inMemory
 	case *single.Dense:
-		r.Rounded = &design.Rows{N: r.N, Cols: width, Float32: true, Each: inMemory}
+		r.Float32Rows = &design.Rows{N: r.N, Cols: width, Float32: true, Each: inMemory}
 	}
 	return r
 }
@@ -163,7 +163,7 @@ func (m *mappedRows) afresh(ctx context.Context, parts []int, width int, yield f
 	first := 0
 	for _, p := range parts {
 		err := m.family.tiles(ctx, m.which, m.family.parts[p], func(lo int, Z *mat.Dense) error {
-			return yield(first+lo, datasets.Set{X: design.Leading(Z, width)})
+			return yield(first+lo, datasets.Set{X: design.LeadingColumns(Z, width)})
 		})
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 				return err
 			}
 			at, end := m.starts[p]+lo, m.starts[p]+min(lo+datasets.BlockRows, n)
-			if err := yield(first+lo, datasets.Set{X: design.Leading(datasets.SliceRows(m.Z, at, end), width)}); err != nil {
+			if err := yield(first+lo, datasets.Set{X: design.LeadingColumns(datasets.SliceRows(m.Z, at, end), width)}); err != nil {
 				return err
 			}
 		}
@@ -195,19 +195,19 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 // mappedNewton is one batch on related maps.
 type mappedNewton struct {
 	Batch
-	candidates []Penalised
+	candidates []PenalizedLoss
 	parts      [][]int
 	trains     [][]int
 	room       []float32 // of the rows on one map, then of those on the next
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
-func (s *mappedNewton) labels(ctx context.Context, first Penalised, fold int) (*design.Labels, error) {
+func (s *mappedNewton) labels(ctx context.Context, first PenalizedLoss, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
 		order = append(order, s.parts[p]...)
 	}
-	r, err := design.OfSet(s.Data.Select(order))
+	r, err := design.FromSet(s.Data.Select(order))
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (s *mappedNewton) labels(ctx context.Context, first Penalised, fold int) (*
 
 func (s *mappedNewton) singles(ctx context.Context, members []int, fold int) error {
 	for _, i := range members {
-		if err := s.Single(ctx, i, fold, nil); err != nil {
+		if err := s.FitOne(ctx, i, fold, nil); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []model,
 	})
 	if err != nil {
 		for _, f := range models {
-			if err := s.Single(ctx, f.candidate, fold, nil); err != nil {
+			if err := s.FitOne(ctx, f.candidate, fold, nil); err != nil {
 				return err
 			}
 		}
@@ -255,11 +255,11 @@ func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []model,
 
 // yield hands over what a model predicts.
 func (s *mappedNewton) yield(ctx context.Context, m *model, classes []string, fold int, seconds float64) error {
-	if !s.Wants(m.candidate, fold) {
+	if !s.Include(m.candidate, fold) {
 		return nil
 	}
-	if m.err != nil || m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data) {
-		return s.Single(ctx, m.candidate, fold, nil)
+	if m.err != nil || m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data) {
+		return s.FitOne(ctx, m.candidate, fold, nil)
 	}
 	return s.Yield(m.candidate, fold, Result{Scores: m.scores, Classes: classes, Report: m.report, Seconds: m.seconds + seconds})
 }

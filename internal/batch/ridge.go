@@ -16,9 +16,9 @@ import (
 // Ridge is a candidate that is a ridge regression.
 type Ridge struct {
 	leastsquares.Ridge
-	Key     string // candidates with the same key have the same sums
-	Alone   bool   // whether the candidate shares nothing
-	Invalid error  // what is wrong with the candidate
+	Key         string // candidates with the same key have the same sums
+	Independent bool   // whether the candidate shares nothing
+	Invalid     error  // what is wrong with the candidate
 	// Problem is the regression on rows.
 	Problem func(*design.Rows) (*leastsquares.Problem, error)
 	// Check says what is wrong with the rows to train on, once their sums are there. Nil for nothing.
@@ -34,12 +34,12 @@ type ridgeBatch struct {
 	rest       bool // whether sums were got by subtraction, for more folds than one
 }
 
-// Ridges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
+// FitRidges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
 // fold are the sums of all rows less those of the test rows. Those that go by conjugate gradients take their steps
 // together.
-func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
+func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
 	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
-	r, err := design.OfSet(s.Data)
+	r, err := design.FromSet(s.Data)
 	if err == nil {
 		err = s.checkFolds(r.N)
 	}
@@ -81,7 +81,7 @@ func Ridges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, 
 // key is the same for candidates that are fitted together, "" for one that shares nothing.
 func (s *ridgeBatch) key(candidate Ridge, r *design.Rows) string {
 	switch {
-	case candidate.Alone || candidate.Invalid != nil:
+	case candidate.Independent || candidate.Invalid != nil:
 		return ""
 	case s.cholesky(candidate, r):
 		return "sums " + candidate.Key
@@ -94,13 +94,13 @@ func (s *ridgeBatch) key(candidate Ridge, r *design.Rows) string {
 // cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
 // happen to be wanted are not to change a result.
 func (s *ridgeBatch) cholesky(candidate Ridge, r *design.Rows) bool {
-	return candidate.SharedWay(r.N/2, r.Cols, r.Sparse) == "cholesky"
+	return candidate.SharedSolverFor(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
 // wanted returns those of some candidates that are wanted on a fold.
 func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
 	for _, i := range members {
-		if s.Wants(i, fold) {
+		if s.Include(i, fold) {
 			list = append(list, i)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *ridgeBatch) each(members []int) error {
 		}
 		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
 		for _, i := range s.wanted(members, f) {
-			if err := s.Single(s.ctx, i, f, split); err != nil {
+			if err := s.FitOne(s.ctx, i, f, split); err != nil {
 				return err
 			}
 		}
@@ -131,7 +131,7 @@ func (s *ridgeBatch) group(r *design.Rows, members []int) error {
 	start := time.Now()
 	first := s.candidates[members[0]]
 	s.alphas = s.alphas || len(members) > 1
-	if !slices.ContainsFunc(members, s.WantsAny) {
+	if !slices.ContainsFunc(members, s.IncludesAny) {
 		return nil
 	}
 	var total *leastsquares.Moments
@@ -220,7 +220,7 @@ func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, fai
 
 // solve solves for the sums of a fold's training rows.
 func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
-	p, err := candidate.Problem(design.Selected(s.Data, fold.Train))
+	p, err := candidate.Problem(design.FromSelection(s.Data, fold.Train))
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -229,15 +229,15 @@ func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsqua
 
 // direct adds up the training rows of a fold.
 func (s *ridgeBatch) direct(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
-	return s.sums(candidate, design.Selected(s.Data, fold.Train))
+	return s.sums(candidate, design.FromSelection(s.Data, fold.Train))
 }
 
 // remainder returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
 func (s *ridgeBatch) remainder(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
-	part, err := s.sums(candidate, design.Selected(s.Data, test))
+	part, err := s.sums(candidate, design.FromSelection(s.Data, test))
 	if err != nil {
 		return nil
 	}
-	return total.Without(part)
+	return total.Complement(part)
 }

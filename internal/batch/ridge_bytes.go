@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// RidgesBytes returns about how many bytes [Ridges] holds at once on rows of a shape.
-func RidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
+// FitRidgesBytes returns about how many bytes [FitRidges] holds at once on rows of a shape.
+func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
 	d, t, rows, together := float64(shape.Cols), float64(max(shape.Outputs, 1)), 0, false
 	for _, fold := range b.Folds {
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if !s.Alone && s.SharedWay(rows/2, shape.Cols, shape.Filled > 0) == "cholesky" {
+		if !s.Independent && s.SharedSolverFor(rows/2, shape.Cols, shape.Filled > 0) == "cholesky" {
 			together = true
 			continue
 		}
@@ -26,15 +26,15 @@ func RidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
 		}
 	}
 	if together { // of the sums of each fold and all rows, the targets' part
-		most = max(most, design.Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
+		most = max(most, design.Float64Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
 	}
 	return most
 }
 
-// RidgesMappedBytes returns about how many bytes [RidgesMapped] holds at once beside the maps.
-func RidgesMappedBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes int64) {
+// FitMappedRidgesBytes returns about how many bytes [FitMappedRidges] holds at once beside the maps.
+func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes int64) {
 	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
-	b.Memory, b.Wants = math.MaxInt64, func(int, int) bool { return true }
+	b.Memory, b.Include = math.MaxInt64, func(int, int) bool { return true }
 	s := &mappedRidges{Batch: b, candidates: list, shared: map[string]bool{}}
 	test := 0
 	for _, fold := range b.Folds {
@@ -48,15 +48,15 @@ func RidgesMappedBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes int64
 	}
 	widest := 0
 	for _, g := range s.groups {
-		bytes += design.Bytes(float64(g.width) * t * float64(len(s.parts)+4))
+		bytes += design.Float64Bytes(float64(g.width) * t * float64(len(s.parts)+4))
 		widest = max(widest, g.width)
 	}
 	bytes += s.bytes(s.groups...)
 	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
 	cores := runtime.GOMAXPROCS(0)
 	tiles, scored := min(cores, len(s.parts)), min(cores, len(b.Folds))
-	bytes += design.Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.rowsAtOnce()) * float64(widest))
-	return bytes + design.Bytes(float64(test)*t+2*float64(test*len(list)*scored)*t/float64(len(b.Folds)))
+	bytes += design.Float64Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.rowsAtOnce()) * float64(widest))
+	return bytes + design.Float64Bytes(float64(test)*t+2*float64(test*len(list)*scored)*t/float64(len(b.Folds)))
 }
 
 // bytes returns those of the matrices of groups that are done at once: the sums of each part, for each core that of a fold,

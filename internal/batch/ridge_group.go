@@ -70,7 +70,7 @@ func inDouble(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	}
 	for lo := 0; lo < n; lo += doubleRows {
 		hi := min(lo+doubleRows, n)
-		if err := design.WhileWidened(m.Slice(lo, hi), func(Z mat.Matrix) error { return f(lo, hi, Z) }); err != nil {
+		if err := design.WithFloat64(m.Slice(lo, hi), func(Z mat.Matrix) error { return f(lo, hi, Z) }); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 	if len(short) == 0 {
 		return nil
 	}
-	return s.Maps.(SingleMaps).EachSingle(s.ctx, X, short, func(m int, Z *single.Dense) error {
+	return s.Maps.(Float32Maps).EachFloat32(s.ctx, X, short, func(m int, Z *single.Dense) error {
 		return of(m, true, func(width int) mat.Matrix { return Z.Leading(width) })
 	})
 }
@@ -126,7 +126,7 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block data
 		if part == 0 {
 			g.sums[part] = leastsquares.NewMoments(g.width, count, g.problems[part].Intercept)
 		} else {
-			g.sums[part] = g.sums[0].Beside()
+			g.sums[part] = g.sums[0].EmptyLike()
 		}
 	}
 	if !g.wide {
@@ -200,7 +200,7 @@ func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares
 		gram, hold := wide.Gram, (*design.Buffer[float64])(nil)
 		if width < g.width {
 			hold = design.Borrow[float64](width * width)
-			gram = hold.List
+			gram = hold.Data
 		}
 		start := time.Now()
 		p, err := leastsquares.NewPath(s.ctx, wide, width, gram, g.count(s.Features, width))

@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 )
 
-// RidgesMapped fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
+// FitMappedRidges fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
 // their predictions. The rows are cut into parts such that each fold trains on some of the parts.
-func RidgesMapped(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
+func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
 	s := &mappedRidges{Batch: b, ctx: ctx, candidates: candidates, shared: map[string]bool{}}
 	single := s.plan(b.Data.Rows())
 	for len(s.groups) > 0 {
@@ -32,7 +32,7 @@ func RidgesMapped(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 	}
 	for _, i := range single {
 		for fold := range b.Folds {
-			if err := s.Single(ctx, i, fold, nil); err != nil {
+			if err := s.FitOne(ctx, i, fold, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -48,11 +48,11 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 	for _, fold := range s.Folds {
 		s.least = min(s.least, len(fold.Train))
 	}
-	_, inSingle := s.Maps.(SingleMaps)
+	_, inSingle := s.Maps.(Float32Maps)
 	for i, candidate := range s.candidates {
 		f := s.Features[i]
-		if !ok || candidate.Alone || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.Memory ||
-			candidate.SharedWay(s.least, f.Width, false) != "cholesky" {
+		if !ok || candidate.Independent || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.Memory ||
+			candidate.SharedSolverFor(s.least, f.Width, false) != "cholesky" {
 			single = append(single, i)
 			continue
 		}
@@ -69,7 +69,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
 		for _, i := range g.members {
 			for fold := range s.Folds {
-				if s.Wants(i, fold) {
+				if s.Include(i, fold) {
 					return false
 				}
 			}
@@ -177,7 +177,7 @@ func (s *mappedRidges) coarse(groups []*ridgeGroup, p int) (list []*ridgeGroup) 
 		rows += len(part)
 	}
 	for _, g := range groups {
-		if !g.single || g.probed || rows < leastsquares.Probe(g.width) {
+		if !g.single || g.probed || rows < leastsquares.ProbeRows(g.width) {
 			continue
 		}
 		g.probed = true
@@ -190,7 +190,7 @@ func (s *mappedRidges) coarse(groups []*ridgeGroup, p int) (list []*ridgeGroup) 
 			first = &leastsquares.Moments{}
 			first.SetSum(g.sums[0], g.sums[:p+1])
 		}
-		if first.Coarse(s.ctx, least, s.least) {
+		if first.NeedsFloat64(s.ctx, least, s.least) {
 			g.wide = true
 			clear(g.sums)
 			list = append(list, g)
@@ -216,7 +216,7 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 		for fold := range s.Folds {
 			at := (last-k)*len(s.Folds) + fold
 			for _, i := range g.members {
-				if s.Wants(i, fold) {
+				if s.Include(i, fold) {
 					todo[at] = append(todo[at], i)
 				}
 			}
@@ -282,7 +282,7 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 		weights, rough := p.Solve(alphas)
 		for k, m := range list {
 			m.weights, m.rough = weights[k], rough[k]
-			if m.weights != nil && s.Features[m.candidate].Float32 && p.Blurred(m.weights, g.single) {
+			if m.weights != nil && s.Features[m.candidate].Float32 && p.RoundingVisible(m.weights, g.single) {
 				m.weights, m.rough = nil, false
 			}
 			if m.weights != nil {
@@ -321,7 +321,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	}
 	for fold, list := range alone {
 		for _, i := range list {
-			if err := s.Single(s.ctx, i, fold, nil); err != nil {
+			if err := s.FitOne(s.ctx, i, fold, nil); err != nil {
 				return err
 			}
 		}
@@ -370,7 +370,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 
 // lost reports whether there are no scores of a model that could be fitted.
 func (m *model) lost() bool {
-	return m.err == nil && (m.scores == nil || !kern.Finite(m.scores.RawMatrix().Data))
+	return m.err == nil && (m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data))
 }
 
 // yield hands over what a model predicts.

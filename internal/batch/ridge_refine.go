@@ -13,7 +13,7 @@ import (
 // refine improves the rough models of a group, of all folds and candidates together: each pass maps
 // the rows once. Models that do not converge lose their weights.
 func (s *mappedRidges) refine(g *ridgeGroup) error {
-	for range leastsquares.Refinements {
+	for range leastsquares.MaxRefinements {
 		r := newGradients(g)
 		if len(r.columns) == 0 {
 			return nil
@@ -106,9 +106,9 @@ func (s *mappedRidges) addGradient(g *ridgeGroup, r *gradients) error {
 				return err
 			}
 			err = s.each([]*ridgeGroup{g}, block.X, func(_ int, Z mat.Matrix) error {
-				return design.WhileWidened(Z, func(Z mat.Matrix) error {
+				return design.WithFloat64(Z, func(Z mat.Matrix) error {
 					for k, b := range r.blocks {
-						b.sums.AddOf(Z, repeated(y, t, len(b.columns)), weights[k], offsets[k], sample, s.trained(b, p, t))
+						b.sums.AddSelected(Z, repeated(y, t, len(b.columns)), weights[k], offsets[k], sample, s.trained(b, p, t))
 					}
 					return nil
 				})

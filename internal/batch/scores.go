@@ -91,13 +91,13 @@ func (b *scoreBlock) scoreSingle(out kern.View[float64], z kern.View[float32]) {
 	weights := kern.Dense(b.width, b.columns, b.columns, b.short)
 	hold := design.Borrow[float32](z.Rows * b.columns)
 	defer hold.Release()
-	part := kern.Dense(z.Rows, b.columns, b.columns, hold.List)
+	part := kern.Dense(z.Rows, b.columns, b.columns, hold.Data)
 	to := out.Data[:z.Rows*b.columns]
 	clear(to)
 	for lo := 0; lo < b.width; lo += few {
 		hi := min(lo+few, b.width)
 		kern.Mul(part, z.Slice(0, z.Rows, lo, hi), weights.Slice(lo, hi, 0, b.columns), false)
-		for i, v := range hold.List {
+		for i, v := range hold.Data {
 			to[i] += float64(v)
 		}
 	}

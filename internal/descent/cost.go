@@ -15,7 +15,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	numbers := n*min(shape.Entries()*1.5, d) + 11*n + 2*n*k + 3*d*k
 	flops, matrix := passes*denseFlops*n*shape.Entries()*k, 0.0
-	if d <= solve.WidestInterior {
+	if d <= solve.MaxInteriorColumns {
 		numbers += 30*n + d*(d+512)
 		matrix = n * d * d * k
 	}
@@ -23,7 +23,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		sparseFlops := nearFlops + farFlops*math.Log2(max(1, d/nearWeights))
 		flops, matrix = passes*sparseFlops*n*shape.Entries()*k, 0
 	}
-	return datasets.Cost{Flops: flops + matrix, OutputWidth: max(shape.Outputs, 1), Bytes: design.Bytes(numbers)}
+	return datasets.Cost{Flops: flops + matrix, OutputWidth: max(shape.Outputs, 1), Bytes: design.Float64Bytes(numbers)}
 }
 
 // LogisticCost is that of logistic regression, where a step of a row takes exponentials and logarithms, and so does a row in a

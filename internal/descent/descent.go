@@ -45,8 +45,8 @@ func Logistic(l *design.Labels, C float64, intercept bool, tol float64, maxIter 
 	}}
 }
 
-// Tube is the loss of residuals beyond a width, or its square.
-func Tube(l *design.Labels, C, width float64, squared, intercept bool, tol float64, maxIter int) Task {
+// EpsilonInsensitive is the loss of residuals beyond a width, or its square.
+func EpsilonInsensitive(l *design.Labels, C, width float64, squared, intercept bool, tol float64, maxIter int) Task {
 	return Task{outputs: 1, Tol: tol, maxIter: maxIter, problem: func(int) solve.Dual {
 		p := solve.Dual{Target: l.Y, Epsilon: width, Intercept: intercept}
 		p.Low, p.High, p.Diagonal = bounds(l.Weights, C, squared)
@@ -63,7 +63,7 @@ func (t Task) Trivial(j int) float64 {
 
 // Solve gathers the rows, of which there are n, and solves.
 func (t Task) Solve(ctx context.Context, r *design.Rows, n int) (solve.Linear, error) {
-	r, err := r.Known(n).Gather(ctx)
+	r, err := r.WithRowCount(n).InMemory(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -85,9 +85,9 @@ func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult)
 	kern.Parallel(t.outputs, 1, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			p := t.problem(j)
-			p.Rows, p.Own = inputs, inputs.own()
+			p.Rows, p.PrivateSquares = inputs, inputs.own()
 			if from != nil {
-				p.Start = &from[j]
+				p.WarmStart = &from[j]
 			}
 			results[j], failures[j] = p.Solve(ctx, t.Tol, t.maxIter)
 			if t.absent != nil && t.absent[j] && p.Intercept {
@@ -149,7 +149,7 @@ func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, 
 	for _, r := range results {
 		trivial += r.Trivial
 	}
-	if err := reportOf(results, tol).Better(trivial); err != nil {
+	if err := reportOf(results, tol).CheckObjective(trivial); err != nil {
 		return solve.Linear{}, err
 	}
 	var w []float64
@@ -174,7 +174,7 @@ func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, 
 func reportOf(results []solve.DualResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "dual coordinate descent", Converged: true}
 	for _, r := range results {
-		if r.Steps > 0 {
+		if r.InteriorSteps > 0 {
 			report.Solver = "dual coordinate descent, interior point"
 		}
 		report.Iterations = max(report.Iterations, r.Epochs)

@@ -47,7 +47,7 @@ func NewRows(ctx context.Context, r *design.Rows) (Rows, error) {
 			q += own[i]
 		}
 		if q-q != 0 {
-			return nil, design.NameFault(i, r.Set.Slice(i, i+1))
+			return nil, design.NonFiniteError(i, r.Set.Slice(i, i+1))
 		}
 	}
 	return out, nil
@@ -119,7 +119,7 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	r := &sparseRows{scale: scale, left: make([]float64, n), indptr: make([]int, n+1), from: m}
 	r.number = columnCounts(m)
 	r.width = numberByCount(r.number)
-	kern.Parallel(n, design.RowsAtOnce, func(lo, hi int) {
+	kern.Parallel(n, design.ChunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			r.indptr[i+1], r.left[i] = r.split(i)
 		}
@@ -131,7 +131,7 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	if !shared {
 		r.values = make([]float64, r.indptr[n])
 	}
-	kern.Parallel(n, design.RowsAtOnce, func(lo, hi int) {
+	kern.Parallel(n, design.ChunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			r.fill(i)
 		}
@@ -266,7 +266,7 @@ func (r *sparseRows) weights(w, beta []float64) []float64 {
 			}
 		}
 	})
-	kern.Parallel(len(beta), design.RowsAtOnce, func(lo, hi int) {
+	kern.Parallel(len(beta), design.ChunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			columns, values := r.from.Row(i)
 			for p, j := range columns {

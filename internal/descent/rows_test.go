@@ -40,7 +40,7 @@ func TestRowsOfEveryKind(t *testing.T) {
 		}
 	}
 	for name, X := range map[string]mat.Matrix{"dense": dense, "float32": single.Copy(dense), "sparse": csr, "shared": shared} {
-		all, err := design.OfSet(datasets.Set{X: X})
+		all, err := design.FromSet(datasets.Set{X: X})
 		if err != nil {
 			t.Fatal(err)
 		}

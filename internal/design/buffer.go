@@ -8,7 +8,7 @@ import (
 )
 
 // Buffer is memory that is used again.
-type Buffer[T kern.Float] struct{ List []T }
+type Buffer[T kern.Float] struct{ Data []T }
 
 // Buffers for up to 2^k numbers.
 var float64Buffers, float32Buffers [48]sync.Pool
@@ -27,9 +27,9 @@ func Borrow[T kern.Float](n int) *Buffer[T] {
 	if !ok {
 		b = &Buffer[T]{make([]T, 1<<bits.Len(uint(max(n, 1)-1)))}
 	}
-	b.List = b.List[:n]
+	b.Data = b.Data[:n]
 	return b
 }
 
 // Release gives the buffer back; its list is not to be touched any more.
-func (b *Buffer[T]) Release() { buffers[T](cap(b.List)).Put(b) }
+func (b *Buffer[T]) Release() { buffers[T](cap(b.Data)).Put(b) }

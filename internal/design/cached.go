@@ -8,13 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// mostCached is the number of bytes of sparse rows that are cached in memory rather than mapped or read
+// maxCachedBytes is the number of bytes of sparse rows that are cached in memory rather than mapped or read
 // again for every pass.
-const mostCached = 1 << 30
+const maxCachedBytes = 1 << 30
 
-// Cached returns the rows in memory where they are sparse and not too many, otherwise the rows as they
+// CacheSparse returns the rows in memory where they are sparse and not too many, otherwise the rows as they
 // are.
-func (r *Rows) Cached(ctx context.Context) (*Rows, error) {
+func (r *Rows) CacheSparse(ctx context.Context) (*Rows, error) {
 	if r.Set != nil || !r.Sparse {
 		return r, nil
 	}
@@ -23,21 +23,21 @@ func (r *Rows) Cached(ctx context.Context) (*Rows, error) {
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
 		x, ok := block.X.(*sparse.CSR)
 		if !ok {
-			return errEnough
+			return errStop
 		}
-		if bytes += sparseBytes(x); bytes > mostCached {
-			return errEnough
+		if bytes += sparseBytes(x); bytes > maxCachedBytes {
+			return errStop
 		}
-		blocks = append(blocks, copied(block))
+		blocks = append(blocks, copyBlock(block))
 		return nil
 	})
-	if errors.Is(err, errEnough) || err == nil && len(blocks) == 0 {
+	if errors.Is(err, errStop) || err == nil && len(blocks) == 0 {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.stacked(blocks)
+	return r.concat(blocks)
 }
 
 func sparseBytes(x *sparse.CSR) int {

@@ -20,21 +20,21 @@ import (
 // Rows is training data as the solvers read it: consecutive blocks, as often as they like. The X of
 // a block is a *mat.Dense, a *single.Dense or a *sparse.CSR.
 type Rows struct {
-	Schema  datasets.Schema
-	N       int // -1 where only reading would tell
-	Cols    int
-	Sparse  bool          // whether the first block is
-	Float32 bool          // likewise
-	Set     *datasets.Set // where all rows are in memory
-	Rounded *Rows         // the same rows in single precision, nil where there are none
-	Each    func(ctx context.Context, yield func(first int, block datasets.Set) error) error
+	Schema      datasets.Schema
+	N           int // -1 where only reading would tell
+	Cols        int
+	Sparse      bool          // whether the first block is
+	Float32     bool          // likewise
+	Set         *datasets.Set // where all rows are in memory
+	Float32Rows *Rows         // the same rows in single precision, nil where there are none
+	Each        func(ctx context.Context, yield func(first int, block datasets.Set) error) error
 }
 
 // SparseBlock is the number of rows of a block of sparse rows in memory.
 const SparseBlock = 1 << 17
 
-// OfSet reads a set in memory.
-func OfSet(data datasets.Set) (*Rows, error) {
+// FromSet reads a set in memory.
+func FromSet(data datasets.Set) (*Rows, error) {
 	n, d := data.Rows(), data.Cols()
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
@@ -49,7 +49,7 @@ func OfSet(data datasets.Set) (*Rows, error) {
 	}
 	data.X = Native(data.X)
 	_, r.Float32 = data.X.(*single.Dense)
-	r.Each = inBlocks(n, size, func(lo, hi int) datasets.Set { return data.Slice(lo, hi) })
+	r.Each = eachBlock(n, size, func(lo, hi int) datasets.Set { return data.Slice(lo, hi) })
 	for name, length := range map[string]int{"Y": len(data.Y), "Weights": len(data.Weights)} {
 		if length != 0 && length != n {
 			return nil, fmt.Errorf("%d rows in X, %d in %s", n, length, name)
@@ -71,11 +71,11 @@ func AllNumeric(schema datasets.Schema) error {
 	return nil
 }
 
-// errEnough ends a pass over blocks early.
-var errEnough = errors.New("enough")
+// errStop ends a pass over blocks early.
+var errStop = errors.New("enough")
 
-// OfSource reads a source.
-func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
+// FromSource reads a source.
+func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	n, d := src.Dims()
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("%w: %d rows, %d columns", datasets.ErrEmpty, n, d)
@@ -85,11 +85,11 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	}
 	r := &Rows{Schema: src.Schema(), N: n, Cols: d}
 	if both, ok := src.(datasets.Float32Source); ok {
-		rounded, err := OfSource(ctx, both.Rounded())
+		rounded, err := FromSource(ctx, both.Rounded())
 		if err != nil {
 			return nil, err
 		}
-		r.Rounded = rounded
+		r.Float32Rows = rounded
 	}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		first := 0
@@ -112,16 +112,16 @@ func OfSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
 		_, r.Sparse = block.X.(*sparse.CSR)
 		_, r.Float32 = block.X.(*single.Dense)
-		return errEnough
+		return errStop
 	})
-	if err != nil && err != errEnough {
+	if err != nil && err != errStop {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Again reads rows that had n rows before, and fails where they have another number now.
-func (r *Rows) Again(ctx context.Context, n int, yield func(first int, block datasets.Set) error) error {
+// EachExpected reads rows that had n rows before, and fails where they have another number now.
+func (r *Rows) EachExpected(ctx context.Context, n int, yield func(first int, block datasets.Set) error) error {
 	seen := 0
 	err := r.Each(ctx, func(first int, block datasets.Set) error {
 		if seen = first + block.Rows(); seen > n {
@@ -135,31 +135,33 @@ func (r *Rows) Again(ctx context.Context, n int, yield func(first int, block dat
 	return err
 }
 
-// Known returns rows that fail where they have not the n rows they had before.
-func (r *Rows) Known(n int) *Rows {
+// WithRowCount returns rows that fail where they have not the n rows they had before.
+func (r *Rows) WithRowCount(n int) *Rows {
 	out := *r
-	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error { return r.Again(ctx, n, yield) }
+	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
+		return r.EachExpected(ctx, n, yield)
+	}
 	return &out
 }
 
-// Gather returns the rows with all of them in memory.
-func (r *Rows) Gather(ctx context.Context) (*Rows, error) {
+// InMemory returns the rows with all of them in memory.
+func (r *Rows) InMemory(ctx context.Context) (*Rows, error) {
 	if r.Set != nil {
 		return r, nil
 	}
 	var blocks []datasets.Set
 	err := r.Each(ctx, func(_ int, block datasets.Set) error {
-		blocks = append(blocks, copied(block))
+		blocks = append(blocks, copyBlock(block))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.stacked(blocks)
+	return r.concat(blocks)
 }
 
-// copied returns a block of its own, for those of a stream are used again.
-func copied(block datasets.Set) datasets.Set {
+// copyBlock returns a block of its own, for those of a stream are used again.
+func copyBlock(block datasets.Set) datasets.Set {
 	all := make([]int, block.Rows())
 	for i := range all {
 		all[i] = i
@@ -167,23 +169,23 @@ func copied(block datasets.Set) datasets.Set {
 	return block.Select(all)
 }
 
-// stacked returns the rows of all blocks, in memory.
-func (r *Rows) stacked(blocks []datasets.Set) (*Rows, error) {
+// concat returns the rows of all blocks, in memory.
+func (r *Rows) concat(blocks []datasets.Set) (*Rows, error) {
 	set, err := datasets.Concat(blocks...)
 	if err != nil {
 		return nil, err
 	}
 	set.Schema = r.Schema
-	return OfSet(set)
+	return FromSet(set)
 }
 
-// Widened returns the rows in double precision.
-func (r *Rows) Widened() *Rows {
+// ToFloat64 returns the rows in double precision.
+func (r *Rows) ToFloat64() *Rows {
 	out := *r
-	out.Float32, out.Set, out.Rounded = false, nil, nil
+	out.Float32, out.Set, out.Float32Rows = false, nil, nil
 	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		return r.Each(ctx, func(first int, block datasets.Set) error {
-			return WhileWidened(block.X, func(X mat.Matrix) error {
+			return WithFloat64(block.X, func(X mat.Matrix) error {
 				block.X = X
 				return yield(first, block)
 			})
@@ -192,8 +194,8 @@ func (r *Rows) Widened() *Rows {
 	return &out
 }
 
-// RowsAtOnce is the number of sparse rows that are a piece of work.
-const RowsAtOnce = 1024
+// ChunkRows is the number of sparse rows that are a piece of work.
+const ChunkRows = 1024
 
 // Shape is that of the rows, which have so many outputs.
 func (r *Rows) Shape(n, outputs int) datasets.Shape {
@@ -206,23 +208,23 @@ func (r *Rows) Shape(n, outputs int) datasets.Shape {
 	return out
 }
 
-// Targets is how many numbers each row is to have predicted.
-func (r *Rows) Targets() int {
+// TargetCount is how many numbers each row is to have predicted.
+func (r *Rows) TargetCount() int {
 	if r.Set != nil {
 		return r.Set.Shape().Outputs
 	}
 	return max(len(r.Schema.Targets), 1)
 }
 
-// Selected reads some rows of a set in memory, a block at a time.
-func Selected(data datasets.Set, list []int) *Rows {
+// FromSelection reads some rows of a set in memory, a block at a time.
+func FromSelection(data datasets.Set, list []int) *Rows {
 	r := &Rows{Schema: data.Schema, N: len(list), Cols: data.Cols()}
-	r.Each = inBlocks(len(list), datasets.BlockRows, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
+	r.Each = eachBlock(len(list), datasets.BlockRows, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
 	return r
 }
 
-// inBlocks yields n rows in memory, so many at once.
-func inBlocks(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
+// eachBlock yields n rows in memory, so many at once.
+func eachBlock(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
 	return func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
 			if err := ctxerr.Check(ctx); err != nil {

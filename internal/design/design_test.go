@@ -105,19 +105,19 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 		want := DenseData(matrices["dense"].(*mat.Dense))
 		for name, X := range matrices {
 			data := datasets.Set{X: X, Y: y}
-			whole, err := OfSet(data)
+			whole, err := FromSet(data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			stream, err := OfSource(ctx, blocks{data, 7})
+			stream, err := FromSource(ctx, blocks{data, 7})
 			if err != nil {
 				t.Fatal(err)
 			}
-			gathered, err := stream.Gather(ctx)
+			gathered, err := stream.InMemory(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cached, err := stream.Cached(ctx)
+			cached, err := stream.CacheSparse(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 				t.Errorf("%s: float32 %v and %v", name, whole.Float32, stream.Float32)
 			}
 			for how, r := range map[string]*Rows{"whole": whole, "stream": stream, "gathered": gathered, "cached": cached,
-				"widened": stream.Widened(), "known": stream.Known(n), "selected": Selected(data, odd)} {
+				"widened": stream.ToFloat64(), "known": stream.WithRowCount(n), "selected": FromSelection(data, odd)} {
 				all, targets := collected(t, r, 2)
 				wanted, of := want, y
 				if how == "selected" {
@@ -141,7 +141,7 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 					t.Errorf("%s, %s: rows %v with targets %v", name, how, all, targets)
 				}
 			}
-			if _, err := stream.Known(n - 1).ReadLabels(ctx); err == nil {
+			if _, err := stream.WithRowCount(n - 1).ReadLabels(ctx); err == nil {
 				t.Errorf("%s: %d rows where there were %d before are no error", name, n, n-1)
 			}
 		}
@@ -179,7 +179,7 @@ func TestProjectAndCollect(t *testing.T) {
 	const n, d = 9, 5
 	matrices := kinds(t, n, d, false)
 	X := matrices["dense"].(*mat.Dense)
-	for _, k := range []int{1, 3, ManyOutputs} {
+	for _, k := range []int{1, 3, MinGEMMOutputs} {
 		w := make([]float64, d*k) // outputs × cols, small integers, so that no sum rounds
 		for i := range w {
 			w[i] = float64(i%5 - 2)
@@ -188,16 +188,16 @@ func TestProjectAndCollect(t *testing.T) {
 		scores.Mul(X, mat.NewDense(k, d, w).T())
 		sums.Mul(scores.T(), X)
 		got, out := make([]float64, n*k), make([]float64, k*d)
-		Project(got, View(X), w, make([]float64, n*k))
-		Collect(out, View(X), got, make([]float64, (n+d)*k))
+		MulT(got, View(X), w, make([]float64, n*k))
+		AddTMul(out, View(X), got, make([]float64, (n+d)*k))
 		if !slices.Equal(got, DenseData(&scores)) || !slices.Equal(out, DenseData(&sums)) {
 			t.Errorf("%d outputs: %v and %v", k, got, out)
 		}
 		short, got32, out32 := make([]float32, len(w)), make([]float64, n*k), make([]float64, k*d)
 		Round(short, w)
 		small := ViewFloat32(matrices["float32"].(*single.Dense))
-		Project(got32, small, short, make([]float32, n*k))
-		Collect(out32, small, got32, make([]float32, (n+d)*k))
+		MulT(got32, small, short, make([]float32, n*k))
+		AddTMul(out32, small, got32, make([]float32, (n+d)*k))
 		if !slices.Equal(got32, got) || !slices.Equal(out32, out) {
 			t.Errorf("%d outputs, float32: %v and %v", k, got32, out32)
 		}

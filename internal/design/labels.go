@@ -50,8 +50,8 @@ func BlockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	return y, count, nil
 }
 
-// BlockTruth returns the targets, rows × count, and the weights, nil for ones, of a block that begins at row first.
-func BlockTruth(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
+// BlockTargetsAndWeights returns the targets, rows × count, and the weights, nil for ones, of a block that begins at row first.
+func BlockTargetsAndWeights(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
 	if y, count, err = BlockTargets(first, block); err != nil {
 		return nil, 0, nil, err
 	}
@@ -59,9 +59,9 @@ func BlockTruth(first int, block datasets.Set) (y []float64, count int, weights 
 	return y, count, weights, err
 }
 
-// NameFault says which input of a block is missing or infinite, found because a sum over the block
+// NonFiniteError says which input of a block is missing or infinite, found because a sum over the block
 // was not finite.
-func NameFault(first int, block datasets.Set) error {
+func NonFiniteError(first int, block datasets.Set) error {
 	n, d := block.X.Dims()
 	for i := range n {
 		for j := range d {
@@ -114,8 +114,8 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	switch {
 	case r.Set != nil:
 		err = take(0, *r.Set)
-	case r.Rounded != nil: // whose inputs cost less
-		err = r.Rounded.Each(ctx, take)
+	case r.Float32Rows != nil: // whose inputs cost less
+		err = r.Float32Rows.Each(ctx, take)
 	default:
 		err = r.Each(ctx, take)
 	}
@@ -156,7 +156,7 @@ func (r *Rows) ReadClasses(ctx context.Context, by classFactors) (*Labels, error
 	if err := l.checkCodes(0); err != nil {
 		return nil, err
 	}
-	return l, l.weigh(by)
+	return l, l.applyClassWeights(by)
 }
 
 // BlockLabels returns the labels of a block, whose classes are known, without weights.
@@ -181,8 +181,8 @@ func (l *Labels) checkCodes(first int) error {
 	return nil
 }
 
-// SeveralClasses fails where fewer than two classes have rows of positive weight.
-func SeveralClasses(classes []string, mass []float64) error {
+// CheckClassCount fails where fewer than two classes have rows of positive weight.
+func CheckClassCount(classes []string, mass []float64) error {
 	present, only := 0, 0
 	for c, m := range mass {
 		if m > 0 {
@@ -199,10 +199,10 @@ func SeveralClasses(classes []string, mass []float64) error {
 // MaxClasses is the largest number of classes where the schema does not list them.
 const MaxClasses = 1 << 16
 
-// weigh checks that there are two classes or more and applies the class weights.
-func (l *Labels) weigh(by classFactors) error {
-	mass := l.Mass()
-	if err := SeveralClasses(l.Classes, mass); err != nil {
+// applyClassWeights checks that there are two classes or more and applies the class weights.
+func (l *Labels) applyClassWeights(by classFactors) error {
+	mass := l.ClassWeights()
+	if err := CheckClassCount(l.Classes, mass); err != nil {
 		return err
 	}
 	l.Absent = make([]bool, len(mass))
@@ -227,8 +227,8 @@ func (l *Labels) weigh(by classFactors) error {
 	return nil
 }
 
-// Mass returns the weight of the rows of each class.
-func (l *Labels) Mass() []float64 {
+// ClassWeights returns the weight of the rows of each class.
+func (l *Labels) ClassWeights() []float64 {
 	mass := make([]float64, len(l.Classes))
 	for i, y := range l.Y {
 		mass[int(y)] += l.Weights[i]

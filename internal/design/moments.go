@@ -12,25 +12,25 @@ import (
 // left out. Those of a block are summed by the corrected two-pass algorithm and merged into those of all rows as Chan,
 // Golub and LeVeque (1979) do, so that a large mean costs no digits.
 type Moments struct {
-	Count, Mean          []float64
-	Square, Small, Large []float64 // the sum in three parts, by the size of the differences
+	Count, Mean                            []float64
+	SumSquares, SmallSquares, LargeSquares []float64 // the sum in three parts, by the size of the differences
 }
 
 // NewMoments returns those of no rows of a width.
 func NewMoments(width int) *Moments {
 	return &Moments{
 		Count: make([]float64, width), Mean: make([]float64, width),
-		Square: make([]float64, width), Small: make([]float64, width), Large: make([]float64, width),
+		SumSquares: make([]float64, width), SmallSquares: make([]float64, width), LargeSquares: make([]float64, width),
 	}
 }
 
-// Of replaces m by the moments of X, a *mat.Dense or *sparse.CSR.
-func (m *Moments) Of(X mat.Matrix) {
+// Compute replaces m by the moments of X, a *mat.Dense or *sparse.CSR.
+func (m *Moments) Compute(X mat.Matrix) {
 	clear(m.Count)
 	clear(m.Mean)
-	clear(m.Square)
-	clear(m.Small)
-	clear(m.Large)
+	clear(m.SumSquares)
+	clear(m.SmallSquares)
+	clear(m.LargeSquares)
 	EachEntry(X, func(j int, v, times float64) {
 		m.Count[j] += times
 		m.Mean[j] += v * times
@@ -48,12 +48,12 @@ func (m *Moments) Of(X mat.Matrix) {
 		if n := m.Count[j]; n > 0 {
 			m.Mean[j] += r / n
 			switch { // r is rounding, of the size that the differences have
-			case m.Large[j] > 0:
-				m.Large[j] = max(0, m.Large[j]-(r*fromLarge)*(r*fromLarge)/n)
-			case m.Square[j] > 0:
-				m.Square[j] = max(0, m.Square[j]-r*r/n)
+			case m.LargeSquares[j] > 0:
+				m.LargeSquares[j] = max(0, m.LargeSquares[j]-(r*scaleLarge)*(r*scaleLarge)/n)
+			case m.SumSquares[j] > 0:
+				m.SumSquares[j] = max(0, m.SumSquares[j]-r*r/n)
 			default:
-				m.Small[j] = max(0, m.Small[j]-(r*fromSmall)*(r*fromSmall)/n)
+				m.SmallSquares[j] = max(0, m.SmallSquares[j]-(r*scaleSmall)*(r*scaleSmall)/n)
 			}
 		}
 	}
@@ -68,29 +68,29 @@ func (m *Moments) Merge(o *Moments) {
 		all := m.Count[j] + n
 		delta := o.Mean[j] - m.Mean[j]
 		m.Mean[j] += delta * (n / all)
-		m.Small[j] += o.Small[j]
-		m.Large[j] += o.Large[j]
+		m.SmallSquares[j] += o.SmallSquares[j]
+		m.LargeSquares[j] += o.LargeSquares[j]
 		switch size := math.Abs(delta); {
-		case size > large:
-			m.Square[j] += o.Square[j]
-			m.Large[j] += (delta * fromLarge) * (delta * fromLarge) * (m.Count[j] * n / all)
-		case size < small:
-			m.Square[j] += o.Square[j]
-			m.Small[j] += (delta * fromSmall) * (delta * fromSmall) * (m.Count[j] * n / all)
+		case size > largeLimit:
+			m.SumSquares[j] += o.SumSquares[j]
+			m.LargeSquares[j] += (delta * scaleLarge) * (delta * scaleLarge) * (m.Count[j] * n / all)
+		case size < smallLimit:
+			m.SumSquares[j] += o.SumSquares[j]
+			m.SmallSquares[j] += (delta * scaleSmall) * (delta * scaleSmall) * (m.Count[j] * n / all)
 		default:
-			m.Square[j] += o.Square[j] + delta*delta*(m.Count[j]*n/all)
+			m.SumSquares[j] += o.SumSquares[j] + delta*delta*(m.Count[j]*n/all)
 		}
 		m.Count[j] = all
 	}
 }
 
-// Whole returns the moments of the entries of all columns together, as those of a single one.
-func (m *Moments) Whole() *Moments {
+// Pool returns the moments of the entries of all columns together, as those of a single one.
+func (m *Moments) Pool() *Moments {
 	all := NewMoments(1)
 	for j := range m.Count {
 		all.Merge(&Moments{
 			Count: m.Count[j : j+1], Mean: m.Mean[j : j+1],
-			Square: m.Square[j : j+1], Small: m.Small[j : j+1], Large: m.Large[j : j+1],
+			SumSquares: m.SumSquares[j : j+1], SmallSquares: m.SmallSquares[j : j+1], LargeSquares: m.LargeSquares[j : j+1],
 		})
 	}
 	return all
@@ -101,12 +101,12 @@ func (m *Moments) Whole() *Moments {
 func (m *Moments) Deviation(j int) float64 {
 	const rounding = 10 * 0x1p-52
 	n := max(m.Count[j], 1)
-	sd := math.Sqrt(m.Square[j] / n)
+	sd := math.Sqrt(m.SumSquares[j] / n)
 	switch {
-	case m.Large[j] > 0:
-		sd = math.Sqrt((m.Large[j]+m.Square[j]*fromLarge*fromLarge)/n) / fromLarge
-	case m.Small[j] > 0 && m.Square[j] < 0x1p-900:
-		sd = math.Sqrt((m.Small[j]+m.Square[j]*fromSmall*fromSmall)/n) / fromSmall
+	case m.LargeSquares[j] > 0:
+		sd = math.Sqrt((m.LargeSquares[j]+m.SumSquares[j]*scaleLarge*scaleLarge)/n) / scaleLarge
+	case m.SmallSquares[j] > 0 && m.SumSquares[j] < 0x1p-900:
+		sd = math.Sqrt((m.SmallSquares[j]+m.SumSquares[j]*scaleSmall*scaleSmall)/n) / scaleSmall
 	}
 	if sd <= rounding*math.Abs(m.Mean[j]) || sd < 0x1p-1022 { // the reciprocal of a subnormal number overflows
 		return 0
@@ -117,19 +117,19 @@ func (m *Moments) Deviation(j int) float64 {
 // Differences beyond small and large are squared after a multiplication by fromSmall or fromLarge, so
 // that squares neither underflow nor overflow (J. L. Blue, ACM TOMS 4, 1978).
 const (
-	small, fromSmall = 0x1p-500, 0x1p500
-	large, fromLarge = 0x1p500, 0x1p-500
+	smallLimit, scaleSmall = 0x1p-500, 0x1p500
+	largeLimit, scaleLarge = 0x1p500, 0x1p-500
 )
 
 // addSquare adds the square of a difference from the mean of column j, so many times.
 func (m *Moments) addSquare(j int, d, times float64) {
 	switch size := math.Abs(d); {
-	case size > large:
-		m.Large[j] += (d * fromLarge) * (d * fromLarge) * times
-	case size < small:
-		m.Small[j] += (d * fromSmall) * (d * fromSmall) * times
+	case size > largeLimit:
+		m.LargeSquares[j] += (d * scaleLarge) * (d * scaleLarge) * times
+	case size < smallLimit:
+		m.SmallSquares[j] += (d * scaleSmall) * (d * scaleSmall) * times
 	default:
-		m.Square[j] += d * d * times
+		m.SumSquares[j] += d * d * times
 	}
 }
 

@@ -24,13 +24,13 @@ func TestMoments(t *testing.T) {
 	}
 	X.Set(4, 1, math.NaN())
 	sum, block, whole := design.NewMoments(3), design.NewMoments(3), design.NewMoments(3)
-	whole.Of(X)
+	whole.Compute(X)
 	for _, cut := range [][2]int{{0, 1}, {1, 60}, {60, n}} {
-		block.Of(datasets.SliceRows(X, cut[0], cut[1]))
+		block.Compute(datasets.SliceRows(X, cut[0], cut[1]))
 		sum.Merge(block)
 	}
 	ofSparse := design.NewMoments(3)
-	ofSparse.Of(sparse.FromDense(X))
+	ofSparse.Compute(sparse.FromDense(X))
 	for j := range 3 {
 		count, mean, square := 0.0, 0.0, 0.0
 		for i := range n {
@@ -62,8 +62,8 @@ func TestMoments(t *testing.T) {
 		}
 	}
 	entries := design.NewMoments(1)
-	entries.Of(mat.NewDense(len(all), 1, all))
-	if got := whole.Whole(); got.Count[0] != entries.Count[0] || math.Abs(got.Deviation(0)-entries.Deviation(0)) > 1e-9*entries.Deviation(0) || math.Abs(got.Mean[0]-entries.Mean[0]) > 1e-9*far {
+	entries.Compute(mat.NewDense(len(all), 1, all))
+	if got := whole.Pool(); got.Count[0] != entries.Count[0] || math.Abs(got.Deviation(0)-entries.Deviation(0)) > 1e-9*entries.Deviation(0) || math.Abs(got.Mean[0]-entries.Mean[0]) > 1e-9*far {
 		t.Errorf("all entries: %+v, want %+v", got, entries)
 	}
 }
@@ -84,7 +84,7 @@ func TestMomentsOfAnyUnit(t *testing.T) {
 		X := mat.NewDense(n, 1, x)
 		sum, block := design.NewMoments(1), design.NewMoments(1)
 		for _, cut := range [][2]int{{0, 3}, {3, 25}, {25, n}} {
-			block.Of(datasets.SliceRows(X, cut[0], cut[1]))
+			block.Compute(datasets.SliceRows(X, cut[0], cut[1]))
 			sum.Merge(block)
 		}
 		return sum.Deviation(0)

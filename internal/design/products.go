@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ManyOutputs is the number of outputs from which a product with all of them at once pays, for which
+// MinGEMMOutputs is the number of outputs from which a product with all of them at once pays, for which
 // the rows must be packed.
-const ManyOutputs = 24
+const MinGEMMOutputs = 24
 
-// Project computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
+// MulT computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
 // as there are scores.
-func Project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
+func MulT[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
 	n, k := X.Rows, len(w)/X.Cols
 	own := room[:n]
-	if k >= ManyOutputs {
+	if k >= MinGEMMOutputs {
 		own = room[:n*k]
 		kern.Mul(kern.Dense(n, k, k, own), X, kern.Dense(k, X.Cols, X.Cols, w).T(), false)
 		for i, v := range own {
@@ -32,15 +32,15 @@ func Project[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
 	}
 }
 
-// Collect adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
+// AddTMul adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
 // rows of X are in T.
-func Collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
+func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
 	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
-	if k >= ManyOutputs {
+	if k >= MinGEMMOutputs {
 		own, sums := room[:n*k], room[n*k:(n+d)*k]
 		Round(own, scores)
 		kern.Mul(kern.Dense(k, d, d, sums), kern.Dense(n, k, k, own).T(), X, false)
-		widenOnto(out, sums)
+		addWidened(out, sums)
 		return
 	}
 	own, sums := room[:n], room[n:n+d]
@@ -54,7 +54,7 @@ func Collect[T kern.Float](out []float64, X kern.View[T], scores []float64, room
 			continue
 		}
 		kern.MulVecT(sums, X, own, false)
-		widenOnto(to, sums)
+		addWidened(to, sums)
 	}
 }
 
@@ -80,8 +80,8 @@ func AddTransposed(dst, sums []float64, outputs int) {
 	}
 }
 
-// widenOnto adds sums to out.
-func widenOnto[T kern.Float](out []float64, sums []T) {
+// addWidened adds sums to out.
+func addWidened[T kern.Float](out []float64, sums []T) {
 	for i, v := range sums {
 		out[i] += float64(v)
 	}

@@ -20,8 +20,8 @@ func Native(X mat.Matrix) mat.Matrix {
 	return mat.DenseCopyOf(X)
 }
 
-// WhileWidened calls f with X in double precision, in room that is used again.
-func WhileWidened(X mat.Matrix, f func(mat.Matrix) error) error {
+// WithFloat64 calls f with X in double precision, in room that is used again.
+func WithFloat64(X mat.Matrix, f func(mat.Matrix) error) error {
 	m, ok := X.(*single.Dense)
 	if !ok {
 		return f(X)
@@ -29,24 +29,24 @@ func WhileWidened(X mat.Matrix, f func(mat.Matrix) error) error {
 	n, d := m.Dims()
 	hold := Borrow[float64](n * d)
 	defer hold.Release()
-	out := mat.NewDense(n, d, hold.List)
-	widenRows(out, m)
+	out := mat.NewDense(n, d, hold.Data)
+	widenDense(out, m)
 	return f(out)
 }
 
-// Widened returns rows of single precision in double precision, other rows as they are.
-func Widened(X mat.Matrix) mat.Matrix {
+// ToFloat64 returns rows of single precision in double precision, other rows as they are.
+func ToFloat64(X mat.Matrix) mat.Matrix {
 	m, ok := X.(*single.Dense)
 	if !ok {
 		return X
 	}
 	n, d := m.Dims()
 	out := mat.NewDense(n, d, nil)
-	widenRows(out, m)
+	widenDense(out, m)
 	return out
 }
 
-func widenRows(dst *mat.Dense, m *single.Dense) {
+func widenDense(dst *mat.Dense, m *single.Dense) {
 	n, d := m.Dims()
 	kern.Parallel(n, max(1, 1<<15/d), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -69,8 +69,8 @@ func Round[T kern.Float](dst []T, list []float64) {
 	}
 }
 
-// Leading returns the first columns of dense rows, of either precision, as a view.
-func Leading(X mat.Matrix, cols int) mat.Matrix {
+// LeadingColumns returns the first columns of dense rows, of either precision, as a view.
+func LeadingColumns(X mat.Matrix, cols int) mat.Matrix {
 	if m, ok := X.(*single.Dense); ok {
 		return m.Leading(cols)
 	}
@@ -91,8 +91,8 @@ func ViewFloat32(m *single.Dense) kern.View[float32] {
 	return kern.Dense(n, d, stride, data)
 }
 
-// Compressed returns a sparse matrix as kern sees it.
-func Compressed(m *sparse.CSR) kern.Sparse[float64] {
+// SparseView returns a sparse matrix as kern sees it.
+func SparseView(m *sparse.CSR) kern.Sparse[float64] {
 	n, d := m.Dims()
 	indptr, indices, values := m.Raw()
 	scale, shared := m.Shared()

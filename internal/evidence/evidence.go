@@ -15,7 +15,7 @@
 // Where there are fewer rows than features K itself is factored, which is the smaller matrix. The scale of an input
 // that tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
 //
-// [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Learn] descends
+// [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Minimize] descends
 // with other frequencies in each step. [Exact] is the same of few rows with the kernel itself.
 //
 // Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et
@@ -38,11 +38,11 @@ import (
 type Problem struct {
 	X           mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y           *mat.Dense // n×outputs, each of mean 0
-	Frequencies *mat.Dense // d×m, for the scales 1; [Learn] is given its own
+	Frequencies *mat.Dense // d×m, for the scales 1; [Minimize] is given its own
 	Group       []int      // d, number of the scale of each input; nil for a scale each
 	LeaveOneOut bool       // descend on the mean squared leave-one-out error instead of the evidence
 
-	KeepNoise, KeepAmplitude bool // for [Learn]: these stay where they start
+	KeepNoise, KeepAmplitude bool // for [Minimize]: these stay where they start
 }
 
 // Scales is how many scales there are.
@@ -164,7 +164,7 @@ func rounded[T kern.Float](m *mat.Dense) kern.View[T] {
 }
 
 func roundedEntries[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
-	from := design.Compressed(m)
+	from := design.SparseView(m)
 	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
 	if from.Values != nil {
 		to.Values = make([]T, len(from.Values))
@@ -198,7 +198,7 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	if err != nil {
 		return 0, err
 	}
-	if !kern.Finite(gradient) || value-value != 0 {
+	if !kern.AllFinite(gradient) || value-value != 0 {
 		return math.Inf(1), nil
 	}
 	return value, nil
@@ -282,7 +282,7 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 			if o.LeaveOneOut {
 				o.rest(row, slope)
 			}
-			kern.Turn(o.turn.Row(row), o.z.Row(row)[:o.D], slope)
+			kern.SinCosGrad(o.turn.Row(row), o.z.Row(row)[:o.D], slope)
 		}
 	})
 	if err != nil {
@@ -290,7 +290,7 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 	}
 	if o.entries != nil {
 		kern.SparseMulT(o.pull, *o.entries, o.turn, false)
-	} else if err := kern.MulUntil(ctx, o.pull, o.x.T(), o.turn, false); err != nil {
+	} else if err := kern.MulContext(ctx, o.pull, o.x.T(), o.turn, false); err != nil {
 		return err
 	}
 	clear(gradient)

@@ -42,23 +42,23 @@ const (
 	mostRatio  = 1e4  // nothing but noise
 )
 
-// Learn descends by [minimise] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
+// Minimize descends by [minimise] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
 // noise and amplitude count by their ratio; those of the result are means over the targets. Value is infinite where M is
 // positive definite nowhere.
-func (e Exact) Learn(ctx context.Context, starts []Point, steps int) (Learned, error) {
+func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result, error) {
 	o := newExact(e)
 	var best []float64
-	out := Learned{Value: math.Inf(1)}
+	out := Result{Value: math.Inf(1)}
 	for _, start := range starts {
 		point, lower, upper := e.region(start)
 		value, taken, err := minimise(ctx, o.at, point, lower, upper, steps)
 		if err != nil {
-			return Learned{}, err
+			return Result{}, err
 		}
 		out.Steps += taken
 		if best == nil || value < out.Value {
 			last := len(point) - 1
-			best, out.Value, out.Least = point, value, lower[last] < upper[last] && point[last] <= lower[last]
+			best, out.Value, out.AtMinNoise = point, value, lower[last] < upper[last] && point[last] <= lower[last]
 		}
 	}
 	last := len(best) - 1
@@ -66,7 +66,7 @@ func (e Exact) Learn(ctx context.Context, starts []Point, steps int) (Learned, e
 		out.Scales = append(out.Scales, math.Exp(u))
 	}
 	if _, err := o.at(ctx, best, make([]float64, len(best))); err != nil {
-		return Learned{}, err
+		return Result{}, err
 	}
 	out.Amplitude = kern.Sum(o.factors) / float64(o.q)
 	out.Noise = math.Exp(best[last]) * out.Amplitude
@@ -155,7 +155,7 @@ func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, err
 			gradient[last] += (o.misfit(t)/a - o.free()) / 2
 		}
 	}
-	if value-value != 0 || !kern.Finite(gradient) {
+	if value-value != 0 || !kern.AllFinite(gradient) {
 		return math.Inf(1), nil
 	}
 	return value, nil
@@ -273,7 +273,7 @@ func (o *exact) slope(ctx context.Context, point, gradient []float64, level floa
 		}
 	})
 	x := o.scaled.RawMatrix()
-	if err := kern.MulUntil(ctx, o.pull, o.weights, kern.Dense(o.n, o.d, x.Stride, x.Data), false); err != nil {
+	if err := kern.MulContext(ctx, o.pull, o.weights, kern.Dense(o.n, o.d, x.Stride, x.Data), false); err != nil {
 		return err
 	}
 	clear(gradient)

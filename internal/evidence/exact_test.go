@@ -223,16 +223,16 @@ func TestExactLearns(t *testing.T) {
 	ctx := context.Background()
 	x, y := smooth(1, 200, 2)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}
-	learned, err := e.Learn(ctx, starts(), 100)
+	learned, err := e.Minimize(ctx, starts(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%+v", learned)
-	if s := learned.Scales; s[0] < 2*s[1] || s[2] > 0.1*s[0] || math.Abs(learned.Noise-0.01) > 0.003 || learned.Least || learned.Steps < 10 || learned.Steps > 300 {
+	if s := learned.Scales; s[0] < 2*s[1] || s[2] > 0.1*s[0] || math.Abs(learned.Noise-0.01) > 0.003 || learned.AtMinNoise || learned.Steps < 10 || learned.Steps > 300 {
 		t.Errorf("learned %+v", learned)
 	}
 	o := newExact(e)
-	at := func(l Learned) float64 {
+	at := func(l Result) float64 {
 		var point []float64
 		for _, s := range l.Scales {
 			point = append(point, math.Log(s))
@@ -267,7 +267,7 @@ func TestExactLearns(t *testing.T) {
 		lists[i].Apply(func(int, int, float64) float64 { return math.Sqrt2 * rng.NormFloat64() }, lists[i])
 	}
 	p := Problem{X: x, Y: y}
-	onFeatures, err := Learn(ctx, p, lists, p.Start(0.5), 1, 70)
+	onFeatures, err := Minimize(ctx, p, lists, p.Start(0.5), 1, 70)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 	x, y := smooth(2, 120, 1)
 	for _, g := range []Exact{{Noise: 0.05}, {Amplitude: 2}, {Noise: 0.05, Amplitude: 2}, {Noise: 1e-30, Amplitude: 2}} {
 		g.X, g.Y, g.Kernel, g.Intercept = x, y, exactKernel(t, "matern", 2.5, 0), true
-		l, err := g.Learn(context.Background(), starts(), 100)
+		l, err := g.Minimize(context.Background(), starts(), 100)
 		if err != nil || math.IsInf(l.Value, 0) {
 			t.Fatalf("%v, value %v", err, l.Value)
 		}
@@ -289,7 +289,7 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 		if g.Amplitude > 0 {
 			noise = max(noise, leastRatio*g.Amplitude) // as little as the factor can tell
 		}
-		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) || l.Least {
+		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) || l.AtMinNoise {
 			t.Errorf("noise %v and amplitude %v given: learned %+v", g.Noise, g.Amplitude, l)
 		}
 	}
@@ -301,8 +301,8 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	two, targets := mat.NewDense(60, 3, nil), mat.NewDense(60, 1, nil)
 	two.Stack(x, x)
 	targets.Stack(y, y)
-	l, err := Exact{X: two, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Learn(context.Background(), starts(), 100)
-	if err != nil || !l.Least || !kern.Finite(append(l.Scales, l.Noise, l.Amplitude, l.Value)) {
+	l, err := Exact{X: two, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Minimize(context.Background(), starts(), 100)
+	if err != nil || !l.AtMinNoise || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude, l.Value)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
 	// A target without variance, beside another, is no trouble.
@@ -310,8 +310,8 @@ func TestExactOfRepeatedRows(t *testing.T) {
 	for i := range 30 {
 		targets.Set(i, 0, y.At(i, 0))
 	}
-	l, err = Exact{X: x, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Learn(context.Background(), starts(), 100)
-	if err != nil || !kern.Finite(append(l.Scales, l.Noise, l.Amplitude)) {
+	l, err = Exact{X: x, Y: targets, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}.Minimize(context.Background(), starts(), 100)
+	if err != nil || !kern.AllFinite(append(l.Scales, l.Noise, l.Amplitude)) {
 		t.Errorf("learned %+v (%v)", l, err)
 	}
 }
@@ -320,10 +320,10 @@ func TestExactOfRepeatedRows(t *testing.T) {
 func TestExactOfAnyNumberOfCores(t *testing.T) {
 	x, y := smooth(4, 300, 1)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "matern", 1.5, 0), Intercept: true}
-	var first Learned
+	var first Result
 	for i, cores := range []int{1, 2, 5} {
 		before := runtime.GOMAXPROCS(cores)
-		l, err := e.Learn(context.Background(), starts()[:1], 15)
+		l, err := e.Minimize(context.Background(), starts()[:1], 15)
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)
@@ -341,7 +341,7 @@ func TestExactStops(t *testing.T) {
 	x, y := smooth(5, 150, 1)
 	e := Exact{X: x, Y: y, Kernel: exactKernel(t, "gaussian", 0, 0), Intercept: true}
 	if err := canceltest.Check(func(ctx context.Context) (bool, error) {
-		l, err := e.Learn(ctx, starts(), 5)
+		l, err := e.Minimize(ctx, starts(), 5)
 		return l.Scales != nil, err
 	}); err != nil {
 		t.Error(err)

@@ -124,7 +124,7 @@ func (d *quasiNewton) curve(v []float64) bool {
 	for i := range moves {
 		kern.Axpy(parts[i]-kern.Dot(turns[i], v)/products[i], moves[i], v)
 	}
-	return kern.Finite(v) && kern.Dot(v, d.gradient) < 0
+	return kern.AllFinite(v) && kern.Dot(v, d.gradient) < 0
 }
 
 // within returns a vector with zeros for the coordinates that stay.

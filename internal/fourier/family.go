@@ -115,7 +115,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	hold := tilePool.Get().(*[]float64)
 	defer tilePool.Put(hold)
 	if need := n * (width + projected); cap(*hold) < need {
-		*hold = kern.Large[float64](need)
+		*hold = kern.MakeLarge[float64](need)
 	}
 	tile := (*hold)[:n*width]
 	angles := kern.Dense(n, projected, projected, (*hold)[n*width:n*(width+projected)])
@@ -157,7 +157,7 @@ func (f *Family) project(angles kern.View[float64], X mat.Matrix) {
 	case *mat.Dense:
 		kern.Mul(angles, design.View(m), base, false)
 	case *sparse.CSR:
-		kern.SparseMul(angles, design.Compressed(m), base, false)
+		kern.SparseMul(angles, design.SparseView(m), base, false)
 	}
 }
 

@@ -80,7 +80,7 @@ func (f *Rounded[T]) mapFarRows(dst kern.View[T], x kern.View[float64]) {
 	d := x.Cols
 	hold := design.Borrow[T](x.Rows * (f.m + d))
 	defer hold.Release()
-	angles := kern.Dense(x.Rows, f.m, f.m, hold.List)
+	angles := kern.Dense(x.Rows, f.m, f.m, hold.Data)
 	rest := mat.NewDense(x.Rows, d, nil)
 	turns := make([][]T, x.Rows)
 	var known []turn[T]
@@ -98,7 +98,7 @@ func (f *Rounded[T]) mapFarRows(dst kern.View[T], x kern.View[float64]) {
 	if f.fast != nil {
 		f.fast.project(angles, rest, 0)
 	} else {
-		near := kern.Dense(x.Rows, d, d, hold.List[x.Rows*f.m:])
+		near := kern.Dense(x.Rows, d, d, hold.Data[x.Rows*f.m:])
 		roundRows(near, design.View(rest), 0, x.Rows)
 		kern.Mul(angles, near, f.omega, false)
 	}

@@ -112,7 +112,7 @@ func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matr
 		case *mat.Dense:
 			f.mapDense(to, design.View(x).Slice(lo, hi, 0, f.omega.Rows))
 		case *sparse.CSR:
-			f.mapSparse(to, design.Compressed(x), lo, hi)
+			f.mapSparse(to, design.SparseView(x), lo, hi)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (f *Rounded[T]) mapDense(dst kern.View[T], x kern.View[float64]) {
 	if !ok {
 		hold := design.Borrow[T](x.Rows * x.Cols)
 		defer hold.Release()
-		same = kern.Dense(x.Rows, x.Cols, x.Cols, hold.List)
+		same = kern.Dense(x.Rows, x.Cols, x.Cols, hold.Data)
 		if f.grid != nil && f.far(x) {
 			f.mapFar(dst, x)
 			return
@@ -157,7 +157,7 @@ func (f *Rounded[T]) mapFast(dst kern.View[T], X mat.Matrix, lo, hi int) {
 func (f *Rounded[T]) mapFastRows(dst kern.View[T], X mat.Matrix, lo, hi int) {
 	hold := design.Borrow[T](dst.Rows * f.m)
 	defer hold.Release()
-	angles := kern.Dense(hi-lo, f.m, f.m, hold.List)
+	angles := kern.Dense(hi-lo, f.m, f.m, hold.Data)
 	f.fast.project(angles, X, lo)
 	if f.paired {
 		kern.SinCosRescaledColumns(dst, angles, f.fast.spread, f.norm())
@@ -212,10 +212,10 @@ func (f *Rounded[T]) mapSparseRows(dst kern.View[T], x kern.Sparse[float64], lo,
 	}
 	same := kern.Sparse[T]{Rows: rows, Cols: x.Cols, Indptr: *starts, Indices: x.Indices[from:to], Scale: T(x.Scale)}
 	if x.Values != nil {
-		same.Values = hold.List[rows*m:]
+		same.Values = hold.Data[rows*m:]
 		design.Round(same.Values, x.Values[from:to])
 	}
-	angles := kern.Dense(rows, m, m, hold.List[:rows*m])
+	angles := kern.Dense(rows, m, m, hold.Data[:rows*m])
 	kern.SparseMul(angles, same, f.omega, false)
 	f.waves(dst, angles)
 }

@@ -131,7 +131,7 @@ func (f *fast[T]) project(angles kern.View[T], x mat.Matrix, first int) {
 	w := f.width
 	hold := design.Borrow[T](2 * w)
 	defer hold.Release()
-	row, room := hold.List[:w], hold.List[w:2*w]
+	row, room := hold.Data[:w], hold.Data[w:2*w]
 	for i := range angles.Rows {
 		f.pad(row, x, first+i)
 		for at := 0; at < angles.Cols; at += w {

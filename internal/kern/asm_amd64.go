@@ -362,7 +362,7 @@ func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) {
 	}
 }
 
-func turnAsm[T Float](dst, z, slope *T, n int) {
+func sinCosGradAsm[T Float](dst, z, slope *T, n int) {
 	switch {
 	case isa == avx512 && is64[T]():
 		turnAVX512F64(p64(dst), p64(z), p64(slope), n)

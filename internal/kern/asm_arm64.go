@@ -113,7 +113,7 @@ func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) {
 	}
 }
 
-func turnAsm[T Float](dst, z, slope *T, n int) {
+func sinCosGradAsm[T Float](dst, z, slope *T, n int) {
 	if is64[T]() {
 		turnNEONF64(p64(dst), p64(z), p64(slope), n)
 	} else {

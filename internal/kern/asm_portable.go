@@ -31,7 +31,7 @@ func axpyAsm[T Float](alpha T, x, y *T, n int) { panic("kern: no assembly") }
 
 func bothWaysAsm[T Float](n int, a *T, aRow int, x, z, w, sums *T) { panic("kern: no assembly") }
 
-func turnAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
+func sinCosGradAsm[T Float](dst, z, slope *T, n int) { panic("kern: no assembly") }
 
 func multiplyAsm[T Float](dst, x, y *T, n int) { panic("kern: no assembly") }
 

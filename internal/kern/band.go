@@ -102,8 +102,8 @@ func triangleOf(t, inner View[float64], tau []float64) {
 	}
 }
 
-// Turn overwrites x, n × any, with Qᵀx, or with Qx where back is true.
-func (s *Band) Turn(x View[float64], back bool) {
+// SinCosGrad overwrites x, n × any, with Qᵀx, or with Qx where back is true.
+func (s *Band) ApplyQ(x View[float64], back bool) {
 	if x.Cols == 0 || s.n <= bandWidth {
 		return
 	}

@@ -55,9 +55,9 @@ func TestBandSolvesWhatCholeskySolves(t *testing.T) {
 				if _, _, ok := band.Factor(factor, shift); !ok {
 					t.Fatalf("n = %d, shift %v: no factor", n, shift)
 				}
-				band.Turn(Dense(n, k, k, x), false)
+				band.ApplyQ(Dense(n, k, k, x), false)
 				band.Solve(factor, Dense(n, k, k, x))
-				band.Turn(Dense(n, k, k, x), true)
+				band.ApplyQ(Dense(n, k, k, x), true)
 				for i, v := range want {
 					if !(math.Abs(x[i]-v) <= 1e-11*(1+math.Abs(v))) {
 						t.Fatalf("n = %d, shift %v, %d columns: %v at %d, want %v", n, shift, k, x[i], i, v)

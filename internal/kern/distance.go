@@ -10,10 +10,10 @@ import "math"
 // distance does not depend on which others are made with it.
 func Manhattan[T Float](c, a, b View[T]) { differences(c, a, b, false) }
 
-// CauchyProducts computes the reciprocals of the cauchy kernel of the rows of a and b, as [Manhattan]:
+// CauchyReciprocals computes the reciprocals of the cauchy kernel of the rows of a and b, as [Manhattan]:
 //
 //	for i, j:  c[i,j] = Π_k (1 + (a[i,k] − b[j,k])²)
-func CauchyProducts[T Float](c, a, b View[T]) { differences(c, a, b, true) }
+func CauchyReciprocals[T Float](c, a, b View[T]) { differences(c, a, b, true) }
 
 func differences[T Float](c, a, b View[T], products bool) {
 	if a.Cols != b.Cols || c.Rows != a.Rows || c.Cols != b.Rows || c.ColStride != 1 && c.Cols > 1 {
@@ -123,8 +123,8 @@ func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bo
 	return cancelled
 }
 
-// NegativeRoots computes dst[i] = −sqrt(scale·x[i]). dst may be x itself.
-func NegativeRoots[T Float](dst []T, scale T, x []T) {
+// NegSqrt computes dst[i] = −sqrt(scale·x[i]). dst may be x itself.
+func NegSqrt[T Float](dst []T, scale T, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}

@@ -30,7 +30,7 @@ func testDistances[T Float](t *testing.T, tolerance float64) {
 				c := Dense(m, n, n+2, make([]T, m*(n+2)))
 				for _, products := range []bool{false, true} {
 					if differences(c, a, b, products); products {
-						CauchyProducts(c, a, b)
+						CauchyReciprocals(c, a, b)
 					}
 					for i := range m {
 						for j := range n {
@@ -84,7 +84,7 @@ func testSquares[T Float](t *testing.T) {
 			if got != cancelled || got != (near < n) {
 				t.Fatalf("n %d: cancelled is %t with element %d", n, got, near)
 			}
-			NegativeRoots(roots, 2, row)
+			NegSqrt(roots, 2, row)
 			for j, v := range row {
 				if v != want[j] || roots[j] != -T(math.Sqrt(float64(2*max(v, 0)))) && v >= 0 {
 					t.Fatalf("n %d: element %d is %v, its root %v, want %v", n, j, v, roots[j], want[j])

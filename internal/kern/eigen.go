@@ -82,8 +82,8 @@ func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, 
 // Tridiagonal is A = Q·T·Qᵀ with Q orthogonal and T tridiagonal, of which the
 // systems (A + s·I)x = b of many s are solved in n steps each.
 type Tridiagonal struct {
-	Diagonal []float64 // of T
-	Beside   []float64 // entry k is T's in (k, k+1) and (k+1, k); the last is 0
+	Diagonal    []float64 // of T
+	OffDiagonal []float64 // entry k is T's in (k, k+1) and (k+1, k); the last is 0
 
 	eigen *Eigen
 }
@@ -98,11 +98,11 @@ func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) 
 	}
 	Scale(unit, diagonal)
 	Scale(unit, beside)
-	return &Tridiagonal{Diagonal: diagonal, Beside: beside, eigen: e}, nil
+	return &Tridiagonal{Diagonal: diagonal, OffDiagonal: beside, eigen: e}, nil
 }
 
-// Turn overwrites b with Qᵀb.
-func (t *Tridiagonal) Turn(b []float64) {
+// SinCosGrad overwrites b with Qᵀb.
+func (t *Tridiagonal) ApplyQ(b []float64) {
 	for c, tau := range t.eigen.factors {
 		if tau == 0 {
 			continue
@@ -274,7 +274,7 @@ func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) er
 	Mul(products, v, v.T(), false)
 	triangleOf(triangle, products, tau)
 	along, turned := Dense(x.Rows, w, w, make([]float64, x.Rows*w)), Dense(x.Rows, w, w, make([]float64, x.Rows*w))
-	if err := MulUntil(ctx, along, x, v.T(), false); err != nil {
+	if err := MulContext(ctx, along, x, v.T(), false); err != nil {
 		return err
 	}
 	Mul(turned, along, triangle.T(), false)

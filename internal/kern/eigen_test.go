@@ -154,7 +154,7 @@ func TestTridiagonal(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := append([]float64(nil), b...)
-				tri.Turn(c)
+				tri.ApplyQ(c)
 				x, y, trace := append([]float64(nil), b...), append([]float64(nil), c...), 0.0
 				for i := range n {
 					trace += a.At(i, i) - tri.Diagonal[i]
@@ -169,10 +169,10 @@ func TestTridiagonal(t *testing.T) {
 					for i := range n {
 						turned[i] = tri.Diagonal[i] * y[i]
 						if i > 0 {
-							turned[i] += tri.Beside[i-1] * y[i-1]
+							turned[i] += tri.OffDiagonal[i-1] * y[i-1]
 						}
 						if i+1 < n {
-							turned[i] += tri.Beside[i] * y[i+1]
+							turned[i] += tri.OffDiagonal[i] * y[i+1]
 						}
 					}
 					x, y = next, turned

@@ -8,7 +8,7 @@ import "context"
 //
 // A is n × d with any strides, weights has n elements or is nil for ones, and
 // C is d × d. The strict upper triangle of C is neither read nor written (see
-// MirrorLower). Cost nd² flops. Once ctx is done it returns cause.Err(ctx), and C
+// MirrorLower). Cost nd² flops. Once ctx is done it returns ctxerr.Check(ctx), and C
 // is of no use.
 func Gram[T Float](ctx context.Context, c, a View[T], weights []T) error {
 	checkGram(c.Rows, c.Cols, a, weights)

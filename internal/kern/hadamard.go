@@ -67,7 +67,7 @@ func SignedFWHT[T Float](x, signs []T) {
 		panic("kern: SignedFWHT needs a power of two and three signs for each element")
 	}
 	for round := 2; round >= 0; round-- {
-		Multiply(x, x, signs[round*n:(round+1)*n])
+		MulElem(x, x, signs[round*n:(round+1)*n])
 		fwht(x)
 	}
 }

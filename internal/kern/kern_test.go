@@ -419,7 +419,7 @@ func testVectors[T Float](t *testing.T) {
 				near(t, "Axpy", float64(y[i]), float64(before[i])+0.5*float64(x[i]), 4*eps[T]())
 			}
 			turned := make([]T, n/2)
-			Turn(turned, x[:n/2*2], y[:n/2*2])
+			SinCosGrad(turned, x[:n/2*2], y[:n/2*2])
 			for i := range turned {
 				to, from := float64(x[2*i])*float64(y[2*i+1]), float64(x[2*i+1])*float64(y[2*i])
 				near(t, "Turn", float64(turned[i]), to-from, 2*eps[T]()*(math.Abs(to)+math.Abs(from)))
@@ -479,7 +479,7 @@ func testMulBothWays[T Float](t *testing.T) {
 		vector := func(n int) []T { return randomView[T](r, n, 1, "rows").Data[:n] }
 		x, w, y, z := vector(n), vector(m), vector(m), vector(n)
 		old := slices.Clone(z)
-		MulBothWays(y, z, a, x, w)
+		MulVecBoth(y, z, a, x, w)
 		ahead, back := make([]T, m), make([]T, n)
 		MulVec(ahead, a, x, false)
 		MulVecT(back, a, w, false)
@@ -748,9 +748,9 @@ func testMultiply[T Float](t *testing.T) {
 		for i := range want {
 			want[i] = x.Data[i] * y.Data[i]
 		}
-		Multiply(got, x.Data[:n], y.Data[:n])
+		MulElem(got, x.Data[:n], y.Data[:n])
 		sameBits(t, fmt.Sprintf("%d products", n), got, want)
-		Multiply(x.Data[:n], x.Data[:n], y.Data[:n])
+		MulElem(x.Data[:n], x.Data[:n], y.Data[:n])
 		sameBits(t, fmt.Sprintf("%d products in place", n), x.Data[:n], want)
 	}
 }

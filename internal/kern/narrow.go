@@ -1,8 +1,8 @@
 package kern
 
-// Narrow is a few vectors, packed for products with the rows of matrices: so few that packing the
+// FewVectors is a few vectors, packed for products with the rows of matrices: so few that packing the
 // rows as [Mul] does would cost more than the products. It is safe for concurrent use.
-type Narrow[T Float] struct {
+type FewVectors[T Float] struct {
 	w      View[T]
 	widths []int // of the vectors, descending
 	spans  []span[T]
@@ -20,10 +20,10 @@ const fewVectors = 2
 // narrowSpan is the least number of columns for which it pays to leave out vectors that have none of them.
 const narrowSpan = 64
 
-// NewNarrow packs the rows of w, k vectors of d elements. With widths, which descend, vector j has only the first widths[j]
+// NewFewVectors packs the rows of w, k vectors of d elements. With widths, which descend, vector j has only the first widths[j]
 // elements; nil means all.
-func NewNarrow[T Float](w View[T], widths []int) *Narrow[T] {
-	v := &Narrow[T]{w: w, widths: widths}
+func NewFewVectors[T Float](w View[T], widths []int) *FewVectors[T] {
+	v := &FewVectors[T]{w: w, widths: widths}
 	if widths == nil {
 		v.widths = make([]int, w.Rows)
 		for j := range v.widths {
@@ -52,7 +52,7 @@ func NewNarrow[T Float](w View[T], widths []int) *Narrow[T] {
 }
 
 // span packs the one that begins at a column. It ends where there would be fewer panels, if the columns are not too few.
-func (v *Narrow[T]) span(from int) span[T] {
+func (v *FewVectors[T]) span(from int) span[T] {
 	s := span[T]{from: from, to: v.w.Cols, vectors: v.beyond(from)}
 	if from == 0 {
 		s.vectors = v.w.Rows
@@ -81,7 +81,7 @@ func (v *Narrow[T]) span(from int) span[T] {
 }
 
 // beyond returns how many vectors have elements from one on.
-func (v *Narrow[T]) beyond(from int) int {
+func (v *FewVectors[T]) beyond(from int) int {
 	n := 0
 	for n < len(v.widths) && v.widths[n] > from {
 		n++
@@ -90,7 +90,7 @@ func (v *Narrow[T]) beyond(from int) int {
 }
 
 // inPanels reports whether the vectors are multiplied in panels.
-func (v *Narrow[T]) inPanels() bool { return isa != portable && v.w.Rows > fewVectors }
+func (v *FewVectors[T]) inPanels() bool { return isa != portable && v.w.Rows > fewVectors }
 
 // padded is a number of vectors with zero ones added up to whole panels.
 func padded[T Float](vectors int) int {
@@ -112,12 +112,12 @@ func eachPanel[T Float](vectors int, f func(first, width int)) {
 	}
 }
 
-// NarrowTile is the most rows that a [NarrowPass] takes at once.
-const NarrowTile = 128
+// MaxTileRows is the most rows that a [FusedPass] takes at once.
+const MaxTileRows = 128
 
 // TileRows is how many rows a pass had best be given at once: of few vectors, such that they stay in the second-level cache
 // between both products; of more, so many that the sums are not read too often.
-func (v *Narrow[T]) TileRows() int {
+func (v *FewVectors[T]) TileRows() int {
 	size, bytes, least := 4, 1<<19, 64
 	if is64[T]() {
 		size = 8
@@ -125,10 +125,10 @@ func (v *Narrow[T]) TileRows() int {
 	if v.w.Rows <= fewVectors {
 		bytes, least = 1<<18, 4
 	}
-	return min(max(bytes/(size*max(v.w.Cols, 1)), least), NarrowTile)
+	return min(max(bytes/(size*max(v.w.Cols, 1)), least), MaxTileRows)
 }
 
-// NarrowPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
+// FusedPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
 // turned these scores into weights, adds up the rows times the weights.
 //
 //	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
@@ -136,9 +136,9 @@ func (v *Narrow[T]) TileRows() int {
 // Rows are used where they are. A tile should fit into the second-level cache, which then is read
 // from memory once. Cost 4nkd flops for n rows, of narrower vectors less. The sums over q and i have a fixed order.
 // One or two vectors are multiplied one after the other, as [MulVec] does.
-type NarrowPass[T Float] struct {
-	v      *Narrow[T]
-	scores []T // padded vectors × NarrowTile
+type FusedPass[T Float] struct {
+	v      *FewVectors[T]
+	scores []T // padded vectors × MaxTileRows
 	part   []T // likewise, of a span
 	sums   []T // padded to whole tiles
 	rows   int // of sums
@@ -148,15 +148,15 @@ type NarrowPass[T Float] struct {
 }
 
 // NewPass returns a pass that has seen no rows.
-func (v *Narrow[T]) NewPass() *NarrowPass[T] {
-	f := &NarrowPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
+func (v *FewVectors[T]) NewPass() *FusedPass[T] {
+	f := &FusedPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
 	if v.inPanels() {
 		bl := blockingOf[T]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
-		f.left = make([]T, f.rows*NarrowTile)
-		f.edge = make([]T, max(bl.nr*NarrowTile, bl.mr*v.w.Cols))
+		f.left = make([]T, f.rows*MaxTileRows)
+		f.edge = make([]T, max(bl.nr*MaxTileRows, bl.mr*v.w.Cols))
 	}
-	f.scores = make([]T, max(f.rows, padded[T](v.w.Rows))*NarrowTile)
+	f.scores = make([]T, max(f.rows, padded[T](v.w.Rows))*MaxTileRows)
 	if len(v.spans) > 1 {
 		f.part = make([]T, len(f.scores))
 	}
@@ -164,13 +164,13 @@ func (v *Narrow[T]) NewPass() *NarrowPass[T] {
 	return f
 }
 
-// Scores returns the products of at most NarrowTile rows with the vectors, k × n, for the caller to
+// Scores returns the products of at most MaxTileRows rows with the vectors, k × n, for the caller to
 // overwrite with weights before Add.
-func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
+func (f *FusedPass[T]) Scores(a View[T]) View[T] {
 	w := f.v.w
 	out := f.Weights(a.Rows)
-	if a.Rows > NarrowTile || a.Cols != w.Cols || a.ColStride != 1 {
-		panic("kern: NarrowPass of rows that do not fit")
+	if a.Rows > MaxTileRows || a.Cols != w.Cols || a.ColStride != 1 {
+		panic("kern: FusedPass of rows that do not fit")
 	}
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
@@ -188,17 +188,17 @@ func (f *NarrowPass[T]) Scores(a View[T]) View[T] {
 		}
 		f.project(f.part, a, s)
 		for j := range s.vectors {
-			Axpy(1, f.part[j*NarrowTile:][:a.Rows], out.Row(j))
+			Axpy(1, f.part[j*MaxTileRows:][:a.Rows], out.Row(j))
 		}
 	}
 	return out
 }
 
 // project writes the products of rows with the vectors in a span to scores.
-func (f *NarrowPass[T]) project(scores []T, a View[T], s span[T]) {
+func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 	rows := a.Slice(0, a.Rows, s.from, s.to)
 	if !f.v.inPanels() {
-		Mul(Dense(s.vectors, a.Rows, NarrowTile, scores), f.v.w.Slice(0, s.vectors, s.from, s.to), rows.T(), false)
+		Mul(Dense(s.vectors, a.Rows, MaxTileRows, scores), f.v.w.Slice(0, s.vectors, s.from, s.to), rows.T(), false)
 		return
 	}
 	mr, depth := blockingOf[T]().mr, s.to-s.from
@@ -215,35 +215,35 @@ func (f *NarrowPass[T]) project(scores []T, a View[T], s span[T]) {
 		at := min(i, rows.Rows-mr) // the last ones are made twice
 		eachPanel[T](s.vectors, func(first, width int) {
 			scoresAsm(width, depth, &rows.Data[at*rows.RowStride], rows.RowStride, &s.packed[first*depth], &tile[0])
-			transpose(scores[first*NarrowTile+at:], NarrowTile, tile[:], width, 1, mr, width)
+			transpose(scores[first*MaxTileRows+at:], MaxTileRows, tile[:], width, 1, mr, width)
 		})
 	}
 }
 
 // Weights returns the place of the weights of n rows, k × n, for Add without Scores.
-func (f *NarrowPass[T]) Weights(n int) View[T] { return Dense(f.v.w.Rows, n, NarrowTile, f.scores) }
+func (f *FusedPass[T]) Weights(n int) View[T] { return Dense(f.v.w.Rows, n, MaxTileRows, f.scores) }
 
 // Add adds up the rows that Scores was given times the weights that are now in its place.
-func (f *NarrowPass[T]) Add(a View[T]) {
+func (f *FusedPass[T]) Add(a View[T]) {
 	w := f.v.w
 	if a.Rows == 0 || w.Rows == 0 {
 		return
 	}
 	if w.Rows <= fewVectors {
 		for j, width := range f.v.widths {
-			MulVecT(f.sums[j*f.width:][:width], a.Slice(0, a.Rows, 0, width), f.scores[j*NarrowTile:][:a.Rows], true)
+			MulVecT(f.sums[j*f.width:][:width], a.Slice(0, a.Rows, 0, width), f.scores[j*MaxTileRows:][:a.Rows], true)
 		}
 		return
 	}
 	if !f.v.inPanels() {
 		for _, s := range f.v.spans {
-			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, NarrowTile, f.scores), a.Slice(0, a.Rows, s.from, s.to), true)
+			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, MaxTileRows, f.scores), a.Slice(0, a.Rows, s.from, s.to), true)
 		}
 		return
 	}
 	bl := blockingOf[T]()
-	clear(f.scores[w.Rows*NarrowTile:])
-	packPanels(f.left, Dense(f.rows, a.Rows, NarrowTile, f.scores), bl.mr, 0, f.rows, 0, a.Rows, nil)
+	clear(f.scores[w.Rows*MaxTileRows:])
+	packPanels(f.left, Dense(f.rows, a.Rows, MaxTileRows, f.scores), bl.mr, 0, f.rows, 0, a.Rows, nil)
 	whole := w.Cols / bl.nr
 	if rest := w.Cols - whole*bl.nr; rest > 0 {
 		for i := range a.Rows {
@@ -263,6 +263,6 @@ func (f *NarrowPass[T]) Add(a View[T]) {
 }
 
 // Sums returns what has been added up, k × d, to be read or cleared. What is beyond the width of a vector is of no use.
-func (f *NarrowPass[T]) Sums() View[T] {
+func (f *FusedPass[T]) Sums() View[T] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
 }

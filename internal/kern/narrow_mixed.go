@@ -3,12 +3,12 @@ package kern
 // mixedAtOnce is the number of rows that the kernels for float32 rows and float64 vectors read at once.
 const mixedAtOnce = 8
 
-// ProjectMixed multiplies float32 rows with a few float64 vectors, all in float64, without a copy of the rows:
+// MulTMixed multiplies float32 rows with a few float64 vectors, all in float64, without a copy of the rows:
 //
 //	scores[i·k+j] = Σ_q a[i,q]·w[j·d+q]
 //
 // A is n × d, its rows contiguous, w is k × d. Cost 2nkd flops.
-func ProjectMixed(scores []float64, a View[float32], w []float64) {
+func MulTMixed(scores []float64, a View[float32], w []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(scores), len(w))
 	for i := 0; i < n; i += mixedAtOnce {
@@ -26,12 +26,12 @@ func ProjectMixed(scores []float64, a View[float32], w []float64) {
 	}
 }
 
-// CollectMixed adds float32 rows times float64 weights, all in float64, without a copy of the rows:
+// AddTMulMixed adds float32 rows times float64 weights, all in float64, without a copy of the rows:
 //
 //	sums[j·d+q] += Σ_i weights[i·k+j]·a[i,q]
 //
 // A is n × d, its rows contiguous, sums is k × d. Cost 2nkd flops.
-func CollectMixed(sums []float64, a View[float32], weights []float64) {
+func AddTMulMixed(sums []float64, a View[float32], weights []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(weights), len(sums))
 	for i := 0; i < n; i += mixedAtOnce {

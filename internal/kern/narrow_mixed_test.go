@@ -32,8 +32,8 @@ func checkMixedProducts(t *testing.T, k, d, n int) {
 		w[i], sums[i] = r.NormFloat64(), r.NormFloat64()
 	}
 	before := append([]float64(nil), sums...)
-	ProjectMixed(scores, a, w)
-	CollectMixed(sums, a, scores)
+	MulTMixed(scores, a, w)
+	AddTMulMixed(sums, a, scores)
 	for j := range k {
 		for i := range n {
 			want := 0.0
@@ -62,8 +62,8 @@ func BenchmarkMixedProducts(b *testing.B) {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			a, w, scores := benchView[float32](newRand(1), n, d), make([]float64, k*d), make([]float64, n*k)
 			flopRate[float64](b, float64(4*n*d*k), func() {
-				ProjectMixed(scores, a, w)
-				CollectMixed(w, a, scores)
+				MulTMixed(scores, a, w)
+				AddTMulMixed(w, a, scores)
 				clear(w)
 			})
 		})

@@ -45,7 +45,7 @@ func checkNarrowPass[T Float](t *testing.T, k, d, n int, widths []int, rounding 
 		return v
 	}
 	w, a, b := fill(k, d), fill(n, d), fill(n, d)
-	pass := NewNarrow(w, widths).NewPass()
+	pass := NewFewVectors(w, widths).NewPass()
 	width := func(j int) int {
 		if widths == nil {
 			return d
@@ -91,13 +91,13 @@ func benchmarkNarrowPass[T Float](b *testing.B) {
 	for _, k := range []int{5, 25} {
 		for _, d := range []int{250, 1000} {
 			b.Run(fmt.Sprintf("k=%d/d=%d", k, d), func(b *testing.B) {
-				w, a := Dense(k, d, d, make([]T, k*d)), Dense(NarrowTile, d, d, make([]T, NarrowTile*d))
-				pass := NewNarrow(w, nil).NewPass()
+				w, a := Dense(k, d, d, make([]T, k*d)), Dense(MaxTileRows, d, d, make([]T, MaxTileRows*d))
+				pass := NewFewVectors(w, nil).NewPass()
 				for b.Loop() {
 					pass.Scores(a)
 					pass.Add(a)
 				}
-				b.ReportMetric(4*NarrowTile*float64(k*d)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				b.ReportMetric(4*MaxTileRows*float64(k*d)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})
 		}
 	}

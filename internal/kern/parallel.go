@@ -139,9 +139,9 @@ func newScratch(words int) *scratch {
 	return &scratch{raw[skip : skip+words]}
 }
 
-// Large returns n zeros, which huge pages of memory back where they are many: whoever reads them again and again from
+// MakeLarge returns n zeros, which huge pages of memory back where they are many: whoever reads them again and again from
 // memory does so faster.
-func Large[T Float](n int) []T {
+func MakeLarge[T Float](n int) []T {
 	s := newScratch((n*int(unsafe.Sizeof(T(0))) + 7) / 8)
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(s.words))), n)
 }

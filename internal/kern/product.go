@@ -20,9 +20,9 @@ func Mul[T Float](c, a, b View[T], accumulate bool) {
 	p.run()
 }
 
-// MulUntil is Mul of large matrices, which returns ctxerr.Check(ctx) once ctx is done,
+// MulContext is Mul of large matrices, which returns ctxerr.Check(ctx) once ctx is done,
 // and C is of no use.
-func MulUntil[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
+func MulContext[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
 	p := newProduct(c, a, b, accumulate)
 	p.ctx = ctx
 	return p.run()

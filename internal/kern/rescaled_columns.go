@@ -38,7 +38,7 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 			some := factors[j:min(j+nr, angles.Cols)]
 			for i := lo; i < hi; i++ {
 				to := sums[(i-lo)*nr : (i-lo+1)*nr]
-				Multiply(to, angles.Row(i)[j:], some)
+				MulElem(to, angles.Row(i)[j:], some)
 				clear(to[len(some):])
 			}
 			q.finish(sums, nr, lo, j, hi-lo, len(some))

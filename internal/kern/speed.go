@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Speed measures how many flops a second this machine makes, now and on all cores, at what a fit mostly
+// MeasureFlops measures how many flops a second this machine makes, now and on all cores, at what a fit mostly
 // does: rows are copied into a tile, their Gram matrix is summed and factored, in float64 and as large as
 // they are in a fit. It takes about 0.1 s: the best of several tries counts, for a machine is busy now and
 // then.
-func Speed() float64 {
+func MeasureFlops() float64 {
 	const n, d = 2048, 768
 	rows, tile := make([]float64, n*d), Dense(n, d, d, make([]float64, n*d))
 	gram := Dense(d, d, d, make([]float64, d*d))

@@ -25,8 +25,8 @@ func TestKernelsStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, run := range map[string]func(ctx context.Context) error{
-		"MulUntil": func(ctx context.Context) error {
-			return MulUntil(ctx, clone(system), rows.T(), rows, false)
+		"MulContext": func(ctx context.Context) error {
+			return MulContext(ctx, clone(system), rows.T(), rows, false)
 		},
 		"MulRows": func(ctx context.Context) error {
 			return MulRows(ctx, rows, system, func(int, View[float64]) {})

@@ -57,25 +57,25 @@ func axpyPortable[T Float](alpha T, x, y []T) {
 	}
 }
 
-// Turn computes the derivative by angles of something whose derivative by
+// SinCosGrad computes the derivative by angles of something whose derivative by
 // their cosines and sines, next to each other, is slope:
 //
 //	dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i]
 //
 // z is the cosines and sines.
-func Turn[T Float](dst, z, slope []T) {
+func SinCosGrad[T Float](dst, z, slope []T) {
 	if len(z) != 2*len(dst) || len(slope) != len(z) {
 		panic("kern: Turn of lengths that do not fit")
 	}
 	for n := wholeVectors[T](len(dst)); n > 0; n = wholeVectors[T](len(dst)) {
-		turnAsm(&dst[0], &z[0], &slope[0], n)
+		sinCosGradAsm(&dst[0], &z[0], &slope[0], n)
 		dst, z, slope = dst[n:], z[2*n:], slope[2*n:]
 	}
-	turnPortable(dst, z, slope)
+	sinCosGradPortable(dst, z, slope)
 }
 
-// turnPortable makes four at a time: so their bounds are checked once.
-func turnPortable[T Float](dst, z, slope []T) {
+// sinCosGradPortable makes four at a time: so their bounds are checked once.
+func sinCosGradPortable[T Float](dst, z, slope []T) {
 	for len(dst) >= 4 && len(z) >= 8 && len(slope) >= 8 {
 		dst[0] = z[0]*slope[1] - z[1]*slope[0]
 		dst[1] = z[2]*slope[3] - z[3]*slope[2]
@@ -99,8 +99,8 @@ func Scale[T Float](alpha T, x []T) {
 	}
 }
 
-// Multiply writes the products of the elements of x and y, as many as y has, to dst, which may be x.
-func Multiply[T Float](dst, x, y []T) {
+// MulElem writes the products of the elements of x and y, as many as y has, to dst, which may be x.
+func MulElem[T Float](dst, x, y []T) {
 	for n := wholeVectors[T](len(y)); n > 0; n = wholeVectors[T](len(y)) {
 		multiplyAsm(&dst[0], &x[0], &y[0], n)
 		x, y, dst = x[n:], y[n:], dst[n:]
@@ -159,12 +159,12 @@ func MulVecT[T Float](y []T, a View[T], x []T, accumulate bool) {
 	MulVec(y, a.T(), x, accumulate)
 }
 
-// MulBothWays computes y = A·x and z += Aᵀ·w with one reading of A:
+// MulVecBoth computes y = A·x and z += Aᵀ·w with one reading of A:
 //
 //	for i, j:  y[i] = Σ_j a[i,j]·x[j];  z[j] += w[i]·a[i,j]
 //
 // A is m × n, its rows contiguous. Cost 4mn flops, in the calling goroutine.
-func MulBothWays[T Float](y, z []T, a View[T], x, w []T) {
+func MulVecBoth[T Float](y, z []T, a View[T], x, w []T) {
 	if len(y) != a.Rows || len(x) != a.Cols || len(w) != a.Rows || len(z) != a.Cols {
 		panic("kern: MulBothWays of shapes that do not fit")
 	}
@@ -253,8 +253,8 @@ func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
 // combined is the number of rows that the assembly combines side by side.
 const combined = 4
 
-// Finite reports whether all numbers of a list are finite.
-func Finite[T Float](list []T) bool {
+// AllFinite reports whether all numbers of a list are finite.
+func AllFinite[T Float](list []T) bool {
 	for _, v := range list {
 		if v-v != 0 {
 			return false
@@ -263,8 +263,8 @@ func Finite[T Float](list []T) bool {
 	return true
 }
 
-// Largest returns the first index of the Largest value.
-func Largest(list []float64) int {
+// ArgMax returns the first index of the Largest value.
+func ArgMax(list []float64) int {
 	best := 0
 	for j, v := range list {
 		if v > list[best] {

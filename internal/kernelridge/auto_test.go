@@ -28,17 +28,17 @@ func TestAutoConverges(t *testing.T) {
 		}
 		y[i] = math.Sin(2*X.At(i, 0)) + 0.1*rng.NormFloat64()
 	}
-	r, err := design.OfSet(datasets.Set{X: X, Y: y})
+	r, err := design.FromSet(datasets.Set{X: X, Y: y})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(0.3), Alpha: 1e-6, Intercept: true, Solver: "auto", Preconditioner: "rpcholesky", Tol: 1e-6, MaxIter: 1000, Nu: 1.5, Shape: 1}
-	m, err := s.Fit(context.Background(), r, Numbers)
+	m, err := s.Fit(context.Background(), r, NumericTargets)
 	if err != nil || !m.Report.Converged || m.Report.Solver != "cholesky" || m.Report.Gradient > 1e-7 {
 		t.Errorf("%+v, %v", m.Report, err)
 	}
 	s.Alpha = 1
-	m, err = s.Fit(context.Background(), r, Numbers)
+	m, err = s.Fit(context.Background(), r, NumericTargets)
 	if err != nil || !m.Report.Converged || m.Report.Solver != "cg" {
 		t.Errorf("alpha 1: %+v, %v", m.Report, err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Shared are the distances of the rows of several trainings, made once: kernels and γ that are functions of the same
+// DistanceCache are the distances of the rows of several trainings, made once: kernels and γ that are functions of the same
 // distance turn them into their own values. It is for one training at a time.
-type Shared struct{ list []*distances }
+type DistanceCache struct{ list []*distances }
 
 // distances are those of all pairs of rows, as they are, by one metric.
 type distances struct {
@@ -26,18 +26,18 @@ const (
 	fewInputs  = 32
 )
 
-// SharedBytes is the memory that the distances of so many rows take by each metric.
-func SharedBytes(rows int) int64 { return 2 * CacheBytes(rows) }
+// DistanceCacheBytes is the memory that the distances of so many rows take by each metric.
+func DistanceCacheBytes(rows int) int64 { return 2 * CacheBytes(rows) }
 
-// Shares reports whether a training of so many rows and entries of each shares distances with others.
-func (s Spec) Shares(rows int, entries float64) bool {
+// SharesDistances reports whether a training of so many rows and entries of each shares distances with others.
+func (s Spec) SharesDistances(rows int, entries float64) bool {
 	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
 	return err == nil && rows <= mostShared && len(s.Gamma.Fixed()) <= 1 &&
 		(k.Metric == pairwise.L1 || k.Metric == pairwise.Squared && entries >= fewInputs)
 }
 
-// Share lets the training take its distances from those that there are, or make them for others.
-func (t *Training) Share(all *Shared) {
+// ShareDistances lets the training take its distances from those that there are, or make them for others.
+func (t *Training) ShareDistances(all *DistanceCache) {
 	k := t.points.kernel
 	d := t.points.wide.Inputs()
 	at := slices.IndexFunc(all.list, func(own *distances) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Whole returns the kernel matrix, rows × rows: what is on and below the diagonal, and of tiles on the diagonal all.
-func Whole(ctx context.Context, k Kernel) (kern.View[float64], error) {
+// FullMatrix returns the kernel matrix, rows × rows: what is on and below the diagonal, and of tiles on the diagonal all.
+func FullMatrix(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	n := k.Rows()
 	out := kern.Dense(n, n, n, make([]float64, n*n))
 	blocks := blocksOf(n)

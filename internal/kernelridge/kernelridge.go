@@ -43,8 +43,8 @@ type System struct {
 	wide    *product[float64]
 }
 
-// Ridge returns what is added to the diagonal: alpha over the weights, nil for ones, all positive.
-func Ridge(n int, alpha float64, weights []float64) []float64 {
+// DiagonalPenalty returns what is added to the diagonal: alpha over the weights, nil for ones, all positive.
+func DiagonalPenalty(n int, alpha float64, weights []float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
 		if out[i] = alpha; weights != nil {
@@ -113,7 +113,7 @@ const (
 // at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
 // these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
 // has the same bits whatever the others are, if there are others, and if their penalties are as large. Once the context is
-// [solve.Late] no step is made but those that bring every column to the largest number so far: the same as with that number
+// [solve.SoftDeadlinePassed] no step is made but those that bring every column to the largest number so far: the same as with that number
 // for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
 	c := &solver{System: s, ctx: ctx, columns: columns, most: maxIter, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),

@@ -118,7 +118,7 @@ var one = []float64{1}
 
 // lowRankOf is the preconditioner of a factor, for α = 1.
 func lowRankOf(factor kern.View[float64], ridge []float64) (Preconditioner, error) {
-	p, err := NewPartial(ctx, factor, ridge)
+	p, err := NewLowRankFactor(ctx, factor, ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 			for _, centred := range []bool{false, true} {
 				k := gaussian(n, 0.5)
 				weights, y := problem(n, columns)
-				ridge := Ridge(n, 0.1, weights)
+				ridge := DiagonalPenalty(n, 0.1, weights)
 				want, intercept := bordered(k, ridge, y, columns, centred)
-				factor, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+				factor, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,8 +172,8 @@ func TestSolveIsTheDenseSolution(t *testing.T) {
 func TestSolveGoesOnInDoublePrecision(t *testing.T) {
 	k := gaussian(300, 0.05)
 	weights, y := problem(300, 1)
-	ridge := Ridge(300, 1e-6, weights)
-	factor, err := NewFactor(ctx, Ridge(300, 1e-5, weights), func() (kern.View[float64], error) { return Whole(ctx, k) })
+	ridge := DiagonalPenalty(300, 1e-6, weights)
+	factor, err := NewFactor(ctx, DiagonalPenalty(300, 1e-5, weights), func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestSolveGoesOnInDoublePrecision(t *testing.T) {
 func TestSolveHasTheSameBits(t *testing.T) {
 	k := gaussian(1200, 0.3)
 	_, y := problem(1200, 2)
-	ridge := Ridge(1200, 0.3, nil)
+	ridge := DiagonalPenalty(1200, 0.3, nil)
 	p, err := lowRankOf(leading(k, 100), ridge)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestSolveGoesOnFromASolution(t *testing.T) {
 	k := gaussian(700, 0.3)
 	_, y := problem(700, 1)
 	x := make([]float64, len(y))
-	s := NewSystem(k, Ridge(700, 1, nil), true, 0)
+	s := NewSystem(k, DiagonalPenalty(700, 1, nil), true, 0)
 	first, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil || first.Iterations == 0 {
 		t.Fatal(first, err)
@@ -237,7 +237,7 @@ func TestSolveGoesOnFromASolution(t *testing.T) {
 	if err != nil || again.Iterations != 0 || !again.Converged {
 		t.Error(again, err)
 	}
-	next := s.WithRidge(Ridge(700, 0.9, nil))
+	next := s.WithRidge(DiagonalPenalty(700, 0.9, nil))
 	warm, err := next.Solve(ctx, Diagonal(next.ridge, one), x, y, 1, 1e-6, 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestSolveGoesOnFromASolution(t *testing.T) {
 func TestSolveReportsThatItHasNotConverged(t *testing.T) {
 	k := gaussian(400, 0.3)
 	_, y := problem(400, 1)
-	s := NewSystem(k, Ridge(400, 1e-3, nil), false, 0)
+	s := NewSystem(k, DiagonalPenalty(400, 1e-3, nil), false, 0)
 	r, err := s.Solve(ctx, Diagonal(s.ridge, one), make([]float64, 400), y, 1, 1e-6, 5)
 	if err != nil || r.Converged || r.Iterations != 5 || !(r.Residual > 1e-6) {
 		t.Error(r, err)
@@ -279,7 +279,7 @@ func TestResidualInSinglePrecision(t *testing.T) {
 		wide       bool
 	}{{1, 1e-2, false}, {1, 1e-3, false}, {1, 1e-6, true}, {1e-3, 1e-3, true}} {
 		k := watched{gaussian(n, 0.3), new(atomic.Int64)}
-		s := NewSystem(k, Ridge(n, c.alpha, nil), true, 0)
+		s := NewSystem(k, DiagonalPenalty(n, c.alpha, nil), true, 0)
 		x := make([]float64, n*columns)
 		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, c.tol, 1000)
 		if err != nil || !r.Converged {
@@ -312,7 +312,7 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 	const columns = 3
 	k := gaussian(700, 0.3)
 	_, y := problem(700, columns)
-	s := NewSystem(k, Ridge(700, 1e-3, nil), true, 0)
+	s := NewSystem(k, DiagonalPenalty(700, 1e-3, nil), true, 0)
 	solved := func(ctx context.Context, most int) ([]float64, Result) {
 		x := make([]float64, len(y))
 		r, err := s.Solve(ctx, Diagonal(s.ridge, one), x, y, columns, 1e-6, most)
@@ -322,7 +322,7 @@ func TestSolveEndsWhenItIsLate(t *testing.T) {
 		return x, r
 	}
 	for _, wait := range []time.Duration{0, time.Millisecond, time.Hour} {
-		x, r := solved(solve.WithLate(ctx, time.Now().Add(wait)), 1000)
+		x, r := solved(solve.WithSoftDeadline(ctx, time.Now().Add(wait)), 1000)
 		if wait == 0 && r.Iterations != 1 || wait == time.Hour && !r.Converged {
 			t.Errorf("late after %v: %d steps, converged: %v", wait, r.Iterations, r.Converged)
 		}
@@ -338,8 +338,8 @@ func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
 	k := gaussian(n, 0.4)
 	weights, y := problem(n, columns)
 	for _, centred := range []bool{false, true} {
-		ridge := Ridge(n, 0.05, weights)
-		f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+		ridge := DiagonalPenalty(n, 0.05, weights)
+		f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,8 +382,8 @@ func TestLeaveOneOutIsToLeaveOutEach(t *testing.T) {
 func TestFactorOfALostPenalty(t *testing.T) {
 	k := gaussian(300, 0.01)
 	_, y := problem(300, 1)
-	ridge := Ridge(300, 1e-16, nil)
-	f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return Whole(ctx, k) })
+	ridge := DiagonalPenalty(300, 1e-16, nil)
+	f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
 	if err != nil || !f.lifted {
 		t.Fatal(err)
 	}
@@ -402,11 +402,11 @@ func TestSolveStopsWhenToldTo(t *testing.T) {
 	_, y := problem(1100, 1)
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	s := NewSystem(k, Ridge(1100, 1, nil), true, 0)
+	s := NewSystem(k, DiagonalPenalty(1100, 1, nil), true, 0)
 	if _, err := s.Solve(stopped, Diagonal(s.ridge, one), make([]float64, 1100), y, 1, 1e-6, 1000); err != context.Canceled {
 		t.Error(err)
 	}
-	if _, err := Whole(stopped, k); err != context.Canceled {
+	if _, err := FullMatrix(stopped, k); err != context.Canceled {
 		t.Error(err)
 	}
 }

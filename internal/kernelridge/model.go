@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Under is a kernel with all its numbers.
-type Under struct {
+// KernelParams is a kernel with all its numbers.
+type KernelParams struct {
 	Kernel    string
 	Gamma     []float64 // of each input
 	Nu, Shape float64
@@ -30,7 +30,7 @@ func kernelOf(name string, nu, shape float64) (*pairwise.Kernel, error) {
 
 // Model is f(x) = Σ a_i k(x, x_i) + b.
 type Model struct {
-	Under
+	KernelParams
 	X         mat.Matrix // *mat.Dense or *sparse.CSR
 	Dual      []float64  // rows × outputs
 	Intercept []float64
@@ -65,7 +65,7 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 	t := len(intercept)
 	right := kern.Dense(p.Rows(), t, t, dual)
 	var rows pairwise.Rows[float64]
-	X = design.Widened(X)
+	X = design.ToFloat64(X)
 	for lo := 0; lo < n; lo += scoredRows {
 		hi := min(lo+scoredRows, n)
 		rows.Prepare(p.frame, X, lo, hi)

@@ -40,7 +40,7 @@ const (
 func (t *Training) together(specs []Spec) int {
 	n := len(t.from)
 	step := max(1, columnsTogether/t.targets)
-	if len(specs) > 0 && specs[0].Way(n) == "cholesky" {
+	if len(specs) > 0 && specs[0].SolverFor(n) == "cholesky" {
 		step = min(step, max(2, factorsTogether/(4*n*n)))
 	}
 	return step
@@ -49,7 +49,7 @@ func (t *Training) together(specs []Spec) int {
 // solveSome solves for penalties that go together. The right-hand sides of a penalty that is alone have company of
 // zeros, because a single column would be summed in another order.
 func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []error, error) {
-	b := &block{Training: t, ctx: ctx, spec: specs[0], way: specs[0].Way(len(t.from))}
+	b := &block{Training: t, ctx: ctx, spec: specs[0], way: specs[0].SolverFor(len(t.from))}
 	for _, s := range specs {
 		b.alphas = append(b.alphas, s.Alpha)
 	}
@@ -66,7 +66,7 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 		switch {
 		case err != nil:
 			faults[g] = err
-		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits() && !solve.Late(ctx)):
+		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits() && !solve.SoftDeadlinePassed(ctx)):
 			models[g], faults[g] = t.Solve(ctx, s)
 		default:
 			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)

@@ -21,7 +21,7 @@ func trained(t *testing.T, s Spec, n, targets int) *Training {
 	for i := range x.RawMatrix().Data {
 		x.RawMatrix().Data[i] = rng.NormFloat64()
 	}
-	r, err := design.OfSet(datasets.Set{X: x, Y: make([]float64, n)})
+	r, err := design.FromSet(datasets.Set{X: x, Y: make([]float64, n)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,11 @@ func TestSolveAllHasTheSameBits(t *testing.T) {
 // A factor in single precision is what few rows are solved by, and given up for one in double precision where the
 // penalty is lost in it.
 func TestSolveAllByFactorsInSinglePrecision(t *testing.T) {
-	whole, err := Whole(ctx, gaussian(300, 0.05))
+	whole, err := FullMatrix(ctx, gaussian(300, 0.05))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newFactorsFloat32(ctx, whole, Ridge(300, 1, nil), []float64{1, 1e-12})
+	p, err := newFactorsFloat32(ctx, whole, DiagonalPenalty(300, 1, nil), []float64{1, 1e-12})
 	if err != nil || p[0].Rows != 300 || p[1].Rows != 0 {
 		t.Error(len(p), err)
 	}
@@ -152,17 +152,17 @@ func TestRankFollowsThePenalty(t *testing.T) {
 // distance once.
 func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 	const rows = 530
-	all := &Shared{}
+	all := &DistanceCache{}
 	for _, name := range []string{"gaussian", "laplacian", "exponential", "rational_quadratic"} {
 		for _, gamma := range []float64{0.1, 0.7} {
 			s := Spec{Kernel: name, Gamma: kernel.FixedGamma(gamma), Alpha: 0.1, Shape: 2}
 			alone, shared := trained(t, s, rows, 1), trained(t, s, rows, 1)
-			shared.Share(all)
-			want, err := Whole(ctx, alone.points)
+			shared.ShareDistances(all)
+			want, err := FullMatrix(ctx, alone.points)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Whole(ctx, shared.points)
+			got, err := FullMatrix(ctx, shared.points)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,16 +181,16 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 		t.Errorf("%d metrics, want those of the squared distance and of the sum", len(all.list))
 	}
 	few := trained(t, Spec{Kernel: "gaussian", Gamma: kernel.FixedGamma(1), Alpha: 1}, 40, 1)
-	if few.Share(all); len(all.list) != 3 {
+	if few.ShareDistances(all); len(all.list) != 3 {
 		t.Error("rows share the distances of others")
 	}
 	for _, s := range []Spec{{Kernel: "cauchy", Gamma: kernel.FixedGamma(1)}, {Kernel: "gaussian", Gamma: kernel.FixedGamma(1, 2)}} {
-		if s.Shares(100, 50) {
+		if s.SharesDistances(100, 50) {
 			t.Errorf("%s shares distances", s.Kernel)
 		}
 	}
 	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale}
-	if !wide.Shares(100, 50) || wide.Shares(100, 3) || wide.Shares(mostShared+1, 50) {
+	if !wide.SharesDistances(100, 50) || wide.SharesDistances(100, 3) || wide.SharesDistances(mostShared+1, 50) {
 		t.Error("not where it is worth it")
 	}
 }
@@ -200,24 +200,24 @@ func TestLowRankIsTheInverse(t *testing.T) {
 	const n, rank, columns = 700, 60, 3
 	k := gaussian(n, 0.5)
 	weights, y := problem(n, columns)
-	ridge, alphas := Ridge(n, 1, weights), []float64{0.01, 0.5, 2}
+	ridge, alphas := DiagonalPenalty(n, 1, weights), []float64{0.01, 0.5, 2}
 	f := leading(k, rank)
 	rounded := kern.Dense(n, rank, rank, make([]float32, n*rank))
 	for i, v := range f.Data {
 		rounded.Data[i] = float32(v)
 	}
-	wide, err := NewPartial(ctx, f, ridge)
+	wide, err := NewLowRankFactor(ctx, f, ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
-	narrow, err := NewPartial(ctx, rounded, ridge)
+	narrow, err := NewLowRankFactor(ctx, rounded, ridge)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !InFloat32(ridge, 0.01) || InFloat32(ridge, 1e-9) {
+	if !Float32FactorSuffices(ridge, 0.01) || Float32FactorSuffices(ridge, 1e-9) {
 		t.Error("single precision is not where the penalty allows it")
 	}
-	for p, tolerance := range map[*Partial]float64{wide: 1e-9, narrow: 5e-3} {
+	for p, tolerance := range map[*LowRankFactor]float64{wide: 1e-9, narrow: 5e-3} {
 		m, err := LowRank(ctx, p, alphas)
 		if err != nil {
 			t.Fatal(err)

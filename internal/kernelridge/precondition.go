@@ -32,8 +32,8 @@ func (d diagonal) Solve(_ context.Context, v []float64, columns int) error {
 	return nil
 }
 
-// Partial is a factor of low rank, F rows × rank with FF' near to K, and what every α makes use of.
-type Partial struct {
+// LowRankFactor is a factor of low rank, F rows × rank with FF' near to K, and what every α makes use of.
+type LowRankFactor struct {
 	wide   kern.View[float64] // F, in one of the precisions
 	narrow kern.View[float32]
 	gram   kern.View[float64] // F'·diag(ridge)⁻¹·F, its lower triangle
@@ -44,15 +44,15 @@ type Partial struct {
 // as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
 const narrowPenalty = 1e-6
 
-// InFloat32 reports whether single precision does for the factor of all α from least on.
-func InFloat32(ridge []float64, least float64) bool {
+// Float32FactorSuffices reports whether single precision does for the factor of all α from least on.
+func Float32FactorSuffices(ridge []float64, least float64) bool {
 	return least*slices.Min(ridge) >= narrowPenalty*float64(len(ridge))
 }
 
-// NewPartial prepares F, which is kept: rows·rank² flops.
-func NewPartial[T kern.Float](ctx context.Context, factor kern.View[T], ridge []float64) (*Partial, error) {
+// NewLowRankFactor prepares F, which is kept: rows·rank² flops.
+func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ridge []float64) (*LowRankFactor, error) {
 	rank := factor.Cols
-	p := &Partial{ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
+	p := &LowRankFactor{ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
 	inverse := make([]T, len(ridge))
 	for i, r := range ridge {
 		inverse[i] = T(1 / r)
@@ -72,7 +72,7 @@ func NewPartial[T kern.Float](ctx context.Context, factor kern.View[T], ridge []
 //
 //	M⁻¹ = D⁻¹ − D⁻¹F(I + F'D⁻¹F)⁻¹F'D⁻¹,  D = α·diag(ridge).
 type lowRank struct {
-	*Partial
+	*LowRankFactor
 	alphas []float64
 	inner  []kern.View[float64] // the Cholesky factors of I + F'D⁻¹F, by α
 }
@@ -81,8 +81,8 @@ type lowRank struct {
 var errRounding = errors.New("the penalty is lost beside the kernel's values in rounding; use a larger alpha")
 
 // LowRank is the preconditioner M = FF' + α·diag(ridge). It costs rank³/3 flops for each α, and 4·rows·rank for a solution.
-func LowRank(ctx context.Context, p *Partial, alphas []float64) (Preconditioner, error) {
-	m := &lowRank{Partial: p, alphas: alphas}
+func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Preconditioner, error) {
+	m := &lowRank{LowRankFactor: p, alphas: alphas}
 	rank := p.gram.Rows
 	for _, alpha := range alphas {
 		inner := kern.Dense(rank, rank, rank, make([]float64, rank*rank))

@@ -67,14 +67,14 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 			hold := design.Borrow[T](tileSize + tileRows*columns)
 			defer hold.Release()
 			for j := from; j < to && ctx.Err() == nil; j++ {
-				tile := p.tile(i, j, room, hold.List[:tileSize])
+				tile := p.tile(i, j, room, hold.Data[:tileSize])
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
 				if i == j {
 					times(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
 					continue
 				}
-				mirrored := kern.Dense(columns, end-left, end-left, hold.List[tileSize:])
+				mirrored := kern.Dense(columns, end-left, end-left, hold.Data[tileSize:])
 				bothWays(part, mirrored, tile, right.Slice(0, columns, left, end), right.Slice(0, columns, lo, hi))
 				addTo(sums, mirrored, p.rows, left)
 			}
@@ -97,7 +97,7 @@ func (p *product[T]) room(i int) []T {
 	if n <= 0 || !slices.ContainsFunc(p.cached[first:first+n], func(tile []T) bool { return tile == nil }) {
 		return nil
 	}
-	return kern.Large[T](n * tileSize)
+	return kern.MakeLarge[T](n * tileSize)
 }
 
 // tile returns a tile, made in the room of its row if it is to be cached and else in spare.
@@ -131,7 +131,7 @@ func bothWays[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
 		return
 	}
 	clear(back.Row(0))
-	kern.MulBothWays(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
+	kern.MulVecBoth(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
 }
 
 // times computes c = a·b, or c = a'·b.

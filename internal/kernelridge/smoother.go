@@ -17,14 +17,14 @@ import (
 // Without an intercept M is the inverse and v is 0.
 type Smoother struct {
 	Weights   *Model
-	From      []int     // the rows of the data that there is a weight for: those with a weight above 0
+	Rows      []int     // the rows of the data that there is a weight for: those with a weight above 0
 	Residuals []float64 // rows × targets: what the targets are above what the models of all other rows predict
 }
 
 // Smooth returns the smoother that s is, by a factor whatever the solver of s is: rows² numbers for about
 // 3·rows³ flops. A rule for γ is followed once, on all rows.
 func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, error) {
-	data, err := Numbers(ctx, r)
+	data, err := NumericTargets(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, e
 	if err != nil {
 		return nil, err
 	}
-	ridge := Ridge(len(t.from), s.Alpha, t.weights)
+	ridge := DiagonalPenalty(len(t.from), s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, e
 		return nil, err
 	}
 	weights, err := t.model(inverse, share, solve.Report{Solver: "cholesky", Converged: true})
-	return &Smoother{Weights: weights, From: t.from, Residuals: residual}, err
+	return &Smoother{Weights: weights, Rows: t.from, Residuals: residual}, err
 }
 
 // projectedInverse returns M and v of [Smoother].

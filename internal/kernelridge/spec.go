@@ -28,8 +28,8 @@ type Spec struct {
 // fewRows is the number of rows up to which the whole matrix is factorised.
 const fewRows = 4096
 
-// Way returns the solver for so many rows.
-func (s Spec) Way(rows int) string {
+// SolverFor returns the solver for so many rows.
+func (s Spec) SolverFor(rows int) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
@@ -156,13 +156,13 @@ func tiled(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
-	if s.Way(shape.Rows) == "cg" {
+	if s.SolverFor(shape.Rows) == "cg" {
 		return s.conjugateCost(shape)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, OutputWidth: max(shape.Outputs, 1)}
 	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
-	cost.Bytes = design.Bytes(s.rowNumbers(shape) + n*n)
+	cost.Bytes = design.Float64Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
 
@@ -172,17 +172,17 @@ func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 	return 2.5*n*shape.Entries() + 10*n*t
 }
 
-// BytesTogether returns the memory of solving for the given number of penalties by [Training.SolveAll].
-func (s Spec) BytesTogether(shape datasets.Shape, penalties int) int64 {
+// BatchBytes returns the memory of solving for the given number of penalties by [Training.SolveAll].
+func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
-	if s.Way(shape.Rows) == "cholesky" {
+	if s.SolverFor(shape.Rows) == "cholesky" {
 		together := min(p, max(2, factorsTogether/(4*n*n)))
-		return design.Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
+		return design.Float64Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 	}
 	together := min(p*t, columnsTogether)
 	most, _ := s.rank(shape.Rows)
 	largest := float64(most)
-	return design.Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
+	return design.Float64Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
 }
 
 // conjugateCost is the cost of conjugate gradients for one penalty.
@@ -209,12 +209,12 @@ func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
 	if part := float64(cacheBytes(shape.Rows)) / float64(CacheBytes(shape.Rows)); part < 1 {
 		step += (1 - part) * singleShare * values
 	}
-	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BytesTogether(shape, 1),
+	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BatchBytes(shape, 1),
 		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 
-// OneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.
-func (s Spec) OneOutBytes(shape datasets.Shape) int64 {
+// LeaveOneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.
+func (s Spec) LeaveOneOutBytes(shape datasets.Shape) int64 {
 	n := float64(shape.Rows)
-	return s.Cost(shape).Bytes + design.Bytes(2*n*n)
+	return s.Cost(shape).Bytes + design.Float64Bytes(2*n*n)
 }

@@ -85,7 +85,7 @@ func (s *sized) TileFloat32(dst kern.View[float32], _, _ int) {
 func TestCostCountsTiles(t *testing.T) {
 	for rows, most := range map[int]float64{100: 1, tileRows: 1, 2 * tileRows: 1, 3*tileRows + 200: 1.04} { // the last tile is smaller
 		k := &sized{rows: rows}
-		if _, err := Whole(t.Context(), k); err != nil {
+		if _, err := FullMatrix(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 		if got := tiled(float64(rows)) / float64(k.entries.Load()); got < 1 || got > most {

@@ -36,7 +36,7 @@ type Training struct {
 	again   bool      // whether more than one penalty is to come
 
 	whole   kern.View[float64]
-	partial *Partial
+	partial *LowRankFactor
 	system  *System
 }
 
@@ -49,11 +49,11 @@ type Data struct {
 	Classes []string  // of a classification
 }
 
-// Labels reads what is to be learned about rows in memory.
-type Labels func(ctx context.Context, r *design.Rows) (Data, error)
+// TargetReader reads what is to be learned about rows in memory.
+type TargetReader func(ctx context.Context, r *design.Rows) (Data, error)
 
-// Numbers are the targets of the rows.
-func Numbers(_ context.Context, r *design.Rows) (Data, error) {
+// NumericTargets are the targets of the rows.
+func NumericTargets(_ context.Context, r *design.Rows) (Data, error) {
 	y, t, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
 		return Data{}, err
@@ -63,7 +63,7 @@ func Numbers(_ context.Context, r *design.Rows) (Data, error) {
 }
 
 // Fit fits to rows in memory.
-func (s Spec) Fit(ctx context.Context, r *design.Rows, labels Labels) (*Model, error) {
+func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Model, error) {
 	data, err := labels(ctx, r)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels Labels) (*Model, e
 // the smallest.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
 	t := &Training{spec: s, data: data, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
-	X := design.Widened(design.Native(data.Rows.Set.X))
+	X := design.ToFloat64(design.Native(data.Rows.Set.X))
 	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 	largest := 0.0
 	entries(X, func(v float64) { largest = max(largest, max(v, -v)) }) // NaN stays
 	if largest-largest != 0 {
-		return nil, design.NameFault(0, *data.Rows.Set)
+		return nil, design.NonFiniteError(0, *data.Rows.Set)
 	}
 	if t.gamma, err = k.Spectral().ResolveGammaOf(ctx, s.Gamma, X, s.Seed); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 	if err := t.take(X, data); err != nil {
 		return nil, err
 	}
-	t.inverse = Ridge(len(t.from), 1, t.weights)
+	t.inverse = DiagonalPenalty(len(t.from), 1, t.weights)
 	f := pairwise.FrameOf(k.Factors(t.gamma), t.rows)
 	if !(largest <= pairwise.Limit[float32](f)) {
 		return nil, errTooLarge
@@ -177,7 +177,7 @@ func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([
 
 // Solve solves with the penalty and the solver of a spec of the same kernel.
 func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
-	if s.Way(len(t.from)) == "cholesky" {
+	if s.SolverFor(len(t.from)) == "cholesky" {
 		return t.byFactor(ctx, s)
 	}
 	alphas := []float64{s.Alpha}
@@ -194,7 +194,7 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if factors && !(result.Residual <= s.Tol) && !solve.Late(ctx) {
+	if factors && !(result.Residual <= s.Tol) && !solve.SoftDeadlinePassed(ctx) {
 		return t.byFactor(ctx, s)
 	}
 	return t.finish(s, "cg", a, result)
@@ -202,7 +202,7 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 
 // byFactor solves by a Cholesky factor.
 func (t *Training) byFactor(ctx context.Context, s Spec) (*Model, error) {
-	ridge := Ridge(len(t.from), s.Alpha, t.weights)
+	ridge := DiagonalPenalty(len(t.from), s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (t *Training) byFactor(ctx context.Context, s Spec) (*Model, error) {
 // factorFits reports whether memory holds the matrix and its factor.
 func (t *Training) factorFits() bool {
 	n := float64(len(t.from))
-	return memory.Check(design.Bytes(2*n*n)) == nil
+	return memory.Check(design.Float64Bytes(2*n*n)) == nil
 }
 
 // patientSteps is the number of steps of cg after which auto turns to a factor: about as many take the
@@ -265,7 +265,7 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 	}
 	if t.partial == nil {
 		var err error
-		if InFloat32(t.inverse, t.spec.Alpha) {
+		if Float32FactorSuffices(t.inverse, t.spec.Alpha) {
 			t.partial, err = partialOf(ctx, t, t.points.narrow, most, s.Seed, enough)
 		} else {
 			t.partial, err = partialOf(ctx, t, t.points.wide, most, s.Seed, enough)
@@ -278,19 +278,19 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 }
 
 // partialOf makes the factor of low rank of the rows in one of the precisions.
-func partialOf[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*Partial, error) {
+func partialOf[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*LowRankFactor, error) {
 	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
 	if err != nil {
 		return nil, err
 	}
-	return NewPartial(ctx, f.F, t.inverse)
+	return NewLowRankFactor(ctx, f.F, t.inverse)
 }
 
 // factor factorises the whole matrix, which it keeps for other penalties.
 func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error) {
 	return NewFactor(ctx, ridge, func() (kern.View[float64], error) {
 		if !t.again {
-			return Whole(ctx, t.points)
+			return FullMatrix(ctx, t.points)
 		}
 		out, err := t.wholeMatrix(ctx)
 		out.Data = slices.Clone(out.Data)
@@ -301,7 +301,7 @@ func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error)
 // wholeMatrix returns the kernel matrix, which it keeps.
 func (t *Training) wholeMatrix(ctx context.Context) (whole kern.View[float64], err error) {
 	if t.whole.Rows == 0 {
-		whole, err = Whole(ctx, t.points)
+		whole, err = FullMatrix(ctx, t.points)
 		if err != nil {
 			return whole, err
 		}
@@ -321,24 +321,24 @@ func (t *Training) objective(a, intercept []float64, alpha float64) float64 {
 
 // model returns the model of dual weights.
 func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, error) {
-	if !kern.Finite(a) || !kern.Finite(intercept) {
+	if !kern.AllFinite(a) || !kern.AllFinite(intercept) {
 		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; standardize the targets or use a larger alpha")
 	}
-	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report, Under: Under{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
+	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report, KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
 		points: &Points{kernel: t.points.kernel, frame: t.points.frame, wide: t.points.wide}}, nil
 }
 
-// OneOut is what the models of all rows but one predict for that row.
-type OneOut struct {
-	Predictions *mat.Dense // rows × targets
-	Even        *mat.Dense // the same where all rows have the mean leverage: their mean squared error is GCV
-	Freedom     float64    // effective degrees of freedom
+// LOOResult is what the models of all rows but one predict for that row.
+type LOOResult struct {
+	Predictions      *mat.Dense // rows × targets
+	GCVPredictions   *mat.Dense // the same where all rows have the mean leverage: their mean squared error is GCV
+	DegreesOfFreedom float64    // effective degrees of freedom
 }
 
 // LeaveOneOut predicts each row of the data by the model of all the others, from one factor.
-func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
+func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) {
 	n, k, data := len(t.from), t.targets, t.data
-	ridge := Ridge(n, s.Alpha, t.weights)
+	ridge := DiagonalPenalty(n, s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
 		return nil, err
@@ -351,23 +351,23 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*OneOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &OneOut{Freedom: float64(n)}
+	out := &LOOResult{DegreesOfFreedom: float64(n)}
 	out.Predictions = mat.NewDense(data.Rows.N, k, nil)
 	if n < data.Rows.N { // rows of weight 0 are in no model
 		if err := m.Scores(ctx, out.Predictions.RawMatrix().Data, data.Rows.Set.X); err != nil {
 			return nil, err
 		}
 	}
-	out.Even = mat.DenseCopyOf(out.Predictions)
+	out.GCVPredictions = mat.DenseCopyOf(out.Predictions)
 	for i, v := range slack {
-		out.Freedom -= ridge[i] * v
+		out.DegreesOfFreedom -= ridge[i] * v
 	}
-	mean := (float64(n) - out.Freedom) / float64(n)
+	mean := (float64(n) - out.DegreesOfFreedom) / float64(n)
 	for i, at := range t.from {
 		for j := range k {
 			y := data.Y[at*k+j]
 			out.Predictions.Set(at, j, y-residual[i*k+j])
-			out.Even.Set(at, j, y-ridge[i]*m.Dual[i*k+j]/mean)
+			out.GCVPredictions.Set(at, j, y-ridge[i]*m.Dual[i*k+j]/mean)
 		}
 	}
 	return out, nil

@@ -29,7 +29,7 @@ func blobs(seed uint64, n, d, k int) *mat.Dense {
 
 func rowsIn(t *testing.T, X mat.Matrix, weights []float64) *design.Rows {
 	t.Helper()
-	r, err := design.OfSet(datasets.Set{X: X, Weights: weights})
+	r, err := design.FromSet(datasets.Set{X: X, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func BenchmarkLloyd(b *testing.B) {
 		first := slices.Clone(X.RawMatrix().Data[:k*16])
 		for _, bounded := range []bool{false, true} {
 			b.Run(name+map[bool]string{true: "/bounds", false: "/products"}[bounded], func(b *testing.B) {
-				r, _ := design.OfSet(datasets.Set{X: X})
+				r, _ := design.FromSet(datasets.Set{X: X})
 				if !bounded {
 					r.Set = nil
 				}

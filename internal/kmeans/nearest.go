@@ -77,7 +77,7 @@ func rowsOf(X any) rows {
 	case *single.Dense:
 		return rows{narrow: x}
 	case *sparse.CSR:
-		return rows{csr: x, sparse: design.Compressed(x)}
+		return rows{csr: x, sparse: design.SparseView(x)}
 	}
 	panic("kmeans: rows of an unknown kind")
 }
@@ -101,7 +101,7 @@ func (v *nearest) each(r rows, lo, hi int, wanted []int, f func(i int, found fin
 	}
 	hold := design.Borrow[float64](size * (width + v.k))
 	defer hold.Release()
-	tile, products := hold.List[:size*width], hold.List[size*width:]
+	tile, products := hold.Data[:size*width], hold.Data[size*width:]
 	for p := 0; p < count; p += size {
 		m := min(size, count-p)
 		out := kern.Dense(m, v.k, v.k, products)

@@ -56,7 +56,7 @@ func (s *sample) add(r rows, lo, hi int, weights []float64) bool {
 		hold := design.Borrow[float64](s.cols)
 		defer hold.Release()
 		for i := from; i < to; i++ {
-			keys[i] = r.key(lo+i, s.spec.Seed, hold.List)
+			keys[i] = r.key(lo+i, s.spec.Seed, hold.Data)
 		}
 	})
 	for i, key := range keys {
@@ -205,12 +205,12 @@ func (s *sample) seed(ctx context.Context) (centres []float64, variance float64,
 		return nil, 0, errFewRows(len(s.rows), s.spec.Clusters)
 	}
 	data := s.set()
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, 0, err
 	}
 	if variance = meanVariance(rowsOf(data.X), data.Weights, s.cols); variance-variance != 0 {
-		return nil, 0, design.NameFault(0, data)
+		return nil, 0, design.NonFiniteError(0, data)
 	}
 	spec := s.spec
 	spec.MaxIter = max(spec.MaxIter, 100)
@@ -290,7 +290,7 @@ func (s *sample) fits(keys []uint64, weights []float64, starts []int, columns []
 		starts[len(keys)] != len(columns) || len(values) != len(columns) || !slices.IsSorted(starts) || !slices.IsSorted(keys) {
 		return false
 	}
-	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.Count(w) }) || !kern.Finite(values) {
+	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.Count(w) }) || !kern.AllFinite(values) {
 		return false
 	}
 	for i := range keys {

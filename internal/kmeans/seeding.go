@@ -95,7 +95,7 @@ func distancesTo(r rows, row []float64, n int) []float64 {
 		hold := design.Borrow[float64](len(row))
 		defer hold.Release()
 		for i := lo; i < hi; i++ {
-			x := hold.List
+			x := hold.Data
 			if r.narrow == nil {
 				x = r.dense.RawRowView(i)
 			} else {

@@ -63,12 +63,12 @@ func (s *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 		hi := min(lo+atOnce, block.Rows())
 		if s.turn == 0 {
 			if !s.sample.add(r, lo, hi, weights) {
-				return design.NameFault(first, block)
+				return design.NonFiniteError(first, block)
 			}
 			continue
 		}
 		if s.found.add(s.near, r, lo, hi, weights, s.bounds, first); s.found.inertia-s.found.inertia != 0 {
-			return design.NameFault(first, block)
+			return design.NonFiniteError(first, block)
 		}
 	}
 	return ctxerr.Check(ctx)
@@ -83,7 +83,7 @@ func (f *found) add(v *nearest, r rows, lo, hi int, weights []float64, b *bounds
 	centre := make([]int32, n)
 	hold := design.Borrow[float64](n)
 	defer hold.Release()
-	distance := hold.List
+	distance := hold.Data
 	v.assign(r, lo, hi, b, first, centre, distance)
 	lists := byCentre(centre, f.k)
 	if r.csr != nil && f.plain == nil {
@@ -137,7 +137,7 @@ func (f *found) addTo(v *nearest, c int, r rows, lo int, list []int32, weights [
 		}
 		f.mass[c] += w
 		if r.csr == nil {
-			row := hold.List
+			row := hold.Data
 			r.write(row, i)
 			s := 0.0
 			for j, x := range row {
@@ -233,7 +233,7 @@ func (s *Sums) moved() (centres []float64, shift, inertia float64) {
 				shift += v * v
 				inertia -= w * v * v
 			}
-		} else if from := kern.Largest(far); far[from] > 0 {
+		} else if from := kern.ArgMax(far); far[from] > 0 {
 			copy(to, f.row[from*f.d:(from+1)*f.d])
 			shift += apartSquared(to, s.near.centre(c))
 			far[from] = 0

@@ -108,7 +108,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	}()
 	for _, i := range which {
 		width := f.maps[i].Width()
-		Z := mat.NewDense(n, width, hold.List[:n*width])
+		Z := mat.NewDense(n, width, hold.Data[:n*width])
 		err := ctxerr.Check(ctx)
 		g := f.of[i]
 		switch {
@@ -118,10 +118,10 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 		default:
 			if distances[g] == nil {
 				distances[g] = design.Borrow[float64](n * m)
-				err = f.groups[g].distances(ctx, kern.Dense(n, m, m, distances[g].List), X)
+				err = f.groups[g].distances(ctx, kern.Dense(n, m, m, distances[g].Data), X)
 			}
 			if err == nil {
-				err = f.finish(ctx, i, design.View(Z), kern.Dense(n, m, m, distances[g].List))
+				err = f.finish(ctx, i, design.View(Z), kern.Dense(n, m, m, distances[g].Data))
 			}
 		}
 		if err == nil {

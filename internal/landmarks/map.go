@@ -141,8 +141,8 @@ func solve[T kern.Float](ctx context.Context, factor, tile kern.View[T]) error {
 	}
 	hold := design.Borrow[T](few * tile.Cols)
 	defer hold.Release()
-	clear(hold.List)
-	padded := kern.Dense(few, tile.Cols, tile.Cols, hold.List)
+	clear(hold.Data)
+	padded := kern.Dense(few, tile.Cols, tile.Cols, hold.Data)
 	for i := range tile.Rows {
 		copy(padded.Row(i), tile.Row(i))
 	}

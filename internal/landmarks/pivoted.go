@@ -140,7 +140,7 @@ func (p *pivoting[T]) left(ctx context.Context, rows pairwise.Rows[T], negative 
 	for i, v := range negative.Data {
 		positive.Data[i] = -v
 	}
-	return out, kern.MulUntil(ctx, out, negative, positive.T(), true)
+	return out, kern.MulContext(ctx, out, negative, positive.T(), true)
 }
 
 // accept goes through the proposals and returns the rows taken with the Cholesky factor of what is left there.
@@ -186,7 +186,7 @@ func (p *pivoting[T]) take(ctx context.Context, taken []int, factor kern.View[T]
 	if err := pairwise.Matrix(ctx, columns, p.x, p.x.Select(taken), p.k); err != nil {
 		return err
 	}
-	if err := kern.MulUntil(ctx, columns, p.F.Slice(0, n, 0, k), p.gathered(taken).T(), true); err != nil {
+	if err := kern.MulContext(ctx, columns, p.F.Slice(0, n, 0, k), p.gathered(taken).T(), true); err != nil {
 		return err
 	}
 	if err := kern.SolveLower(ctx, factor, columns.T()); err != nil {

@@ -72,8 +72,8 @@ func (c *ridgeCG) withinBudget() (w []float64, report solve.Report, err error) {
 // preconditioned solves with Nyström's approximation, on inputs in single precision where these can be had.
 func (c *ridgeCG) preconditioned() (w []float64, report solve.Report, err error) {
 	r := &cgRounds{ridgeCG: c, rows: c.rows, tol: 1, visible: c.Tol}
-	if c.rows.Rounded != nil {
-		r.rows = c.rows.Rounded
+	if c.rows.Float32Rows != nil {
+		r.rows = c.rows.Float32Rows
 	}
 	trace := sumOf(c.diagonal)
 	sums := newSketch(c.mean, rankOf(c.m.Cols, c.Alpha, trace))
@@ -117,7 +117,7 @@ func (c *ridgeCG) drifts() bool {
 	return false
 }
 
-// byRows solves for weights that are sums of rows whatever the residual, see [Problem.Alphas], of sparse rows in memory and
+// byRows solves for weights that are sums of rows whatever the residual, see [Problem.SolveAlphas], of sparse rows in memory and
 // dense ones that are not many. It returns nil where it does not get to the end.
 func (c *ridgeCG) byRows() (w []float64, report solve.Report, err error) {
 	p := *c.Problem
@@ -125,20 +125,20 @@ func (c *ridgeCG) byRows() (w []float64, report solve.Report, err error) {
 		if c.m.rows >= leastPreconditioned {
 			return nil, report, nil
 		}
-		gathered, err := p.rows.Gather(c.ctx)
+		gathered, err := p.rows.InMemory(c.ctx)
 		if err != nil {
 			return nil, report, err
 		}
 		set := *gathered.Set
-		set.X = sparse.FromDense(design.Widened(set.X))
-		if p.rows, err = design.OfSet(set); err != nil {
+		set.X = sparse.FromDense(design.ToFloat64(set.X))
+		if p.rows, err = design.FromSet(set); err != nil {
 			return nil, report, err
 		}
 	}
 	if p.rows.Set == nil {
 		return nil, report, nil
 	}
-	models, err := p.Alphas(c.ctx, []float64{c.Alpha}, []bool{true})
+	models, err := p.SolveAlphas(c.ctx, []float64{c.Alpha}, []bool{true})
 	if err != nil || models[0] == nil {
 		return nil, report, err
 	}
@@ -227,7 +227,7 @@ func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
 	w, step, z := make([]float64, len(right)), make([]float64, len(right)), make([]float64, len(right))
 	report = solve.Report{Solver: "cg"}
 	if r.goal == nil {
-		result, err := solve.CG(r.apply, r.precondition, w, right, t, solve.Until{Tol: r.tol, MaxIter: r.MaxIter})
+		result, err := solve.CG(r.apply, r.precondition, w, right, t, solve.StopCriteria{Tol: r.tol, MaxIter: r.MaxIter})
 		report.Iterations, report.Converged, report.Gradient = result.Iterations, result.Converged, result.Residual
 		if !report.Converged {
 			report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", report.Iterations, report.Gradient, r.tol))
@@ -249,7 +249,7 @@ func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
 		if r.rounds() && worst > before/2 {
 			r.wide, r.rows = true, r.ridgeCG.rows
 		}
-		until := solve.Until{Tol: 1, Enough: r.aims(left), MaxIter: r.MaxIter - report.Iterations}
+		until := solve.StopCriteria{Tol: 1, AbsTol: r.aims(left), MaxIter: r.MaxIter - report.Iterations}
 		if rounds == 0 && !r.rounds() {
 			until.Tol = r.tol
 		}
@@ -316,7 +316,7 @@ func (r *cgRounds) aims(left []float64) []float64 {
 
 // inputs reads the inputs of steps.
 func (r *cgRounds) inputs(yield func(first int, X mat.Matrix) error) error {
-	return r.rows.Again(r.ctx, r.m.rows, func(first int, block datasets.Set) error {
+	return r.rows.EachExpected(r.ctx, r.m.rows, func(first int, block datasets.Set) error {
 		if !r.wide {
 			return yield(first, block.X)
 		}
@@ -370,7 +370,7 @@ func inDouble(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
 	}
 	for lo := 0; lo < n; lo += widenedRows {
 		hi := min(lo+widenedRows, n)
-		if err := design.WhileWidened(short.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) }); err != nil {
+		if err := design.WithFloat64(short.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) }); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		}
 		if m == nil {
 			m = &diagonalMoments{diagonal: make([]float64, p.rows.Cols), Moments: Moments{
-				Cols: p.rows.Cols, targets: count, centred: p.Intercept, targetShift: make([]float64, count),
+				Cols: p.rows.Cols, targets: count, centered: p.Intercept, targetShift: make([]float64, count),
 				sum: make([]float64, p.rows.Cols), targetSum: make([]float64, count),
 				cross: make([]float64, p.rows.Cols*count), squares: make([]float64, count)}}
 		}
@@ -49,8 +49,8 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 		if err != nil {
 			return err
 		}
-		if !kern.Finite(m.diagonal) {
-			return design.NameFault(first, block)
+		if !kern.AllFinite(m.diagonal) {
+			return design.NonFiniteError(first, block)
 		}
 		return nil
 	})
@@ -78,8 +78,8 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	switch x := X.(type) {
 	case *sparse.CSR:
 		design.AddSquares(m.diagonal, X, weights)
-		kern.SparseMulVecT(m.sum, design.Compressed(x), weights, true)
-		kern.SparseMulT(cross, design.Compressed(x), right, true)
+		kern.SparseMulVecT(m.sum, design.SparseView(x), weights, true)
+		kern.SparseMulT(cross, design.SparseView(x), right, true)
 	case *mat.Dense:
 		m.addDense(design.View(x), weighted, weights)
 		if m.targets > 1 {
@@ -95,7 +95,7 @@ func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []flo
 		squares := make([]float64, hi-lo)
 		for i, s := range weights {
 			row := x.Row(i)[lo:hi]
-			kern.Multiply(squares, row, row)
+			kern.MulElem(squares, row, row)
 			kern.Axpy(s, squares, m.diagonal[lo:hi])
 			kern.Axpy(s, row, m.sum[lo:hi])
 			if m.targets == 1 {
@@ -108,7 +108,7 @@ func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []flo
 // centredDiagonal returns the diagonal of the centred Gram matrix.
 func (m *diagonalMoments) centredDiagonal() []float64 {
 	out := slices.Clone(m.diagonal)
-	if m.centred {
+	if m.centered {
 		for j, s := range m.sum {
 			if out[j] -= s * s / m.Weight; out[j] <= 16*epsilon*m.diagonal[j] {
 				out[j] = 0

@@ -95,7 +95,7 @@ func (d *centredRows) sharpen(ctx context.Context, kernel []float64, alpha float
 // returns what may be left of its error against the spreads of the targets.
 func (d *centredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
 	spreads := d.spreads()
-	for range Refinements {
+	for range MaxRefinements {
 		right := d.residuals(w)
 		kern.Axpy(-alpha, a, right)
 		step := slices.Clone(right)

@@ -31,10 +31,10 @@ type evidence struct {
 	low, high     float64     // logarithms of ρ between which it is looked for
 }
 
-// Likeliest returns the noise and the amplitude of the greatest evidence, those that are given left as they are, and
+// MaximizeEvidence returns the noise and the amplitude of the greatest evidence, those that are given left as they are, and
 // with their ratio the weights and the factor that [Moments.Weights] returns. Where both are given nothing is looked for:
 // the evidence comes from weights and factor, without the tridiagonal form.
-func (m *Moments) Likeliest(ctx context.Context, g Given) (Variances, solve.Linear, *Factor, error) {
+func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Variances, solve.Linear, *Factor, error) {
 	e := m.evidence()
 	v, err := Variances{Ratio: g.Noise / g.Amplitude}, e.check()
 	looks := g.Noise == 0 || g.Amplitude == 0
@@ -57,7 +57,7 @@ func (m *Moments) Likeliest(ctx context.Context, g Given) (Variances, solve.Line
 	if !looks {
 		v = e.variances(e.solved(m, v.Ratio, fitted, f), g)
 	}
-	if v.Log-v.Log != 0 {
+	if v.LogEvidence-v.LogEvidence != 0 {
 		return Variances{}, solve.Linear{}, nil, errNotFinite
 	}
 	return v, fitted, f, nil
@@ -66,7 +66,7 @@ func (m *Moments) Likeliest(ctx context.Context, g Given) (Variances, solve.Line
 // evidence returns the evidence of the rows that were added, before it is reduced.
 func (m *Moments) evidence() *evidence {
 	e := &evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, spreads: m.spreads()}
-	if m.centred {
+	if m.centered {
 		e.rows, e.intercept = m.Weight-1, math.Log(m.Weight)
 	}
 	return e
@@ -74,7 +74,7 @@ func (m *Moments) evidence() *evidence {
 
 // check refuses rows that say nothing of the noise.
 func (e *evidence) check() error {
-	if !kern.Finite([]float64{e.rows, e.intercept}) {
+	if !kern.AllFinite([]float64{e.rows, e.intercept}) {
 		return errNotFinite
 	}
 	if e.rows <= 0 {
@@ -96,7 +96,7 @@ func (e *evidence) reduce(ctx context.Context, m *Moments) error {
 		trace, most = 1, 1
 	}
 	e.low, e.high = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
-	if !(most > 0) || !kern.Finite([]float64{e.low, e.high}) {
+	if !(most > 0) || !kern.AllFinite([]float64{e.low, e.high}) {
 		return errNotFinite
 	}
 	right := m.rightSide()
@@ -110,7 +110,7 @@ func (e *evidence) reduce(ctx context.Context, m *Moments) error {
 		for i := range b {
 			b[i] = right[i*m.targets+t]
 		}
-		e.form.Turn(b)
+		e.form.ApplyQ(b)
 		e.right = append(e.right, b)
 	}
 	return nil
@@ -130,8 +130,8 @@ func (e *evidence) solved(m *Moments, ratio float64, fitted solve.Linear, f *Fac
 
 var errNotFinite = errors.New("the evidence is not finite; scale inputs and targets")
 
-// Constant reports which target does not vary, -1 for none.
-func (m *Moments) Constant() int {
+// ConstantTarget reports which target does not vary, -1 for none.
+func (m *Moments) ConstantTarget() int {
 	for t, spread := range m.spreads() {
 		mean := m.targetShift[t] + m.targetSum[t]/m.Weight
 		if spread <= 64*epsilon*epsilon*mean*mean*m.Weight {
@@ -156,7 +156,7 @@ type at struct {
 // at returns it, and ok false where A is not positive definite to working precision.
 func (e *evidence) at(ratio float64) (a at, ok bool) {
 	a = at{ratio: ratio, misfits: make([]float64, e.targets), slopes: make([]float64, e.targets)}
-	diagonal, beside := e.form.Diagonal, e.form.Beside
+	diagonal, beside := e.form.Diagonal, e.form.OffDiagonal
 	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
 	trace, slope := 0.0, 1.0 // of A⁻¹, and of a pivot by ρ
 	for i := range pivots {
@@ -196,18 +196,18 @@ func (e *evidence) at(ratio float64) (a at, ok bool) {
 
 // Variances are a noise and an amplitude of each target, of one ratio.
 type Variances struct {
-	Ratio            float64
-	Noise, Amplitude []float64
-	Log              float64 // logarithm of the evidence
-	Least, Most      bool    // whether the ratio is at an end of what was looked at
+	Ratio                      float64
+	Noise, Amplitude           []float64
+	LogEvidence                float64 // logarithm of the evidence
+	AtLowerBound, AtUpperBound bool    // whether the ratio is at an end of what was looked at
 }
 
-// Given is what is known of noise and amplitude, 0 where the evidence is to say it. What is given is that of every
+// KnownVariances is what is known of noise and amplitude, 0 where the evidence is to say it. What is given is that of every
 // target; where nothing is, each has its own noise and amplitude, of a common ratio.
-type Given struct{ Noise, Amplitude float64 }
+type KnownVariances struct{ Noise, Amplitude float64 }
 
 // noises returns the noise of each target for a ratio.
-func (e *evidence) noises(a at, g Given) []float64 {
+func (e *evidence) noises(a at, g KnownVariances) []float64 {
 	out := make([]float64, e.targets)
 	for t := range out {
 		switch {
@@ -223,7 +223,7 @@ func (e *evidence) noises(a at, g Given) []float64 {
 }
 
 // value returns J.
-func (e *evidence) value(a at, g Given) (value float64) {
+func (e *evidence) value(a at, g KnownVariances) (value float64) {
 	for t, noise := range e.noises(a, g) {
 		value += (a.misfits[t]/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
 	}
@@ -231,7 +231,7 @@ func (e *evidence) value(a at, g Given) (value float64) {
 }
 
 // negative returns J, and its derivative by log ρ.
-func (e *evidence) negative(a at, g Given) (value, slope float64) {
+func (e *evidence) negative(a at, g KnownVariances) (value, slope float64) {
 	for t, noise := range e.noises(a, g) {
 		r, dr := a.misfits[t], a.slopes[t]
 		slope += (dr/noise - a.free) / 2
@@ -243,7 +243,7 @@ func (e *evidence) negative(a at, g Given) (value, slope float64) {
 }
 
 // maximise returns the noise and the amplitude of the greatest evidence, where one of them at least is not given.
-func (e *evidence) maximise(ctx context.Context, g Given) (Variances, error) {
+func (e *evidence) maximise(ctx context.Context, g KnownVariances) (Variances, error) {
 	const step = 0.5
 	best, least := e.low, math.Inf(1)
 	for u := e.low; u <= e.high; u += step {
@@ -265,12 +265,12 @@ func (e *evidence) maximise(ctx context.Context, g Given) (Variances, error) {
 	}
 	out := e.variances(a, g)
 	const end = 1e-6
-	out.Least, out.Most = math.Log(a.ratio) < e.low+end, math.Log(a.ratio) > e.high-end
+	out.AtLowerBound, out.AtUpperBound = math.Log(a.ratio) < e.low+end, math.Log(a.ratio) > e.high-end
 	return out, nil
 }
 
 // root returns where between two logarithms J no longer falls.
-func (e *evidence) root(ctx context.Context, low, high float64, g Given) (at, error) {
+func (e *evidence) root(ctx context.Context, low, high float64, g KnownVariances) (at, error) {
 	falls := func(u float64) bool {
 		a, ok := e.at(math.Exp(u))
 		if !ok {
@@ -300,8 +300,8 @@ func (e *evidence) root(ctx context.Context, low, high float64, g Given) (at, er
 	return a, nil
 }
 
-func (e *evidence) variances(a at, g Given) Variances {
-	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), Log: -e.value(a, g)}
+func (e *evidence) variances(a at, g KnownVariances) Variances {
+	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), LogEvidence: -e.value(a, g)}
 	for _, noise := range out.Noise {
 		out.Amplitude = append(out.Amplitude, noise/a.ratio)
 	}

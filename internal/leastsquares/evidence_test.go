@@ -78,22 +78,22 @@ func TestEvidenceOfVariances(t *testing.T) {
 	ctx := context.Background()
 	for _, centred := range []bool{true, false} {
 		m, e, slow := evidenceOf(t, centred)
-		for _, g := range []Given{{}, {Noise: 0.4}, {Amplitude: 3}, {Noise: 0.4, Amplitude: 3}} {
-			v, fitted, _, err := m.Likeliest(ctx, g)
+		for _, g := range []KnownVariances{{}, {Noise: 0.4}, {Amplitude: 3}, {Noise: 0.4, Amplitude: 3}} {
+			v, fitted, _, err := m.MaximizeEvidence(ctx, g)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if g.Noise > 0 && g.Amplitude > 0 { // without the tridiagonal form
 				a, _ := e.at(v.Ratio)
-				if want := -e.value(a, g); math.Abs(v.Log-want) > 1e-12*math.Abs(want) {
-					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.Log, want)
+				if want := -e.value(a, g); math.Abs(v.LogEvidence-want) > 1e-12*math.Abs(want) {
+					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.LogEvidence, want)
 				}
 			}
 			if want, _, err := m.Weights(ctx, v.Ratio); err != nil || !slices.Equal(want.Weights, fitted.Weights) {
 				t.Errorf("centred %v, given %+v: weights %v, want %v", centred, g, fitted.Weights, want.Weights)
 			}
-			if want := slow(v.Noise, v.Amplitude); math.Abs(v.Log-want) > 1e-9*math.Abs(want) {
-				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.Log, want)
+			if want := slow(v.Noise, v.Amplitude); math.Abs(v.LogEvidence-want) > 1e-9*math.Abs(want) {
+				t.Errorf("centred %v, given %+v: log evidence %v, want %v", centred, g, v.LogEvidence, want)
 			}
 			if g.Noise > 0 && v.Noise[1] != g.Noise || g.Amplitude > 0 && math.Abs(v.Amplitude[1]-g.Amplitude) > 1e-12 {
 				t.Errorf("given %+v became %+v", g, v)
@@ -127,13 +127,13 @@ func TestEvidenceOfVariances(t *testing.T) {
 						amplitude[k] *= factor
 					}
 				}
-				if slow(noise, amplitude) >= v.Log {
+				if slow(noise, amplitude) >= v.LogEvidence {
 					t.Errorf("centred %v, given %+v: the evidence is not the greatest", centred, g)
 				}
 				for k := range noise { // along the common ratio, too
 					noise[k], amplitude[k] = v.Noise[k]*factor, v.Amplitude[k]*factor
 				}
-				if g == (Given{}) && slow(noise, amplitude) >= v.Log {
+				if g == (KnownVariances{}) && slow(noise, amplitude) >= v.LogEvidence {
 					t.Errorf("centred %v: the evidence is not the greatest along the ratio", centred)
 				}
 			}

@@ -70,7 +70,7 @@ func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (ran
 	threshold := float64(n) * epsilon * max(eigen.Values[n-1], 0)
 	vectors, right := kern.Dense(n, n, n, list), kern.Dense(n, k, k, b)
 	projected := kern.Dense(n, k, k, make([]float64, n*k))
-	if err := kern.MulUntil(ctx, projected, vectors, right, false); err != nil {
+	if err := kern.MulContext(ctx, projected, vectors, right, false); err != nil {
 		return 0, err
 	}
 	for i, v := range eigen.Values {
@@ -81,7 +81,7 @@ func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (ran
 		rank++
 		kern.Scale(1/v, projected.Row(i))
 	}
-	return rank, kern.MulUntil(ctx, right, vectors.T(), projected, false)
+	return rank, kern.MulContext(ctx, right, vectors.T(), projected, false)
 }
 
 // clearFixed makes rows of b, fixed × k, zeros.

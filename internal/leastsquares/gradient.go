@@ -31,31 +31,31 @@ func NewGradient(cols, columns int) *Gradient {
 func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	k := g.Columns
 	if short, ok := X.(*single.Dense); ok {
-		if k < design.ManyOutputs {
+		if k < design.MinGEMMOutputs {
 			g.addFloat32(design.ViewFloat32(short), y, w, offset, weights)
 			return
 		}
-		design.WhileWidened(X, func(X mat.Matrix) error {
+		design.WithFloat64(X, func(X mat.Matrix) error {
 			g.Add(X, y, w, offset, weights)
 			return nil
 		})
 		return
 	}
-	g.AddOf(X, y, w, offset, weights, nil)
+	g.AddSelected(X, y, w, offset, weights, nil)
 }
 
-// AddOf is Add of rows in double precision that are among the rows of some of the columns, those for which of is true; nil
+// AddSelected is Add of rows in double precision that are among the rows of some of the columns, those for which of is true; nil
 // means all.
-func (g *Gradient) AddOf(X mat.Matrix, y, w, offset, weights []float64, of []bool) {
+func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of []bool) {
 	n, _ := X.Dims()
 	k := g.Columns
 	scores := design.Borrow[float64](n * k)
 	defer scores.Release()
-	inner, in, out := kern.Dense(n, k, k, scores.List), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
+	inner, in, out := kern.Dense(n, k, k, scores.Data), kern.Dense(g.cols, k, k, w), kern.Dense(g.cols, k, k, g.inputs)
 	csr, scattered := X.(*sparse.CSR)
 	var dense kern.View[float64]
 	if scattered {
-		kern.SparseMul(inner, design.Compressed(csr), in, false)
+		kern.SparseMul(inner, design.SparseView(csr), in, false)
 	} else {
 		dense = design.View(X.(*mat.Dense))
 		kern.Mul(inner, dense, in, false)
@@ -67,7 +67,7 @@ func (g *Gradient) AddOf(X mat.Matrix, y, w, offset, weights []float64, of []boo
 				row[c] = 0
 				continue
 			}
-			row[c] -= scores.List[i*k+c] + offset[c]
+			row[c] -= scores.Data[i*k+c] + offset[c]
 			s := 1.0
 			if weights != nil {
 				s = weights[i]
@@ -79,7 +79,7 @@ func (g *Gradient) AddOf(X mat.Matrix, y, w, offset, weights []float64, of []boo
 	}
 	errors := kern.Dense(n, k, k, y)
 	if scattered {
-		kern.SparseMulT(out, design.Compressed(csr), errors, true)
+		kern.SparseMulT(out, design.SparseView(csr), errors, true)
 	} else {
 		kern.Mul(out, dense.T(), errors, true)
 	}
@@ -97,29 +97,29 @@ func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []floa
 	turned, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
 	defer turned.Release()
 	defer total.Release()
-	design.Transpose(turned.List, w, k)
-	clear(total.List)
+	design.Transpose(turned.Data, w, k)
+	clear(total.Data)
 	for at := 0; at < X.Rows; at += narrowRows {
 		n := min(narrowRows, X.Rows-at)
 		size := d*k + 2*k
 		hold := design.Borrow[float64]((n + narrowOwned - 1) / narrowOwned * size)
 		kern.Parallel(n, narrowOwned, func(lo, hi int) {
 			own, sample := &Gradient{cols: d, Columns: k}, weights
-			own.in(hold.List[lo/narrowOwned*size:][:size])
+			own.in(hold.Data[lo/narrowOwned*size:][:size])
 			if weights != nil {
 				sample = weights[at+lo : at+hi]
 			}
-			own.addOwned(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.List, offset, sample)
+			own.addOwned(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.Data, offset, sample)
 		})
-		for lo := 0; lo < len(hold.List); lo += size {
-			mine := hold.List[lo : lo+size]
-			kern.Axpy(1, mine[:d*k], total.List)
+		for lo := 0; lo < len(hold.Data); lo += size {
+			mine := hold.Data[lo : lo+size]
+			kern.Axpy(1, mine[:d*k], total.Data)
 			kern.Axpy(1, mine[d*k:d*k+k], g.sum)
 			kern.Axpy(1, mine[d*k+k:], g.squares)
 		}
 		hold.Release()
 	}
-	design.AddTransposed(g.inputs, total.List, k)
+	design.AddTransposed(g.inputs, total.Data, k)
 }
 
 // in makes the gradient zeros in the place given.
@@ -136,8 +136,8 @@ func (g *Gradient) addOwned(X kern.View[float32], y, w, offset, weights []float6
 	defer hold.Release()
 	for lo := 0; lo < X.Rows; lo += size {
 		hi := min(lo+size, X.Rows)
-		rows, errors := X.Slice(lo, hi, 0, g.cols), hold.List[:(hi-lo)*k]
-		kern.ProjectMixed(errors, rows, w)
+		rows, errors := X.Slice(lo, hi, 0, g.cols), hold.Data[:(hi-lo)*k]
+		kern.MulTMixed(errors, rows, w)
 		for i := lo; i < hi; i++ {
 			row, s := errors[(i-lo)*k:(i-lo+1)*k], 1.0
 			if weights != nil {
@@ -150,7 +150,7 @@ func (g *Gradient) addOwned(X kern.View[float32], y, w, offset, weights []float6
 				g.sum[c] += row[c]
 			}
 		}
-		kern.CollectMixed(g.inputs, rows, errors)
+		kern.AddTMulMixed(g.inputs, rows, errors)
 	}
 }
 

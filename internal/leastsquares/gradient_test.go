@@ -24,7 +24,7 @@ func TestGradientOfRowsInSinglePrecision(t *testing.T) {
 			x.Row(i)[j] = rng.Float32() - 0.3
 		}
 	}
-	for _, k := range []int{1, 3, design.ManyOutputs} {
+	for _, k := range []int{1, 3, design.MinGEMMOutputs} {
 		w, y, offset := make([]float64, d*k), make([]float64, n*k), make([]float64, k)
 		for _, list := range [][]float64{w, y, offset} {
 			for i := range list {
@@ -33,7 +33,7 @@ func TestGradientOfRowsInSinglePrecision(t *testing.T) {
 		}
 		for _, s := range [][]float64{nil, weights} {
 			want, serial, got := NewGradient(d, k), NewGradient(d, k), NewGradient(d, k)
-			want.Add(design.Widened(x), slices.Clone(y), w, offset, s)
+			want.Add(design.ToFloat64(x), slices.Clone(y), w, offset, s)
 			runtime.GOMAXPROCS(1)
 			serial.Add(x, slices.Clone(y), w, offset, s)
 			runtime.GOMAXPROCS(3)

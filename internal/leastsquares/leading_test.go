@@ -28,7 +28,7 @@ func TestLeadingFactorInSinglePrecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		lower := make([]float32, cols*cols)
-		if !m.FactoriseLeading(context.Background(), alpha, cols, lower) {
+		if !m.FactorizeLeading(context.Background(), alpha, cols, lower) {
 			t.Fatalf("%g apart: no factor", apart)
 		}
 		want := mat.NewSymDense(cols, nil)

@@ -7,7 +7,7 @@
 // rounding of sums would show in predictions, a solution is refined by passes over the rows themselves.
 //
 // Moments of parts of the rows can be merged, subtracted and cut to their leading columns, and a [Path]
-// solves for many penalties on the same moments; [Problem.Alphas] does by conjugate gradients on sparse rows:
+// solves for many penalties on the same moments; [Problem.SolveAlphas] does by conjugate gradients on sparse rows:
 // that is what many candidates and folds share. [LeaveOneOut]
 // and [Moments.Posterior] make the rest of what can be said of a ridge regression from the same sums.
 package leastsquares
@@ -32,7 +32,7 @@ func (p *Problem) Solve(ctx context.Context) (solve.Linear, error) {
 }
 
 func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
-	switch way := p.Way(p.rows.N, p.rows.Cols, p.rows.Sparse); way {
+	switch way := p.SolverFor(p.rows.N, p.rows.Cols, p.rows.Sparse); way {
 	case "dual":
 		return p.dual(ctx)
 	case "cg":
@@ -54,7 +54,7 @@ var errSteps = errors.New("more steps than a Gram matrix is worth")
 func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	cached := *p
 	var err error
-	if cached.rows, err = p.rows.Cached(ctx); err != nil {
+	if cached.rows, err = p.rows.CacheSparse(ctx); err != nil {
 		return solve.Linear{}, err
 	}
 	m, err := cached.diagonalMoments(ctx)

@@ -15,24 +15,24 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// OneOut is what the models of all rows but one predict for that row, for each of several alphas.
-type OneOut struct {
-	Predictions []*mat.Dense // rows × targets
-	Errors      []float64    // the mean squared errors
-	GCV         []float64    // generalised cross-validation scores
-	Freedom     []float64    // effective degrees of freedom
-	Best        int          // the first alpha of the least error
-	slacks      [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
+// LOOResult is what the models of all rows but one predict for that row, for each of several alphas.
+type LOOResult struct {
+	Predictions      []*mat.Dense // rows × targets
+	Errors           []float64    // the mean squared errors
+	GCV              []float64    // generalised cross-validation scores
+	DegreesOfFreedom []float64    // effective degrees of freedom
+	Best             int          // the first alpha of the least error
+	slacks           [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
 }
 
 // LeaveOneOut computes the predictions without fitting again, for alphas that take the place of
 // s.Alpha.
-func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*OneOut, error) {
+func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*LOOResult, error) {
 	l, err := newLeaver(ctx, s, data)
 	if err != nil {
 		return nil, err
 	}
-	out := &OneOut{}
+	out := &LOOResult{}
 	for _, alpha := range alphas {
 		l.problem.Alpha = alpha
 		factor, err := l.by(alpha)
@@ -54,14 +54,14 @@ func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float
 // errPredictions is that of predictions of training rows that are not finite.
 var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 
-// OneOutBytes returns the memory that [LeaveOneOut] holds for the given number of alphas.
-func OneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
+// LeaveOneOutBytes returns the memory that [LeaveOneOut] holds for the given number of alphas.
+func LeaveOneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	numbers := 2*n*t + float64(alphas)*n*(t+1)
 	if shape.Rows <= shape.Cols || intercept && shape.Rows == shape.Cols+1 {
-		return design.Bytes(numbers + n*d + 3*n*n)
+		return design.Float64Bytes(numbers + n*d + 3*n*n)
 	}
-	return design.Bytes(numbers + 3*d*d)
+	return design.Float64Bytes(numbers + 3*d*d)
 }
 
 // leaver computes, for one alpha after another, residuals and slacks: what is divided by what.
@@ -83,15 +83,15 @@ type leaver struct {
 
 // newLeaver prepares rows in memory for the way that suits their shape.
 func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error) {
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
 	}
-	y, targets, weights, err := design.BlockTruth(0, *r.Set)
+	y, targets, weights, err := design.BlockTargetsAndWeights(0, *r.Set)
 	if err != nil {
 		return nil, err
 	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTruth)}
+	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargetsAndWeights)}
 	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
 	l.by = l.primal
 	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
@@ -104,7 +104,7 @@ func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error)
 		l.by = l.wide
 		l.tau = l.dual.lift(l.kernel, s.Intercept)
 	} else {
-		l.problem.rows = r.Widened()
+		l.problem.rows = r.ToFloat64()
 		if l.sums, err = l.problem.Moments(ctx); err != nil {
 			return nil, err
 		}
@@ -290,8 +290,8 @@ func (l *leaver) unseen(w []float64) error {
 			continue
 		}
 		design.WriteRow(row, l.rows.Set.X, i)
-		if !kern.Finite(row) {
-			return design.NameFault(0, *l.rows.Set)
+		if !kern.AllFinite(row) {
+			return design.NonFiniteError(0, *l.rows.Set)
 		}
 		l.slack[i] = 0
 		l.residue(i, row, w, b)
@@ -300,7 +300,7 @@ func (l *leaver) unseen(w []float64) error {
 }
 
 // finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
-func (l *leaver) finish(out *OneOut, factor float64) error {
+func (l *leaver) finish(out *LOOResult, factor float64) error {
 	t := l.targets
 	predictions := mat.NewDense(l.rows.N, t, nil)
 	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
@@ -324,17 +324,17 @@ func (l *leaver) finish(out *OneOut, factor float64) error {
 	out.Predictions = append(out.Predictions, predictions)
 	out.Errors = append(out.Errors, left/total/float64(t))
 	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
-	out.Freedom = append(out.Freedom, rows-factor*slack)
+	out.DegreesOfFreedom = append(out.DegreesOfFreedom, rows-factor*slack)
 	out.slacks = append(out.slacks, slices.Clone(l.slack))
-	if !kern.Finite(predictions.RawMatrix().Data) {
+	if !kern.AllFinite(predictions.RawMatrix().Data) {
 		return errPredictions
 	}
 	return nil
 }
 
-// Even returns the predictions for alpha number k that have, as their mean squared error, GCV: all
+// GCVPredictions returns the predictions for alpha number k that have, as their mean squared error, GCV: all
 // rows' leverages are taken to be the mean one.
-func (out *OneOut) Even(k int, y []float64) *mat.Dense {
+func (out *LOOResult) GCVPredictions(k int, y []float64) *mat.Dense {
 	_, t := out.Predictions[k].Dims()
 	even := mat.DenseCopyOf(out.Predictions[k])
 	slack, rows := 0.0, 0.0

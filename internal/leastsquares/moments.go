@@ -24,7 +24,7 @@ import (
 // far from 0 against their spread; where there are none, it is nil and blocks are used as they are.
 type Moments struct {
 	Cols, targets int
-	centred       bool // whether there is an intercept to be eliminated, else shifts stay 0
+	centered      bool // whether there is an intercept to be eliminated, else shifts stay 0
 	Float32       bool // whether products were summed up in single precision
 	rows          int
 	Weight        float64   // Σ s
@@ -40,14 +40,14 @@ type Moments struct {
 
 // NewMoments returns moments without rows.
 func NewMoments(cols, targets int, centred bool) *Moments {
-	return &Moments{Cols: cols, targets: targets, centred: centred,
+	return &Moments{Cols: cols, targets: targets, centered: centred,
 		targetShift: make([]float64, targets), sum: make([]float64, cols), targetSum: make([]float64, targets),
-		Gram: kern.Large[float64](cols * cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
+		Gram: kern.MakeLarge[float64](cols * cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
 }
 
-// Beside returns moments without rows, measured from the same point.
-func (m *Moments) Beside() *Moments {
-	out := NewMoments(m.Cols, m.targets, m.centred)
+// EmptyLike returns moments without rows, measured from the same point.
+func (m *Moments) EmptyLike() *Moments {
+	out := NewMoments(m.Cols, m.targets, m.centered)
 	out.placed, out.shift, out.targetShift = true, m.shift, m.targetShift
 	return out
 }
@@ -64,7 +64,7 @@ func (m *Moments) Clear() {
 // a sum is no longer finite, which nameFault can explain, and where ctx is done.
 func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) error {
 	n, _ := X.Dims()
-	if m.rows == 0 && m.centred && !m.placed {
+	if m.rows == 0 && m.centered && !m.placed {
 		m.choose(X, y, weights)
 	}
 	m.rows += n
@@ -76,15 +76,15 @@ func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) e
 	weighted, equal := design.Borrow[float64](len(y)), design.Borrow[float64](n)
 	defer weighted.Release()
 	defer equal.Release()
-	m.addTargets(weighted.List, y, weights, n)
+	m.addTargets(weighted.Data, y, weights, n)
 	ones := weights == nil
 	if ones {
-		weights = equal.List
+		weights = equal.Data
 		for i := range weights {
 			weights[i] = 1
 		}
 	}
-	if err := m.addInputs(ctx, X, weighted.List, weights, ones); err != nil {
+	if err := m.addInputs(ctx, X, weighted.Data, weights, ones); err != nil {
 		return err
 	}
 	for j := range m.Cols {
@@ -118,9 +118,9 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 		if err := m.scatter(ctx, csr, weights); err != nil {
 			return err
 		}
-		kern.SparseMulVecT(m.sum, design.Compressed(csr), weights, true)
+		kern.SparseMulVecT(m.sum, design.SparseView(csr), weights, true)
 		if m.targets > 0 {
-			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.Compressed(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
+			kern.SparseMulT(kern.Dense(d, m.targets, m.targets, m.cross), design.SparseView(csr), kern.Dense(n, m.targets, m.targets, weighted), true)
 		}
 		return nil
 	}
@@ -137,8 +137,8 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 	defer tile.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		m.shifted(tile.List, X, lo, hi)
-		part := kern.Dense(hi-lo, d, d, tile.List)
+		m.shifted(tile.Data, X, lo, hi)
+		part := kern.Dense(hi-lo, d, d, tile.Data)
 		if err := addGram(ctx, kern.Dense(d, d, d, m.Gram), part, weights[lo:hi], ones); err != nil {
 			return err
 		}
@@ -154,10 +154,10 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 	n, d := X.Dims()
 	short := design.Borrow[float32](n)
 	defer short.Release()
-	design.Round(short.List, weights)
+	design.Round(short.Data, weights)
 	gram, rows := kern.Dense(d, d, d, m.Gram), design.ViewFloat32(X)
 	if m.shift == nil {
-		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.List)); err != nil {
+		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.Data)); err != nil {
 			return err
 		}
 	}
@@ -173,13 +173,13 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 		hi := min(lo+size, n)
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
-			part = m.shiftedFloat32(tile.List[:(hi-lo)*d], part)
-			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.List[lo:hi])); err != nil {
+			part = m.shiftedFloat32(tile.Data[:(hi-lo)*d], part)
+			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.Data[lo:hi])); err != nil {
 				return err
 			}
 		}
-		kern.CollectMixed(m.sum, part, weights[lo:hi])
-		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.List)
+		kern.AddTMulMixed(m.sum, part, weights[lo:hi])
+		m.addCross(part, weighted[lo*m.targets:hi*m.targets], own.Data)
 	}
 	return nil
 }
@@ -192,9 +192,9 @@ func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []f
 	}
 	cross := design.Borrow[float64](t * m.Cols)
 	defer cross.Release()
-	clear(cross.List)
-	design.Collect(cross.List, rows, weighted, room)
-	design.AddTransposed(m.cross, cross.List, t)
+	clear(cross.Data)
+	design.AddTMul(cross.Data, rows, weighted, room)
+	design.AddTransposed(m.cross, cross.Data, t)
 }
 
 // unless returns weights, or nil for ones.
@@ -257,7 +257,7 @@ func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64)
 	n, d := X.Dims()
 	scale, _ := X.Shared()
 	for i := range n {
-		if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
+		if i%design.ChunkRows == 0 && ctx.Err() != nil {
 			return ctxerr.Check(ctx)
 		}
 		columns, values := X.Row(i)
@@ -350,10 +350,10 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	d, t := first.Cols, first.targets
 	gram := m.Gram
 	if cap(gram) < d*d {
-		gram = kern.Large[float64](d * d)
+		gram = kern.MakeLarge[float64](d * d)
 	}
 	gram = gram[:d*d]
-	*m = Moments{Cols: d, targets: t, centred: first.centred, Float32: first.Float32, shift: first.shift, targetShift: first.targetShift,
+	*m = Moments{Cols: d, targets: t, centered: first.centered, Float32: first.Float32, shift: first.shift, targetShift: first.targetShift,
 		sum: make([]float64, d), targetSum: make([]float64, t), cross: make([]float64, d*t), squares: make([]float64, t), Gram: gram}
 	for _, part := range parts {
 		m.rows += part.rows
@@ -374,20 +374,20 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	})
 }
 
-// Without returns the moments of the rows that are not in part, nil where they would have less than half
+// Complement returns the moments of the rows that are not in part, nil where they would have less than half
 // of the weight or next to nothing of a column.
-func (m *Moments) Without(part *Moments) *Moments {
+func (m *Moments) Complement(part *Moments) *Moments {
 	if part.Weight > m.Weight/2 {
 		return nil
 	}
-	out := NewMoments(m.Cols, m.targets, m.centred)
+	out := NewMoments(m.Cols, m.targets, m.centered)
 	out.merge(m)
 	out.subtract(part)
 	const little = 1e-9
 	for j := range m.Cols {
 		at := j*m.Cols + j
 		left := out.Gram[at]
-		if out.centred {
+		if out.centered {
 			left -= out.sum[j] * out.sum[j] / out.Weight
 		}
 		if left < little*m.Gram[at] {
@@ -400,7 +400,7 @@ func (m *Moments) Without(part *Moments) *Moments {
 // leaves returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
 // these are the first.
 func (m *Moments) leaves(ctx context.Context, alpha float64, rows int, room []float64) float64 {
-	f, ok := m.factoriseIn(ctx, alpha*float64(m.rows)/float64(rows), room)
+	f, ok := m.factorizeInto(ctx, alpha*float64(m.rows)/float64(rows), room)
 	if !ok {
 		return math.Inf(1)
 	}
@@ -408,17 +408,17 @@ func (m *Moments) leaves(ctx context.Context, alpha float64, rows int, room []fl
 	return left
 }
 
-// Coarse reports whether sums in single precision of so many rows, of which these are the first, might not do for a
+// NeedsFloat64 reports whether sums in single precision of so many rows, of which these are the first, might not do for a
 // [Path], so that they are to be made in double.
-func (m *Moments) Coarse(ctx context.Context, alpha float64, rows int) bool {
+func (m *Moments) NeedsFloat64(ctx context.Context, alpha float64, rows int) bool {
 	hold := design.Borrow[float64](m.Cols * m.Cols)
 	defer hold.Release()
-	clear(hold.List)
-	return m.leaves(ctx, alpha, rows, hold.List) >= contraction/2
+	clear(hold.Data)
+	return m.leaves(ctx, alpha, rows, hold.Data) >= contraction/2
 }
 
-// Probe is how many first rows show that, for so many columns.
-func Probe(cols int) int { return probeRows * cols }
+// ProbeRows is how many first rows show that, for so many columns.
+func ProbeRows(cols int) int { return probeRows * cols }
 
 // rebased returns the same moments measured from another point: with δ = old − new shift,
 // Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.
@@ -457,7 +457,7 @@ func difference(a, b []float64, n int) []float64 {
 // Mean returns the weighted mean of the inputs where it is to be eliminated, else zeros.
 func (m *Moments) Mean() []float64 {
 	out := make([]float64, m.Cols)
-	if m.centred {
+	if m.centered {
 		copy(out, m.shift)
 		kern.Axpy(1/m.Weight, m.sum, out)
 	}
@@ -467,7 +467,7 @@ func (m *Moments) Mean() []float64 {
 // targetMean returns the weighted mean of the targets where it is to be eliminated, else zeros.
 func (m *Moments) targetMean() []float64 {
 	out := make([]float64, m.targets)
-	if m.centred {
+	if m.centered {
 		copy(out, m.targetShift)
 		kern.Axpy(1/m.Weight, m.targetSum, out)
 	}
@@ -482,7 +482,7 @@ func (m *Moments) system(dst []float64, cols int, alpha float64) {
 		for i := lo; i < hi; i++ {
 			row := dst[i*cols : i*cols+i+1]
 			copy(row, m.Gram[i*m.Cols:])
-			if m.centred {
+			if m.centered {
 				kern.Axpy(-m.sum[i]/m.Weight, m.sum[:i+1], row)
 			}
 			for j := range row {
@@ -502,7 +502,7 @@ func (m *Moments) fixed(cols int) []bool {
 	for i := range out {
 		square := m.Gram[i*m.Cols+i]
 		left := square
-		if m.centred {
+		if m.centered {
 			left -= m.sum[i] / m.Weight * m.sum[i]
 		}
 		out[i] = left <= constantBelow(m.rows)*square
@@ -516,7 +516,7 @@ func constantBelow(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
 // rightSide returns the centred cross products, cols × targets.
 func (m *Moments) rightSide() []float64 {
 	out := slices.Clone(m.cross)
-	if m.centred {
+	if m.centered {
 		for i := range m.Cols {
 			kern.Axpy(-m.sum[i]/m.Weight, m.targetSum, out[i*m.targets:(i+1)*m.targets])
 		}
@@ -529,7 +529,7 @@ func (m *Moments) trace() float64 {
 	total := 0.0
 	for j := range m.Cols {
 		total += m.Gram[j*m.Cols+j]
-		if m.centred {
+		if m.centered {
 			total -= m.sum[j] * m.sum[j] / m.Weight
 		}
 	}
@@ -540,7 +540,7 @@ func (m *Moments) trace() float64 {
 func (m *Moments) spreads() []float64 {
 	out := make([]float64, m.targets)
 	for t, v := range m.squares {
-		if m.centred {
+		if m.centered {
 			v -= m.targetSum[t] * m.targetSum[t] / m.Weight
 		}
 		out[t] = max(v, 0)
@@ -551,28 +551,28 @@ func (m *Moments) spreads() []float64 {
 // spread returns the sum of spreads.
 func (m *Moments) spread() float64 { return sumOf(m.spreads()) }
 
-// Factorise returns the factor, or ok false where the matrix is singular to working precision: a
+// Factorize returns the factor, or ok false where the matrix is singular to working precision: a
 // pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
 // nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
-func (m *Moments) Factorise(ctx context.Context, alpha float64) (f *Factor, ok bool) {
-	return m.factoriseIn(ctx, alpha, make([]float64, m.Cols*m.Cols))
+func (m *Moments) Factorize(ctx context.Context, alpha float64) (f *Factor, ok bool) {
+	return m.factorizeInto(ctx, alpha, make([]float64, m.Cols*m.Cols))
 }
 
-// factoriseIn is Factorise in the place given, whose upper triangle is zeros.
-func (m *Moments) factoriseIn(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
+// factorizeInto is Factorise in the place given, whose upper triangle is zeros.
+func (m *Moments) factorizeInto(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
 	f = &Factor{cols: m.Cols, Lower: room, fixed: m.fixed(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }
 
-// FactoriseLeading writes the factor that [Moments.Factorise] makes, of the first columns, to lower, cols × cols, and reports
+// FactorizeLeading writes the factor that [Moments.Factorize] makes, of the first columns, to lower, cols × cols, and reports
 // whether single precision holds it.
-func (m *Moments) FactoriseLeading(ctx context.Context, alpha float64, cols int, lower []float32) (ok bool) {
+func (m *Moments) FactorizeLeading(ctx context.Context, alpha float64, cols int, lower []float32) (ok bool) {
 	double := make([]float64, cols*cols)
 	m.system(double, cols, alpha)
 	ok = cholesky(ctx, double, cols)
 	design.Round(lower, double)
-	return ok && kern.Finite(lower)
+	return ok && kern.AllFinite(lower)
 }
 
 // intercepts returns ȳ − w'x̄ for each target.
@@ -607,4 +607,4 @@ func (m *Moments) reach(least float64) float64 {
 }
 
 // short reports whether there are too few rows to determine the weights.
-func (m *Moments) short() bool { return m.rows < m.Cols || m.centred && m.rows == m.Cols }
+func (m *Moments) short() bool { return m.rows < m.Cols || m.centered && m.rows == m.Cols }

@@ -61,7 +61,7 @@ type sketch struct {
 
 func newSketch(mean []float64, rank int) *sketch {
 	d := len(mean)
-	return &sketch{columns: drawn(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.Large[float32](rank * d)[:rank*d])}
+	return &sketch{columns: drawn(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
 }
 
 // add adds rows in either precision; weights nil means ones.
@@ -73,7 +73,7 @@ func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error
 	defer own.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		rows, list := kern.Dense(hi-lo, d, d, own.List), some.List[:(hi-lo)*k]
+		rows, list := kern.Dense(hi-lo, d, d, own.Data), some.Data[:(hi-lo)*k]
 		if short, ok := X.(*single.Dense); ok {
 			rows = design.ViewFloat32(short).Slice(lo, hi, 0, d)
 			s.pick(list, rows, s.mean, part(weights, lo, hi-lo))
@@ -81,7 +81,7 @@ func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error
 			s.round(rows, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d))
 			s.pick(list, rows, nil, part(weights, lo, hi-lo))
 		}
-		if err := kern.MulUntil(ctx, s.sums, kern.Dense(hi-lo, k, k, list).T(), rows, true); err != nil {
+		if err := kern.MulContext(ctx, s.sums, kern.Dense(hi-lo, k, k, list).T(), rows, true); err != nil {
 			return err
 		}
 	}
@@ -219,8 +219,8 @@ func (p *nystroem) solve(dst, v []float64, t int) error {
 	m, d := p.factor.Rows, p.factor.Cols
 	right, inner := design.Borrow[float64](d*t), make([]float64, m*t)
 	defer right.Release()
-	design.Transpose(right.List, v, t)
-	vectors := kern.NewNarrow(kern.Dense(t, d, d, right.List), nil)
+	design.Transpose(right.Data, v, t)
+	vectors := kern.NewFewVectors(kern.Dense(t, d, d, right.Data), nil)
 	kern.Parallel(m, solveRows, func(lo, hi int) {
 		pass := vectors.NewPass()
 		widened(p.factor.Slice(lo, hi, 0, d), func(rows kern.View[float64]) {
@@ -236,7 +236,7 @@ func (p *nystroem) solve(dst, v []float64, t int) error {
 		return err
 	}
 	kern.Parallel(d, solveColumns, func(from, to int) {
-		pass := kern.NewNarrow(kern.Dense(t, to-from, d, right.List[from:]), nil).NewPass()
+		pass := kern.NewFewVectors(kern.Dense(t, to-from, d, right.Data[from:]), nil).NewPass()
 		for lo := 0; lo < m; lo += solveRows {
 			hi := min(lo+solveRows, m)
 			weights := pass.Weights(hi - lo)
@@ -262,7 +262,7 @@ func widened(rows kern.View[float32], f func(kern.View[float64])) {
 	hold := design.Borrow[float64](n * d)
 	defer hold.Release()
 	for i := range n {
-		design.Widen(hold.List[i*d:(i+1)*d], rows.Row(i))
+		design.Widen(hold.Data[i*d:(i+1)*d], rows.Row(i))
 	}
-	f(kern.Dense(n, d, d, hold.List))
+	f(kern.Dense(n, d, d, hold.Data))
 }

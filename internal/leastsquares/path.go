@@ -55,7 +55,7 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	}
 	p.gram, p.turned = nil, slices.Clone(p.right)
 	clearFixed(p.fixed, p.turned, p.targets)
-	p.band.Turn(kern.Dense(width, p.targets, p.targets, p.turned), false)
+	p.band.ApplyQ(kern.Dense(width, p.targets, p.targets, p.turned), false)
 	return p, nil
 }
 
@@ -93,16 +93,16 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 func (p *Path) weights(alpha float64) (w []float64, least float64) {
 	hold := design.Borrow[float64](p.room())
 	defer hold.Release()
-	least, ok := p.factorise(hold.List, alpha)
+	least, ok := p.factorise(hold.Data, alpha)
 	switch {
 	case !ok:
 		return nil, 0
 	case p.band != nil:
 		w = slices.Clone(p.turned)
-		p.band.Solve(hold.List, kern.Dense(p.cols, p.targets, p.targets, w))
+		p.band.Solve(hold.Data, kern.Dense(p.cols, p.targets, p.targets, w))
 	default:
 		w = slices.Clone(p.right)
-		p.back(hold.List, w)
+		p.back(hold.Data, w)
 	}
 	return w, least
 }
@@ -117,9 +117,9 @@ func (p *Path) turnBack(weights [][]float64) {
 	}
 	hold := design.Borrow[float64](n * k)
 	defer hold.Release()
-	all := kern.Dense(n, k, k, hold.List)
+	all := kern.Dense(n, k, k, hold.Data)
 	p.columns(all, weights, func(w, row []float64) { copy(row, w) })
-	p.band.Turn(all, true)
+	p.band.ApplyQ(all, true)
 	p.columns(all, weights, func(w, row []float64) { copy(w, row) })
 	for _, w := range weights {
 		if w != nil {
@@ -150,9 +150,9 @@ func (p *Path) reach(least float64) float64 {
 	return math.Sqrt(1 + p.trace/least)
 }
 
-// Blurred reports whether weights show the rounding of features in single precision, were those what they
+// RoundingVisible reports whether weights show the rounding of features in single precision, were those what they
 // are for; same says that they come of the same features and not of others in double precision.
-func (p *Path) Blurred(w []float64, same bool) bool {
+func (p *Path) RoundingVisible(w []float64, same bool) bool {
 	limit := blurShared
 	if same {
 		limit = blurSame
@@ -165,11 +165,11 @@ func (p *Path) Blurred(w []float64, same bool) bool {
 func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (rough, ok bool) {
 	hold := design.Borrow[float64](p.room())
 	defer hold.Release()
-	least, ok := p.factorise(hold.List, alpha)
+	least, ok := p.factorise(hold.Data, alpha)
 	if !ok {
 		return false, false
 	}
-	step, size := g.step(w, column, p.spreads, p.mean, alpha, func(b []float64) { p.back(hold.List, b) })
+	step, size := g.step(w, column, p.spreads, p.mean, alpha, func(b []float64) { p.back(hold.Data, b) })
 	kern.Axpy(1, step, w)
 	enough := precisionOf(p.single)
 	_, left := enough.roughness(w, p.spreads, p.trace, least)
@@ -191,9 +191,9 @@ func (p *Path) back(a, b []float64) {
 		kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), x)
 		return
 	}
-	p.band.Turn(x, false)
+	p.band.ApplyQ(x, false)
 	p.band.Solve(a, x)
-	p.band.Turn(x, true)
+	p.band.ApplyQ(x, true)
 	clearFixed(p.fixed, b, p.targets)
 }
 

@@ -32,7 +32,7 @@ func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int,
 	// prior on the intercept integrates exp(−b²·1'C⁻¹1/2) out.
 	n := float64(rows)
 	logC := n*math.Log(noise) - logWeights + f.logDeterminant() - float64(m.Cols)*math.Log(alpha)
-	if m.centred {
+	if m.centered {
 		p.Weight = m.Weight
 		logC += math.Log(m.Weight) - math.Log(noise)
 		n--
@@ -43,7 +43,7 @@ func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int,
 
 // Weights solves for the weights of every target, and returns the factor of the system.
 func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Factor, error) {
-	f, ok := m.Factorise(ctx, alpha)
+	f, ok := m.Factorize(ctx, alpha)
 	if !ok {
 		return solve.Linear{}, nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
 	}

@@ -96,11 +96,11 @@ func bothOf(data datasets.Set) both { return both{blocks{data, false}} }
 
 func problemOf(t testing.TB, s Ridge, src datasets.Source) *Problem {
 	t.Helper()
-	r, err := design.OfSource(context.Background(), src)
+	r, err := design.FromSource(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewProblem(s, r, design.BlockTruth)
+	return NewProblem(s, r, design.BlockTargetsAndWeights)
 }
 
 // predictions of a model for rows.
@@ -108,7 +108,7 @@ func predictions(w, intercept []float64, X mat.Matrix) []float64 {
 	n, d := X.Dims()
 	k := len(intercept)
 	out := mat.NewDense(n, k, nil)
-	out.Mul(design.Widened(X), mat.NewDense(d, k, w))
+	out.Mul(design.ToFloat64(X), mat.NewDense(d, k, w))
 	for i := range n {
 		for j, b := range intercept {
 			out.Set(i, j, out.At(i, j)+b)
@@ -148,7 +148,7 @@ func TestPreconditionedEqualsFactor(t *testing.T) {
 					}
 					if set.X != data.X || kind == "double" {
 						exact := set
-						exact.X = design.Widened(set.X)
+						exact.X = design.ToFloat64(set.X)
 						var err error
 						if want, err = problemOf(t, s, exact.Source()).Solve(ctx); err != nil {
 							t.Fatal(err)
@@ -284,10 +284,10 @@ func TestWideRowsGoStepByStep(t *testing.T) {
 		{1, 100_000, 4096, "cholesky"}, {1e-6, 100_000, 16384, "cholesky"}, {0, 100_000, 16384, "cholesky"},
 		{0, 100_000, 32768, "cg"}, {1, 5000, 16384, "dual"}, {1, -1, 16384, "cholesky"},
 	} {
-		if got := ridge(c.alpha).Way(c.n, c.d, false); got != c.want {
+		if got := ridge(c.alpha).SolverFor(c.n, c.d, false); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
-		if got := ridge(c.alpha).SharedWay(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) || got == "cg" && c.d <= 8192 {
+		if got := ridge(c.alpha).SharedSolverFor(c.n, c.d, false); got != c.want && !(got == "cholesky" && c.d <= 8192) || got == "cg" && c.d <= 8192 {
 			t.Errorf("%+v: %s beside other candidates", c, got)
 		}
 	}
@@ -321,7 +321,7 @@ func TestStepsAreLeftWhereTheyAreMoreWork(t *testing.T) {
 		}
 		data := datasets.Set{X: x, Y: y}
 		spec := Ridge{Alpha: alpha, Intercept: true, Solver: "auto", Tol: c.tol, MaxIter: 1000}
-		if way := spec.Way(n, d, false); way != "cg" {
+		if way := spec.SolverFor(n, d, false); way != "cg" {
 			t.Fatalf("%s: %s, the test shows nothing", c.name, way)
 		}
 		got, err := problemOf(t, spec, data.Source()).Solve(ctx)

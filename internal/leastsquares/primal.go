@@ -57,7 +57,7 @@ func (p *Problem) follow(ctx context.Context, r *Sums, enough func(then *followi
 			return then, err
 		}
 		next := then.next.fresh()
-		if err := p.rows.Again(ctx, r.sums.rows, func(first int, block datasets.Set) error { return next.Add(ctx, first, block) }); err != nil {
+		if err := p.rows.EachExpected(ctx, r.sums.rows, func(first int, block datasets.Set) error { return next.Add(ctx, first, block) }); err != nil {
 			return nil, err
 		}
 		r = next
@@ -80,7 +80,7 @@ func (p *Problem) sharpen(ctx context.Context, m *Moments) (*Factor, error) {
 
 // addGradient adds all rows to g.
 func (p *Problem) addGradient(ctx context.Context, m *Moments, g *Gradient, w, offset []float64) error {
-	return p.rows.Again(ctx, m.rows, func(first int, block datasets.Set) error {
+	return p.rows.EachExpected(ctx, m.rows, func(first int, block datasets.Set) error {
 		y, _, weights, err := p.Block(first, block)
 		if err != nil {
 			return err

@@ -18,8 +18,8 @@ const (
 	// visible is the change of predictions, against the spread of the targets, that is not to depend
 	// on the order of summation.
 	visible = 1e-9
-	// Refinements is how many passes over the rows are made at most.
-	Refinements = 4
+	// MaxRefinements is how many passes over the rows are made at most.
+	MaxRefinements = 4
 	// contraction is the part of an error that a refinement may leave, else it is not tried.
 	contraction = 0.1
 	// visibleFloat32 and epsilonFloat32 take the places of visible and epsilon for sums in single precision.

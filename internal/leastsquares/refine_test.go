@@ -33,7 +33,7 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	if err := m.Add(ctx, x, y, nil); err != nil {
 		t.Fatal(err)
 	}
-	f, ok := m.Factorise(ctx, alpha)
+	f, ok := m.Factorize(ctx, alpha)
 	if !ok {
 		t.Fatal("singular: the test shows nothing")
 	}
@@ -42,11 +42,11 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	if size, left := precisionOf(false).roughness(w, m.spreads(), m.trace(), leastPivot(f.Lower, d)); size < visible || left > contraction {
 		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
 	}
-	rows, err := design.OfSet(datasets.Set{X: x, Y: y})
+	rows, err := design.FromSet(datasets.Set{X: x, Y: y})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewProblem(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, rows, design.BlockTruth)
+	p := NewProblem(Ridge{Alpha: alpha, Intercept: true, Solver: "cholesky"}, rows, design.BlockTargetsAndWeights)
 	fine, err := p.Solve(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		p := NewProblem(Ridge{Alpha: 1e-3, Intercept: true, Solver: "cholesky"}, rows, design.BlockTruth)
+		p := NewProblem(Ridge{Alpha: 1e-3, Intercept: true, Solver: "cholesky"}, rows, design.BlockTargetsAndWeights)
 		got, err := p.Solve(ctx)
 		if err != nil {
 			t.Fatal(err)

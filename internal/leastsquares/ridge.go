@@ -25,8 +25,8 @@ type Ridge struct {
 	MaxIter   int
 }
 
-// Way returns the solver for a shape.
-func (s Ridge) Way(n, d int, isSparse bool) string {
+// SolverFor returns the solver for a shape.
+func (s Ridge) SolverFor(n, d int, isSparse bool) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
@@ -38,9 +38,9 @@ func (s Ridge) Way(n, d int, isSparse bool) string {
 	return "cholesky"
 }
 
-// SharedWay returns the solver of a candidate among others, which have sums of products in common.
-func (s Ridge) SharedWay(n, d int, isSparse bool) string {
-	way := s.Way(n, d, isSparse)
+// SharedSolverFor returns the solver of a candidate among others, which have sums of products in common.
+func (s Ridge) SharedSolverFor(n, d int, isSparse bool) string {
+	way := s.SolverFor(n, d, isSparse)
 	if way == "cg" && s.returns(d, isSparse) {
 		return "cholesky"
 	}
@@ -85,10 +85,10 @@ func (s Ridge) fewer(n, d int, isSparse bool) bool {
 	return (n >= d || n > widestFactor) && s.preconditions(n, d, isSparse) && s.steps(float64(n)) < s.budget(n, d, float64(n))
 }
 
-// Rounds reports whether most readings of rows of a shape can do with single precision.
-func (s Ridge) Rounds(shape datasets.Shape) bool {
+// UsesFloat32 reports whether most readings of rows of a shape can do with single precision.
+func (s Ridge) UsesFloat32(shape datasets.Shape) bool {
 	n, d, isSparse := shape.Rows, shape.Cols, shape.Filled > 0
-	return s.preconditions(n, d, isSparse) && s.Way(n, d, isSparse) == "cg"
+	return s.preconditions(n, d, isSparse) && s.SolverFor(n, d, isSparse) == "cg"
 }
 
 // preconditions reports whether conjugate gradients on rows of a shape are preconditioned by more than the diagonal.
@@ -111,7 +111,7 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		coded = min(coded, datasets.BlockRows)
 	}
 	numbers := 6*d*t + coded*t
-	switch s.Way(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch s.SolverFor(shape.Rows, shape.Cols, shape.Filled > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		numbers += n*(n+d) + 3*n*t
@@ -132,11 +132,11 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 		cost.Passes = 1 // but for refining an ill-conditioned solution
 		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
 		if shape.Filled > 0 {
-			cost.Flops = n*design.SparseWaitingFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
+			cost.Flops = n*design.SparseReadFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
 		}
 		numbers += 2 * d * d
 	}
-	cost.Bytes = design.Bytes(numbers)
+	cost.Bytes = design.Float64Bytes(numbers)
 	return cost
 }
 
@@ -146,7 +146,7 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	rank := float64(rankOf(shape.Cols, s.Alpha, n))
 	steps := s.steps(n)
-	steady := n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.BothWaysNumbers(d, t) + 8*d*t
+	steady := n + rank*(d/2+2*rank+2*factorColumns) + sketchRows*(d+rank)/2 + design.FusedProductFloats(d, t) + 8*d*t
 	if s.returns(shape.Cols, false) {
 		steady = max(steady, 2*d*d)
 	}
@@ -154,7 +154,7 @@ func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) dataset
 	passes := steps * design.PassFlops(shape)
 	return datasets.Cost{
 		Flops:       passes + 4*steps*rank*d*t + 2*n*d*rank + 2*d*rank*rank + 2*n*d*t,
-		Bytes:       design.Bytes(numbers),
+		Bytes:       design.Float64Bytes(numbers),
 		OutputWidth: max(shape.Outputs, 1),
 		Passes:      4 + int(steps/2),
 	}

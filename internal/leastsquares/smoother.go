@@ -17,16 +17,16 @@ import (
 // With row weights s, V has the rows s_i·A⁻¹x̃_i, A = X̃'SX̃ + α·I, and Share is s_i/Σs, or 0 without an
 // intercept.
 type Smoother struct {
-	From      []int     // the rows of the data that there is a weight for: those with a weight above 0
-	V         []float64 // rows × cols
-	Mean      []float64 // of the inputs; zeros without an intercept
-	Share     []float64 // rows
-	Residuals []float64 // rows × targets: what the targets are above what the models of all other rows predict
+	Rows        []int     // the rows of the data that there is a weight for: those with a weight above 0
+	V           []float64 // rows × cols
+	Mean        []float64 // of the inputs; zeros without an intercept
+	MeanWeights []float64 // rows
+	Residuals   []float64 // rows × targets: what the targets are above what the models of all other rows predict
 }
 
-// Smooth returns the smoother that s is on rows in memory: rows·cols numbers, for rows·cols² flops beyond what
+// NewSmoother returns the smoother that s is on rows in memory: rows·cols numbers, for rows·cols² flops beyond what
 // leaving one out takes, or rows²·cols where there are no more rows than columns.
-func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) {
+func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) {
 	l, err := newLeaver(ctx, s, data)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) 
 		if l.weight(i) == 0 {
 			continue
 		}
-		out.From = append(out.From, i)
+		out.Rows = append(out.Rows, i)
 		for j := range l.targets {
 			out.Residuals = append(out.Residuals, l.residual[i*l.targets+j]/m)
 		}
@@ -48,11 +48,11 @@ func Smooth(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) 
 	if l.dual != nil {
 		write = l.smoothWide
 	}
-	out.V, out.Share = make([]float64, len(out.From)*l.rows.Cols), make([]float64, len(out.From))
+	out.V, out.MeanWeights = make([]float64, len(out.Rows)*l.rows.Cols), make([]float64, len(out.Rows))
 	if err := write(out); err != nil {
 		return nil, err
 	}
-	if !kern.Finite(out.V) || !kern.Finite(out.Residuals) {
+	if !kern.AllFinite(out.V) || !kern.AllFinite(out.Residuals) {
 		return nil, errPredictions
 	}
 	return out, ctxerr.Check(ctx)
@@ -64,12 +64,12 @@ func (l *leaver) smoothPrimal(out *Smoother) error {
 	out.Mean = l.sums.Mean()
 	lower := kern.Dense(d, d, d, l.factor.Lower)
 	const tile = 512
-	for lo := 0; lo < len(out.From); lo += tile {
-		hi := min(lo+tile, len(out.From))
+	for lo := 0; lo < len(out.Rows); lo += tile {
+		hi := min(lo+tile, len(out.Rows))
 		v := kern.Dense(hi-lo, d, d, out.V[lo*d:hi*d])
 		for k := lo; k < hi; k++ {
-			row, s := v.Row(k-lo), l.weight(out.From[k])
-			design.WriteRow(row, l.rows.Set.X, out.From[k])
+			row, s := v.Row(k-lo), l.weight(out.Rows[k])
+			design.WriteRow(row, l.rows.Set.X, out.Rows[k])
 			kern.Axpy(-1, out.Mean, row)
 			for j, is := range l.factor.fixed {
 				if is {
@@ -78,7 +78,7 @@ func (l *leaver) smoothPrimal(out *Smoother) error {
 			}
 			kern.Scale(s, row)
 			if l.problem.Intercept {
-				out.Share[k] = s / l.sums.Weight
+				out.MeanWeights[k] = s / l.sums.Weight
 			}
 		}
 		if err := kern.SolveCholesky(l.ctx, lower, v.T()); err != nil {
@@ -102,7 +102,7 @@ func (l *leaver) smoothWide(out *Smoother) error {
 	for i, s := range d.weights {
 		kern.Scale(math.Sqrt(s), v.Row(i))
 		if l.problem.Intercept {
-			out.Share[i] = s / d.total
+			out.MeanWeights[i] = s / d.total
 		}
 	}
 	return nil

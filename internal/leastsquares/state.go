@@ -10,7 +10,7 @@ import (
 // state carries the moments of any number of targets, of which those of most at most.
 func (m *Moments) state(s *model.State) {
 	shifted := m.shift != nil
-	s.Bool("centred", &m.centred)
+	s.Bool("centred", &m.centered)
 	s.Bool("single", &m.Float32)
 	s.Int("rows", &m.rows)
 	s.Float("weight", &m.Weight)
@@ -38,7 +38,7 @@ func (m *Moments) state(s *model.State) {
 // State carries the moments of rows with an intercept, or none, and so many targets.
 func (m *Moments) State(s *model.State, centred bool, targets int) {
 	m.state(s)
-	s.Require(m.centred == centred && m.targets == targets, "the moments are of other rows")
+	s.Require(m.centered == centred && m.targets == targets, "the moments are of other rows")
 }
 
 // Rows returns how many rows were added.

@@ -72,7 +72,7 @@ func NewSums(s Ridge, cols int, block blockOf) *Sums {
 func (r *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	r.then = nil
 	if r.wide {
-		return design.WhileWidened(block.X, func(X mat.Matrix) error {
+		return design.WithFloat64(block.X, func(X mat.Matrix) error {
 			block.X = X
 			return r.addRows(ctx, first, block)
 		})
@@ -94,7 +94,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 	switch r.stage {
 	case summing:
 		if r.sums.Add(ctx, block.X, y, weights) != nil {
-			return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
+			return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 		}
 		if !r.sums.Float32 || r.sums.shift != nil {
 			r.check = nil
@@ -123,7 +123,7 @@ func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) er
 	defer hold.Release()
 	for lo := 0; lo < n; lo += size {
 		hi := min(lo+size, n)
-		tile := kern.Dense(hi-lo, d, d, hold.List)
+		tile := kern.Dense(hi-lo, d, d, hold.Data)
 		for i := range hi - lo {
 			row := tile.Row(i)
 			design.WriteRow(row, X, lo+i)
@@ -251,7 +251,7 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 	if r.room = nil; room == nil { // the factor is kept
 		room = make([]float64, r.cols*r.cols)
 	}
-	f, ok := m.factoriseIn(ctx, r.Alpha, room)
+	f, ok := m.factorizeInto(ctx, r.Alpha, room)
 	enough := r.precision()
 	if ok {
 		if err := f.Solve(ctx, w, m.targets); err != nil {
@@ -289,7 +289,7 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 func (r *Sums) coarse(ctx context.Context, rows int) bool {
 	m := r.sums
 	r.room = make([]float64, r.cols*r.cols)
-	f, ok := m.factoriseIn(ctx, r.Alpha*float64(m.rows)/float64(rows), r.room)
+	f, ok := m.factorizeInto(ctx, r.Alpha*float64(m.rows)/float64(rows), r.room)
 	if !ok {
 		return true
 	}
@@ -397,7 +397,7 @@ func (r *Sums) afterRefining(ctx context.Context) (*following, error) {
 	kern.Axpy(1, step, w)
 	left := r.f.left * size * m.reach(least)
 	switch {
-	case !refined(left, enough.visible) && r.round < Refinements:
+	case !refined(left, enough.visible) && r.round < MaxRefinements:
 		return r.refineBy(r.f, w, r.round+1), nil
 	case left > enough.visible && m.Float32:
 		return r.inDouble(), nil
@@ -439,7 +439,7 @@ func (r *Sums) State(s *model.State) {
 	s.Bool("wide", &r.wide)
 	s.Bool("empty", &empty)
 	s.Bool("twice", &twice)
-	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= Refinements, "there is no such pass")
+	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements, "there is no such pass")
 	s.Require(r.wide == twice && (!empty || r.stage == summing), "the pass and its sums do not fit")
 	if s.Err() != nil {
 		return
@@ -502,7 +502,7 @@ func (r *Sums) stateOf(s *model.State, m *Moments) *Moments {
 		m = readMoments(r.cols)
 	}
 	m.state(s)
-	s.Require(m.centred == r.Intercept && m.targets >= 1, "the moments are not those of the spec")
+	s.Require(m.centered == r.Intercept && m.targets >= 1, "the moments are not those of the spec")
 	return m
 }
 

@@ -29,6 +29,6 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	trained := epochs*n*products + others
 	return datasets.Cost{
 		OutputWidth: max(shape.Outputs, 1),
-		Flops:       trained + relevance, Bytes: design.Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
+		Flops:       trained + relevance, Bytes: design.Float64Bytes((1.5*shape.Entries()+2*q+6)*n + (4.5+4)*weights + room/2),
 	}
 }

@@ -26,7 +26,7 @@ func (n *net[T]) forward(ctx context.Context, b *minibatch[T]) error {
 				b.offset[k] = v - b.offset[k]
 			}
 			offset = b.offset
-		} else if err := kern.MulUntil(ctx, angles, in, y.w, false); err != nil {
+		} else if err := kern.MulContext(ctx, angles, in, y.w, false); err != nil {
 			return err
 		}
 		kern.Parallel(b.rows, rowsAtOnce, func(lo, hi int) {
@@ -57,7 +57,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 	D, q, last := n.head.Cols, len(n.intercept), len(n.layers)-1
 	by := kern.Dense(b.rows, q, q, b.out[:b.rows*q])
 	to := kern.Dense(q, D, D, n.slope[n.headAt:n.headAt+q*D])
-	if err := kern.MulUntil(ctx, to, by.T(), b.z[last].Slice(0, b.rows, 0, D), false); err != nil {
+	if err := kern.MulContext(ctx, to, by.T(), b.z[last].Slice(0, b.rows, 0, D), false); err != nil {
 		return err
 	}
 	kern.Axpy(decay, n.weights[n.headAt:n.headAt+q*D], to.Data)
@@ -79,7 +79,7 @@ func (n *net[T]) backward(ctx context.Context, b *minibatch[T], decay T) error {
 		}
 		if l > lowest { // the features of the layer below are not needed any more
 			below := b.z[l-1].Slice(0, b.rows, 0, D)
-			if err := kern.MulUntil(ctx, below, angles, n.layers[l].w.T(), false); err != nil {
+			if err := kern.MulContext(ctx, below, angles, n.layers[l].w.T(), false); err != nil {
 				return err
 			}
 		}
@@ -150,7 +150,7 @@ func (n *net[T]) layerSlope(ctx context.Context, b *minibatch[T], l int) error {
 		if l > 0 {
 			in = b.z[l-1].Slice(0, b.rows, 0, y.in)
 		}
-		if err := kern.MulUntil(ctx, y.by, in.T(), angles, false); err != nil {
+		if err := kern.MulContext(ctx, y.by, in.T(), angles, false); err != nil {
 			return err
 		}
 	}

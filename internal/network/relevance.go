@@ -65,7 +65,7 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 		out[j] = deviations[j] * math.Sqrt(sum)
 	}
 	most := slices.Max(out)
-	if !(most > 0 && kern.Finite(out)) {
+	if !(most > 0 && kern.AllFinite(out)) {
 		return nil, nil
 	}
 	kern.Scale(1/most, out)
@@ -118,7 +118,7 @@ func (m *Model) gradients(ctx context.Context, slopes []kern.View[float64], weig
 		}
 		W := design.View(m.Layers[l].W)
 		below := kern.Dense(n, W.Rows, W.Rows, make([]float64, n*W.Rows))
-		if err := kern.MulUntil(ctx, below, by, W.T(), false); err != nil {
+		if err := kern.MulContext(ctx, below, by, W.T(), false); err != nil {
 			return by, err
 		}
 		by = below

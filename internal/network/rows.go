@@ -27,7 +27,7 @@ func newRows[T kern.Float](data Data, centre []float64) *rows[T] {
 		r.weight[i] = T(w * float64(n) / total)
 	}
 	if m, ok := data.X.(*sparse.CSR); ok {
-		from := design.Compressed(m)
+		from := design.SparseView(m)
 		r.entries = &kern.Sparse[T]{Rows: n, Cols: d, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
 		if from.Values != nil {
 			r.entries.Values = rounded[T](from.Values)

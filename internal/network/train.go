@@ -62,7 +62,7 @@ func newTraining[T kern.Float](ctx context.Context, s Spec, data Data) (*trainin
 	t.order = slices.Clone(t.train)
 	t.Batch = s.minibatch(len(t.train))
 	t.moments = design.NewMoments(d)
-	t.moments.Of(data.X)
+	t.moments.Compute(data.X)
 	t.rows = newRows[T](data, t.moments.Mean)
 	var err error
 	if t.net, err = newNet[T](ctx, s, t.moments.Mean, data.Outputs); err != nil {

@@ -92,7 +92,7 @@ func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 }
 
 // pass adds up all rows, times what f makes of their scores, to out for some of the problems, the widest first.
-func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.Rescore, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
+func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.ScoreFunc, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets, widths := make([]float64, k*d), make([]float64, k), make([]int, k)
 	for q, p := range active {
@@ -104,8 +104,8 @@ func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design
 			offsets[q] = x[d*all+p]
 		}
 	}
-	t := design.NewBothWays(rows.Float32, w, offsets, widths, k)
-	err = rows.Again(a.ctx, rows.N, func(first int, block datasets.Set) error {
+	t := design.NewFusedProduct(rows.Float32, w, offsets, widths, k)
+	err = rows.EachExpected(a.ctx, rows.N, func(first int, block datasets.Set) error {
 		t.Add(block.X, first, f)
 		if sampled != nil {
 			return sampled(first, block.X)
@@ -160,13 +160,13 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 		a.preconditioners.forget()
 		sampled = a.preconditioners.addSample
 	}
-	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Place, scores kern.View[float64], first int) {
+	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Accumulator, scores kern.View[float64], first int) {
 		n := scores.Cols
 		for q, p := range active {
 			o := &a.problems[p]
-			weights := s.Room[:n]
+			weights := s.Scratch[:n]
 			copy(weights, o.Weights[first:first+n])
-			kern.Scale(o.Factor, weights)
+			kern.Scale(o.WeightFactor, weights)
 			o.Loss.evaluate(s.Values[q:q+1], scores.Row(q), o.curve[first:][:n], o.Y[first:first+n], weights)
 		}
 	}, sampled)
@@ -180,7 +180,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 			values[p] += x[i] * x[i] / 2
 		}
 	}
-	if !kern.Finite(values) || !kern.Finite(gradient) {
+	if !kern.AllFinite(values) || !kern.AllFinite(gradient) {
 		return errors.New("sums over the rows are not finite")
 	}
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
@@ -202,7 +202,7 @@ func (a *Batch) Hessian(dst, v []float64) error {
 		}
 	}
 	a.preconditioners.count(active)
-	_, err := a.pass(a.products, dst, v, active, func(_ *design.Place, scores kern.View[float64], first int) {
+	_, err := a.pass(a.products, dst, v, active, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
 		}

@@ -42,7 +42,7 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 		for _, task := range []Task{Logistic(on, true, tol), SquaredHinge(on, true, tol)} {
 			for _, width := range []int{4, d} {
 				for _, C := range []float64{0.01, 3} {
-					problems = append(problems, Problem{Loss: task.OfOne(), Y: on.Y, Weights: on.Weights, C: C, Factor: C, Width: width})
+					problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C, WeightFactor: C, Width: width})
 					tasks = append(tasks, task)
 				}
 			}
@@ -98,7 +98,7 @@ func tooLarge(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	return func(width int) *design.Rows {
 		both := *leading(t, X)(width)
 		var err error
-		if both.Rounded, err = design.OfSet(datasets.Set{X: large.Leading(width)}); err != nil {
+		if both.Float32Rows, err = design.FromSet(datasets.Set{X: large.Leading(width)}); err != nil {
 			t.Fatal(err)
 		}
 		return &both

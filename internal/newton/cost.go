@@ -5,12 +5,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Passes is about how many a fit by Newton's method takes, and coupledPasses about the most of classes that may get matrices of
+// TypicalPasses is about how many a fit by Newton's method takes, and coupledPasses about the most of classes that may get matrices of
 // their own.
-const Passes, coupledPasses = 25, 60
+const TypicalPasses, coupledTypicalPasses = 25, 60
 
-// PassesFlops are those of all passes of a fit.
-func PassesFlops(shape datasets.Shape) float64 { return Passes * design.PassFlops(shape) }
+// TypicalFlops are those of all passes of a fit.
+func TypicalFlops(shape datasets.Shape) float64 { return TypicalPasses * design.PassFlops(shape) }
 
 // Cost is that of Newton's method: vectors of weights for each output, a few numbers for each row
 // and output, partial sums, and a preconditioner.
@@ -21,19 +21,19 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	if shape.Filled > 0 {
 		numbers += min(n, design.SparseBlock) * k
 	} else {
-		numbers += design.BothWaysNumbers(d, k)
+		numbers += design.FusedProductFloats(d, k)
 	}
-	flops := PassesFlops(shape)
+	flops := TypicalFlops(shape)
 	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1)}
-	widest := widestFactor
+	widest := maxFactorColumns
 	if shape.Filled > 0 {
-		widest = WidestSparseFactor
+		widest = MaxSparseFactorColumns
 	}
 	if shape.Cols <= widest {
 		cost.Flops += 2 * (min(n, 4*d)*d*d + d*d*d/3)
 		numbers += 2 * d * d
 	}
-	cost.Bytes = design.Bytes(numbers)
+	cost.Bytes = design.Float64Bytes(numbers)
 	return cost
 }
 
@@ -43,17 +43,17 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 	cost := Cost(shape)
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
 	if shape.Filled == 0 && couples(n, d, k) {
-		cost.Bytes += design.Bytes((1.5*k + 3) * d * d)
+		cost.Bytes += design.Float64Bytes((1.5*k + 3) * d * d)
 		const renewals = 3 // of their matrices, where there are coupledPasses
-		cost.Flops += renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) * float64(Passes) / coupledPasses
+		cost.Flops += renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
 	}
 	return cost
 }
 
-// WideShape reports what [rows.wide] does of the rows themselves.
-func WideShape(shape datasets.Shape) bool {
-	return shape.Filled > 0 && shape.Cols > WidestSparseFactor
+// ShapeExceedsFactorLimit reports what [rows.wide] does of the rows themselves.
+func ShapeExceedsFactorLimit(shape datasets.Shape) bool {
+	return shape.Filled > 0 && shape.Cols > MaxSparseFactorColumns
 }
 
-// Wide reports whether rows are sparse and of more columns than a preconditioner is made for.
-func Wide(r *design.Rows) bool { return r.Sparse && r.Cols > WidestSparseFactor }
+// ExceedsFactorLimit reports whether rows are sparse and of more columns than a preconditioner is made for.
+func ExceedsFactorLimit(r *design.Rows) bool { return r.Sparse && r.Cols > MaxSparseFactorColumns }

@@ -40,7 +40,7 @@ const (
 
 // couples reports whether classes have rows enough for matrices of their own, and these have room.
 func couples(n, d, k float64) bool {
-	return k >= 3 && d >= leastCoupled && n >= 2*k*d && k*d*d <= mostCoupled && d <= widestFactor
+	return k >= 3 && d >= leastCoupled && n >= 2*k*d && k*d*d <= mostCoupled && d <= maxFactorColumns
 }
 
 // coupledFlops is about what a preconditioner costs, in flops of a product of large matrices, of so many sampled rows.
@@ -107,7 +107,7 @@ func (c *coupled) factorise(ctx context.Context) bool {
 			g.Weight = 1
 		}
 		c.means, c.weights = append(c.means, g.Mean()), append(c.weights, weight)
-		f, ok := g.Factorise(ctx, 1)
+		f, ok := g.Factorize(ctx, 1)
 		g.Weight = weight
 		if !ok {
 			return false
@@ -141,7 +141,7 @@ func (c *coupled) factorise(ctx context.Context) bool {
 	_, ok, err := kern.Cholesky(ctx, kern.Dense(d, d, d, sum))
 	c.shift = inverse
 	design.Round(c.shift, sum)
-	return ok && err == nil && kern.Finite(c.shift)
+	return ok && err == nil && kern.AllFinite(c.shift)
 }
 
 // diagonal returns 1 and the mean of the diagonals of B_c, and at the end of the weights.
@@ -217,12 +217,12 @@ func (c *coupled) solveWith(ctx context.Context, lower []float32, right []float6
 		return
 	}
 	for i, v := range right { // so that nothing small is lost to the range of single precision
-		short.List[i] = float32(v / top)
+		short.Data[i] = float32(v / top)
 	}
-	if kern.SolveCholesky(ctx, kern.Dense(d, d, d, lower), kern.Dense(d, 1, 1, short.List)) != nil {
+	if kern.SolveCholesky(ctx, kern.Dense(d, d, d, lower), kern.Dense(d, 1, 1, short.Data)) != nil {
 		return
 	}
-	for i, v := range short.List {
+	for i, v := range short.Data {
 		right[i] = float64(v) * top
 	}
 }

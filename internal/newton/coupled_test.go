@@ -110,8 +110,8 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	X, l := waves(n, d, k)
 	kern.Scale(C, l.Weights)
 	task := Logistic(l, true, 1e-9)
-	task.Bar = math.Inf(1)
-	r, err := design.OfSet(datasets.Set{X: X})
+	task.ObjectiveBound = math.Inf(1)
+	r, err := design.FromSet(datasets.Set{X: X})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +154,11 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got solve.Linear, apart bool) {
 	t.Helper()
 	n, d := X.Dims()
-	plan := Plan{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
+	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
 	m, err := task.Begin(context.Background(), plan)
 	for err == nil {
 		apart = apart || m.ask.apart
-		var next *Minimisation
+		var next *IncrementalNewton
 		m = carried(t, task, plan, m)
 		if err = m.Add(context.Background(), 0, datasets.Set{X: X}); err != nil {
 			break
@@ -177,7 +177,7 @@ func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got
 }
 
 // carried is a pass after it was in a file.
-func carried(t *testing.T, task Task, plan Plan, m *Minimisation) *Minimisation {
+func carried(t *testing.T, task Task, plan IncrementalOptions, m *IncrementalNewton) *IncrementalNewton {
 	t.Helper()
 	state, err := model.Record(m)
 	if err != nil {

@@ -71,7 +71,7 @@ func (l softmaxLoss) evaluate(values, scores, curve, y, weights []float64) {
 	value := 0.0
 	for i, s := range weights {
 		row := scores[i*k : (i+1)*k]
-		top, own := row[kern.Largest(row)], row[int(y[i])]
+		top, own := row[kern.ArgMax(row)], row[int(y[i])]
 		for j := range row {
 			row[j] -= top
 		}
@@ -144,13 +144,13 @@ func (l hingeLoss) mass(dst, curve, _ []float64) {
 	}
 }
 
-// tubeLoss is max(0, |y − z| − width)².
-type tubeLoss struct{ width float64 }
+// squaredEpsilonInsensitiveLoss is max(0, |y − z| − width)².
+type squaredEpsilonInsensitiveLoss struct{ epsilon float64 }
 
-func (l tubeLoss) evaluate(values, scores, curve, y, weights []float64) {
+func (l squaredEpsilonInsensitiveLoss) evaluate(values, scores, curve, y, weights []float64) {
 	for i, s := range weights {
 		r := scores[i] - y[i]
-		over := max(0, math.Abs(r)-l.width)
+		over := max(0, math.Abs(r)-l.epsilon)
 		values[0] += s * over * over
 		scores[i] = 2 * s * math.Copysign(over, r)
 		curve[i] = 0
@@ -160,6 +160,8 @@ func (l tubeLoss) evaluate(values, scores, curve, y, weights []float64) {
 	}
 }
 
-func (tubeLoss) multiply(u, curve, _ []float64) { logisticLoss{}.multiply(u, curve, nil) }
+func (squaredEpsilonInsensitiveLoss) multiply(u, curve, _ []float64) {
+	logisticLoss{}.multiply(u, curve, nil)
+}
 
-func (tubeLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }
+func (squaredEpsilonInsensitiveLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }

@@ -1,7 +1,7 @@
 // Package newton minimises penalised losses of linear scores by Newton's method, a few passes over the rows
 // for each step, with conjugate gradients and a preconditioner made of a sample of the rows.
 //
-// A [Task] is one loss with its targets; [Task.Solve] minimises it on rows of any kind, and a [Minimisation] by passes
+// A [Task] is one loss with its targets; [Task.Solve] minimises it on rows of any kind, and a [IncrementalNewton] by passes
 // that somebody else drives. A [Batch] solves many problems on one reading of the rows: several penalties, folds and
 // classes at once.
 package newton
@@ -17,14 +17,14 @@ import (
 
 // Task is what is to be minimised: a loss of the rows' scores, with their targets and weights.
 type Task struct {
-	Loss      Loss
-	Outputs   int     // scores of a row
-	Groups    int     // parts of the problem that do not depend on each other
-	Bar       float64 // an objective above it, times what the weights are multiplied with, is an error
-	y         []float64
-	weights   []float64
-	intercept bool
-	finish    func(w, intercept []float64, report solve.Report) (solve.Linear, error)
+	Loss           Loss
+	Outputs        int     // scores of a row
+	Groups         int     // parts of the problem that do not depend on each other
+	ObjectiveBound float64 // an objective above it, times what the weights are multiplied with, is an error
+	y              []float64
+	weights        []float64
+	intercept      bool
+	finish         func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
 // Logistic is logistic regression, of one output for two classes, else with the softmax.
@@ -33,25 +33,25 @@ func Logistic(l *design.Labels, intercept bool, tol float64) Task {
 	if len(l.Classes) != 2 {
 		t = multinomial(l)
 	}
-	t.weights, t.intercept, t.Bar = l.Weights, intercept, logisticBar(l, intercept, tol)
+	t.weights, t.intercept, t.ObjectiveBound = l.Weights, intercept, logisticBound(l, intercept, tol)
 	return t
 }
 
 // SquaredHinge is the squared hinge, of one output for two classes, else of each class against the rest.
 func SquaredHinge(l *design.Labels, intercept bool, tol float64) Task {
 	k := l.Outputs()
-	return Task{Loss: hingeLoss{k}, Outputs: k, Groups: k, Bar: hingeBar(l, intercept, tol),
+	return Task{Loss: hingeLoss{k}, Outputs: k, Groups: k, ObjectiveBound: hingeBound(l, intercept, tol),
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
-// SquaredTube is the squared loss of residuals beyond a width.
-func SquaredTube(l *design.Labels, width float64, intercept bool, bar float64) Task {
-	return Task{Loss: tubeLoss{width}, Outputs: 1, Groups: 1, Bar: bar,
+// SquaredEpsilonInsensitive is the squared loss of residuals beyond a width.
+func SquaredEpsilonInsensitive(l *design.Labels, width float64, intercept bool, bar float64) Task {
+	return Task{Loss: squaredEpsilonInsensitiveLoss{width}, Outputs: 1, Groups: 1, ObjectiveBound: bar,
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
-// OfOne is the loss of one output by itself, where the outputs do not depend on each other.
-func (t Task) OfOne() Loss {
+// SingleOutputLoss is the loss of one output by itself, where the outputs do not depend on each other.
+func (t Task) SingleOutputLoss() Loss {
 	if t.Outputs == 1 {
 		return t.Loss
 	}
@@ -81,7 +81,7 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 	w, b, report, err := t.objective(ctx, r, weights).minimise(tol, maxIter)
 	if err == nil {
 		report.Objective /= scale * scale
-		err = report.Better(C * t.Bar)
+		err = report.CheckObjective(C * t.ObjectiveBound)
 	}
 	if err != nil {
 		return solve.Linear{}, err

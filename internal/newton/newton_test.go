@@ -36,7 +36,7 @@ func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	return func(width int) *design.Rows {
 		both := *leading(t, X)(width)
 		var err error
-		if both.Rounded, err = design.OfSet(datasets.Set{X: blurred.Leading(width)}); err != nil {
+		if both.Float32Rows, err = design.FromSet(datasets.Set{X: blurred.Leading(width)}); err != nil {
 			t.Fatal(err)
 		}
 		return &both
@@ -47,7 +47,7 @@ func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	return func(width int) *design.Rows {
 		n, _ := X.Dims()
-		r, err := design.OfSet(datasets.Set{X: X.Slice(0, n, 0, width)})
+		r, err := design.FromSet(datasets.Set{X: X.Slice(0, n, 0, width)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
 	for i, s := range task.weights {
 		weights[i] = C * s
 	}
-	task.weights, task.Bar = weights, C*task.Bar
+	task.weights, task.ObjectiveBound = weights, C*task.ObjectiveBound
 	m, err := task.Solve(context.Background(), r, exact, 200)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 			for _, task := range []Task{Logistic(on, intercept, exact), SquaredHinge(on, intercept, exact)} {
 				for _, width := range []int{4, d} {
 					for _, C := range []float64{0.2, 3} {
-						problems = append(problems, Problem{Loss: task.OfOne(), Y: on.Y, Weights: on.Weights, C: C, Factor: C, Width: width})
+						problems = append(problems, Problem{Loss: task.SingleOutputLoss(), Y: on.Y, Weights: on.Weights, C: C, WeightFactor: C, Width: width})
 						want = append(want, alone(t, task, C, rows(width)))
 					}
 				}
@@ -163,12 +163,12 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 			for i := range n {
 				X.Set(i, 0, scale*X.At(i, 0))
 			}
-			rows, err := design.OfSet(datasets.Set{X: X})
+			rows, err := design.FromSet(datasets.Set{X: X})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, task := range map[string]Task{"logistic": Logistic(l, true, exact), "no intercept": Logistic(l, false, exact),
-				"hinge": SquaredHinge(l, true, exact), "tube": SquaredTube(l, 0.4, true, math.Inf(1))} {
+				"hinge": SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
 				solved := func(r *design.Rows) solve.Linear {
 					m, err := task.Solve(context.Background(), r, 1e-9, 100)
 					if err != nil {
@@ -182,7 +182,7 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 				if e := off(got, want); e > 1e-6 || !got.Report.Converged || got.Report.Gradient > 1e-9 {
 					t.Errorf("%s of %d classes, rows %s: off by %.2g, %+v", name, k, what, e, got.Report)
 				}
-				if scale == 1 && off(solved(both.Rounded), want) <= off(got, want) {
+				if scale == 1 && off(solved(both.Float32Rows), want) <= off(got, want) {
 					t.Errorf("%s of %d classes: rounded rows alone are as good", name, k)
 				}
 			}
@@ -195,7 +195,7 @@ func TestGradientIsTheDerivative(t *testing.T) {
 	const n, d = 40, 3
 	X, l := classes(n, d, 3)
 	for name, m := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X)} {
-		rows, err := design.OfSet(datasets.Set{X: m})
+		rows, err := design.FromSet(datasets.Set{X: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestGradientIsTheDerivative(t *testing.T) {
 
 func checkGradient(t *testing.T, kind string, rows *design.Rows, l *design.Labels) {
 	t.Helper()
-	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "tube": SquaredTube(l, 0.4, true, math.Inf(1))} {
+	for name, task := range map[string]Task{"softmax": Logistic(l, true, exact), "hinge": SquaredHinge(l, true, exact), "tube": SquaredEpsilonInsensitive(l, 0.4, true, math.Inf(1))} {
 		o := task.objective(context.Background(), rows, task.weights)
 		random := rand.New(rand.NewPCG(1, 1))
 		x, g := make([]float64, o.size()), make([]float64, o.size())

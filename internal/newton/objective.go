@@ -74,16 +74,16 @@ func (o *objective) size() int {
 
 // Widths up to which the preconditioner is a matrix.
 const (
-	widestFactor       = 8192
-	WidestSparseFactor = 512
+	maxFactorColumns       = 8192
+	MaxSparseFactorColumns = 512
 )
 
 // plan chooses the preconditioner by what passes over the data cost beside it.
 func (o *objective) plan(rows int) {
 	o.renew = true
 	n, d := float64(rows), float64(o.rows.Cols)
-	few := d > WidestSparseFactor && n < 0.3*d // n steps of conjugate gradients cost less than a factor
-	if o.rows.Sparse && o.rows.Cols > WidestSparseFactor || o.rows.Cols > widestFactor || few {
+	few := d > MaxSparseFactorColumns && n < 0.3*d // n steps of conjugate gradients cost less than a factor
+	if o.rows.Sparse && o.rows.Cols > MaxSparseFactorColumns || o.rows.Cols > maxFactorColumns || few {
 		o.patience = 20
 		return
 	}
@@ -135,14 +135,14 @@ func (o *objective) Noise() float64 {
 func (o *objective) Evaluate(values, gradient, x []float64) error {
 	o.begin(values, gradient)
 	o.pass.begin(x, gradient, values)
-	err := o.rows.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+	err := o.rows.EachExpected(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
 		o.pass.add(block.X, func(values, scores []float64, lo, hi int) {
 			o.loss.evaluate(values, scores, curve[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 		})
 		if !o.pass.finite() {
-			return design.NameFault(first, block)
+			return design.NonFiniteError(first, block)
 		}
 		if o.renew {
 			return o.addSample(first, block, curve, weights)
@@ -196,7 +196,7 @@ func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
 	o.pass.begin(v, dst, nil)
-	err := o.products.Again(o.ctx, len(o.y), func(first int, block datasets.Set) error {
+	err := o.products.EachExpected(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.pass.add(block.X, func(_, scores []float64, lo, hi int) {
 			o.loss.multiply(scores, curve[lo*k:hi*k], weights[lo:hi])
@@ -213,7 +213,7 @@ func (o *objective) addSample(first int, block datasets.Set, curve, weights []fl
 	n := block.Rows()
 	if o.apart {
 		if o.coupled.add(o.ctx, block.X, first, o.sample, curve[:n*o.outputs], weights[:n]) != nil {
-			return design.NameFault(first, block)
+			return design.NonFiniteError(first, block)
 		}
 		return nil
 	}
@@ -237,7 +237,7 @@ func (o *objective) addSample(first int, block datasets.Set, curve, weights []fl
 		X, mass = datasets.SelectRows(X, picked), mass[:len(picked)]
 	}
 	if o.gram.Add(o.ctx, X, nil, mass) != nil {
-		return design.NameFault(first, block)
+		return design.NonFiniteError(first, block)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (o *objective) factorise() {
 	if !(o.weight > 0) {
 		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
 	}
-	if f, ok := o.gram.Factorise(o.ctx, 1); ok {
+	if f, ok := o.gram.Factorize(o.ctx, 1); ok {
 		o.factor, o.mean = f, o.gram.Mean()
 		return
 	}

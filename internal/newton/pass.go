@@ -19,8 +19,8 @@ type pass struct {
 	cols, outputs  int
 	intercept      bool
 	x, out, values []float64
-	short, double  design.BothWays // of dense rows, nil before there are some
-	hold           []float64       // scores of sparse rows
+	short, double  design.FusedProduct // of dense rows, nil before there are some
+	hold           []float64           // scores of sparse rows
 }
 
 // begin begins a reading that multiplies rows with x and adds to out and values.
@@ -48,17 +48,17 @@ func (p *pass) add(X mat.Matrix, f change) {
 }
 
 // tiles begins the sums of dense rows.
-func (p *pass) tiles(short bool) design.BothWays {
+func (p *pass) tiles(short bool) design.FusedProduct {
 	size := p.cols * p.outputs
 	w, offsets := make([]float64, size), make([]float64, p.outputs)
 	design.Transpose(w, p.x[:size], p.outputs)
 	copy(offsets, p.x[size:])
-	return design.NewBothWays(short, w, offsets, nil, len(p.values))
+	return design.NewFusedProduct(short, w, offsets, nil, len(p.values))
 }
 
 // byRows hands scores, outputs × rows, to a change of rows × outputs.
-func (p *pass) byRows(f change) design.Rescore {
-	return func(place *design.Place, scores kern.View[float64], first int) {
+func (p *pass) byRows(f change) design.ScoreFunc {
+	return func(place *design.Accumulator, scores kern.View[float64], first int) {
 		k, n := scores.Rows, scores.Cols
 		if k == 1 {
 			f(place.Values, scores.Row(0), first, first+n)
@@ -68,14 +68,14 @@ func (p *pass) byRows(f change) design.Rescore {
 		defer turned.Release()
 		for j := range k {
 			for i, v := range scores.Row(j) {
-				turned.List[i*k+j] = v
+				turned.Data[i*k+j] = v
 			}
 		}
-		f(place.Values, turned.List, first, first+n)
+		f(place.Values, turned.Data, first, first+n)
 		for j := range k {
 			row := scores.Row(j)
 			for i := range row {
-				row[i] = turned.List[i*k+j]
+				row[i] = turned.Data[i*k+j]
 			}
 		}
 	}
@@ -83,18 +83,18 @@ func (p *pass) byRows(f change) design.Rescore {
 
 // finite reports whether all sums are so far.
 func (p *pass) finite() bool {
-	for _, t := range []design.BothWays{p.short, p.double} {
+	for _, t := range []design.FusedProduct{p.short, p.double} {
 		if t != nil && !t.Sums().Finite() {
 			return false
 		}
 	}
-	return kern.Finite(p.values) && kern.Finite(p.out)
+	return kern.AllFinite(p.values) && kern.AllFinite(p.out)
 }
 
 // end adds what there is of dense rows.
 func (p *pass) end() {
 	size := p.cols * p.outputs
-	for _, t := range []design.BothWays{p.short, p.double} {
+	for _, t := range []design.FusedProduct{p.short, p.double} {
 		if t == nil {
 			continue
 		}
@@ -143,7 +143,7 @@ func (p *pass) addSparse(X *sparse.CSR, x, out, values []float64, f change) {
 		p.hold = make([]float64, n*k)
 	}
 	scores := p.hold[:n*k]
-	m := design.Compressed(X)
+	m := design.SparseView(X)
 	if k == 1 {
 		kern.SparseMulVec(scores, m, x[:d], false)
 	} else {

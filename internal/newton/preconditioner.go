@@ -16,12 +16,12 @@ import (
 
 // Problem is the problem of one C on one fold for one output.
 type Problem struct {
-	Loss    Loss      // one whose second derivative is all in its curve
-	Y       []float64 // of all rows
-	Weights []float64 // of all rows, without C
-	C       float64   // as it is searched for
-	Factor  float64   // of the weights: C times the square of what features are multiples of columns by
-	Width   int       // the columns it has, the first ones; variables of others stay 0
+	Loss         Loss      // one whose second derivative is all in its curve
+	Y            []float64 // of all rows
+	Weights      []float64 // of all rows, without C
+	C            float64   // as it is searched for
+	WeightFactor float64   // of the weights: C times the square of what features are multiples of columns by
+	Width        int       // the columns it has, the first ones; variables of others stay 0
 
 	curve []float64 // rows, of the last evaluation
 }
@@ -40,10 +40,10 @@ type preconditioners struct {
 func newPreconditioners(ctx context.Context, intercept bool, problems []Problem, n, d float64) *preconditioners {
 	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, fresh: true}
 	for p, o := range problems {
-		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.Factor && l.width == o.Width })
+		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.WeightFactor && l.width == o.Width })
 		if at < 0 {
 			at = len(a.list)
-			a.list = append(a.list, preconditioner{c: o.C, factor: o.Factor, width: o.Width, open: true})
+			a.list = append(a.list, preconditioner{c: o.C, factor: o.WeightFactor, width: o.Width, open: true})
 		}
 		a.list[at].problems = append(a.list[at].problems, p)
 	}
@@ -191,7 +191,7 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 // addTo adds rows of some curvatures, which it overwrites, to the sums of one.
 func (a *preconditioners) addTo(l *preconditioner, X mat.Matrix, mass []float64) error {
 	kern.Scale(l.factor, mass)
-	return l.gram.Add(a.ctx, design.Leading(X, l.width), nil, mass)
+	return l.gram.Add(a.ctx, design.LeadingColumns(X, l.width), nil, mass)
 }
 
 // mass returns the mean second derivative, over the problems of the same C and as if all had the factor 1, of some rows of a
@@ -207,10 +207,10 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 		}
 		problems++
 		copy(weights, o.Weights[first:first+rows])
-		kern.Scale(o.Factor, weights)
+		kern.Scale(o.WeightFactor, weights)
 		o.Loss.mass(one, o.curve[first:][:rows], weights)
 		for r, i := range picked {
-			sum[r] += one[i] / o.Factor
+			sum[r] += one[i] / o.WeightFactor
 		}
 	}
 	kern.Scale(float64(a.sample)/problems, sum)
@@ -246,7 +246,7 @@ func (l *preconditioner) factorise(ctx context.Context, gram leastsquares.Moment
 	if l.lower == nil {
 		l.lower = make([]float32, l.width*l.width)
 	}
-	if gram.FactoriseLeading(ctx, 1/share, l.width, l.lower) {
+	if gram.FactorizeLeading(ctx, 1/share, l.width, l.lower) {
 		return
 	}
 	l.diagonal = make([]float64, l.width)

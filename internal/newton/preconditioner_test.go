@@ -25,7 +25,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	var problems []Problem
 	for _, C := range []float64{1, 2, 4, 8} {
 		for _, width := range []int{narrow, d} {
-			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C, Factor: C / float64(width), Width: width, curve: make([]float64, n)})
+			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C, WeightFactor: C / float64(width), Width: width, curve: make([]float64, n)})
 		}
 	}
 	shape := make([]float64, n) // of curvatures
@@ -38,7 +38,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 				if i%2 == 1 {
 					v *= by[p/2]
 				}
-				problems[p].curve[i] = problems[p].Factor * v
+				problems[p].curve[i] = problems[p].WeightFactor * v
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 						if i%2 == 1 {
 							v *= factors[p/2]
 						}
-						A.Set(r, c, A.At(r, c)+o.Factor*v*X.At(i, r)*X.At(i, c))
+						A.Set(r, c, A.At(r, c)+o.WeightFactor*v*X.At(i, r)*X.At(i, c))
 					}
 				}
 				A.Set(r, r, A.At(r, r)+1)

@@ -45,7 +45,7 @@ func rare(n, d, k int) (*mat.Dense, *design.Labels) {
 func TestRareClassesTakeFewPasses(t *testing.T) {
 	const n, d, k, C, tol, most = 6000, 50, 24, 30, 1e-4, 100
 	X, l := rare(n, d, k)
-	rows, err := design.OfSet(datasets.Set{X: X})
+	rows, err := design.FromSet(datasets.Set{X: X})
 	if err != nil {
 		t.Fatal(err)
 	}

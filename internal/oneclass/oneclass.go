@@ -183,7 +183,7 @@ func (s *state) margins(ctx context.Context, dst, w []float64) error {
 				}
 			})
 		case *sparse.CSR:
-			kern.SparseMulVec(dst[lo:hi], design.Compressed(x.Slice(lo, hi)), w, false)
+			kern.SparseMulVec(dst[lo:hi], design.SparseView(x.Slice(lo, hi)), w, false)
 		}
 	}
 	return ctxerr.Check(ctx)
@@ -298,21 +298,21 @@ func (s *state) products(ctx context.Context, list []int) (kern.View[float64], e
 	if !ok {
 		hold := design.Borrow[float64](r * s.d)
 		defer hold.Release()
-		rows := kern.Dense(r, s.d, s.d, hold.List)
+		rows := kern.Dense(r, s.d, s.d, hold.Data)
 		for q, i := range list {
 			design.WriteRow(rows.Row(q), s.X, i)
 		}
-		return out, kern.MulUntil(ctx, out, rows, rows.T(), false)
+		return out, kern.MulContext(ctx, out, rows, rows.T(), false)
 	}
 	scale, shared := csr.Shared()
 	kern.Parallel(r, 16, func(lo, hi int) {
 		hold := design.Borrow[float64](s.d)
 		defer hold.Release()
 		for q := lo; q < hi && ctx.Err() == nil; q++ {
-			csr.RowTo(hold.List, list[q])
+			csr.RowTo(hold.Data, list[q])
 			for p, i := range list {
 				columns, values := csr.Row(i)
-				v := design.SparseDot(columns, values, hold.List)
+				v := design.SparseDot(columns, values, hold.Data)
 				if shared {
 					v *= scale
 				}

@@ -64,7 +64,7 @@ func again[T kern.Float](x *Rows[T], i int, y *Rows[T], j int) T {
 	if x.isSparse || y.isSparse {
 		hold := design.Borrow[T](2 * x.d)
 		defer hold.Release()
-		return differences(x.row(i, hold.List[:x.d]), y.row(j, hold.List[x.d:]))
+		return differences(x.row(i, hold.Data[:x.d]), y.row(j, hold.Data[x.d:]))
 	}
 	return differences(x.dense.Row(i), y.dense.Row(j))
 }
@@ -105,10 +105,10 @@ func sparseProducts[T kern.Float](dst kern.View[T], x, y Rows[T]) {
 	step := someRows(y)
 	hold := design.Borrow[T](step*y.d + y.d)
 	defer hold.Release()
-	buffer := hold.List[step*y.d:]
+	buffer := hold.Data[step*y.d:]
 	for lo := 0; lo < y.n; lo += step {
 		hi := min(lo+step, y.n)
-		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.List[:(hi-lo)*y.d])
+		columns := kern.Dense(y.d, hi-lo, hi-lo, hold.Data[:(hi-lo)*y.d])
 		for j := lo; j < hi; j++ {
 			for q, v := range y.row(j, buffer) {
 				columns.Set(q, j-lo, v)
@@ -132,7 +132,7 @@ func filled[T kern.Float](r Rows[T], f func(lo, hi int, rows kern.View[T])) {
 	defer hold.Release()
 	for lo := 0; lo < r.n; lo += step {
 		hi := min(lo+step, r.n)
-		rows := kern.Dense(hi-lo, r.d, r.d, hold.List)
+		rows := kern.Dense(hi-lo, r.d, r.d, hold.Data)
 		for i := lo; i < hi; i++ {
 			r.row(i, rows.Row(i-lo))
 		}
@@ -148,7 +148,7 @@ func oneByOne[T kern.Float](dst kern.View[T], x, y Rows[T], metric Metric) {
 			if metric == L1 {
 				kern.Manhattan(tile, left, right)
 			} else {
-				kern.CauchyProducts(tile, left, right)
+				kern.CauchyReciprocals(tile, left, right)
 			}
 		})
 	})

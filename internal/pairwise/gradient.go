@@ -51,7 +51,7 @@ func (g *gradients[T]) run(ctx context.Context) {
 	size := TileRows * TileColumns
 	hold := design.Borrow[T](2*size + TileRows + g.x.d)
 	defer hold.Release()
-	slopes, weights, sums, row := hold.List[:size], hold.List[size:2*size], hold.List[2*size:2*size+g.x.n], hold.List[2*size+TileRows:]
+	slopes, weights, sums, row := hold.Data[:size], hold.Data[size:2*size], hold.Data[2*size:2*size+g.x.n], hold.Data[2*size+TileRows:]
 	for _, d := range g.dst {
 		for i := range d.Rows {
 			clear(d.Row(i))
@@ -84,11 +84,11 @@ func (g *gradients[T]) run(ctx context.Context) {
 func (g *gradients[T]) weigh(part, tile kern.View[T], j, c int, sums []T) {
 	hold := design.Borrow[T](part.Cols)
 	defer hold.Release()
-	for l := range hold.List {
-		hold.List[l] = g.alpha.At(j+l, c)
+	for l := range hold.Data {
+		hold.Data[l] = g.alpha.At(j+l, c)
 	}
 	for i := range part.Rows {
-		to, from, by := part.Row(i), tile.Row(i), hold.List[:part.Cols]
+		to, from, by := part.Row(i), tile.Row(i), hold.Data[:part.Cols]
 		for l := range to {
 			to[l] = from[l] * by[l]
 		}

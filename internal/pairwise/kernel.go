@@ -81,7 +81,7 @@ func Values[T kern.Float](k *Kernel, scale float64, tile kern.View[T]) {
 	hold := design.Borrow[T](tile.Cols)
 	defer hold.Release()
 	for i := range tile.Rows {
-		values(k, T(scale), tile.Row(i), hold.List)
+		values(k, T(scale), tile.Row(i), hold.Data)
 	}
 }
 
@@ -92,16 +92,16 @@ func values[T kern.Float](k *Kernel, scale T, row, room []T) {
 		kern.Scale(-scale, row)
 		kern.Exp(row, row)
 	case exponential:
-		kern.NegativeRoots(room, scale, row)
+		kern.NegSqrt(room, scale, row)
 		kern.Exp(row, room)
 	case matern15:
-		kern.NegativeRoots(room, 3*scale, row)
+		kern.NegSqrt(room, 3*scale, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= 1 - r
 		}
 	case matern25:
-		kern.NegativeRoots(room, 5*scale, row)
+		kern.NegSqrt(room, 5*scale, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= 1 - r + r*r/3
@@ -152,7 +152,7 @@ func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 	hold := design.Borrow[T](tile.Cols)
 	defer hold.Release()
 	for i := range tile.Rows {
-		slopes(k, tile.Row(i), hold.List)
+		slopes(k, tile.Row(i), hold.Data)
 	}
 }
 
@@ -163,7 +163,7 @@ func slopes[T kern.Float](k *Kernel, row, room []T) {
 		values(k, 1, row, room)
 		kern.Scale(-1, row)
 	case exponential:
-		kern.NegativeRoots(room, 1, row)
+		kern.NegSqrt(room, 1, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			if r == 0 {
@@ -173,11 +173,11 @@ func slopes[T kern.Float](k *Kernel, row, room []T) {
 			row[j] /= 2 * r
 		}
 	case matern15:
-		kern.NegativeRoots(room, 3, row)
+		kern.NegSqrt(room, 3, row)
 		kern.Exp(row, room)
 		kern.Scale(-1.5, row)
 	case matern25:
-		kern.NegativeRoots(room, 5, row)
+		kern.NegSqrt(room, 5, row)
 		kern.Exp(row, room)
 		for j, r := range room {
 			row[j] *= -5.0 / 6 * (1 - r)

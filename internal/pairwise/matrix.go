@@ -58,7 +58,7 @@ func Multiply[T kern.Float](ctx context.Context, dst kern.View[T], x, y Rows[T],
 		defer hold.Release()
 		for j := 0; j < y.n && ctx.Err() == nil; j += TileColumns {
 			end := min(j+TileColumns, y.n)
-			tile := kern.Dense(hi-lo, end-j, end-j, hold.List)
+			tile := kern.Dense(hi-lo, end-j, end-j, hold.Data)
 			Distances(tile, x.Slice(lo, hi), y.Slice(j, end), k.Metric)
 			Values(k, 1, tile)
 			product(dst.Slice(lo, hi, 0, dst.Cols), tile, v.Slice(j, end, 0, v.Cols))
@@ -75,10 +75,10 @@ func product[T kern.Float](dst, tile, v kern.View[T]) {
 	}
 	hold := design.Borrow[T](v.Rows)
 	defer hold.Release()
-	for j := range hold.List {
-		hold.List[j] = v.At(j, 0)
+	for j := range hold.Data {
+		hold.Data[j] = v.At(j, 0)
 	}
 	for i := range dst.Rows {
-		dst.Data[i*dst.RowStride] += kern.Dot(tile.Row(i), hold.List)
+		dst.Data[i*dst.RowStride] += kern.Dot(tile.Row(i), hold.Data)
 	}
 }

@@ -106,7 +106,7 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 	r.norms = grown(&r.room.norms, r.n)
 	m, ok := X.(*sparse.CSR)
 	if r.isSparse = ok && f.Centre == nil; r.isSparse {
-		r.compress(f, design.Compressed(m), lo, hi)
+		r.compress(f, design.SparseView(m), lo, hi)
 		return
 	}
 	r.dense = kern.Dense(r.n, d, d, grown(&r.room.values, r.n*d))
@@ -115,7 +115,7 @@ func (r *Rows[T]) Prepare(f Frame, X mat.Matrix, lo, hi int) {
 		defer hold.Release()
 		for i := from; i < to; i++ {
 			row := r.dense.Row(i)
-			enter(f, row, design.Row(X, lo+i, hold.List))
+			enter(f, row, design.Row(X, lo+i, hold.Data))
 			r.norms[i] = kern.Dot(row, row)
 		}
 	})

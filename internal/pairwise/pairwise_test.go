@@ -353,7 +353,7 @@ func TestLimit(t *testing.T) {
 	x := NewRows[float32](frame, far)
 	dst := kern.Dense(2, 2, 2, make([]float32, 4))
 	Distances(dst, x, x, Squared)
-	if !kern.Finite([]float64{float64(dst.Data[0]), float64(dst.Data[1]), float64(dst.Data[3])}) {
+	if !kern.AllFinite([]float64{float64(dst.Data[0]), float64(dst.Data[1]), float64(dst.Data[3])}) {
 		t.Errorf("distances are %v", dst.Data)
 	}
 }

@@ -200,7 +200,7 @@ func (t *taker) draw(ctx context.Context, seed uint64) (datasets.Set, error) {
 	var parts []datasets.Set
 	err := t.pick(ctx, seed, func(_ int, block datasets.Set, list []int) {
 		part := block.Select(list)
-		part.X = design.Widened(design.Native(part.X))
+		part.X = design.ToFloat64(design.Native(part.X))
 		parts = append(parts, part)
 	})
 	if err != nil {
@@ -235,7 +235,7 @@ func (t *taker) targets(data datasets.Set) (*mat.Dense, []float64, error) {
 	}
 	out := mat.NewDense(n, outputs, nil)
 	m := design.NewMoments(outputs)
-	m.Of(mat.NewDense(n, outputs, y))
+	m.Compute(mat.NewDense(n, outputs, y))
 	unit := make([]float64, outputs)
 	common := 0.0
 	for k := range unit {

@@ -26,7 +26,7 @@ func Standardised(ctx context.Context, X mat.Matrix, group []int, schema dataset
 		X, isSparse = m.Dense(), false
 	}
 	moments, deviation := design.NewMoments(d), make([]float64, d)
-	moments.Of(X)
+	moments.Compute(X)
 	variance := make([]float64, d)
 	for j := range d {
 		v := moments.Deviation(j)

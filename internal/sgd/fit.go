@@ -22,17 +22,17 @@ import (
 // a stream are copied into windows of memory, each of which is shuffled, so that it does not matter how the
 // stream is cut into blocks. Rows of weight 0 are left out.
 type Fit struct {
-	Epochs   int
-	Patience int     // epochs that gain nothing after which it ends
-	Tol      float64 // what is a gain, in parts of the loss without weights; 0 for all epochs
-	Shuffle  bool
-	Seed     uint64
-	Held     float64 // share of the rows that are held out, whose loss says what is a gain; 0 for none
-	Bar      bool    // whether an objective far above that of no weights is an error
+	Epochs          int
+	Patience        int     // epochs that gain nothing after which it ends
+	Tol             float64 // what is a gain, in parts of the loss without weights; 0 for all epochs
+	Shuffle         bool
+	Seed            uint64
+	ValidationShare float64 // share of the rows that are held out, whose loss says what is a gain; 0 for none
+	CheckDivergence bool    // whether an objective far above that of no weights is an error
 	// Block returns the targets of a block, numbers or codes of classes, and its weights, nil for ones.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
-	// Epoch is called after each epoch with how many there are; nil for nothing.
-	Epoch func(done int)
+	// OnEpoch is called after each epoch with how many there are; nil for nothing.
+	OnEpoch func(done int)
 }
 
 // mostBytes bounds a window of rows of a stream, mostRows their number.
@@ -41,8 +41,8 @@ const (
 	mostRows  = 1 << 14
 )
 
-// Window is the number of rows of a stream that are in memory together, so many entries each.
-func Window(entries float64, batch int) int {
+// WindowRows is the number of rows of a stream that are in memory together, so many entries each.
+func WindowRows(entries float64, batch int) int {
 	n := int(min(mostRows, mostBytes/8/max(entries, 1)))
 	return max(1, (n+batch-1)/batch) * batch
 }
@@ -77,7 +77,7 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 	if l.Form == Sparse {
 		entries = 1
 	}
-	g.cap = Window(entries, l.Batch)
+	g.cap = WindowRows(entries, l.Batch)
 	if r.Set != nil {
 		if err := g.gather(); err != nil {
 			return solve.Report{}, err
@@ -89,14 +89,14 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 	}
 	report.Solver, report.Iterations = "sgd", l.epochs
 	l.now(g.weights, g.intercept)
-	if !kern.Finite(g.weights) || !kern.Finite(g.intercept) {
+	if !kern.AllFinite(g.weights) || !kern.AllFinite(g.intercept) {
 		return report, errTooFar(l.steps)
 	}
 	if report.Objective, err = g.loss(ctx, g.last); err != nil {
 		return report, err
 	}
 	report.Objective += l.penalty(g.weights)
-	if !f.Bar {
+	if !f.CheckDivergence {
 		return report, nil
 	}
 	bar := g.startLoss(g.last) / float64(len(g.last.list))
@@ -118,19 +118,19 @@ const far = 2
 func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 	best, idle := math.Inf(1), 0
 	var keep *Learner
-	waits := g.Patience < g.Epochs && (g.Tol > 0 || g.Held > 0 || g.l.Rate == "adaptive")
+	waits := g.Patience < g.Epochs && (g.Tol > 0 || g.ValidationShare > 0 || g.l.Rate == "adaptive")
 	for done := range g.Epochs {
 		loss, start, err := g.epoch(ctx)
 		if err != nil {
 			return report, err
 		}
-		if g.Held > 0 {
+		if g.ValidationShare > 0 {
 			if loss, start, err = g.heldLoss(ctx); err != nil {
 				return report, err
 			}
 		}
-		if g.Epoch != nil {
-			g.Epoch(done + 1)
+		if g.OnEpoch != nil {
+			g.OnEpoch(done + 1)
 		}
 		if start == 0 {
 			start = 1
@@ -138,7 +138,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 		if idle++; loss < best-g.Tol*start {
 			idle = 0
 		}
-		if loss < best && g.Held > 0 {
+		if loss < best && g.ValidationShare > 0 {
 			keep = g.l.clone()
 		}
 		if best = min(best, loss); !waits || idle < g.Patience {
@@ -147,7 +147,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 		if g.l.Rate == "adaptive" && g.l.Eta0*g.l.factor > 1e-6 {
 			g.l.factor /= 5
 			idle = 0
-		} else if g.l.Rate != "adaptive" || g.Tol > 0 || g.Held > 0 {
+		} else if g.l.Rate != "adaptive" || g.Tol > 0 || g.ValidationShare > 0 {
 			report.Converged = true
 			break
 		}
@@ -156,7 +156,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 		keep.epochs = g.l.epochs
 		*g.l = *keep
 	}
-	if report.Converged = report.Converged || !waits; !report.Converged && (g.Tol > 0 || g.Held > 0) {
+	if report.Converged = report.Converged || !waits; !report.Converged && (g.Tol > 0 || g.ValidationShare > 0) {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("sgd did not converge: the loss still fell after %d epochs; raise epochs or tol", g.Epochs))
 	}
 	return report, nil
@@ -251,7 +251,7 @@ func (g *run) named(err error) error {
 		return err // rows of a stream were looked at before
 	}
 	var row *datasets.RowError
-	if fault := design.NameFault(0, *g.r.Set); errors.As(fault, &row) {
+	if fault := design.NonFiniteError(0, *g.r.Set); errors.As(fault, &row) {
 		return fault
 	}
 	return err
@@ -271,7 +271,7 @@ func (g *run) shuffled(list []int, turn int) []int {
 
 // isHeld reports whether row i of those that have a weight is held out, as far as there is room.
 func (g *run) isHeld(i int) bool {
-	return g.Held > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.Held
+	return g.ValidationShare > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.ValidationShare
 }
 
 // gather looks at rows in memory.
@@ -298,14 +298,14 @@ func (g *run) gather() error {
 }
 
 // inForm returns X in a form.
-func inForm(X mat.Matrix, form Form) mat.Matrix {
+func inForm(X mat.Matrix, form Storage) mat.Matrix {
 	X = design.Native(X)
 	switch form {
 	case Sparse:
 		if _, ok := X.(*sparse.CSR); !ok {
 			return sparse.FromDense(mat.DenseCopyOf(X))
 		}
-	case Single:
+	case Float32:
 		if _, ok := X.(*single.Dense); !ok {
 			return single.Copy(X)
 		}
@@ -340,7 +340,7 @@ func (g *run) each(ctx context.Context, yield func(p part) error) error {
 				continue
 			}
 			if !x.finite(i) {
-				return design.NameFault(at, block)
+				return design.NonFiniteError(at, block)
 			}
 			to := g.window
 			if seen++; held < g.cap && g.isHeld(seen-1) {
@@ -364,7 +364,7 @@ func (g *run) each(ctx context.Context, yield func(p part) error) error {
 	}
 	if first {
 		g.held = g.kept.part()
-		g.r = g.r.Known(n)
+		g.r = g.r.WithRowCount(n)
 	}
 	return err
 }
@@ -386,8 +386,8 @@ func (s *store) part() part { return part{&lot{x: s.rows(), y: s.y, weights: s.w
 func (x Rows) finite(i int) bool {
 	switch x.Form {
 	case Sparse:
-		return x.Sparse.Values == nil || kern.Finite(x.Sparse.Values[x.Sparse.Indptr[i]:x.Sparse.Indptr[i+1]])
-	case Single:
+		return x.Sparse.Values == nil || kern.AllFinite(x.Sparse.Values[x.Sparse.Indptr[i]:x.Sparse.Indptr[i+1]])
+	case Float32:
 		for _, v := range x.Single.Row(i) {
 			if v-v != 0 {
 				return false
@@ -395,7 +395,7 @@ func (x Rows) finite(i int) bool {
 		}
 		return true
 	}
-	return kern.Finite(x.Dense.Row(i))
+	return kern.AllFinite(x.Dense.Row(i))
 }
 
 // heldLoss returns the mean loss of the rows that are held out, and the one without weights.
@@ -418,7 +418,7 @@ func (g *run) loss(ctx context.Context, p part) (float64, error) {
 		}
 		x, y, weights := g.rowsOf(p.lot, p.list[lo:min(lo+atOnce, len(p.list))])
 		scores := g.l.score(x, g.weights, 1, g.intercept)
-		if !kern.Finite(scores) {
+		if !kern.AllFinite(scores) {
 			return 0, g.named(errTooFar(g.l.steps))
 		}
 		sum += g.l.sum(y, weights, func(i, c int) float64 { return scores[i*k+c] })

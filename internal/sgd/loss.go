@@ -77,14 +77,14 @@ func Huber(epsilon float64) Loss {
 	}, slope: func(p, t float64) float64 { return min(max(p-t, -epsilon), epsilon) }}
 }
 
-// Tube is what a residual exceeds epsilon by.
-func Tube(epsilon float64) Loss {
+// EpsilonInsensitive is what a residual exceeds epsilon by.
+func EpsilonInsensitive(epsilon float64) Loss {
 	return Loss{curve: 1, start: median, value: func(p, t float64) float64 { return max(0, math.Abs(p-t)-epsilon) },
 		slope: func(p, t float64) float64 { return step(p-t > epsilon) - step(t-p > epsilon) }}
 }
 
-// SquaredTube is the square of that.
-func SquaredTube(epsilon float64) Loss {
+// SquaredEpsilonInsensitive is the square of that.
+func SquaredEpsilonInsensitive(epsilon float64) Loss {
 	return Loss{curve: 2, start: mean, value: func(p, t float64) float64 {
 		over := max(0, math.Abs(p-t)-epsilon)
 		return over * over

@@ -94,6 +94,6 @@ func (p *Progress) State(s *model.State, cols, outputs int) {
 	s.Require(sums == size && len(p.SumIntercept) == outputs && p.SumCount > 0 || sums == 0 && len(p.SumIntercept) == 0 && p.SumCount == 0, "the sums of weights are not of that model")
 	s.Require(len(p.Received) == size || len(p.Received) == 0, "the penalties are not of that model")
 	for _, list := range [][]float64{p.Weights, p.Intercept, p.Centre, p.Sum, p.SumIntercept, p.Received, p.Began} {
-		s.Require(kern.Finite(list), "a weight is not finite")
+		s.Require(kern.AllFinite(list), "a weight is not finite")
 	}
 }

@@ -60,7 +60,7 @@ func (l *Learner) Prepare(x Rows, y, weights []float64) {
 		at := make([]float64, l.Cols)
 		own := append([]float64(nil), shares...)
 		kern.Scale(1/kern.Sum(shares), own)
-		if x.collect(&one, at, own); kern.Finite(at) {
+		if x.collect(&one, at, own); kern.AllFinite(at) {
 			l.centre = l.moved(at)
 		}
 		if l.Loss.start != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Form is how rows are stored.
-type Form int
+// Storage is how rows are stored.
+type Storage int
 
 // The forms of rows.
 const (
-	Dense Form = iota
-	Single
+	Dense Storage = iota
+	Float32
 	Sparse
 )
 
-// FormOf returns the form of rows.
-func FormOf(r *design.Rows) Form {
+// StorageOf returns the form of rows.
+func StorageOf(r *design.Rows) Storage {
 	switch {
 	case r.Sparse:
 		return Sparse
 	case r.Float32:
-		return Single
+		return Float32
 	}
 	return Dense
 }
 
 // Rows are some rows in one form.
 type Rows struct {
-	Form   Form
+	Form   Storage
 	Dense  kern.View[float64]
 	Single kern.View[float32]
 	Sparse kern.Sparse[float64]
@@ -42,9 +42,9 @@ type Rows struct {
 func rowsOf(X mat.Matrix) Rows {
 	switch m := X.(type) {
 	case *sparse.CSR:
-		return Rows{Form: Sparse, Sparse: design.Compressed(m)}
+		return Rows{Form: Sparse, Sparse: design.SparseView(m)}
 	case *single.Dense:
-		return Rows{Form: Single, Single: design.ViewFloat32(m)}
+		return Rows{Form: Float32, Single: design.ViewFloat32(m)}
 	}
 	return Rows{Dense: design.View(X.(*mat.Dense))}
 }
@@ -54,7 +54,7 @@ func (x Rows) Len() int {
 	switch x.Form {
 	case Sparse:
 		return x.Sparse.Rows
-	case Single:
+	case Float32:
 		return x.Single.Rows
 	}
 	return x.Dense.Rows
@@ -68,7 +68,7 @@ func (x Rows) between(lo, hi int) Rows {
 	switch x.Form {
 	case Sparse:
 		x.Sparse.Rows, x.Sparse.Indptr = hi-lo, x.Sparse.Indptr[lo:hi+1]
-	case Single:
+	case Float32:
 		x.Single = x.Single.Slice(lo, hi, 0, x.Single.Cols)
 	default:
 		x.Dense = x.Dense.Slice(lo, hi, 0, x.Dense.Cols)
@@ -87,13 +87,13 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 		} else {
 			kern.SparseMul(kern.Dense(n, k, k, l.scores), x.Sparse, kern.Dense(l.Cols, k, k, weights), false)
 		}
-	case Single:
+	case Float32:
 		l.short, l.shortRoom = sized(l.short, len(weights)), sized(l.shortRoom, n*k)
 		design.Round(l.short, weights)
-		design.Project(l.scores, x.Single, l.short, l.shortRoom)
+		design.MulT(l.scores, x.Single, l.short, l.shortRoom)
 	default:
 		l.room = sized(l.room, n*k)
-		design.Project(l.scores, x.Dense, weights, l.room)
+		design.MulT(l.scores, x.Dense, weights, l.room)
 	}
 	for i := range l.scores {
 		l.scores[i] = scale*l.scores[i] + intercept[i%k]
@@ -107,12 +107,12 @@ func (x Rows) collect(l *Learner, out, steps []float64) {
 	switch x.Form {
 	case Sparse:
 		kern.SparseMulT(kern.Dense(l.Cols, k, k, out), x.Sparse, kern.Dense(n, k, k, steps), true)
-	case Single:
+	case Float32:
 		l.shortRoom = sized(l.shortRoom, (n+l.Cols)*k)
-		design.Collect(out, x.Single, steps, l.shortRoom)
+		design.AddTMul(out, x.Single, steps, l.shortRoom)
 	default:
 		l.room = sized(l.room, (n+l.Cols)*k)
-		design.Collect(out, x.Dense, steps, l.room)
+		design.AddTMul(out, x.Dense, steps, l.room)
 	}
 }
 
@@ -129,7 +129,7 @@ func (x Rows) norm(weights []float64, bias float64) float64 {
 			} else {
 				own += x.Sparse.Scale * x.Sparse.Scale * float64(hi-lo)
 			}
-		case Single:
+		case Float32:
 			row := x.Single.Row(i)
 			own += design.DotFloat32(row, row)
 		default:
@@ -159,7 +159,7 @@ type store struct {
 	number     []int // of each row among all that are read
 }
 
-func newStore(form Form, cols int) *store {
+func newStore(form Storage, cols int) *store {
 	s := &store{Rows: Rows{Form: form}, cols: cols}
 	s.reset()
 	return s
@@ -178,7 +178,7 @@ func (s *store) add(x Rows, i int) {
 	switch s.Form {
 	case Sparse:
 		s.addSparse(x.Sparse, i)
-	case Single:
+	case Float32:
 		s.single = append(s.single, x.Single.Row(i)...)
 	default:
 		s.dense = append(s.dense, x.Dense.Row(i)...)
@@ -219,7 +219,7 @@ func (s *store) rows() Rows {
 		if s.shared {
 			out.Sparse.Values, out.Sparse.Scale = nil, s.scale
 		}
-	case Single:
+	case Float32:
 		out.Single = kern.Dense(len(s.single)/s.cols, s.cols, s.cols, s.single)
 	default:
 		out.Dense = kern.Dense(len(s.dense)/s.cols, s.cols, s.cols, s.dense)

@@ -23,7 +23,7 @@ import (
 type Plan struct {
 	Loss          Loss
 	Cols, Outputs int
-	Form          Form // of the rows
+	Form          Storage // of the rows
 	L2, L1        float64
 	Alpha         float64 // by which steps shrink, whatever the penalty
 	Rate          string  // auto, optimal, invscaling, constant or adaptive
@@ -95,7 +95,7 @@ func errTooFar(steps int) error {
 func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	n, k := x.Len(), l.Outputs
 	scores := l.stepScores(x)
-	if !kern.Finite(scores) {
+	if !kern.AllFinite(scores) {
 		return 0, errTooFar(l.steps)
 	}
 	l.steps++

@@ -20,7 +20,7 @@ import (
 
 func losses() map[string]Loss {
 	return map[string]Loss{"hinge": Hinge(), "perceptron": Perceptron(), "squared hinge": SquaredHinge(), "log": LogLoss(), "modified huber": ModifiedHuber(),
-		"squared": SquaredError(), "huber": Huber(0.3), "tube": Tube(0.3), "squared tube": SquaredTube(0.3)}
+		"squared": SquaredError(), "huber": Huber(0.3), "tube": EpsilonInsensitive(0.3), "squared tube": SquaredEpsilonInsensitive(0.3)}
 }
 
 // Each slope is the difference quotient of its loss, away from kinks, and no second difference is above the
@@ -99,7 +99,7 @@ func given(first int, block datasets.Set) (y, weights []float64, err error) {
 // learned returns the weights and intercepts behind a fit.
 func learned(t *testing.T, f Fit, p Plan, r *design.Rows) []float64 {
 	t.Helper()
-	p.Form, f.Block = FormOf(r), given
+	p.Form, f.Block = StorageOf(r), given
 	l := New(p)
 	if _, err := f.Run(context.Background(), r, l); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 			l1 = 0 // sparse rows go without a step on all weights
 		}
 		plan := Plan{Loss: loss, Cols: 40, Outputs: outputs, L2: 0.01, L1: l1, Alpha: 0.01, Rate: "auto", Average: true, Batch: 33, Intercept: true}
-		fit := Fit{Epochs: 4, Patience: 9, Shuffle: true, Seed: 7, Held: 0.1}
+		fit := Fit{Epochs: 4, Patience: 9, Shuffle: true, Seed: 7, ValidationShare: 0.1}
 		thin, short := data, data
 		thin.X, short.X = sparse.FromDense(data.X), single.Copy(data.X)
 		var want []float64
@@ -150,7 +150,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 			set       datasets.Set
 			tolerance float64
 		}{{"dense", data, 0}, {"sparse", thin, 1e-9}, {"float32", short, 1e-4}} {
-			r, err := design.OfSet(form.set)
+			r, err := design.FromSet(form.set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestFormsCutsAndCores(t *testing.T) {
 					t.Fatalf("%d outputs, %s: weight %d is %v, want %v", outputs, form.name, j, got[j], want[j])
 				}
 			}
-			stream, err := design.OfSource(ctx, cut{form.set})
+			stream, err := design.FromSource(ctx, cut{form.set})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,11 +220,11 @@ func TestResume(t *testing.T) {
 		if form == "sparse" {
 			data.X = sparse.FromDense(data.X)
 		}
-		r, err := design.OfSet(data)
+		r, err := design.FromSet(data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Form: FormOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto", Average: true, Batch: 10, Intercept: true}
+		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Form: StorageOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto", Average: true, Batch: 10, Intercept: true}
 		f := Fit{Epochs: 2, Patience: 9, Shuffle: true, Seed: 1, Block: given}
 		whole, parts := New(plan), New(plan)
 		if _, err := f.Run(context.Background(), r, whole); err != nil {
@@ -275,13 +275,13 @@ func TestStepsMakeNoGarbage(t *testing.T) {
 // Steps that lead away are an error, not weights.
 func TestDivergence(t *testing.T) {
 	data := made(300, 5, 0)
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, eta := range []float64{3, 300} {
 		plan := Plan{Loss: SquaredError(), Cols: 5, Outputs: 1, Rate: "constant", Eta0: eta, Batch: 1, Intercept: true}
-		_, err := Fit{Epochs: 20, Patience: 20, Block: given, Bar: true}.Run(context.Background(), r, New(plan))
+		_, err := Fit{Epochs: 20, Patience: 20, Block: given, CheckDivergence: true}.Run(context.Background(), r, New(plan))
 		if !errors.Is(err, solve.ErrDiverged) {
 			t.Errorf("eta %v: %v", eta, err)
 		}
@@ -292,12 +292,12 @@ func TestDivergence(t *testing.T) {
 		x := mat.DenseCopyOf(data.X)
 		x.Scale(size, x)
 		scaled.X = x
-		r, err := design.OfSet(scaled)
+		r, err := design.FromSet(scaled)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l := New(Plan{Loss: SquaredError(), Cols: 5, Outputs: 1, Rate: "auto", Batch: 16, Intercept: true, Average: true})
-		report, err := Fit{Epochs: 30, Patience: 30, Shuffle: true, Block: given, Bar: true}.Run(context.Background(), r, l)
+		report, err := Fit{Epochs: 30, Patience: 30, Shuffle: true, Block: given, CheckDivergence: true}.Run(context.Background(), r, l)
 		if err != nil || size == 1 && report.Objective > 0.06 {
 			t.Errorf("inputs of size %v: %v, objective %v", size, err, report.Objective)
 		}
@@ -313,12 +313,12 @@ func TestLargeRowsLate(t *testing.T) {
 		}
 		data.Y[i] = data.X.At(i, 0) - 2*data.X.At(i, 1) + 1
 	}
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := New(Plan{Loss: SquaredError(), Cols: 5, Outputs: 1, Rate: "auto", Batch: 4, Intercept: true})
-	report, err := Fit{Epochs: 1, Patience: 1, Block: given, Bar: true}.Run(context.Background(), r, l)
+	report, err := Fit{Epochs: 1, Patience: 1, Block: given, CheckDivergence: true}.Run(context.Background(), r, l)
 	if err != nil || report.Objective > 0.5 {
 		t.Errorf("%v, objective %v", err, report.Objective)
 	}
@@ -327,13 +327,13 @@ func TestLargeRowsLate(t *testing.T) {
 // The weights are those of the best epoch by the rows held out, and the rows held out are not learned from.
 func TestEarlyStopping(t *testing.T) {
 	data := made(300, 200, 0) // so many inputs that it learns the rows by heart
-	r, err := design.OfSet(data)
+	r, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := func(epochs int, held float64) (*Learner, solve.Report) {
 		l := New(Plan{Loss: SquaredError(), Cols: 200, Outputs: 1, Rate: "auto", Batch: 4, Intercept: true})
-		report, err := Fit{Epochs: epochs, Patience: 3, Shuffle: true, Seed: 2, Held: held, Block: given}.Run(context.Background(), r, l)
+		report, err := Fit{Epochs: epochs, Patience: 3, Shuffle: true, Seed: 2, ValidationShare: held, Block: given}.Run(context.Background(), r, l)
 		if err != nil {
 			t.Fatal(err)
 		}

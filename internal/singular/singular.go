@@ -59,8 +59,8 @@ func blocksHeld(block, length int) int {
 	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*length)))
 }
 
-// Held is how many numbers a search for so many vectors holds.
-func Held(count, rows, cols int) float64 {
+// WorkspaceFloats is how many numbers a search for so many vectors holds.
+func WorkspaceFloats(count, rows, cols int) float64 {
 	block, length := count+spare, min(rows, cols)
 	return 2*float64(blocksHeld(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
 }
@@ -135,8 +135,8 @@ func (s *search) addUp(ctx context.Context) error {
 		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			addProducts(kern.Column(s.sums), X, kern.Column(weights[lo:lo+n]))
-			if !kern.Finite(s.sums) {
-				return design.NameFault(first, block)
+			if !kern.AllFinite(s.sums) {
+				return design.NonFiniteError(first, block)
 			}
 			return nil
 		})
@@ -155,7 +155,7 @@ func (s *search) takeDegrees(ctx context.Context) error {
 		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			shares := s.shares[at+lo:][:n]
-			Products(kern.Column(shares), X, kern.Column(s.sums))
+			Multiply(kern.Column(shares), X, kern.Column(s.sums))
 			for i, degree := range shares {
 				weight := 1.0
 				if block.Weights != nil {
@@ -182,7 +182,7 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 			return err
 		}
 		part := block.Slice(lo, min(lo+step, n))
-		if err := design.WhileWidened(design.Native(part.X), func(X mat.Matrix) error { return f(lo, X) }); err != nil {
+		if err := design.WithFloat64(design.Native(part.X), func(X mat.Matrix) error { return f(lo, X) }); err != nil {
 			return err
 		}
 	}
@@ -192,16 +192,16 @@ func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matri
 // addProducts adds X'·B to dst.
 func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	if m, ok := X.(*sparse.CSR); ok {
-		kern.SparseMulT(dst, design.Compressed(m), b, true)
+		kern.SparseMulT(dst, design.SparseView(m), b, true)
 		return
 	}
 	kern.Mul(dst, design.View(X.(*mat.Dense)).T(), b, true)
 }
 
-// Products writes X·B to dst.
-func Products(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
+// Multiply writes X·B to dst.
+func Multiply(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	if m, ok := X.(*sparse.CSR); ok {
-		kern.SparseMul(dst, design.Compressed(m), b, false)
+		kern.SparseMul(dst, design.SparseView(m), b, false)
 		return
 	}
 	kern.Mul(dst, design.View(X.(*mat.Dense)), b, false)
@@ -315,8 +315,8 @@ func (s *search) throughRows(ctx context.Context, dst, v kern.View[float64]) err
 			n, _ := X.Dims()
 			hold := design.Borrow[float64](n * b)
 			defer hold.Release()
-			scores := kern.Dense(n, b, b, hold.List)
-			Products(scores, X, v)
+			scores := kern.Dense(n, b, b, hold.Data)
+			Multiply(scores, X, v)
 			for i, share := range s.shares[first+lo:][:n] {
 				kern.Scale(share, scores.Row(i))
 			}
@@ -331,7 +331,7 @@ func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) erro
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
 		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
-			Products(dst.Slice(first+lo, first+lo+n, 0, dst.Cols), X, right)
+			Multiply(dst.Slice(first+lo, first+lo+n, 0, dst.Cols), X, right)
 			for i, share := range s.shares[first+lo:][:n] {
 				kern.Scale(math.Sqrt(share), dst.Row(first+lo+i))
 			}
@@ -348,7 +348,7 @@ func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) erro
 			n, _ := X.Dims()
 			hold := design.Borrow[float64](n * b)
 			defer hold.Release()
-			scaled := kern.Dense(n, b, b, hold.List)
+			scaled := kern.Dense(n, b, b, hold.Data)
 			for i, share := range s.shares[first+lo:][:n] {
 				row := scaled.Row(i)
 				copy(row, left.Row(first+lo+i))

@@ -59,7 +59,7 @@ func TestAgainstDecomposition(t *testing.T) {
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
 		for name, A := range map[string]mat.Matrix{"dense": X, "sparse": sparse.FromDense(X), "float32": single.Copy(X)} {
-			r, err := design.OfSet(datasets.Set{X: A, Weights: weights})
+			r, err := design.FromSet(datasets.Set{X: A, Weights: weights})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestCores(t *testing.T) {
 
 func sameForAllCores(t *testing.T, n, d int) {
 	X, weights := sample(n, d)
-	r, err := design.OfSet(datasets.Set{X: sparse.FromDense(X), Weights: weights})
+	r, err := design.FromSet(datasets.Set{X: sparse.FromDense(X), Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 		"row 1: its products with all rows sum to": mat.NewDense(3, 1, []float64{1, -0.5, 2}),
 		"have rank 1, wanted at least 2":           mat.NewDense(3, 2, []float64{1, 1, 2, 2, 3, 3}),
 	} {
-		r, err := design.OfSet(datasets.Set{X: X})
+		r, err := design.FromSet(datasets.Set{X: X})
 		if err != nil {
 			t.Fatal(err)
 		}

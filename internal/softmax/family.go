@@ -65,8 +65,8 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 	tile, room := design.Borrow[float64](n*width), design.Borrow[float64](n*(projected+1))
 	defer tile.Release()
 	defer room.Release()
-	projection := kern.Dense(n, projected, projected, room.List[n:])
-	squares := room.List[:n]
+	projection := kern.Dense(n, projected, projected, room.Data[n:])
+	squares := room.Data[:n]
 	if projected > 0 {
 		f.project(projection, squares, X)
 	}
@@ -75,7 +75,7 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 			return err
 		}
 		m := f.maps[i]
-		Z := mat.NewDense(n, m.Width(), tile.List[:n*m.Width()])
+		Z := mat.NewDense(n, m.Width(), tile.Data[:n*m.Width()])
 		var err error
 		if f.Projects() && m.uniform() {
 			err = m.rescale(design.View(Z), projection, squares)
@@ -103,7 +103,7 @@ func (f *Family) project(projection kern.View[float64], squares []float64, X mat
 			squares[i] = kern.Dot(x.RawRowView(i), x.RawRowView(i))
 		}
 	case *sparse.CSR:
-		kern.SparseMul(projection, design.Compressed(x), omega, false)
+		kern.SparseMul(projection, design.SparseView(x), omega, false)
 		for i := range squares {
 			_, values := x.Row(i)
 			if value, shared := x.Shared(); shared {

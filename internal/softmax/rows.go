@@ -41,7 +41,7 @@ func (f *Rounded[T]) Transform(ctx context.Context, dst kern.View[T], X mat.Matr
 		case *mat.Dense:
 			err = f.mapDense(ctx, tile, design.View(x).Slice(lo, hi, 0, d), lo)
 		case *sparse.CSR:
-			err = f.mapSparse(tile, design.Compressed(x), lo, hi)
+			err = f.mapSparse(tile, design.SparseView(x), lo, hi)
 		}
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (f *Rounded[T]) mapDense(ctx context.Context, dst kern.View[T], x kern.View
 	d := f.Inputs()
 	hold := design.Borrow[T](x.Rows * (d + 1))
 	defer hold.Release()
-	longer := kern.Dense(x.Rows, d+1, d+1, hold.List)
+	longer := kern.Dense(x.Rows, d+1, d+1, hold.Data)
 	for i := range x.Rows {
 		row := longer.Row(i)
 		for j, v := range x.Row(i) {
@@ -118,7 +118,7 @@ func (f *Rounded[T]) mapSparse(dst kern.View[T], x kern.Sparse[float64], lo, hi 
 	from, to := x.Indptr[lo], x.Indptr[hi]
 	hold := design.Borrow[T](to - from)
 	defer hold.Release()
-	u := kern.Sparse[T]{Rows: hi - lo, Cols: x.Cols, Indptr: make([]int, hi-lo+1), Indices: x.Indices[from:to], Values: hold.List, Scale: 1}
+	u := kern.Sparse[T]{Rows: hi - lo, Cols: x.Cols, Indptr: make([]int, hi-lo+1), Indices: x.Indices[from:to], Values: hold.Data, Scale: 1}
 	for i, p := range x.Indptr[lo : hi+1] {
 		u.Indptr[i] = p - from
 	}

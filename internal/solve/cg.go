@@ -7,17 +7,17 @@ type CGResult struct {
 	Iterations int
 	Converged  bool      // whether every column got as far as it should
 	Residual   float64   // of the worst column, relative to the start, in the preconditioner's norm
-	Fallen     []float64 // by how much the parabola ½x'Ax − b'x of each column has fallen
+	Decrease   []float64 // by how much the parabola ½x'Ax − b'x of each column has fallen
 }
 
-// Until says when conjugate gradients stop: all columns after MaxIter products with A, and a column by itself when
+// StopCriteria says when conjugate gradients stop: all columns after MaxIter products with A, and a column by itself when
 // sqrt(r'M⁻¹r) is at most Tol times its first value and at most its number of Enough; or where its parabola ½x'Ax − b'x has
 // fallen by its number of Fall, which it goes no further than. Nil is no bound. First is M⁻¹b, where the caller has it.
-type Until struct {
-	Tol          float64
-	Enough, Fall []float64
-	MaxIter      int
-	First        []float64
+type StopCriteria struct {
+	Tol                 float64
+	AbsTol, MaxDecrease []float64
+	MaxIter             int
+	PrecondRHS          []float64
 }
 
 // CG solves A·x = b for a symmetric positive (semi)definite A by preconditioned conjugate gradients
@@ -28,17 +28,17 @@ type Until struct {
 // A column stops where until says, from when on its p is 0. precondition computes M⁻¹v; nil means M = I. Where A is
 // singular and b in its range, x stays in the range of M⁻¹A.
 // (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
-func CG(a, precondition Operator, x, b []float64, columns int, until Until) (CGResult, error) {
+func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteria) (CGResult, error) {
 	if precondition == nil {
 		precondition = func(dst, v []float64) error { copy(dst, v); return nil }
 	}
-	c := &cg{columns: columns, Until: until, x: x, r: append([]float64(nil), b...)}
+	c := &cg{columns: columns, StopCriteria: until, x: x, r: append([]float64(nil), b...)}
 	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
 	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	c.fallen, c.ended = make([]float64, columns), make([]bool, columns)
 	clear(x)
-	if until.First != nil {
-		copy(c.z, until.First)
+	if until.PrecondRHS != nil {
+		copy(c.z, until.PrecondRHS)
 	} else if err := precondition(c.z, c.r); err != nil {
 		return CGResult{}, err
 	}
@@ -59,12 +59,12 @@ func CG(a, precondition Operator, x, b []float64, columns int, until Until) (CGR
 		}
 		c.turn()
 	}
-	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Fallen: c.fallen}, nil
+	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Decrease: c.fallen}, nil
 }
 
 // cg is the state of one run.
 type cg struct {
-	Until
+	StopCriteria
 	columns        int
 	x, r, z, p, ap []float64
 	// by column:
@@ -82,7 +82,7 @@ func (c *cg) relative(j int) float64 {
 
 // done reports whether column j has got as far as it should.
 func (c *cg) done(j int) bool {
-	return c.ended[j] || c.relative(j) <= c.Tol && (c.Enough == nil || !(c.rz[j] > c.Enough[j]*c.Enough[j]))
+	return c.ended[j] || c.relative(j) <= c.Tol && (c.AbsTol == nil || !(c.rz[j] > c.AbsTol[j]*c.AbsTol[j]))
 }
 
 func (c *cg) allDone() bool {
@@ -126,12 +126,12 @@ func (c *cg) advance() bool {
 func (c *cg) length(j int, curvature float64) float64 {
 	slope := c.rz[j]
 	fall := slope * slope / (2 * curvature)
-	if c.Fall == nil || c.fallen[j]+fall < c.Fall[j] {
+	if c.MaxDecrease == nil || c.fallen[j]+fall < c.MaxDecrease[j] {
 		c.fallen[j] += fall
 		return slope / curvature
 	}
-	left := max(0, c.Fall[j]-c.fallen[j])
-	c.fallen[j], c.ended[j] = c.Fall[j], true
+	left := max(0, c.MaxDecrease[j]-c.fallen[j])
+	c.fallen[j], c.ended[j] = c.MaxDecrease[j], true
 	return 2 * left / (slope + math.Sqrt(max(0, slope*slope-2*curvature*left)))
 }
 

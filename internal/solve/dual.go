@@ -41,28 +41,28 @@ type Rows interface {
 // A column that is not zero in one row only has the weight β_i·x_ij, and need not be stored: it adds
 // β_i·x_ij² to the score of its row. Rows are without such columns, where Own has them.
 type Dual struct {
-	Rows      Rows
-	Target    []float64
-	Own       []float64 // nil for zeros: squared norms of what only this row has, in columns left out of Rows
-	Low, High []float64 // may be infinite where Diagonal is positive; Low ≤ 0 ≤ High
-	Diagonal  []float64 // nil for zeros
-	Epsilon   float64
-	Logistic  bool // the other loss; Target, Diagonal and Epsilon mean nothing
-	Intercept bool
-	Start     *DualResult // solution of a problem with other bounds to begin from; nil for β = 0
+	Rows           Rows
+	Target         []float64
+	PrivateSquares []float64 // nil for zeros: squared norms of what only this row has, in columns left out of Rows
+	Low, High      []float64 // may be infinite where Diagonal is positive; Low ≤ 0 ≤ High
+	Diagonal       []float64 // nil for zeros
+	Epsilon        float64
+	Logistic       bool // the other loss; Target, Diagonal and Epsilon mean nothing
+	Intercept      bool
+	WarmStart      *DualResult // solution of a problem with other bounds to begin from; nil for β = 0
 }
 
 // DualResult is a solution of [Dual].
 type DualResult struct {
-	W         []float64
-	B         float64 // the best for W
-	Beta      []float64
-	Epochs    int     // passes over the rows
-	Steps     int     // of the interior point method, of those passes
-	Converged bool    // whether the gap is within the tolerance
-	Gap       float64 // (primal − dual) / primal, the primal at this solution, the dual at the best β met
-	Objective float64 // of the primal
-	Trivial   float64 // that of [Dual.Trivial], which Objective is never above
+	W             []float64
+	B             float64 // the best for W
+	Beta          []float64
+	Epochs        int     // passes over the rows
+	InteriorSteps int     // of the interior point method, of those passes
+	Converged     bool    // whether the gap is within the tolerance
+	Gap           float64 // (primal − dual) / primal, the primal at this solution, the dual at the best β met
+	Objective     float64 // of the primal
+	Trivial       float64 // that of [Dual.Trivial], which Objective is never above
 }
 
 // Solve goes by coordinate descent on the dual with shrinking, until the relative duality gap is at
@@ -170,7 +170,7 @@ type descent struct {
 
 func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	n := p.Rows.Len()
-	d := &descent{Dual: p, ctx: ctx, w: kern.Spread(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n), scores: make([]float64, n),
+	d := &descent{Dual: p, ctx: ctx, w: kern.NewHuge(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n), scores: make([]float64, n),
 		active: make([]int, n), stuck: make([]bool, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
 		if d.stopped(i) {
@@ -193,10 +193,10 @@ func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	if d.best.primal-d.best.primal != 0 {
 		return nil, ErrNotFinite
 	}
-	if p.Start == nil {
+	if p.WarmStart == nil {
 		return d, nil
 	}
-	for i, v := range p.Start.Beta {
+	for i, v := range p.WarmStart.Beta {
 		d.beta[i] = min(max(v, p.Low[i]), p.High[i])
 	}
 	d.combine(d.w, d.beta)
@@ -213,7 +213,7 @@ func (d *descent) centre() {
 			has[i] = 1
 		}
 	}
-	mean := kern.Spread(d.Rows.Width())
+	mean := kern.NewHuge(d.Rows.Width())
 	d.combine(mean, has)
 	for j := range mean {
 		mean[j] /= float64(max(1, len(live)))
@@ -302,10 +302,10 @@ func (p *Dual) diagonal(i int) float64 {
 
 // own is the squared norm of what only row i has.
 func (d *descent) own(i int) float64 {
-	if d.Own == nil {
+	if d.PrivateSquares == nil {
 		return 0
 	}
-	return d.Own[i]
+	return d.PrivateSquares[i]
 }
 
 // epoch takes a step along every active coordinate in random order and returns the largest

@@ -41,8 +41,8 @@ type part struct {
 	dv, dlower, dupper float64
 }
 
-// WidestInterior is the most columns that a matrix is made for.
-const WidestInterior = 2048
+// MaxInteriorColumns is the most columns that a matrix is made for.
+const MaxInteriorColumns = 2048
 
 // gramRows is the number of rows that are added to the matrix at once, and mostSteps that of steps after
 // which rounding is what keeps the gap open.
@@ -53,7 +53,7 @@ const gramRows, mostSteps = 512, 60
 // n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
 func (d *descent) patience() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
-	if d.Logistic || cols > WidestInterior || cols == 0 {
+	if d.Logistic || cols > MaxInteriorColumns || cols == 0 {
 		return math.MaxInt
 	}
 	return 20 + int(cols*(1+cols/n))
@@ -89,8 +89,8 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 // newInterior begins in the middle of the bounds, where there are two.
 func newInterior(d *descent) *interior {
 	n, cols := len(d.beta), d.Rows.Width()
-	p := &interior{descent: d, b: d.best.b, omega: make([]float64, n), q: make([]float64, n), mean: kern.Spread(cols),
-		factor: make([]float64, cols*cols), dw: kern.Spread(cols), block: make([]float64, gramRows*cols)}
+	p := &interior{descent: d, b: d.best.b, omega: make([]float64, n), q: make([]float64, n), mean: kern.NewHuge(cols),
+		factor: make([]float64, cols*cols), dw: kern.NewHuge(cols), block: make([]float64, gramRows*cols)}
 	for i := range n {
 		low, high := d.Low[i], d.High[i]
 		if low < 0 && (d.Epsilon > 0 || high == 0) {

@@ -273,7 +273,7 @@ func TestDualFromAnotherC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q.Start = &from
+			q.WarmStart = &from
 			path, err := q.Solve(context.Background(), 1e-6, 200_000)
 			if err != nil || math.Abs(path.Objective-alone.Objective) > 2e-6*alone.Objective+1e-12 || path.Converged != alone.Converged {
 				t.Errorf("%s, times %v: %v alone, %v from another C; %v", name, factor, alone.Objective, path.Objective, err)

@@ -29,8 +29,8 @@ type Report struct {
 // ErrDiverged is in the chain of the error of a solution that is worse than the trivial model.
 var ErrDiverged = errors.New("diverged")
 
-// Better fails with [ErrDiverged] where the objective ended above bar, or at NaN.
-func (r Report) Better(bar float64) error {
+// CheckObjective fails with [ErrDiverged] where the objective ended above bar, or at NaN.
+func (r Report) CheckObjective(bar float64) error {
 	if r.Objective <= bar {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (r Report) Better(bar float64) error {
 
 // NewLinear returns the model of weights and intercept, or an error where they are not finite.
 func NewLinear(w, intercept []float64, report Report) (Linear, error) {
-	if !kern.Finite(w) || !kern.Finite(intercept) {
+	if !kern.AllFinite(w) || !kern.AllFinite(intercept) {
 		return Linear{}, fmt.Errorf("the solution is not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 	}
 	if math.IsNaN(report.Objective) {

@@ -165,13 +165,13 @@ func (n *newton) direct() error {
 		enough[j] = forcing * math.Sqrt(2*n.excess[j])
 		n.most[j] = min(n.trust[j], v)
 	}
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, Until{Tol: loosest, Enough: enough, Fall: n.most, MaxIter: 250, First: n.toward})
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, StopCriteria{Tol: loosest, AbsTol: enough, MaxDecrease: n.most, MaxIter: 250, PrecondRHS: n.toward})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {
 		return err
 	}
-	n.fallen = r.Fallen
+	n.fallen = r.Decrease
 	for j, v := range n.fallen {
 		if n.excess[j] > 0 {
 			n.short[j] = max(1, v/n.excess[j])

@@ -67,7 +67,7 @@ func TestCGSolvesEveryColumn(t *testing.T) {
 			return nil
 		}
 		for name, m := range map[string]Operator{"plain": nil, "jacobi": diagonal} {
-			r, err := CG(apply, m, x, b, columns, Until{Tol: 1e-13, MaxIter: 500})
+			r, err := CG(apply, m, x, b, columns, StopCriteria{Tol: 1e-13, MaxIter: 500})
 			if err != nil || !r.Converged || r.Residual > 1e-13 {
 				t.Fatalf("%s: %+v, %v", name, r, err)
 			}
@@ -95,10 +95,10 @@ func TestCGColumnsDoNotDependOnEachOther(t *testing.T) {
 	for i := range alone {
 		single[i] = b[2*i]
 	}
-	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, Until{Tol: 1e-6, MaxIter: 100}); err != nil {
+	if _, err := CG(columnwise(a, 1), nil, alone, single, 1, StopCriteria{Tol: 1e-6, MaxIter: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CG(columnwise(a, 2), nil, both, b, 2, Until{Tol: 1e-6, MaxIter: 100}); err != nil {
+	if _, err := CG(columnwise(a, 2), nil, both, b, 2, StopCriteria{Tol: 1e-6, MaxIter: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range alone {
@@ -112,7 +112,7 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	// A = vv' with v = (1, 2, 2): the least-norm solution of Ax = v is v/9.
 	a := [][]float64{{1, 2, 2}, {2, 4, 4}, {2, 4, 4}}
 	x := make([]float64, 3)
-	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, Until{Tol: 1e-12, MaxIter: 50})
+	r, err := CG(columnwise(a, 1), nil, x, []float64{1, 2, 2}, 1, StopCriteria{Tol: 1e-12, MaxIter: 50})
 	if err != nil || !r.Converged {
 		t.Fatal(r, err)
 	}
@@ -134,12 +134,12 @@ func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 		b[i] = rng.NormFloat64()
 	}
 	fallen := func(fall ...float64) []float64 {
-		r, err := CG(apply, nil, x, b, 2, Until{Tol: 1e-10, Fall: fall, MaxIter: 100})
+		r, err := CG(apply, nil, x, b, 2, StopCriteria{Tol: 1e-10, MaxDecrease: fall, MaxIter: 100})
 		if err != nil || !r.Converged {
 			t.Fatal(r, err)
 		}
 		_ = apply(ax, x)
-		for j, reported := range r.Fallen {
+		for j, reported := range r.Decrease {
 			is := 0.0
 			for i := j; i < len(x); i += 2 {
 				is += b[i]*x[i] - ax[i]*x[i]/2
@@ -148,7 +148,7 @@ func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 				t.Errorf("allowed %v, column %d has fallen by %v, reported %v", fall, j, is, reported)
 			}
 		}
-		return r.Fallen
+		return r.Decrease
 	}
 	whole := fallen(math.Inf(1), math.Inf(1))
 	if half := fallen(whole[0]/2, 2*whole[1]); half[0] != whole[0]/2 || math.Abs(half[1]-whole[1]) > 1e-9*whole[1] {
@@ -159,7 +159,7 @@ func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 func TestSolversReturnTheOperatorsError(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(dst, v []float64) error { return broken }
-	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, Until{Tol: 1e-9, MaxIter: 5}); err != broken {
+	if _, err := CG(fails, nil, make([]float64, 2), []float64{1, 1}, 1, StopCriteria{Tol: 1e-9, MaxIter: 5}); err != broken {
 		t.Errorf("CG: %v", err)
 	}
 	if _, err := Newton(&bowls{fail: broken}, make([]float64, 2), 1, nil, 1e-9, 5); err != broken {
@@ -491,7 +491,7 @@ func TestDualOfTheLogisticLoss(t *testing.T) {
 			}
 		}
 		feasible(t, p, r)
-		p.Start = &r
+		p.WarmStart = &r
 		again, err := p.Solve(context.Background(), 1e-9, 100_000)
 		if err != nil || !again.Converged || again.Epochs > r.Epochs || math.Abs(again.Objective-r.Objective) > 1e-8*best {
 			t.Errorf("problem %d: from its solution %v after %d epochs, from 0 %v after %d; %v", k, again.Objective, again.Epochs, r.Objective, r.Epochs, err)
@@ -505,16 +505,16 @@ func TestDualWithColumnsOfOneRow(t *testing.T) {
 	for k := range 8 {
 		p := randomDual(rng, 30, 3, k%2 == 0, k/2%2 == 0, k/4%2 == 0)
 		rows := p.Rows.(table)
-		p.Own = make([]float64, len(rows))
+		p.PrivateSquares = make([]float64, len(rows))
 		whole := *p
 		wide := make(table, len(rows))
 		for i := range rows {
 			wide[i] = make([]float64, 3+len(rows))
 			copy(wide[i], rows[i])
 			wide[i][3+i] = rng.NormFloat64()
-			p.Own[i] = wide[i][3+i] * wide[i][3+i]
+			p.PrivateSquares[i] = wide[i][3+i] * wide[i][3+i]
 		}
-		whole.Rows, whole.Own = wide, nil
+		whole.Rows, whole.PrivateSquares = wide, nil
 		a, err := p.Solve(context.Background(), 1e-9, 100_000)
 		b, failed := whole.Solve(context.Background(), 1e-9, 100_000)
 		if err != nil || failed != nil || !a.Converged || !b.Converged || math.Abs(a.Objective-b.Objective) > 1e-8*b.Objective || math.Abs(a.B-b.B) > 1e-3 {
@@ -549,7 +549,7 @@ func TestCGBeginsWhereItIsTold(t *testing.T) {
 	b := []float64{1, -2, 3, 0.5, 2, -1}
 	run := func(first []float64) (x []float64, made int) {
 		x, calls = make([]float64, n), 0
-		if r, err := CG(a, half, x, b, 1, Until{Tol: 1e-10, MaxIter: 100, First: first}); err != nil || !r.Converged {
+		if r, err := CG(a, half, x, b, 1, StopCriteria{Tol: 1e-10, MaxIter: 100, PrecondRHS: first}); err != nil || !r.Converged {
 			t.Fatal(r, err)
 		}
 		return x, calls

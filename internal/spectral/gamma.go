@@ -21,11 +21,11 @@ func (k Kernel) ResolveGamma(ctx context.Context, g kernel.Gamma, cols int, seed
 		if rule == kernel.GammaScale.Rule() {
 			total, block := design.NewMoments(cols), design.NewMoments(cols)
 			err := each(func(X mat.Matrix) error {
-				block.Of(X)
+				block.Compute(X)
 				total.Merge(block)
 				return ctxerr.Check(ctx)
 			})
-			return k.GammaOfScale(cols, total.Whole().Deviation(0)), err
+			return k.GammaOfScale(cols, total.Pool().Deviation(0)), err
 		}
 		rows := newSample(seed)
 		err := each(func(X mat.Matrix) error {

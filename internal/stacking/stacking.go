@@ -64,7 +64,7 @@ func (s *Sums) Scale(factors []float64) {
 // all 0, which predicts nothing, they sum to 1 too.
 func (s *Sums) Weights(sumToOne bool) []float64 {
 	if !sumToOne {
-		if w := solve.NonNegative(s.G, s.c); sum(w) > 0 {
+		if w := solve.NNLS(s.G, s.c); sum(w) > 0 {
 			return w
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Sums) Weights(sumToOne bool) []float64 {
 			Q[j*s.m+k] = s.G[j*s.m+k] - s.c[j] - s.c[k] + s.b
 		}
 	}
-	return solve.OnSimplex(Q, s.m)
+	return solve.SimplexLeastSquares(Q, s.m)
 }
 
 // Precisions returns 1/variance of each of several outputs, rows × width, over the rows of weight above 0: the

@@ -40,7 +40,7 @@ func thinRows(t *testing.T, shared bool) *design.Rows {
 		}
 	}
 	data.X = thin
-	rows, err := design.OfSet(data)
+	rows, err := design.FromSet(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func thinRows(t *testing.T, shared bool) *design.Rows {
 
 func thinProblem(t *testing.T, shared, intercept bool) *Problem {
 	s := Ridge{Intercept: intercept, Solver: "auto", Tol: 1e-12, MaxIter: 1000}
-	return NewProblem(s, thinRows(t, shared), design.BlockTruth)
+	return NewProblem(s, thinRows(t, shared), design.BlockTargetsAndWeights)
 }
 
 // Products column by column are those with the kernel itself, and its trace is that.
@@ -105,11 +105,11 @@ func TestAlphasAgainstFactors(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		for _, intercept := range []bool{true, false} {
 			p := thinProblem(t, shared, intercept)
-			models, err := p.Alphas(ctx, alphas, all)
+			models, err := p.SolveAlphas(ctx, alphas, all)
 			if err != nil {
 				t.Fatal(err)
 			}
-			some, err := p.Alphas(ctx, alphas, []bool{true, false, true, false})
+			some, err := p.SolveAlphas(ctx, alphas, []bool{true, false, true, false})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestAlphasAgainstFactors(t *testing.T) {
 				}
 			}
 			p.MaxIter = 5
-			if models, err = p.Alphas(ctx, alphas, all); err != nil || models[1] != nil {
+			if models, err = p.SolveAlphas(ctx, alphas, all); err != nil || models[1] != nil {
 				t.Errorf("five steps: error %v, or a model that is not got to", err)
 			}
 		}

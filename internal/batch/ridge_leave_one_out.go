@@ -14,26 +14,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// ErrBalancedOneOut is the error of classes that are not known, or whose weights are balanced.
-var ErrBalancedOneOut = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+// ErrLOOClassWeights is the error of classes that are not known, or whose weights are balanced.
+var ErrLOOClassWeights = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
 
-// ErrRuleOneOut is the error of a kernel whose width depends on the row that is left out.
-var ErrRuleOneOut = errors.New("gamma is found from the rows, and would have to be found again without each of them; use k folds, or a number for gamma")
+// ErrLOOGammaRule is the error of a kernel whose width depends on the row that is left out.
+var ErrLOOGammaRule = errors.New("gamma is found from the rows, and would have to be found again without each of them; use k folds, or a number for gamma")
 
-// RidgesOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
+// RidgesLeaveOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
 // nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
 // depend on the row that is left out, and are refused.
-func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
+func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
 	var keys []string
 	groups := map[string][]int{}
 	for i, s := range candidates {
-		if !b.WantsAny(i) {
+		if !b.IncludesAny(i) {
 			continue
 		}
 		key := fmt.Sprint(s.Key, s.Solver)
-		if err := s.Invalid; err != nil || s.Alone {
+		if err := s.Invalid; err != nil || s.Independent {
 			if err == nil {
-				err = ErrBalancedOneOut
+				err = ErrLOOClassWeights
 			}
 			if err := b.Yield(i, 0, Result{Err: err}); err != nil {
 				return nil, err
@@ -57,8 +57,8 @@ func RidgesOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, e
 	return append(shared, "rows"), nil
 }
 
-// RidgesOneOutBytes returns about how many bytes [RidgesOneOut] holds at once on rows of a shape.
-func RidgesOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
+// RidgesLeaveOneOutBytes returns about how many bytes [RidgesLeaveOneOut] holds at once on rows of a shape.
+func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
 	alphas, intercept := map[string]int{}, map[string]bool{}
 	for _, s := range candidates {
 		key := fmt.Sprint(s.Key, s.Solver)
@@ -66,7 +66,7 @@ func RidgesOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
 		intercept[key] = s.Intercept
 	}
 	for key, n := range alphas {
-		most = max(most, leastsquares.OneOutBytes(shape, intercept[key], n))
+		most = max(most, leastsquares.LeaveOneOutBytes(shape, intercept[key], n))
 	}
 	return most
 }
@@ -92,7 +92,7 @@ func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int)
 		out := Result{Seconds: seconds, Report: solve.Report{Solver: "cholesky", Converged: true}}
 		if err == nil {
 			if out.Scores = path.Predictions[k]; b.GCV {
-				out.Scores = path.Even(k, y)
+				out.Scores = path.GCVPredictions(k, y)
 			}
 		} else {
 			out.Err = fmt.Errorf("leave one out: %w", err)
@@ -105,7 +105,7 @@ func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int)
 }
 
 // leaveOneOut returns the path of the members' alphas and the targets it is about.
-func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge, members []int) (*leastsquares.OneOut, []float64, error) {
+func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge, members []int) (*leastsquares.LOOResult, []float64, error) {
 	p, err := s.Problem(nil)
 	if err != nil {
 		return nil, nil, err

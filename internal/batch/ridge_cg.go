@@ -17,7 +17,7 @@ func (s *ridgeBatch) conjugate(candidate Ridge, r *design.Rows) bool {
 	if x, ok := s.Data.X.(interface{ Shared() (float64, bool) }); ok {
 		_, plain = x.Shared()
 	}
-	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.Way(r.N/2, r.Cols, true) == "cg"
+	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.SolverFor(r.N/2, r.Cols, true) == "cg"
 }
 
 // together fits candidates that differ in Alpha only by conjugate gradients. Those that do not get to the end are
@@ -44,10 +44,10 @@ func (s *ridgeBatch) together(members []int) error {
 		seconds := time.Since(start).Seconds() / float64(len(wanted))
 		for k, i := range members {
 			switch {
-			case !s.Wants(i, f):
+			case !s.Include(i, f):
 				continue
 			case models[k] == nil:
-				err = s.Single(s.ctx, i, f, split)
+				err = s.FitOne(s.ctx, i, f, split)
 			default:
 				err = s.Yield(i, f, Result{Model: models[k], Test: split.Test, Seconds: seconds})
 			}
@@ -67,14 +67,14 @@ func (s *ridgeBatch) alphasOf(members []int, fold int) ([]*solve.Linear, error) 
 			return nil, err
 		}
 	}
-	p, err := first.Problem(design.Selected(s.Data, train))
+	p, err := first.Problem(design.FromSelection(s.Data, train))
 	if err != nil {
 		return nil, err
 	}
 	var alphas []float64
 	var wanted []bool
 	for _, i := range members {
-		alphas, wanted = append(alphas, s.candidates[i].Alpha), append(wanted, s.Wants(i, fold))
+		alphas, wanted = append(alphas, s.candidates[i].Alpha), append(wanted, s.Include(i, fold))
 	}
-	return p.Alphas(s.ctx, alphas, wanted)
+	return p.SolveAlphas(s.ctx, alphas, wanted)
 }

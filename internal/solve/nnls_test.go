@@ -48,7 +48,7 @@ func TestNonNegativeIsOptimal(t *testing.T) {
 	for trial := range 300 {
 		m := 1 + rng.IntN(12)
 		G, c, _ := products(30, m, float64(trial%10)/10, rng)
-		u := NonNegative(G, c)
+		u := NNLS(G, c)
 		for j := range m {
 			gradient := c[j]
 			for k := range m {
@@ -92,7 +92,7 @@ func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
 				best = min(best, quadratic(G, c, u))
 			}
 		}
-		if got := quadratic(G, c, NonNegative(G, c)); math.Abs(got-best) > 1e-9*math.Abs(best) {
+		if got := quadratic(G, c, NNLS(G, c)); math.Abs(got-best) > 1e-9*math.Abs(best) {
 			t.Fatalf("objective %v, the best subset has %v", got, best)
 		}
 	}
@@ -115,11 +115,11 @@ func TestNonNegativeOfDependentColumns(t *testing.T) {
 			right[j] = c[a]
 		}
 	}
-	u, want := NonNegative(wide, right), NonNegative(G, c)
+	u, want := NNLS(wide, right), NNLS(G, c)
 	if got := []float64{u[0] + u[2], u[1] + u[4]}; math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1]) > 1e-9 || u[3] != 0 {
 		t.Errorf("%v, want %v in all", u, want)
 	}
-	if zero := NonNegative(G, []float64{-1, -2}); zero[0] != 0 || zero[1] != 0 {
+	if zero := NNLS(G, []float64{-1, -2}); zero[0] != 0 || zero[1] != 0 {
 		t.Errorf("weights %v of columns that point away", zero)
 	}
 }
@@ -130,7 +130,7 @@ func TestOnSimplex(t *testing.T) {
 	for trial := range 200 {
 		m := 1 + rng.IntN(8)
 		_, _, Q := products(25, m, float64(trial%10)/10, rng)
-		u, sum := OnSimplex(Q, m), 0.0
+		u, sum := SimplexLeastSquares(Q, m), 0.0
 		gradient := make([]float64, m)
 		for j := range m {
 			sum += u[j]
@@ -146,7 +146,7 @@ func TestOnSimplex(t *testing.T) {
 			}
 		}
 	}
-	if u := OnSimplex(make([]float64, 4), 2); math.Abs(u[0]+u[1]-1) > 1e-12 {
+	if u := SimplexLeastSquares(make([]float64, 4), 2); math.Abs(u[0]+u[1]-1) > 1e-12 {
 		t.Errorf("weights %v of columns that are never wrong", u)
 	}
 }

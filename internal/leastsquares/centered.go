@@ -30,7 +30,7 @@ type centredRows struct {
 
 // centred reads all rows.
 func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
-	r, err := p.rows.Gather(ctx)
+	r, err := p.rows.InMemory(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 		take = c.takeSparse
 	}
 	if !take(ctx, r.Set.X, p.Intercept) {
-		return nil, design.NameFault(0, *r.Set)
+		return nil, design.NonFiniteError(0, *r.Set)
 	}
 	return c, ctxerr.Check(ctx)
 }
@@ -71,12 +71,12 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
 	for k, i := range c.from {
-		if k%design.RowsAtOnce == 0 && ctx.Err() != nil {
+		if k%design.ChunkRows == 0 && ctx.Err() != nil {
 			break
 		}
 		design.WriteRow(c.x[k*c.cols:(k+1)*c.cols], X, i)
 	}
-	if !kern.Finite(c.x) {
+	if !kern.AllFinite(c.x) {
 		return false
 	}
 	if intercept {
@@ -92,11 +92,11 @@ func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool
 	if n, _ := X.Dims(); n != c.n {
 		c.sparse = c.sparse.Select(c.from)
 	}
-	if _, _, values := c.sparse.Raw(); !kern.Finite(values) {
+	if _, _, values := c.sparse.Raw(); !kern.AllFinite(values) {
 		return false
 	}
 	if intercept {
-		kern.SparseMulVecT(c.mean, design.Compressed(c.sparse), c.weights, false)
+		kern.SparseMulVecT(c.mean, design.SparseView(c.sparse), c.weights, false)
 		kern.Scale(1/c.total, c.mean)
 	}
 	return true
@@ -119,7 +119,7 @@ func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 	for range 2 { // the second round measures from near the mean
 		shift := make([]float64, d)
 		for i, s := range weights {
-			if i%design.RowsAtOnce == 0 && ctx.Err() != nil {
+			if i%design.ChunkRows == 0 && ctx.Err() != nil {
 				return
 			}
 			row := x[i*d : (i+1)*d]
@@ -142,7 +142,7 @@ func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
 	}
 	addSparseKernel(ctx, k, c.sparse)
 	along := make([]float64, c.n) // x_i'x̄
-	kern.SparseMulVec(along, design.Compressed(c.sparse), c.mean, false)
+	kern.SparseMulVec(along, design.SparseView(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
@@ -207,7 +207,7 @@ func (c *centredRows) coefficients(a []float64) []float64 {
 	}
 	a = append([]float64(nil), a...)
 	scaleRows(a, t, c.weights)
-	kern.SparseMulT(kern.Dense(c.cols, t, t, w), design.Compressed(c.sparse), kern.Dense(c.n, t, t, a), false)
+	kern.SparseMulT(kern.Dense(c.cols, t, t, w), design.SparseView(c.sparse), kern.Dense(c.n, t, t, a), false)
 	total := columnSums(a, t)
 	for j, m := range c.mean {
 		kern.Axpy(-m, total, w[j*t:(j+1)*t])
@@ -222,7 +222,7 @@ func (c *centredRows) residuals(w []float64) []float64 {
 	if c.sparse == nil {
 		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
 	} else {
-		kern.SparseMul(kern.Dense(c.n, t, t, out), design.Compressed(c.sparse), kern.Dense(c.cols, t, t, w), false)
+		kern.SparseMul(kern.Dense(c.n, t, t, out), design.SparseView(c.sparse), kern.Dense(c.cols, t, t, w), false)
 		offset := make([]float64, t) // x̄'w
 		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
 		for i := range c.n {

@@ -72,7 +72,7 @@ func (u *together) bytes(n int64, members []int) (bytes int64) {
 func (u *together) wanted() bool {
 	for _, i := range u.members {
 		for fold := range u.Folds {
-			if u.Wants(i, fold) {
+			if u.Include(i, fold) {
 				return true
 			}
 		}
@@ -107,11 +107,11 @@ func (u *together) fill(m *mappedRows, n int) {
 	}
 	for _, i := range u.members {
 		c := u.Features[i].Scale
-		loss := u.mappedNewton.candidates[i].Newton(u.labels[0]).OfOne()
+		loss := u.mappedNewton.candidates[i].Newton(u.labels[0]).SingleOutputLoss()
 		for f := range u.folds {
 			for j := range u.outputs {
 				u.problems = append(u.problems, newton.Problem{Loss: loss, Y: by[f].y[j], Weights: by[f].weights[j],
-					C: u.mappedNewton.candidates[i].C, Factor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
+					C: u.mappedNewton.candidates[i].C, WeightFactor: u.mappedNewton.candidates[i].C * c * c, Width: u.Features[i].Width})
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (u *together) predict(ctx context.Context, m *mappedRows, at int, a *newton
 		solution := a.Model((k*len(u.folds)+at)*t, t, one.Tol)
 		solution.Report.Objective /= f.Scale * f.Scale
 		models[k] = model{candidate: i, width: f.Width, weights: solution.Weights, offset: solution.Intercept, report: solution.Report,
-			err: solution.Report.Better(one.C * one.Newton(l).Bar), seconds: u.seconds}
+			err: solution.Report.CheckObjective(one.C * one.Newton(l).ObjectiveBound), seconds: u.seconds}
 	}
 	return u.score(ctx, m, models, l.Classes, fold)
 }

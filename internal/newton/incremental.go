@@ -15,19 +15,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Plan says what a task is minimised on by passes that somebody else drives.
-type Plan struct {
+// IncrementalOptions says what a task is minimised on by passes that somebody else drives.
+type IncrementalOptions struct {
 	Cols, Rows      int
 	Sparse, Float32 bool // the form of the rows
 	Tol             float64
 	MaxIter         int
-	// From are weights, cols × outputs, and intercepts to begin at; nil for zeros.
-	From []float64
+	// InitialWeights are weights, cols × outputs, and intercepts to begin at; nil for zeros.
+	InitialWeights []float64
 	// Block returns the targets and weights of a block that begins at row first.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
 }
 
-// Minimisation is that of a task by one pass over the rows after the other: each is an evaluation of value and
+// IncrementalNewton is that of a task by one pass over the rows after the other: each is an evaluation of value and
 // gradient, or a product with the Hessian. Between passes the solver runs from its beginning on what all
 // passes so far have answered, until it asks for the next one: so there is no solver that waits, and what a
 // file keeps of it is the answers. They are lists as long as the variables; a run over them costs
@@ -35,9 +35,9 @@ type Plan struct {
 //
 // Nothing is kept of a row. So a product with the Hessian multiplies the rows twice, first with the variables,
 // for the curvature.
-type Minimisation struct {
+type IncrementalNewton struct {
 	task  Task
-	plan  Plan
+	plan  IncrementalOptions
 	log   []answer
 	ready *objective // the preconditioner that was made last, nil before
 	ask   question
@@ -66,16 +66,16 @@ type question struct {
 
 // followed is what follows a pass: another one, or the solution.
 type followed struct {
-	next  *Minimisation
+	next  *IncrementalNewton
 	model solve.Linear
 }
 
 // Begin returns the first pass.
-func (t Task) Begin(ctx context.Context, plan Plan) (*Minimisation, error) {
-	if size := t.size(plan.Cols); plan.From != nil && len(plan.From) != size {
-		return nil, fmt.Errorf("%d weights to begin at, wanted %d", len(plan.From), size)
+func (t Task) Begin(ctx context.Context, plan IncrementalOptions) (*IncrementalNewton, error) {
+	if size := t.size(plan.Cols); plan.InitialWeights != nil && len(plan.InitialWeights) != size {
+		return nil, fmt.Errorf("%d weights to begin at, wanted %d", len(plan.InitialWeights), size)
 	}
-	p := &Minimisation{task: t, plan: plan}
+	p := &IncrementalNewton{task: t, plan: plan}
 	then, err := p.run(ctx, nil, nil)
 	if err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func (t Task) Begin(ctx context.Context, plan Plan) (*Minimisation, error) {
 	return then.next.fresh(), nil
 }
 
-// Codes returns the target that the task has for each of its labels.
-func (t Task) Codes() []float64 { return t.y }
+// EncodedTargets returns the target that the task has for each of its labels.
+func (t Task) EncodedTargets() []float64 { return t.y }
 
 func (t Task) size(cols int) int {
 	if t.intercept {
@@ -94,7 +94,7 @@ func (t Task) size(cols int) int {
 }
 
 // objective returns what is minimised, without rows.
-func (p *Minimisation) objective(ctx context.Context) *objective {
+func (p *IncrementalNewton) objective(ctx context.Context) *objective {
 	t := p.task
 	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
 	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept}
@@ -104,7 +104,7 @@ func (p *Minimisation) objective(ctx context.Context) *objective {
 }
 
 // fresh returns the pass without rows, with sums of its own.
-func (p *Minimisation) fresh() *Minimisation {
+func (p *IncrementalNewton) fresh() *IncrementalNewton {
 	next := *p
 	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
 	if p.ask.renew {
@@ -116,7 +116,7 @@ func (p *Minimisation) fresh() *Minimisation {
 }
 
 // Add adds the rows of a block, which begins at row first of the part.
-func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) error {
+func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.Set) error {
 	p.followed = nil
 	y, weights, err := p.plan.Block(first, block)
 	if err != nil {
@@ -127,17 +127,17 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 	defer curve.Release()
 	own := pass{cols: p.plan.Cols, outputs: k, intercept: p.task.intercept}
 	evaluate := func(values, scores []float64, lo, hi int) {
-		p.task.Loss.evaluate(values, scores, curve.List[lo*k:hi*k], y[lo:hi], weights[lo:hi])
+		p.task.Loss.evaluate(values, scores, curve.Data[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 	}
 	p.seen += len(y)
 	if p.ask.product {
 		rest := design.Borrow[float64](len(p.out))
 		defer rest.Release()
-		own.begin(p.ask.at, rest.List, make([]float64, p.task.Groups))
+		own.begin(p.ask.at, rest.Data, make([]float64, p.task.Groups))
 		own.add(block.X, evaluate)
 		own.begin(p.ask.v, p.out, nil)
 		own.add(block.X, func(_, scores []float64, lo, hi int) {
-			p.task.Loss.multiply(scores, curve.List[lo*k:hi*k], weights[lo:hi])
+			p.task.Loss.multiply(scores, curve.Data[lo*k:hi*k], weights[lo:hi])
 		})
 		own.end()
 		return ctxerr.Check(ctx)
@@ -145,12 +145,12 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 	own.begin(p.ask.at, p.out, p.values)
 	own.add(block.X, evaluate)
 	own.end()
-	if !kern.Finite(p.values) || !kern.Finite(p.out) {
-		return cmp.Or(ctxerr.Check(ctx), design.NameFault(first, block))
+	if !kern.AllFinite(p.values) || !kern.AllFinite(p.out) {
+		return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 	}
 	if p.ask.renew {
 		p.sample.ctx = ctx
-		return cmp.Or(ctxerr.Check(ctx), p.sample.addSample(first, block, curve.List, weights))
+		return cmp.Or(ctxerr.Check(ctx), p.sample.addSample(first, block, curve.Data, weights))
 	}
 	return ctxerr.Check(ctx)
 }
@@ -159,7 +159,7 @@ func (p *Minimisation) Add(ctx context.Context, first int, block datasets.Set) e
 var errOtherRows = errors.New("these are not the rows of the pass before")
 
 // Merge adds the sums of other rows in the same pass.
-func (p *Minimisation) Merge(_ context.Context, o *Minimisation) error {
+func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error {
 	p.followed = nil
 	a, b := p.ask, o.ask
 	if len(p.log) != len(o.log) || p.plan.Rows != o.plan.Rows || a.product != b.product || a.renew != b.renew || a.apart != b.apart ||
@@ -186,7 +186,7 @@ func (p *Minimisation) Merge(_ context.Context, o *Minimisation) error {
 }
 
 // Next returns the next pass, nil where this one has the solution.
-func (p *Minimisation) Next(ctx context.Context) (*Minimisation, error) {
+func (p *IncrementalNewton) Next(ctx context.Context) (*IncrementalNewton, error) {
 	then, err := p.follow(ctx)
 	if err != nil || then.next == nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (p *Minimisation) Next(ctx context.Context) (*Minimisation, error) {
 
 // Solution returns the solution of the last pass. An objective that is worse than the trivial model's is an
 // error.
-func (p *Minimisation) Solution(ctx context.Context) (solve.Linear, error) {
+func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) {
 	then, err := p.follow(ctx)
 	if err != nil {
 		return solve.Linear{}, err
@@ -208,7 +208,7 @@ func (p *Minimisation) Solution(ctx context.Context) (solve.Linear, error) {
 }
 
 // follow tells the solver what the pass has added up.
-func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
+func (p *IncrementalNewton) follow(ctx context.Context) (*followed, error) {
 	if p.followed != nil {
 		return p.followed, ctxerr.Check(ctx)
 	}
@@ -244,7 +244,7 @@ func (p *Minimisation) follow(ctx context.Context) (*followed, error) {
 }
 
 // run runs the solver on what it was told, until it asks for more or has the solution.
-func (p *Minimisation) run(ctx context.Context, log []answer, ready *objective) (*followed, error) {
+func (p *IncrementalNewton) run(ctx context.Context, log []answer, ready *objective) (*followed, error) {
 	r := &replay{log: log, objective: p.objective(ctx)}
 	if ready != nil {
 		o := *ready
@@ -256,17 +256,17 @@ func (p *Minimisation) run(ctx context.Context, log []answer, ready *objective) 
 		result, err = solve.Newton(r, x, p.task.Groups, reference, p.plan.Tol, p.plan.MaxIter)
 	}
 	if err == errAsked {
-		next := &Minimisation{task: p.task, plan: p.plan, log: r.log, ready: ready, ask: r.ask}
+		next := &IncrementalNewton{task: p.task, plan: p.plan, log: r.log, ready: ready, ask: r.ask}
 		return &followed{next: next}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	report, bar := reportOf(result, p.plan.Tol), p.task.Bar
+	report, bar := reportOf(result, p.plan.Tol), p.task.ObjectiveBound
 	if bar != bar { // that of zeros, at which the solver has begun
-		bar = Bar(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
+		bar = ObjectiveBound(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
 	}
-	if err := report.Better(bar); err != nil {
+	if err := report.CheckObjective(bar); err != nil {
 		return nil, err
 	}
 	d, k := p.plan.Cols, p.task.Outputs
@@ -277,9 +277,9 @@ func (p *Minimisation) run(ctx context.Context, log []answer, ready *objective) 
 }
 
 // start returns the variables to begin at, and the norms of the gradient at zeros where that is elsewhere.
-func (p *Minimisation) start(r *replay) (x, reference []float64, err error) {
+func (p *IncrementalNewton) start(r *replay) (x, reference []float64, err error) {
 	x = make([]float64, p.task.size(p.plan.Cols))
-	if p.plan.From == nil {
+	if p.plan.InitialWeights == nil {
 		return x, nil, nil
 	}
 	gradient, groups := make([]float64, len(x)), p.task.Groups
@@ -294,7 +294,7 @@ func (p *Minimisation) start(r *replay) (x, reference []float64, err error) {
 		reference[j] = math.Sqrt(square)
 	}
 	r.renew = true
-	return slices.Clone(p.plan.From), reference, nil
+	return slices.Clone(p.plan.InitialWeights), reference, nil
 }
 
 // errAsked ends a run of the solver that wants to know more.

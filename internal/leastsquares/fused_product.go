@@ -10,8 +10,8 @@ import (
 
 // bothWays adds up X'S(Xw + offset) over dense rows X with weights S, of all outputs together.
 type bothWays struct {
-	turned, offset []float64       // w, outputs × cols, and by output
-	short, double  design.BothWays // of rows of that precision, nil before there are some
+	turned, offset []float64           // w, outputs × cols, and by output
+	short, double  design.FusedProduct // of rows of that precision, nil before there are some
 }
 
 // newBothWays takes w as cols × outputs.
@@ -29,12 +29,12 @@ func (b *bothWays) add(X mat.Matrix, weights []float64) {
 		own = &b.short
 	}
 	if *own == nil {
-		*own = design.NewBothWays(short, b.turned, b.offset, nil, 0)
+		*own = design.NewFusedProduct(short, b.turned, b.offset, nil, 0)
 	}
-	(*own).Add(X, 0, func(_ *design.Place, scores kern.View[float64], first int) {
+	(*own).Add(X, 0, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for j := 0; j < scores.Rows && weights != nil; j++ {
 			row := scores.Row(j)
-			kern.Multiply(row, row, weights[first:first+len(row)])
+			kern.MulElem(row, row, weights[first:first+len(row)])
 		}
 	})
 }
@@ -44,7 +44,7 @@ func (b *bothWays) centred(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)
 	clear(dst)
-	for _, reading := range []design.BothWays{b.short, b.double} {
+	for _, reading := range []design.FusedProduct{b.short, b.double} {
 		if reading == nil {
 			continue
 		}

@@ -11,13 +11,13 @@ import (
 // rate is the length of the first steps, in the logarithms.
 const rate = 0.1
 
-// Learned is where a descent has come to.
-type Learned struct {
+// Result is where a descent has come to.
+type Result struct {
 	Scales           []float64
 	Noise, Amplitude float64
 	Value            float64 // of the objective
 	Steps            int     // taken
-	Least            bool    // whether the noise ended at the least that there is, for [Exact]
+	AtMinNoise       bool    // whether the noise ended at the least that there is, for [Exact]
 }
 
 // Point is a place to start from.
@@ -39,11 +39,11 @@ func (p Point) logarithms() []float64 {
 	return append(out, math.Log(p.Noise), math.Log(p.Amplitude))
 }
 
-// Learn descends from a point in rounds, and returns the end of the best one. Each step sees other frequencies, of the
+// Minimize descends from a point in rounds, and returns the end of the best one. Each step sees other frequencies, of the
 // lists that there are, so that the scales do not fit what one list happens to hold; rounds are compared on the first
 // one. A noise that is kept is never below the part of the amplitude that single precision can tell. A round goes on from the best point so far, but no scale starts below that of the first point: an input that
 // told nothing while others had not been understood is looked at again. The objective is computed in single precision.
-func Learn(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Learned, error) {
+func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Result, error) {
 	p.Frequencies = lists[0]
 	objective, first := New[float32](p), start.logarithms()
 	best, least := first, math.Inf(1)
@@ -56,14 +56,14 @@ func Learn(ctx context.Context, p Problem, lists []*mat.Dense, start Point, roun
 		d.keepNoise, d.keepAmplitude = p.KeepNoise, p.KeepAmplitude
 		value, err := d.run(ctx, objective, lists, (r+1)*steps/rounds-r*steps/rounds)
 		if err != nil {
-			return Learned{}, err
+			return Result{}, err
 		}
 		if value < least {
 			best, least = d.last, value
 		}
 	}
 	k := len(start.Scales)
-	out := Learned{Scales: make([]float64, k), Value: least, Noise: math.Exp(best[k]), Amplitude: math.Exp(best[k+1])}
+	out := Result{Scales: make([]float64, k), Value: least, Noise: math.Exp(best[k]), Amplitude: math.Exp(best[k+1])}
 	for j := range out.Scales {
 		out.Scales[j] = math.Exp(best[j])
 	}

@@ -99,8 +99,8 @@ func TestBothWaysOfWidths(t *testing.T) {
 func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) []float64 {
 	n, d := X.Dims()
 	k := len(offsets)
-	reading := NewBothWays(short, w, offsets, widths, k)
-	sine := func(p *Place, scores kern.View[float64], _ int) {
+	reading := NewFusedProduct(short, w, offsets, widths, k)
+	sine := func(p *Accumulator, scores kern.View[float64], _ int) {
 		for j := range k {
 			for i, v := range scores.Row(j) {
 				p.Values[j] += math.Sin(v) * math.Sin(v)
@@ -147,11 +147,11 @@ func TestBothWaysNoticesWhatIsNotFinite(t *testing.T) {
 		X.Set(17, 1, bad)
 		for _, rows := range []mat.Matrix{X, single.Copy(X)} {
 			_, short := rows.(*single.Dense)
-			reading := NewBothWays(short, make([]float64, 3), make([]float64, 1), nil, 0)
+			reading := NewFusedProduct(short, make([]float64, 3), make([]float64, 1), nil, 0)
 			if !reading.Sums().Finite() {
 				t.Error("not finite before there are rows")
 			}
-			reading.Add(rows, 0, func(_ *Place, scores kern.View[float64], _ int) { clear(scores.Row(0)) })
+			reading.Add(rows, 0, func(_ *Accumulator, scores kern.View[float64], _ int) { clear(scores.Row(0)) })
 			if reading.Sums().Finite() {
 				t.Errorf("%v in single precision %v is not noticed", bad, short)
 			}

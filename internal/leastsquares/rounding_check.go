@@ -62,11 +62,11 @@ func (c *check) add(X mat.Matrix, y, weights []float64) {
 	signs := targetSigns(len(y) / n)
 	hold := design.Borrow[float64](n * (probes + 1))
 	defer hold.Release()
-	clear(hold.List)
+	clear(hold.Data)
 	for i := range n {
-		hold.List[i*(probes+1)+probes] = kern.Dot(signs, y[i*len(signs):(i+1)*len(signs)])
+		hold.Data[i*(probes+1)+probes] = kern.Dot(signs, y[i*len(signs):(i+1)*len(signs)])
 	}
-	c.g.Add(X, hold.List, c.signs, make([]float64, probes+1), weights)
+	c.g.Add(X, hold.Data, c.signs, make([]float64, probes+1), weights)
 }
 
 // merge adds the check of other rows.

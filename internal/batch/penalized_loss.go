@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/newton"
 )
 
-// Penalised is a candidate that minimises C times a loss, and a penalty.
-type Penalised struct {
+// PenalizedLoss is a candidate that minimises C times a loss, and a penalty.
+type PenalizedLoss struct {
 	Key       string // all but C
 	C, Tol    float64
 	MaxIter   int
@@ -17,8 +17,8 @@ type Penalised struct {
 	Invalid   error // what is wrong with the candidate
 	// Labels reads the targets and weights of rows.
 	Labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
-	// ByDescent reports whether coordinate descent solves for rows as they are, else Newton's method does.
-	ByDescent func(r *design.Rows, l *design.Labels) bool
+	// UsesDescent reports whether coordinate descent solves for rows as they are, else Newton's method does.
+	UsesDescent func(r *design.Rows, l *design.Labels) bool
 	// Descent is what coordinate descent is to solve, C included, and Newton what Newton's method is to minimise,
 	// without C.
 	Descent func(l *design.Labels) descent.Task

@@ -104,7 +104,7 @@ func (o primal[T]) between(ctx context.Context, noise, amplitude float64) (left,
 		}
 		design.Round(o.inverse.Row(o.D + o.q + k)[:o.D], o.b.Row(k))
 	}
-	if err := kern.MulUntil(ctx, o.inverse.Slice(o.D, o.D+o.q, 0, o.D), u.T(), o.spread, false); err != nil {
+	if err := kern.MulContext(ctx, o.inverse.Slice(o.D, o.D+o.q, 0, o.D), u.T(), o.spread, false); err != nil {
 		return left, right, err
 	}
 	if err := o.squared(ctx, o.spread, -2*amplitude/noise); err != nil {
@@ -158,7 +158,7 @@ func (o dual[T]) solved(ctx context.Context, x kern.View[float64], at int) error
 			beside.Set(i, k, T(v))
 		}
 	}
-	return kern.MulUntil(ctx, o.z.Slice(o.n+at, o.n+at+o.q, 0, o.D), beside.T(), o.z.Slice(0, o.n, 0, o.D), false)
+	return kern.MulContext(ctx, o.z.Slice(o.n+at, o.n+at+o.q, 0, o.D), beside.T(), o.z.Slice(0, o.n, 0, o.D), false)
 }
 
 func (o dual[T]) evidence(_, _ float64) (left, right kern.View[T]) {
@@ -262,7 +262,7 @@ func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
 	n := r.Rows
 	kern.Parallel(n, together, func(lo, hi int) {
 		below := r.Slice(lo, n, 0, hi)
-		_ = kern.MulUntil(ctx, dst.Slice(lo, hi, 0, hi), below.Slice(0, n-lo, lo, hi).T(), below, false)
+		_ = kern.MulContext(ctx, dst.Slice(lo, hi, 0, hi), below.Slice(0, n-lo, lo, hi).T(), below, false)
 	})
 	if err := ctxerr.Check(ctx); err != nil {
 		return err

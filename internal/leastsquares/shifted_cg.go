@@ -11,14 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Alphas solves (X̃X̃' + alpha·I)a = ỹ on sparse rows in memory for every alpha > 0 at once, for the weights X̃'a. The
+// SolveAlphas solves (X̃X̃' + alpha·I)a = ỹ on sparse rows in memory for every alpha > 0 at once, for the weights X̃'a. The
 // residuals of conjugate gradients for all alphas are multiples of each other, so that one product with the kernel is
 // a step for each: all of them cost what the least one does. An alpha that is not wanted, or is not got to, has no
 // model. Which are wanted changes no model.
 //
 // (Frommer and Maass, "Fast CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific
 // Computing, 1999.)
-func (p *Problem) Alphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
+func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
 	d, err := p.centred(ctx)
 	if err != nil {
 		return nil, err

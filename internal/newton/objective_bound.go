@@ -7,16 +7,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Bar is the objective that a fit to a relative tolerance may not end above: that of the trivial
+// ObjectiveBound is the objective that a fit to a relative tolerance may not end above: that of the trivial
 // model, and what rounding and the tolerance may leave of that of zeros.
-func Bar(trivial, zeros, tol float64) float64 {
+func ObjectiveBound(trivial, zeros, tol float64) float64 {
 	const rounding = 1e-6 // of rows in single precision
 	return trivial + max(tol, rounding)*zeros
 }
 
-// hingeBar is the bar of the squared hinge of each class against the rest, C being 1.
-func hingeBar(l *design.Labels, intercept bool, tol float64) float64 {
-	mass := l.Mass()
+// hingeBound is the bar of the squared hinge of each class against the rest, C being 1.
+func hingeBound(l *design.Labels, intercept bool, tol float64) float64 {
+	mass := l.ClassWeights()
 	if len(mass) == 2 {
 		mass = mass[1:]
 	}
@@ -28,13 +28,13 @@ func hingeBar(l *design.Labels, intercept bool, tol float64) float64 {
 			trivial += total
 		}
 	}
-	return Bar(trivial, total*float64(len(mass)), tol)
+	return ObjectiveBound(trivial, total*float64(len(mass)), tol)
 }
 
-// logisticBar is the bar of the logistic loss of several classes, C being 1.
-func logisticBar(l *design.Labels, intercept bool, tol float64) float64 {
+// logisticBound is the bar of the logistic loss of several classes, C being 1.
+func logisticBound(l *design.Labels, intercept bool, tol float64) float64 {
 	total, trivial, present := kern.Sum(l.Weights), 0.0, 0.0
-	for _, m := range l.Mass() {
+	for _, m := range l.ClassWeights() {
 		if m > 0 {
 			trivial += m * math.Log(total/m)
 			present++
@@ -44,5 +44,5 @@ func logisticBar(l *design.Labels, intercept bool, tol float64) float64 {
 	if !intercept {
 		trivial = zeros
 	}
-	return Bar(trivial, zeros, tol)
+	return ObjectiveBound(trivial, zeros, tol)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // State carries the pass to a file and back, into one of the same task on the same plan.
-func (p *Minimisation) State(s *model.State) {
+func (p *IncrementalNewton) State(s *model.State) {
 	size, groups := p.task.size(p.plan.Cols), p.task.Groups
 	p.followed = nil
 	p.stateOfLog(s.Child("told"), size, groups)
@@ -64,7 +64,7 @@ func (p *Minimisation) State(s *model.State) {
 
 // asks reports whether the solver, told what it was told, asks the question that it has asked: so that none goes on from answers
 // to the questions of another one. Its variables may be those of another processor, which rounds otherwise.
-func (p *Minimisation) asks() bool {
+func (p *IncrementalNewton) asks() bool {
 	then, err := p.run(context.Background(), p.log, p.ready)
 	if err != nil || then.next == nil {
 		return false
@@ -84,7 +84,7 @@ func alike(a, b []float64) bool {
 }
 
 // stateOfLog carries the answers, one after the other.
-func (p *Minimisation) stateOfLog(s *model.State, size, groups int) {
+func (p *IncrementalNewton) stateOfLog(s *model.State, size, groups int) {
 	var evaluations []int // 1 for an evaluation
 	var values, vectors []float64
 	for _, a := range p.log {

@@ -23,11 +23,11 @@ const near = 0.99e-4 // of the gradient, which sums in single precision reach
 // rounded rows, for directions need not be right. Rows that single precision cannot hold are left alone.
 func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, columns int, tol float64, maxIter int) (solve.NewtonResult, error) {
 	const steps = 50 // enough to be near, and few where they do not lead there
-	if rows.Rounded == nil || rows.Rounded.Sparse {
+	if rows.Float32Rows == nil || rows.Float32Rows.Sparse {
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
 	start := append([]float64(nil), x...)
-	p.read(rows.Rounded, rows.Rounded)
+	p.read(rows.Float32Rows, rows.Float32Rows)
 	roughly, err := solve.Newton(p, x, columns, nil, max(0.99*tol, near), min(maxIter, steps))
 	switch {
 	case ctx.Err() != nil:
@@ -38,7 +38,7 @@ func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, col
 		p.Advance(math.MaxInt) // the preconditioner is of no use
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
-	p.read(rows, rows.Rounded)
+	p.read(rows, rows.Float32Rows)
 	p.Advance(0) // it serves on
 	result, err := solve.Newton(p, x, columns, roughly.Reference, tol, maxIter-roughly.Iterations)
 	result.Iterations += roughly.Iterations

@@ -24,7 +24,7 @@ func (c *solver) round(which stage, multiply multiplication, tol, least float64,
 	}
 	g.turn()
 	for range most {
-		if solve.Late(c.ctx) {
+		if solve.SoftDeadlinePassed(c.ctx) {
 			c.most = min(c.most, max(slices.Max(c.steps), 1))
 		}
 		for j, n := range c.steps {

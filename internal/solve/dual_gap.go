@@ -77,7 +77,7 @@ func (d *descent) gap() float64 {
 // result is the best solution met.
 func (d *descent) result(tol float64) DualResult {
 	d.combine(d.w, d.best.beta)
-	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, Steps: d.steps,
+	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, InteriorSteps: d.steps,
 		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal, Trivial: d.start}
 }
 

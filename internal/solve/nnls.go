@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// NonNegative returns the u ≥ 0 of least ½u'Gu − c'u, G being the m×m Gram matrix A'A in row-major order
+// NNLS returns the u ≥ 0 of least ½u'Gu − c'u, G being the m×m Gram matrix A'A in row-major order
 // and c = A'b: least squares of Au ≈ b without negative weights, by the active set of Lawson & Hanson
 // ("Solving Least Squares Problems", 1974, chapter 23). It ends with the conditions that tell the optimum:
 // the gradient c − Gu is 0 where u > 0 and nowhere above 0. A column that others have made of no use, for
 // it depends on them, has weight 0.
-func NonNegative(G, c []float64) []float64 {
+func NNLS(G, c []float64) []float64 {
 	p := &nonNegative{G: G, c: c, u: make([]float64, len(c))}
 	for range 3 * len(c) * len(c) { // it ends by itself but for rounding
 		j := p.best()
@@ -121,9 +121,9 @@ func (p *nonNegative) reach(z []float64) bool {
 	return stops < 0
 }
 
-// OnSimplex returns the u ≥ 0 with Σu = 1 of least ‖Au − b‖², given Q = (A − b1')'(A − b1'), in row-major
+// SimplexLeastSquares returns the u ≥ 0 with Σu = 1 of least ‖Au − b‖², given Q = (A − b1')'(A − b1'), in row-major
 // order: among such u that is u'Qu, and its minimum is a multiple of the u ≥ 0 of least ½u'Qu − 1'u.
-func OnSimplex(Q []float64, m int) []float64 {
+func SimplexLeastSquares(Q []float64, m int) []float64 {
 	ones, size := make([]float64, m), 0.0
 	for j := range m {
 		ones[j] = 1
@@ -138,7 +138,7 @@ func OnSimplex(Q []float64, m int) []float64 {
 			Q[i] /= size
 		}
 	}
-	u, sum := NonNegative(Q, ones), 0.0
+	u, sum := NNLS(Q, ones), 0.0
 	for _, v := range u {
 		sum += v
 	}

@@ -48,7 +48,7 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 				if err := r.Add(ctx, lo, part); err != nil {
 					t.Fatal(err)
 				}
-				if err := wide.Add(ctx, design.Widened(part.X), y[lo*targets:(lo+1500)*targets], nil); err != nil {
+				if err := wide.Add(ctx, design.ToFloat64(part.X), y[lo*targets:(lo+1500)*targets], nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -56,8 +56,8 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 				continue
 			}
 			m := r.sums
-			f, ok := m.Factorise(ctx, alpha)
-			exact, fine := wide.Factorise(ctx, alpha)
+			f, ok := m.Factorize(ctx, alpha)
+			exact, fine := wide.Factorize(ctx, alpha)
 			if !ok || !fine {
 				continue
 			}
@@ -197,10 +197,10 @@ func solvedInDouble(t *testing.T, x *single.Dense, y []float64, alpha float64) (
 	ctx := context.Background()
 	_, d := x.Dims()
 	sums = NewMoments(d, 1, true)
-	if err := sums.Add(ctx, design.Widened(x), y, nil); err != nil {
+	if err := sums.Add(ctx, design.ToFloat64(x), y, nil); err != nil {
 		t.Fatal(err)
 	}
-	f, ok := sums.Factorise(ctx, alpha)
+	f, ok := sums.Factorize(ctx, alpha)
 	if !ok {
 		t.Fatal("the system in double precision is singular")
 	}

@@ -14,7 +14,7 @@ func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 	const n, d = 200, 5
 	X, l := classes(n, d, 2)
 	task := Logistic(l, true, 1e-9)
-	plan := Plan{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 100, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
+	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 100, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
 	m, err := task.Begin(context.Background(), plan)
 	for passes := 0; err == nil && (passes < 4 || !m.ask.product); passes++ {
 		carried(t, task, plan, m)
@@ -25,7 +25,7 @@ func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := func(change func(m *Minimisation)) bool {
+	refused := func(change func(m *IncrementalNewton)) bool {
 		other := *m
 		other.ask.at, other.ask.v, other.log = slices.Clone(m.ask.at), slices.Clone(m.ask.v), slices.Clone(m.log)
 		change(&other)
@@ -39,11 +39,11 @@ func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 		}
 		return model.Restore(state, fresh) != nil
 	}
-	for what, change := range map[string]func(m *Minimisation){
-		"a point further on":     func(m *Minimisation) { m.ask.at[0] *= 1.01 },
-		"an answer less":         func(m *Minimisation) { m.log = m.log[:len(m.log)-2] },
-		"an evaluation":          func(m *Minimisation) { m.ask.product, m.ask.v = false, nil },
-		"rounded on another one": func(m *Minimisation) { m.ask.at[0] += 1e-12 },
+	for what, change := range map[string]func(m *IncrementalNewton){
+		"a point further on":     func(m *IncrementalNewton) { m.ask.at[0] *= 1.01 },
+		"an answer less":         func(m *IncrementalNewton) { m.log = m.log[:len(m.log)-2] },
+		"an evaluation":          func(m *IncrementalNewton) { m.ask.product, m.ask.v = false, nil },
+		"rounded on another one": func(m *IncrementalNewton) { m.ask.at[0] += 1e-12 },
 	} {
 		if got, want := refused(change), what != "rounded on another one"; got != want {
 			t.Errorf("%s: refused %v", what, got)

@@ -1,0 +1,178 @@
+package design
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/single"
+)
+
+// accumulators is the number of places where the rows of a block are added up, for so many cores at least; rows go to places by
+// their number, so that sums do not depend on the cores there are.
+const accumulators = 8
+
+// Sums are those of a reading.
+type Sums struct {
+	Rows   []float64 // of the rows times their weights, outputs × cols
+	Totals []float64 // of the weights of the rows, by output
+	Values []float64 // of the caller
+}
+
+// Finite reports whether all sums are.
+func (s *Sums) Finite() bool {
+	return kern.AllFinite(s.Rows) && kern.AllFinite(s.Totals) && kern.AllFinite(s.Values)
+}
+
+// Accumulator is where some rows of a block are added up.
+type Accumulator struct {
+	Values  []float64 // of the caller
+	Scratch []float64 // likewise, as long as a tile
+	totals  []float64
+	scores  []float64 // of a tile
+}
+
+// A Rescore replaces scores, outputs × rows of a tile that begins at row first, by what the rows are multiplied
+// with before they are added up.
+type ScoreFunc func(p *Accumulator, scores kern.View[float64], first int)
+
+// FusedProduct is one reading of dense rows X that adds up X'·f(X·w + b), tile by tile while it is in the cache: those of some
+// hundred rows in the precision of the rows, all in double precision. Sums over a block do not depend on those before.
+type FusedProduct interface {
+	// Add adds the rows of a block that begins at row first of all.
+	Add(X mat.Matrix, first int, f ScoreFunc)
+	// Sums returns what has been added up.
+	Sums() *Sums
+}
+
+// NewFusedProduct begins a reading of rows, in single precision or in double: w is outputs × cols, offsets are b by output, and
+// there are so many values. With widths, which descend, an output has only the first so many columns, and its sums of others stay
+// 0; nil means all.
+func NewFusedProduct(short bool, w, offsets []float64, widths []int, values int) FusedProduct {
+	if short {
+		return newTiledProduct[float32](w, offsets, widths, values)
+	}
+	return newTiledProduct[float64](w, offsets, widths, values)
+}
+
+// FusedProductFloats is about how many numbers a reading holds for so many columns and outputs.
+func FusedProductFloats(cols, outputs float64) float64 {
+	return (accumulators + 2) * (cols + 1) * outputs
+}
+
+// tiledProduct is BothWays of rows of numbers of type T.
+type tiledProduct[T kern.Float] struct {
+	offsets      []float64
+	widths       []int // nil for all columns
+	sums         Sums
+	accumulators []Accumulator
+	passes       []*kern.FusedPass[T]
+	tileRows     int // of a tile
+}
+
+func newTiledProduct[T kern.Float](w, offsets []float64, widths []int, values int) FusedProduct {
+	k := len(offsets)
+	t := &tiledProduct[T]{offsets: offsets, widths: widths, sums: Sums{make([]float64, len(w)), make([]float64, k), make([]float64, values)}}
+	if k == 0 {
+		return t
+	}
+	own := make([]T, len(w))
+	Round(own, w)
+	vectors := kern.NewFewVectors(kern.Dense(k, len(w)/k, len(w)/k, own), widths)
+	t.tileRows = vectors.TileRows()
+	for range accumulators {
+		t.passes = append(t.passes, vectors.NewPass())
+		t.accumulators = append(t.accumulators, Accumulator{make([]float64, values), make([]float64, kern.MaxTileRows), make([]float64, k), make([]float64, k*kern.MaxTileRows)})
+	}
+	return t
+}
+
+func (t *tiledProduct[T]) Sums() *Sums { return &t.sums }
+
+func (t *tiledProduct[T]) Add(X mat.Matrix, first int, f ScoreFunc) {
+	if len(t.offsets) == 0 {
+		return
+	}
+	rows := viewOf[T](X)
+	kern.Parallel(accumulators, 1, func(from, to int) {
+		for p := from; p < to; p++ {
+			lo, hi := p*rows.Rows/accumulators, (p+1)*rows.Rows/accumulators
+			t.addRows(p, rows.Slice(lo, hi, 0, rows.Cols), first+lo, f)
+		}
+	})
+	t.reduce(rows.Cols)
+}
+
+// viewOf returns dense rows, whose numbers are of type T, as kern sees them.
+func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
+	if m, ok := X.(*single.Dense); ok {
+		return any(ViewFloat32(m)).(kern.View[T])
+	}
+	return any(View(X.(*mat.Dense))).(kern.View[T])
+}
+
+// addRows adds rows that begin at row first of all to a place.
+func (t *tiledProduct[T]) addRows(place int, rows kern.View[T], first int, f ScoreFunc) {
+	p, pass := &t.accumulators[place], t.passes[place]
+	for lo := 0; lo < rows.Rows; lo += t.tileRows {
+		z := rows.Slice(lo, min(lo+t.tileRows, rows.Rows), 0, rows.Cols)
+		own := pass.Scores(z)
+		scores := kern.Dense(own.Rows, own.Cols, kern.MaxTileRows, p.scores)
+		for q, b := range t.offsets {
+			to := scores.Row(q)
+			for i, v := range own.Row(q) {
+				to[i] = float64(v) + b
+			}
+		}
+		f(p, scores, first+lo)
+		for q := range t.offsets {
+			p.totals[q] += kern.Sum(scores.Row(q))
+			Round(own.Row(q), scores.Row(q))
+		}
+		pass.Add(z)
+	}
+}
+
+// reduce adds what the places have of a block, and clears them.
+func (t *tiledProduct[T]) reduce(cols int) {
+	k := len(t.offsets)
+	kern.Parallel(k*cols, reduceGrain, func(lo, hi int) {
+		for lo < hi {
+			row, from := lo/cols, lo%cols
+			end := min(cols, from+hi-lo)
+			lo += end - from
+			if t.widths != nil {
+				end = max(from, min(end, t.widths[row]))
+			}
+			t.reduceRow(row, from, end)
+		}
+	})
+	for _, p := range t.accumulators[1:] {
+		kern.Axpy(1, p.totals, t.accumulators[0].totals)
+		kern.Axpy(1, p.Values, t.accumulators[0].Values)
+	}
+	kern.Axpy(1, t.accumulators[0].totals, t.sums.Totals)
+	kern.Axpy(1, t.accumulators[0].Values, t.sums.Values)
+	for _, p := range t.accumulators {
+		clear(p.totals)
+		clear(p.Values)
+	}
+}
+
+// reduceGrain is the number of sums that are a piece of work.
+const reduceGrain = 1 << 13
+
+// reduceRow folds some columns of an output.
+func (t *tiledProduct[T]) reduceRow(row, from, to int) {
+	var parts [accumulators][]T
+	for p, pass := range t.passes {
+		parts[p] = pass.Sums().Row(row)[from:to]
+	}
+	out := t.sums.Rows[row*t.passes[0].Sums().Cols:][from:to]
+	a, b, c, d, e, f, g, h := parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7]
+	for i := range out {
+		out[i] += ((float64(a[i]) + float64(b[i])) + (float64(c[i]) + float64(d[i]))) + ((float64(e[i]) + float64(f[i])) + (float64(g[i]) + float64(h[i])))
+	}
+	for _, part := range parts {
+		clear(part)
+	}
+}
