@@ -283,7 +283,7 @@ func TestDrafts(t *testing.T) {
 				o = append(o, set("search.random", "6"))
 			}
 			if strings.Contains(string(text), "halving:") {
-				o = append(o, set("search.halving.least", "4"))
+				o = append(o, set("search.halving.min_resources", "4"))
 			}
 			s, err := Parse(context.Background(), "rows.yaml", text, o...)
 			if err != nil {

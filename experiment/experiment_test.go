@@ -105,7 +105,7 @@ search:
   score: roc_auc
   refit: one_std_error
   random: 3
-  halving: {resource: rows, least: 20, factor: 2}
+  halving: {resource: rows, min_resources: 20, factor: 2}
 `
 
 // placeless is a spec that does not know on which lines its values stand.

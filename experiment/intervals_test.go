@@ -121,7 +121,7 @@ func TestIntervalsOfARun(t *testing.T) {
 		{"intervals: {level: 0.9}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3}", "jackknife_plus"},
 		{"intervals: {method: split}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3}", "split"},
 		{"intervals: {method: split}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, strategy: coordinate}", "split"},
-		{"intervals: {method: jackknife}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, halving: {least: 100}}", "jackknife"},
+		{"intervals: {method: jackknife}", "search: {grid: {ridge.alpha: [0.01, 0.1]}, folds: 3, halving: {min_resources: 100}}", "jackknife"},
 		{"intervals: {method: jackknife_plus}", "precision: float32", "jackknife_plus"},
 	} {
 		r := execute(t, spec(t, waving+c.section+"\n"+c.more+"\n"))

@@ -26,8 +26,8 @@ func TestPlanOfEverySearch(t *testing.T) {
 		"a grid":        nil,
 		"random":        {set("search.random", "4")},
 		"a budget":      {set("search.budget", "1m")},
-		"halving":       {set("search.halving.least", "20")},
-		"all of it":     {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.least", "10"), set("search.halving.resource", "rff.features")},
+		"halving":       {set("search.halving.min_resources", "20")},
+		"all of it":     {set("search.random", "5"), set("search.budget", "1m"), set("search.halving.min_resources", "10"), set("search.halving.resource", "rff.features")},
 		"leave one out": {set("search.folds", "7")},
 	} {
 		p, err := NewPlan(context.Background(), spec(t, halved, more...))
@@ -64,7 +64,7 @@ func TestPlanOfAFamilyInHalves(t *testing.T) {
 	for _, model := range []string{"logistic", "ridge_classifier", "svm"} {
 		text := strings.ReplaceAll(halved, "logistic.C", "rff.features")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "[0.1, 1, 10]", "[10, 20, 40]"), "logistic", model)
-		s := spec(t, text, set("search.halving.least", "20"))
+		s := spec(t, text, set("search.halving.min_resources", "20"))
 		if p, err := NewPlan(context.Background(), s); err != nil || p.Fits != 3*(9+3+1)+1 {
 			t.Errorf("%s: %+v, %v", model, p, err)
 		}

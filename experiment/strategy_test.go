@@ -27,7 +27,7 @@ func TestHalving(t *testing.T) {
 	for resource, want := range map[string][]int{"rows": {20, 60, 160}, "rff.features": {20, 40}} {
 		t.Chdir(t.TempDir())
 		put(t, "rows.csv", sample(240, class))
-		s := spec(t, halved, set("search.halving.least", "20"), set("search.halving.resource", resource))
+		s := spec(t, halved, set("search.halving.min_resources", "20"), set("search.halving.resource", resource))
 		p, err := NewPlan(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetOfHalving(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "rows.csv", sample(240, class))
-	least := set("search.halving.least", "20")
+	least := set("search.halving.min_resources", "20")
 	want := execute(t, spec(t, halved, least)).Search
 	_, err := Run(context.Background(), spec(t, halved, least, set("search.budget", "1ns")), Options{})
 	if !errors.Is(err, gridsearch.ErrBudget) {
@@ -102,8 +102,8 @@ func TestBudgetOfHalving(t *testing.T) {
 	if p, err := NewPlan(context.Background(), spec(t, halved, least, set("search.budget", "1ns"))); err != nil || p.Fits < 30 {
 		t.Errorf("planned %+v, %v", p, err)
 	}
-	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.most", "1000000000")), Options{Force: true})
-	if err == nil || err.Error() != "experiment: search.halving.most: must be at most 160, the rows that a fold trains on, got 1000000000" {
+	_, err = Run(context.Background(), spec(t, halved, least, set("search.halving.max_resources", "1000000000")), Options{Force: true})
+	if err == nil || err.Error() != "experiment: search.halving.max_resources: must be at most 160, the rows that a fold trains on, got 1000000000" {
 		t.Errorf("more than there are: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ search: {grid: {rff.gamma: [0.1, 1], ridge.alpha: [0.01, 1, 100]}, folds: 3, cv:
 	"halving": {`
 data: {train: rows.csv, target: y, drop: [c]}
 pipeline: [{rff: {features: 40}}, ridge]
-search: {grid: {rff.gamma: [0.1, 1], ridge.alpha: [0.01, 1, 100]}, folds: 3, cv: {kind: hash}, halving: {resource: rff.features, least: 10}}
+search: {grid: {rff.gamma: [0.1, 1], ridge.alpha: [0.01, 1, 100]}, folds: 3, cv: {kind: hash}, halving: {resource: rff.features, min_resources: 10}}
 `, 1e-9},
 	"alone": {`
 data: {train: rows.csv, target: y, drop: [c]}

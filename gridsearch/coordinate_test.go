@@ -266,7 +266,7 @@ func TestCoordinateFailures(t *testing.T) {
 	s.Grid[0].Path = "shrnk"
 	s.Strategy = Coordinate{}
 	if _, err := s.Run(context.Background(), quantities(30)); err == nil ||
-		!strings.Contains(err.Error(), "did you mean shrink") || !strings.Contains(err.Error(), "rounds: got 0") || !strings.Contains(err.Error(), "random: ") {
+		!strings.Contains(err.Error(), "did you mean shrink") || !strings.Contains(err.Error(), "rounds: must be an integer from 1 to 1000, got 0") || !strings.Contains(err.Error(), "random: ") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func ExampleSearch_Check() {
 	// Output:
 	// gridsearch: refit: must be best, one_std_error or none, got "worst"
 	// alpa: no such parameter (did you mean alpha?)
-	// intercept: must be true or false, got "no"
+	// intercept: must be a boolean, got "no"
 }
 
 func ExampleSearch_Plan() {

@@ -32,8 +32,8 @@ func NewHalving(least int) Halving { return Halving{Resource: "rows", MinResourc
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
 	l.String(&h.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes integers and is no axis, such as rff.features.")
-	l.Int(&h.MinResources, "least", "What the first round has of it; 0 for no rounds: all candidates with all there is.", param.AtLeast(0))
-	l.Int(&h.MaxResources, "most", "What the last round has of it, at most the rows that a fold trains on; 0 for these, or for what the pipeline says.", param.AtLeast(0))
+	l.Int(&h.MinResources, "min_resources", "Resource of the first round; 0 disables halving.", param.AtLeast(0))
+	l.Int(&h.MaxResources, "max_resources", "Resource of the last round, at most the training rows of a fold; 0 selects these, or the parameter of the pipeline.", param.AtLeast(0))
 	l.Int(&h.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
 }
 
@@ -108,7 +108,7 @@ func (w *halvings) bound(r *run) error {
 		case w.MaxResources == 0:
 			w.MaxResources = rows
 		case w.MaxResources > rows:
-			return param.FieldError{Path: "strategy.most", Value: w.MaxResources, Constraint: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
+			return param.FieldError{Path: "strategy.max_resources", Value: w.MaxResources, Constraint: fmt.Sprintf("at most %d, the rows that a fold trains on", rows)}
 		}
 	}
 	if w.MinResources < 1 || w.MaxResources < w.MinResources {

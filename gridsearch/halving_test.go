@@ -44,7 +44,7 @@ func TestRandomSearch(t *testing.T) {
 		t.Error("the candidates are not those of the seed")
 	}
 	s.Random = -1
-	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "random: got -1") {
+	if _, err := s.Run(context.Background(), data); err == nil || !strings.Contains(err.Error(), "random: must be a number of candidates ≥ 0, got -1") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -117,11 +117,11 @@ func TestHalvingOfAParameter(t *testing.T) {
 		want string
 	}{
 		{Halving{Resource: "max_iter", MinResources: 5, MaxResources: 4, Factor: 2}, "halving goes from 5 to 4 of max_iter"},
-		{Halving{Resource: "rows", MinResources: 5, Factor: 1}, "factor: got 1"},
+		{Halving{Resource: "rows", MinResources: 5, Factor: 1}, "factor: must be an integer ≥ 2, got 1"},
 		{Halving{Resource: "rank", MinResources: 5, MaxResources: 9, Factor: 2}, "rank"},
-		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2}, "most: must be at most 64, the rows that a fold trains on, got 1000000000"},
+		{Halving{Resource: "rows", MinResources: 5, MaxResources: 1e9, Factor: 2}, "max_resources: must be at most 64, the rows that a fold trains on, got 1000000000"},
 		{Halving{Resource: "rows", MinResources: 1e9, Factor: 2}, "halving goes from 1000000000 to 64 of rows"},
-		{Halving{Resource: "rows", MinResources: -5, Factor: 2}, "least: got -5"},
+		{Halving{Resource: "rows", MinResources: -5, Factor: 2}, "min_resources: must be an integer ≥ 0, got -5"},
 		{Halving{Resource: "rows", Factor: 2}, "halving goes from 0 to 64 of rows"},
 	} {
 		s.Strategy = c.h
@@ -283,7 +283,7 @@ func TestHalvingIsAnEstimator(t *testing.T) {
 	if err != nil || want.Probabilities == nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("it predicts %v, the model of the last round %v, %v", got.Values, want.Values, err)
 	}
-	outer := mustRun(t, NewSearch(search, Axis{Path: "strategy.least", Values: []any{10, 20}}, Axis{Path: "estimator.tol", Values: []any{1e-3, 1e-6}}), data)
+	outer := mustRun(t, NewSearch(search, Axis{Path: "strategy.min_resources", Values: []any{10, 20}}, Axis{Path: "estimator.tol", Values: []any{1e-3, 1e-6}}), data)
 	if outer.Fits != 20 || outer.Best().Failed != "" {
 		t.Errorf("a search of a halving: %+v", outer)
 	}

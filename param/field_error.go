@@ -198,6 +198,8 @@ var synonyms = map[string][]string{
 	"votingclassifier":           {"ensemble"},
 	"votingregressor":            {"ensemble"},
 	"of":                         {"estimator"}, // these two by earlier development versions
+	"least":                      {"min_resources"},
+	"most":                       {"max_resources"},
 	"optimise":                   {"optimize"},
 }
 

@@ -212,17 +212,17 @@ var specComplaints = []complaint{
 	about("a budget without a unit", "search", "search: {budget: 10}"),
 	about("a budget of nothing", "search", "search: {budget: 0s}"),
 	about("halving without a beginning", "search", "search: {halving: {factor: 3}}"),
-	about("halving by one", "search", "search: {halving: {least: 10, factor: 1}}"),
-	about("halving downwards", "search", "search: {halving: {least: 100, most: 10}}"),
-	about("halving of a word", "search", "search: {halving: {least: 10, resource: rff.kernel}}"),
-	about("halving of what there is not", "search", "search: {halving: {least: 10, resource: rff.feature}}"),
-	about("halving of an axis", "search", "search: {grid: {rff.features: [10, 20]}, halving: {least: 10, resource: rff.features}}"),
-	about("halving without folds", "search", "search: {cv: {kind: loo}, halving: {least: 10}}"),
+	about("halving by one", "search", "search: {halving: {min_resources: 10, factor: 1}}"),
+	about("halving downwards", "search", "search: {halving: {min_resources: 100, max_resources: 10}}"),
+	about("halving of a word", "search", "search: {halving: {min_resources: 10, resource: rff.kernel}}"),
+	about("halving of what there is not", "search", "search: {halving: {min_resources: 10, resource: rff.feature}}"),
+	about("halving of an axis", "search", "search: {grid: {rff.features: [10, 20]}, halving: {min_resources: 10, resource: rff.features}}"),
+	about("halving without folds", "search", "search: {cv: {kind: loo}, halving: {min_resources: 10}}"),
 	about("rounds over a grid", "search", "search: {rounds: 2}"),
 	about("no round along the axes", "search", "search: {strategy: coordinate, rounds: 0}"),
 	about("an unknown strategy", "search", "search: {strategy: coordinates}"),
 	about("random candidates along the axes", "search", "search: {strategy: coordinate, random: 5}"),
-	about("halving along the axes", "search", "search: {strategy: coordinate, halving: {least: 10}}"),
+	about("halving along the axes", "search", "search: {strategy: coordinate, halving: {min_resources: 10}}"),
 	about("an unknown search key", "search", "search: {grids: {}}"),
 	about("output that is a string", "output", "output: runs"),
 
@@ -235,7 +235,7 @@ var specComplaints = []complaint{
 	about("more folds than rows", "search", "search: {cv: {kind: kfold, folds: 50}}"),
 	about("more folds than groups", "data", "data: {train: rows.csv, target: y, task: classification, group: c}\nsearch: {folds: 3}"),
 	about("leaving one out of a logistic regression", "search", "search: {cv: {kind: loo}}"),
-	about("halving from more rows than there are", "search", "search: {halving: {least: 1000}}"),
+	about("halving from more rows than there are", "search", "search: {halving: {min_resources: 1000}}"),
 	about("faults of every kind at once", "data", "data: {train: gaps.csv, target: y, task: classification, test: stray.csv}\nsearch: {folds: 30, score: r2}"),
 
 	validate("a model for clusters and another task", "data: {train: rows.csv, target: y, task: classification}\n"+numeric("kmeans")),
@@ -266,7 +266,7 @@ var specComplaints = []complaint{
 	{name: "an override that is no YAML", args: "validate good.yaml --set rff.gamma=[", code: failure},
 	{name: "an override of a file", args: "validate good.yaml --set data.train=gone.csv", code: failure},
 	{name: "an override of an axis", args: "validate good.yaml --set search.grid.logistic.C=[0]", code: failure},
-	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.cv.kind=time --set search.halving.least=10", code: failure},
+	{name: "a streamed search", args: "validate good.yaml --set data.stream=always --set search.cv.kind=time --set search.halving.min_resources=10", code: failure},
 }
 
 // numeric is a pipeline for the numbers of rows, with a model.

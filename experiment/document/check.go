@@ -181,8 +181,8 @@ func checkStrategy(d *decoder) {
 	s := d.spec.Search
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
 	checkCoordinate(d)
-	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.least") {
-		d.fault(d.at["search.halving"], "search.halving.least", param.FieldError{Problem: "missing", Hint: "what the first round has, such as least: 1000"})
+	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.min_resources") {
+		d.fault(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "what the first round has, such as min_resources: 1000"})
 		return
 	}
 	if s.Halving.MinResources == 0 {
@@ -199,7 +199,7 @@ func checkStrategy(d *decoder) {
 		fault("search.halving", param.FieldError{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
 	}
 	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
-		fault("search.halving.most", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ least, which is %d", s.Halving.MinResources)})
+		fault("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
 	}
 	checkResource(d, fault)
 }

@@ -144,7 +144,7 @@ func (s Spec) implied(p param.Param) bool {
 	case p.Path == "search.random" && s.Search.Random == 0,
 		p.Path == "search.strategy" && !s.Search.Coordinate(),
 		p.Path == "search.rounds" && !s.Search.Coordinate(),
-		is("search.halving.") && (s.Search.Halving.MinResources == 0 || p.Path == "search.halving.most" && s.Search.Halving.MaxResources == 0),
+		is("search.halving.") && (s.Search.Halving.MinResources == 0 || p.Path == "search.halving.max_resources" && s.Search.Halving.MaxResources == 0),
 		p.Path == "data.format" && s.Data.SQL.Given(),
 		is("data.split.") && s.Data.Split.Test == 0,
 		is("data.csv.") && s.Data.CSV.IsDefault(),

@@ -22,7 +22,7 @@ var sections = []struct{ path, about string }{
 	{"data.svmlight", "How an svmlight file is written."},
 	{"search", "A grid search with cross-validation. `grid` maps paths of parameters to values."},
 	{"search.cv", "How rows are divided into folds."},
-	{"search.halving", "Rounds that give more to fewer candidates; `least` asks for them."},
+	{"search.halving", "Rounds that give more to fewer candidates; `min_resources` enables them."},
 	{"intervals", "How sure predictions are: an interval around each, or a set of classes, in which the truth lies with a probability. See [how sure](how-sure.md)."},
 	{"report", "What is looked at of the model that was made, and whether a page shows it: see [the report](the-report.md)."},
 	{"report.importance", "How much each input matters, and what it does."},

@@ -201,6 +201,6 @@ func (c *checking) folds(stand datasets.Set) {
 		most = max(most, len(f.Train))
 	}
 	if h := s.Search.Halving; h.Resource == "rows" && h.MinResources > most {
-		c.add("search.halving.least", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
+		c.add("search.halving.min_resources", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
 	}
 }
