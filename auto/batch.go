@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -17,10 +18,10 @@ import (
 type among struct {
 	list []pipeline.Pipeline
 	at   int
-	said func(candidate, fold int, out estimator.Outcome)
+	said func(candidate, fold int, out share.Outcome)
 }
 
-var _ estimator.BatchFitter = among{}
+var _ share.BatchFitter = among{}
 
 // Params declares the number of the pipeline.
 func (a *among) Params(l *param.List) {
@@ -35,10 +36,10 @@ func (a among) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor,
 func (a among) Cost(shape datasets.Shape) datasets.Cost { return a.list[a.at].Cost(shape) }
 
 // FitBatch fits the pipelines as one batch.
-func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (a among) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if b.Yield != nil {
 		yield := b.Yield
-		b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+		b.Yield = func(candidate, fold int, out share.Outcome) error {
 			a.said(candidate, fold, out)
 			return yield(candidate, fold, out)
 		}
@@ -47,11 +48,11 @@ func (a among) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error
 }
 
 // PlanBatch is that of the pipelines.
-func (a among) PlanBatch(b estimator.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
+func (a among) PlanBatch(b share.Batch) (int64, error) { return a.list[0].PlanBatch(unwrapped(b)) }
 
 // unwrapped returns a batch of pipelines. Folds with the same training rows are one fold of it, see [inParts].
-func unwrapped(b estimator.Batch) estimator.Batch {
-	list := make([]estimator.Candidate, len(b.Candidates))
+func unwrapped(b share.Batch) share.Batch {
+	list := make([]share.Candidate, len(b.Candidates))
 	for i, c := range b.Candidates {
 		own := c.Estimator.(among)
 		list[i].Estimator = own.list[own.at]
@@ -62,7 +63,7 @@ func unwrapped(b estimator.Batch) estimator.Batch {
 
 // fewer returns a batch in which folds with the same training rows are one fold. What is predicted for its test rows is
 // handed on part by part.
-func fewer(b estimator.Batch) estimator.Batch {
+func fewer(b share.Batch) share.Batch {
 	first := slices.IndexFunc(b.Folds, func(f datasets.Fold) bool { return len(f.Train) == 0 || &f.Train[0] != &b.Folds[0].Train[0] })
 	if len(b.Folds) < 2 || first >= 0 {
 		return b
@@ -80,12 +81,12 @@ func fewer(b estimator.Batch) estimator.Batch {
 		}
 	}
 	if yield := b.Yield; yield != nil {
-		b.Yield = func(candidate, _ int, out estimator.Outcome) error {
+		b.Yield = func(candidate, _ int, out share.Outcome) error {
 			for k, f := range parts {
 				part := out
 				part.Seconds /= float64(len(parts))
 				if out.Err == nil {
-					part.Prediction = ofRows(out.Prediction, one.Test, f.Test)
+					part.Prediction = share.Prediction(ofRows(estimator.Prediction(out.Prediction), one.Test, f.Test))
 				}
 				if err := yield(candidate, k, part); err != nil {
 					return err

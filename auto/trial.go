@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -176,7 +177,9 @@ func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline
 	for i := range numbers {
 		numbers[i] = i
 	}
-	spec := among{list: list, said: func(candidate, fold int, out estimator.Outcome) { said[candidate][part.numbers[fold]] = out.Prediction }}
+	spec := among{list: list, said: func(candidate, fold int, out share.Outcome) {
+		said[candidate][part.numbers[fold]] = estimator.Prediction(out.Prediction)
+	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
 	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
 	search.Progress = func(gridsearch.Progress) { r.report("search") }

@@ -15,17 +15,18 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
 // outcomes is what a batch yields, by candidate and fold.
-type outcomes map[[2]int]estimator.Outcome
+type outcomes map[[2]int]share.Outcome
 
 func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator) (outcomes, []string) {
 	t.Helper()
 	out := outcomes{}
-	shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), batch(data, folds, specs,
-		func(candidate, fold int, one estimator.Outcome) error {
+	shared, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), batch(data, folds, specs,
+		func(candidate, fold int, one share.Outcome) error {
 			if _, twice := out[[2]int{candidate, fold}]; twice {
 				t.Errorf("candidate %d on fold %d twice", candidate, fold)
 			}
@@ -41,8 +42,8 @@ func fitBatch(t *testing.T, data datasets.Set, folds []datasets.Fold, specs []es
 	return out, shared
 }
 
-func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator, yield func(candidate, fold int, out estimator.Outcome) error) estimator.Batch {
-	return estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...), Yield: yield}
+func batch(data datasets.Set, folds []datasets.Fold, specs []estimator.Estimator, yield func(candidate, fold int, out share.Outcome) error) share.Batch {
+	return share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...), Yield: yield}
 }
 
 // equalsNaive fits every candidate on every fold and compares.
@@ -219,14 +220,14 @@ func TestRidgeBatchEndsWithTheFirstErrorOfYield(t *testing.T) {
 	enough := errors.New("enough")
 	calls := 0
 	_, err := estimator.NewRidge().FitBatch(context.Background(), batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1, 2),
-		func(candidate, fold int, one estimator.Outcome) error { calls++; return enough }))
+		func(candidate, fold int, one share.Outcome) error { calls++; return enough }))
 	if err != enough || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = estimator.NewRidge().FitBatch(ctx, batch(datasets.Set{X: x, Y: y}, foldsOf(30, 3), ridges(1),
-		func(candidate, fold int, one estimator.Outcome) error { t.Error("yielded"); return nil }))
+		func(candidate, fold int, one share.Outcome) error { t.Error("yielded"); return nil }))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

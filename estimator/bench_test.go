@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -192,7 +193,7 @@ func BenchmarkRidgeBatch(b *testing.B) {
 	}
 	folds := foldsOf(20_000, 5)
 	for b.Loop() {
-		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, specs, func(candidate, fold int, one estimator.Outcome) error { return one.Err }))
+		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(data, folds, specs, func(candidate, fold int, one share.Outcome) error { return one.Err }))
 		if err != nil {
 			b.Fatal(err)
 		}

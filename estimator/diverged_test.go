@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -90,7 +91,7 @@ func TestAFitThatIsNotFiniteIsAnError(t *testing.T) {
 		}
 	}
 	folds := []datasets.Fold{{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, Test: []int{20}}}
-	_, err := hinge.FitBatch(context.Background(), Batch{Data: data, Folds: folds, Candidates: Candidates(huge, hinge), Yield: func(candidate, _ int, one Outcome) error {
+	_, err := hinge.FitBatch(context.Background(), share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(huge, hinge), Yield: func(candidate, _ int, one share.Outcome) error {
 		if failed := errors.Is(one.Err, ErrDiverged); failed != (candidate == 0) || candidate == 1 && one.Err != nil {
 			t.Errorf("candidate %d: %v", candidate, one.Err)
 		}

@@ -36,7 +36,7 @@ func Export(g *graph.Graph, p Predictor, rows graph.Value) (graph.Prediction, er
 	case out.Values.None():
 		return none, fmt.Errorf("the ExportModel of %T returns no values", p)
 	case !out.Std.None() && out.Lower.None():
-		out = NormalEnds(g, out, DefaultLevel)
+		out = out.WithIntervals(g, conformal.Deviations(DefaultLevel))
 	}
 	return out, nil
 }
@@ -49,13 +49,6 @@ func holds(p Predictor) (within Predictor, ok bool) {
 	}
 	within, same := w.Unwrap()
 	return within, same && within != nil
-}
-
-// NormalEnds returns an exported prediction with intervals like those of [Prediction.WithNormalIntervals].
-func NormalEnds(g *graph.Graph, p graph.Prediction, level float64) graph.Prediction {
-	reach := g.Mul(p.Std, g.Number(conformal.Deviations(level)))
-	p.Lower, p.Upper = g.Sub(p.Centres(), reach), g.Add(p.Centres(), reach)
-	return p
 }
 
 // ExportModel adds to g the targets.

@@ -11,11 +11,12 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// plain is the batch as internal/batch takes it, before it is told where outcomes go.
-func (b Batch) plain() batch.Batch {
-	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.memory(), Include: b.Wants, Features: make([]batch.Features, len(b.Candidates))}
+// plainBatch returns b as a batch of package internal/batch, without Yield and FitOne.
+func plainBatch(b share.Batch) batch.Batch {
+	out := batch.Batch{Data: b.Data, Folds: b.Folds, GCV: b.GCV, Memory: b.MemoryLimit(), Include: b.Includes, Features: make([]batch.Features, len(b.Candidates))}
 	if b.Maps != nil {
 		out.Maps = b.Maps
 	}
@@ -27,7 +28,7 @@ func (b Batch) plain() batch.Batch {
 
 // outcomes hands over what the candidates of a batch predict, one outcome after the other.
 type outcomes struct {
-	Batch
+	share.Batch
 	ctx    context.Context
 	name   string                                     // of the estimator
 	fitted func(m linear, classes []string) Predictor // what fitting a candidate returns
@@ -36,16 +37,16 @@ type outcomes struct {
 }
 
 // fitPlain does a batch by one of the functions of internal/batch.
-func fitPlain[C any](ctx context.Context, b Batch, name string, fitted func(linear, []string) Predictor,
+func fitPlain[C any](ctx context.Context, b share.Batch, name string, fitted func(linear, []string) Predictor,
 	fit func(context.Context, batch.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
 	o := &outcomes{Batch: b, ctx: ctx, name: name, fitted: fitted}
-	plain := b.plain()
+	plain := plainBatch(b)
 	plain.Yield, plain.FitOne = o.take, o.single
 	return fit(ctx, plain, candidates)
 }
 
 // give hands an outcome over, unless an earlier one was refused.
-func (o *outcomes) give(candidate, fold int, out Outcome) error {
+func (o *outcomes) give(candidate, fold int, out share.Outcome) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.failed == nil && o.ctx.Err() == nil {
@@ -56,11 +57,11 @@ func (o *outcomes) give(candidate, fold int, out Outcome) error {
 
 // take makes an outcome of a result.
 func (o *outcomes) take(candidate, fold int, r batch.Result) error {
-	if !o.Wants(candidate, fold) {
+	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(o.ctx)
 	}
 	start := time.Now()
-	var out Outcome
+	var out share.Outcome
 	switch {
 	case r.Err != nil:
 		out.Err = fmt.Errorf("estimator: %s: %w", o.name, r.Err)
@@ -68,7 +69,7 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := r.Scores.Dims()
 		out = o.predict(o.fitted(passOn(t), r.Classes), r.Scores, fold)
-		out.Report = Report(r.Report)
+		out.Report = r.Report
 	default:
 		out = o.predict(o.fitted(newLinear(*r.Model), r.Classes), r.Test, fold)
 	}
@@ -78,15 +79,15 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 
 // single fits a candidate on a fold by itself.
 func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.Split) error {
-	if !o.Wants(candidate, fold) {
+	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(ctx)
 	}
 	if rows == nil {
 		return o.give(candidate, fold, o.FitOne(ctx, candidate, fold))
 	}
 	start := time.Now()
-	var out Outcome
-	if fitted, err := o.Candidates[candidate].Fit(ctx, rows.Train); err != nil {
+	var out share.Outcome
+	if fitted, err := o.Candidates[candidate].Estimator.(Estimator).Fit(ctx, rows.Train); err != nil {
 		out.Err = err
 	} else {
 		out = o.predict(fitted, rows.Test, fold)
@@ -96,12 +97,12 @@ func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.
 }
 
 // predict is what a model says of the test rows of a fold.
-func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out Outcome) {
-	var err error
-	out.Prediction, err = Predict(o.ctx, fitted, test, Request{})
+func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out share.Outcome) {
+	predicted, err := Predict(o.ctx, fitted, test, Request{})
+	out.Prediction = share.Prediction(predicted)
 	out.Err = o.Data.AtRows(err, o.Folds[fold].Test)
 	if r, ok := fitted.(Reporter); ok {
-		out.Report = r.Report()
+		out.Report = share.Report(r.Report())
 	}
 	return out
 }
@@ -116,8 +117,8 @@ func passOn(t int) linear {
 }
 
 // specsOf is SpecsOf for the estimator of a name.
-func specsOf[S Estimator](b Batch, name string) ([]S, error) {
-	specs, err := SpecsOf[S](b)
+func specsOf[S Estimator](b share.Batch, name string) ([]S, error) {
+	specs, err := share.Specs[S](b)
 	if err != nil {
 		return nil, fmt.Errorf("estimator: %s: %w", name, err)
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
 var (
-	_ BatchFitter = KernelRidge{}
-	_ BatchFitter = KernelRidgeClassifier{}
+	_ share.BatchFitter = KernelRidge{}
+	_ share.BatchFitter = KernelRidgeClassifier{}
 )
 
 // FitBatch solves for all Alphas of a kernel on a fold together, as many right-hand sides of one matrix, whose values are
@@ -26,7 +27,7 @@ var (
 //
 // It goes by cholesky and costs n³ flops for each Alpha. A rule for Gamma would have to be followed again without
 // each row, and is refused.
-func (s KernelRidge) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s KernelRidge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := kernelRidges(b)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (s KernelRidge) FitBatch(ctx context.Context, b Batch) (shared []string, er
 }
 
 // kernelRidges are the candidates of a batch.
-func kernelRidges(b Batch) ([]batch.KernelRidge, error) {
+func kernelRidges(b share.Batch) ([]batch.KernelRidge, error) {
 	specs, err := specsOf[KernelRidge](b, "kernel_ridge")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
@@ -50,7 +51,7 @@ func kernelRidges(b Batch) ([]batch.KernelRidge, error) {
 
 // FitBatch shares work as [KernelRidge.FitBatch] does, between candidates of the same class weight. Balanced weights
 // depend on the rows, and leave none out.
-func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := kernelRidgeClassifiers(b)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (s KernelRidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []
 }
 
 // kernelRidgeClassifiers are the candidates of a batch.
-func kernelRidgeClassifiers(b Batch) ([]batch.KernelRidge, error) {
+func kernelRidgeClassifiers(b share.Batch) ([]batch.KernelRidge, error) {
 	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
@@ -78,19 +79,19 @@ func (s KernelRidge) key() string {
 }
 
 // fitKernelRidges is FitBatch; fitted is a model that passes scores on.
-func fitKernelRidges(ctx context.Context, b Batch, name string, list []batch.KernelRidge, fitted func(linear, []string) Predictor) ([]string, error) {
+func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []batch.KernelRidge, fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.FitKernelRidges
 	switch {
 	case b.LeaveOneOut:
 		fit = batch.KernelRidgesLeaveOneOut
-	case b.Mapped():
-		return nil, ErrNoSharedMaps
+	case b.HasMaps():
+		return nil, share.ErrNoSharedMaps
 	}
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
 // PlanBatch takes a batch on rows as they are, and leaving one out where Gamma is a number.
-func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
+func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
 	if b.LeaveOneOut && s.Gamma.Rule() != "" {
 		return 0, batch.ErrLOOGammaRule
 	}
@@ -99,7 +100,7 @@ func (s KernelRidge) PlanBatch(b Batch) (int64, error) {
 }
 
 // PlanBatch is [KernelRidge.PlanBatch], for class weights that are not balanced where one row is left out.
-func (s KernelRidgeClassifier) PlanBatch(b Batch) (int64, error) {
+func (s KernelRidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	switch {
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrLOOClassWeights
@@ -111,14 +112,14 @@ func (s KernelRidgeClassifier) PlanBatch(b Batch) (int64, error) {
 }
 
 // kernelRidgesBytes is PlanBatch.
-func kernelRidgesBytes(b Batch, list []batch.KernelRidge, err error) (int64, error) {
+func kernelRidgesBytes(b share.Batch, list []batch.KernelRidge, err error) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case b.Mapped():
-		return 0, ErrNoSharedMaps
+	case b.HasMaps():
+		return 0, share.ErrNoSharedMaps
 	case b.LeaveOneOut:
-		return batch.KernelRidgesLeaveOneOutBytes(b.plain(), b.Shape, list), nil
+		return batch.KernelRidgesLeaveOneOutBytes(plainBatch(b), b.Shape, list), nil
 	}
-	return batch.FitKernelRidgesBytes(b.plain(), b.Shape, list), nil
+	return batch.FitKernelRidgesBytes(plainBatch(b), b.Shape, list), nil
 }

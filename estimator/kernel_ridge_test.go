@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/single"
@@ -250,10 +251,10 @@ func TestKernelRidgeBatches(t *testing.T) {
 				specs = append(specs, s)
 			}
 		}
-		outcomes := map[[2]int]estimator.Outcome{}
-		b := estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...),
-			Yield: func(c, f int, out estimator.Outcome) error { outcomes[[2]int{c, f}] = out; return out.Err }}
-		shared, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), b)
+		outcomes := map[[2]int]share.Outcome{}
+		b := share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
+			Yield: func(c, f int, out share.Outcome) error { outcomes[[2]int{c, f}] = out; return out.Err }}
+		shared, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), b)
 		if err != nil || !slices.Contains(shared, name) || len(outcomes) != len(specs)*len(folds) {
 			t.Fatal(solver, len(outcomes), shared, err)
 		}
@@ -271,13 +272,13 @@ func TestKernelRidgeGCV(t *testing.T) {
 	data.Weights = nil
 	s := estimator.NewKernelRidge()
 	s.Alpha, s.Gamma, s.Intercept = 0.2, kernel.FixedGamma(0.5), false
-	var out estimator.Outcome
+	var out share.Outcome
 	all := make([]int, 60)
 	for i := range all {
 		all[i] = i
 	}
-	_, err := s.FitBatch(context.Background(), estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, LeaveOneOut: true, GCV: true,
-		Candidates: estimator.Candidates(s), Yield: func(_, _ int, o estimator.Outcome) error { out = o; return o.Err }})
+	_, err := s.FitBatch(context.Background(), share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, LeaveOneOut: true, GCV: true,
+		Candidates: share.Candidates(s), Yield: func(_, _ int, o share.Outcome) error { out = o; return o.Err }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	_, err = s.Fit(ctx, classes)
 	said("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, err = s.PlanBatch(estimator.Batch{LeaveOneOut: true})
+	_, err = s.PlanBatch(share.Batch{LeaveOneOut: true})
 	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // without returns the numbers below n but for i.
@@ -45,9 +46,9 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 			"ridge":            {datasets.Set{X: x, Y: y, Weights: weights}, []estimator.Estimator{a, b}},
 			"ridge_classifier": {datasets.Set{X: x, Y: classes, Schema: schema}, []estimator.Estimator{c}},
 		} {
-			got := map[int]estimator.Outcome{}
-			fitter := job.specs[0].(estimator.BatchFitter)
-			_, err := fitter.FitBatch(ctx, oneOut(job.data, job.specs, false, func(k int, one estimator.Outcome) error { got[k] = one; return nil }))
+			got := map[int]share.Outcome{}
+			fitter := job.specs[0].(share.BatchFitter)
+			_, err := fitter.FitBatch(ctx, oneOut(job.data, job.specs, false, func(k int, one share.Outcome) error { got[k] = one; return nil }))
 			if err != nil || len(got) != len(job.specs) {
 				t.Fatalf("%s: %d results, %v", what, len(got), err)
 			}
@@ -86,7 +87,7 @@ func TestSweepOneOutByGCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one estimator.Outcome) error {
+	_, err = s.FitBatch(ctx, oneOut(datasets.Set{X: x, Y: y}, []estimator.Estimator{s}, true, func(_ int, one share.Outcome) error {
 		mse := 0.0
 		for i, v := range one.Values {
 			mse += (v - y[i]) * (v - y[i]) / n
@@ -107,7 +108,7 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	y := []float64{1, 2, 3, 3, 2, 1}
 	specs := ridges(0, 1)
 	failed := 0
-	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, specs, false, func(k int, one estimator.Outcome) error {
+	_, err := estimator.NewRidge().FitBatch(context.Background(), oneOut(datasets.Set{X: x, Y: y}, specs, false, func(k int, one share.Outcome) error {
 		if (one.Err != nil) != (k < 2) {
 			t.Errorf("candidate %d: %v", k, one.Err)
 		}
@@ -122,11 +123,11 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 }
 
 // oneOut is a batch that leaves one out.
-func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out estimator.Outcome) error) estimator.Batch {
+func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out share.Outcome) error) share.Batch {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	return estimator.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(specs...), LeaveOneOut: true, GCV: gcv,
-		Yield: func(k, _ int, out estimator.Outcome) error { return yield(k, out) }}
+	return share.Batch{Data: data, Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(specs...), LeaveOneOut: true, GCV: gcv,
+		Yield: func(k, _ int, out share.Outcome) error { return yield(k, out) }}
 }

@@ -133,23 +133,14 @@ func (l *learning) State(s *model.State) { l.sums.state(s) }
 // errOtherRows says that a pass has not read the rows of the one before.
 var errOtherRows = errors.New("these are not the rows of the pass before")
 
-// SumSharer is a PassEstimator that looks at some of its parameters only when all rows have been added up. A search over
-// a stream profits: candidates that differ in no more than these share the sums.
-type SumSharer interface {
-	PassEstimator
-	// Summed returns the spec with those parameters at their defaults: specs for which it is the same have the
-	// same sums.
-	Summed() Estimator
-}
-
-// Summed is the spec but for its penalty, which is added to the sums of products.
-func (s Ridge) Summed() Estimator {
+// StatisticsSpec returns the spec with the default Alpha: specs that differ in Alpha only have the same sums of products.
+func (s Ridge) StatisticsSpec() Estimator {
 	s.Alpha = NewRidge().Alpha
 	return s
 }
 
-// Summed is the spec but for its penalty.
-func (s RidgeClassifier) Summed() Estimator {
+// StatisticsSpec returns the spec with the default Alpha.
+func (s RidgeClassifier) StatisticsSpec() Estimator {
 	s.Alpha = NewRidgeClassifier().Alpha
 	return s
 }

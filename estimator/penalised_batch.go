@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/internal/batch"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 var (
-	_ BatchFitter = SVM{}
-	_ BatchFitter = SVR{}
-	_ BatchFitter = Logistic{}
+	_ share.BatchFitter = SVM{}
+	_ share.BatchFitter = SVR{}
+	_ share.BatchFitter = Logistic{}
 )
 
 // FitBatch on rows as they are prepares the training rows of a fold once for all candidates that are solved
@@ -19,7 +20,7 @@ var (
 // is walked from its beginning, whatever is wanted of it.
 //
 // On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.
-func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s SVM) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[SVM](b, "svm")
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (s SVM) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 }
 
 // PlanBatch takes a batch on rows as they are, and one on related maps where the solver is newton.
-func (s SVM) PlanBatch(b Batch) (int64, error) {
+func (s SVM) PlanBatch(b share.Batch) (int64, error) {
 	return pathBytes(b, byNewton(s.Solver, s.Loss, false))
 }
 
@@ -40,7 +41,7 @@ func (s SVM) PlanBatch(b Batch) (int64, error) {
 // Fit, so that results agree with those of Fit to that tolerance. A path is always walked from its
 // beginning: where a solution begins does not depend on what is wanted. Rows of all folds are read where
 // they are; none are copied. Folds go in parallel.
-func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s Logistic) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[Logistic](b, "logistic")
 	if err != nil {
 		return nil, err
@@ -49,12 +50,12 @@ func (s Logistic) FitBatch(ctx context.Context, b Batch) (shared []string, err e
 }
 
 // PlanBatch is [SVM.PlanBatch].
-func (s Logistic) PlanBatch(b Batch) (int64, error) {
+func (s Logistic) PlanBatch(b share.Batch) (int64, error) {
 	return pathBytes(b, s.Solver != "dual")
 }
 
 // FitBatch shares work as [SVM.FitBatch] does on rows as they are, between candidates of the same Epsilon.
-func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s SVR) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := specsOf[SVR](b, "svr")
 	if err != nil {
 		return nil, err
@@ -63,10 +64,10 @@ func (s SVR) FitBatch(ctx context.Context, b Batch) (shared []string, err error)
 }
 
 // PlanBatch takes a batch on rows as they are.
-func (s SVR) PlanBatch(b Batch) (int64, error) { return pathBytes(b, false) }
+func (s SVR) PlanBatch(b share.Batch) (int64, error) { return pathBytes(b, false) }
 
 // fitPenalised is FitBatch of candidates of one type; mapped says that it may be on related maps.
-func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped bool) ([]string, error) {
+func fitPenalised[S penalised](ctx context.Context, b share.Batch, specs []S, mapped bool) ([]string, error) {
 	list := make([]batch.PenalizedLoss, len(specs))
 	for i, s := range specs {
 		list[i] = s.plain()
@@ -74,10 +75,10 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 	fit := batch.FitByDescent
 	switch {
 	case b.LeaveOneOut:
-		return nil, ErrNoLeaveOneOut
-	case b.Mapped() && !mapped:
-		return nil, ErrNoSharedMaps
-	case b.Mapped():
+		return nil, share.ErrNoLeaveOneOut
+	case b.HasMaps() && !mapped:
+		return nil, share.ErrNoSharedMaps
+	case b.HasMaps():
 		fit = batch.FitByNewton
 	}
 	var kind S
@@ -85,14 +86,14 @@ func fitPenalised[S penalised](ctx context.Context, b Batch, specs []S, mapped b
 }
 
 // pathBytes is the memory of a batch: on related maps, where newton takes them, that of the paths, else that of a fit.
-func pathBytes(b Batch, newton bool) (int64, error) {
+func pathBytes(b share.Batch, newton bool) (int64, error) {
 	switch {
 	case b.LeaveOneOut:
-		return 0, ErrNoLeaveOneOut
-	case b.Mapped() && !newton:
-		return 0, ErrNoSharedMaps
-	case b.Mapped():
-		return batch.FitByNewtonBytes(b.plain(), b.Shape), nil
+		return 0, share.ErrNoLeaveOneOut
+	case b.HasMaps() && !newton:
+		return 0, share.ErrNoSharedMaps
+	case b.HasMaps():
+		return batch.FitByNewtonBytes(plainBatch(b), b.Shape), nil
 	}
-	return b.LoneBytes(), nil
+	return b.MaxFitBytes(), nil
 }

@@ -189,26 +189,26 @@ func (p Prediction) Append(more Prediction, rows int) Prediction {
 }
 
 // WithNormalIntervals returns p with the intervals that contain a new observation with the probability level if it
-// has a normal distribution: see [NormalInterval]. Level 0 is [DefaultLevel].
+// has a normal distribution: see normalInterval. Level 0 is [DefaultLevel].
 func (p Prediction) WithNormalIntervals(level float64) Prediction {
 	if level == 0 {
 		level = DefaultLevel
 	}
-	p.Lower, p.Upper = NormalInterval(p.Values, p.Std, level)
+	p.Lower, p.Upper = normalInterval(p.Values, p.Std, level)
 	if p.StdTargets == nil {
 		return p
 	}
 	if p.LowerTargets, p.UpperTargets = (&mat.Dense{}), (&mat.Dense{}); !p.StdTargets.IsEmpty() {
 		n, t := p.StdTargets.Dims()
-		lower, upper := NormalInterval(p.Targets.RawMatrix().Data, p.StdTargets.RawMatrix().Data, level)
+		lower, upper := normalInterval(p.Targets.RawMatrix().Data, p.StdTargets.RawMatrix().Data, level)
 		p.LowerTargets, p.UpperTargets = mat.NewDense(n, t, lower), mat.NewDense(n, t, upper)
 	}
 	return p
 }
 
-// NormalInterval returns the ends of the intervals that contain numbers of normal distributions with the given means
+// normalInterval returns the ends of the intervals that contain numbers of normal distributions with the given means
 // and standard deviations with the probability level: mean ± std·√2·erf⁻¹(level).
-func NormalInterval(mean, std []float64, level float64) (lower, upper []float64) {
+func normalInterval(mean, std []float64, level float64) (lower, upper []float64) {
 	reach := conformal.Deviations(level)
 	lower, upper = make([]float64, len(mean)), make([]float64, len(mean))
 	for i, m := range mean {

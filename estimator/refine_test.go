@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -114,32 +115,33 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(12), Memory: 1 << 30}
+	f := share.Batch{Data: data, Folds: folds, Maps: columnsAsTheyAre(12), Memory: 1 << 30}
 	for _, intercept := range []bool{true, false} {
 		for _, width := range []int{7, 12} {
 			for _, alpha := range []float64{1e-10, 1e-9, 1e-8, 1} {
 				s := NewRidge()
 				s.Alpha, s.Intercept, s.Solver = alpha, intercept, "cholesky"
-				f.Candidates = append(f.Candidates, Candidate{Estimator: s, Width: width, Scale: 1})
+				f.Candidates = append(f.Candidates, share.Candidate{Estimator: s, Width: width, Scale: 1})
 			}
 		}
 	}
 	alone, done := 0, 0
-	own := func(k, fold int) Outcome {
+	own := func(k, fold int) share.Outcome {
 		train := data.Select(folds[fold].Train)
 		train.X = train.X.(*mat.Dense).Slice(0, train.Rows(), 0, f.Candidates[k].Width)
-		fitted, err := f.Candidates[k].Fit(context.Background(), train)
+		fitted, err := f.Candidates[k].Estimator.(Estimator).Fit(context.Background(), train)
 		if err != nil {
 			t.Fatal(err)
 		}
 		test := datasets.SelectRows(data.X, folds[fold].Test).(*mat.Dense)
 		n, _ := test.Dims()
-		one := Outcome{}
-		one.Prediction, one.Err = Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})
+		one := share.Outcome{}
+		predicted, err := Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})
+		one.Prediction, one.Err = share.Prediction(predicted), err
 		return one
 	}
-	f.FitOne = func(_ context.Context, k, fold int) Outcome { alone++; return own(k, fold) }
-	f.Yield = func(k, fold int, one Outcome) error {
+	f.FitOne = func(_ context.Context, k, fold int) share.Outcome { alone++; return own(k, fold) }
+	f.Yield = func(k, fold int, one share.Outcome) error {
 		done++
 		want := own(k, fold).Prediction.Values
 		// Either way is right to visible, against the root of the spread of all targets; which digits
@@ -182,24 +184,24 @@ func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 	folds := []datasets.Fold{{Train: upTo(0, 400), Test: upTo(400, 500)}, {Train: upTo(100, 500), Test: upTo(0, 100)}}
 	for _, alphas := range [][]float64{{1, 100}, {1e-3, 1}} {
 		maps := &shortColumns{columnsAsTheyAre: 12}
-		f := Batch{Data: data, Folds: folds, Maps: maps, Memory: 1 << 30}
+		f := share.Batch{Data: data, Folds: folds, Maps: maps, Memory: 1 << 30}
 		for _, width := range []int{7, 12} {
 			for _, alpha := range alphas {
 				s := NewRidge()
 				s.Alpha, s.Solver = alpha, "cholesky"
-				f.Candidates = append(f.Candidates, Candidate{Estimator: s, Width: width, Scale: 1, Float32: true})
+				f.Candidates = append(f.Candidates, share.Candidate{Estimator: s, Width: width, Scale: 1, Float32: true})
 			}
 		}
 		done := 0
-		f.FitOne = func(_ context.Context, k, fold int) Outcome {
+		f.FitOne = func(_ context.Context, k, fold int) share.Outcome {
 			t.Errorf("candidate %d is fitted alone on fold %d", k, fold)
-			return Outcome{}
+			return share.Outcome{}
 		}
-		f.Yield = func(k, fold int, one Outcome) error {
+		f.Yield = func(k, fold int, one share.Outcome) error {
 			done++
 			short := single.Copy(data.X.(*mat.Dense).Slice(0, 500, 0, f.Candidates[k].Width))
 			train := datasets.Set{X: short.Select(folds[fold].Train), Y: data.Select(folds[fold].Train).Y}
-			fitted, err := f.Candidates[k].Fit(context.Background(), train)
+			fitted, err := f.Candidates[k].Estimator.(Estimator).Fit(context.Background(), train)
 			if err != nil {
 				return err
 			}

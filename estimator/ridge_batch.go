@@ -8,12 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/batch"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
 var (
-	_ BatchFitter = Ridge{}
-	_ BatchFitter = RidgeClassifier{}
+	_ share.BatchFitter = Ridge{}
+	_ share.BatchFitter = RidgeClassifier{}
 )
 
 // FitBatch shares work between candidates and folds in three ways.
@@ -45,7 +46,7 @@ var (
 // in Alpha only are solved for together in the dual form: all of them take steps by the same products with the kernel of
 // the rows, as many as the least Alpha needs, 2·nnz flops each for every output. Other candidates that would not go by
 // the solver cholesky are fitted by themselves.
-func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := ridges(b)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (s Ridge) FitBatch(ctx context.Context, b Batch) (shared []string, err erro
 
 // FitBatch shares work as [Ridge.FitBatch] does, between candidates of the same class weight; balanced
 // weights differ between folds, and such candidates are fitted by themselves.
-func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string, err error) {
+func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	classes := b.Data.Schema.Classes()
 	list, err := ridgeClassifiers(b, b.Data)
 	if err != nil {
@@ -70,19 +71,19 @@ func (s RidgeClassifier) FitBatch(ctx context.Context, b Batch) (shared []string
 }
 
 // fitRidges is FitBatch of candidates that are ridge regressions.
-func fitRidges(ctx context.Context, b Batch, name string, list []batch.Ridge, fitted func(linear, []string) Predictor) ([]string, error) {
+func fitRidges(ctx context.Context, b share.Batch, name string, list []batch.Ridge, fitted func(linear, []string) Predictor) ([]string, error) {
 	fit := batch.FitRidges
 	switch {
 	case b.LeaveOneOut:
 		fit = batch.RidgesLeaveOneOut
-	case b.Mapped():
+	case b.HasMaps():
 		fit = batch.FitMappedRidges
 	}
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
 // ridges are the candidates in plain.
-func ridges(b Batch) ([]batch.Ridge, error) {
+func ridges(b share.Batch) ([]batch.Ridge, error) {
 	specs, err := specsOf[Ridge](b, "ridge")
 	list := make([]batch.Ridge, len(specs))
 	for i, s := range specs {
@@ -95,7 +96,7 @@ func ridges(b Batch) ([]batch.Ridge, error) {
 }
 
 // ridgeClassifiers are the candidates in plain, for data with classes.
-func ridgeClassifiers(b Batch, data datasets.Set) ([]batch.Ridge, error) {
+func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
 	classes := data.Schema.Classes()
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
 	list := make([]batch.Ridge, len(specs))
@@ -126,18 +127,18 @@ func enoughClasses(data datasets.Set, train []int, classes []string) error {
 }
 
 // PlanBatch takes a batch of any kind. On related maps the solver is, or may be, cholesky.
-func (s Ridge) PlanBatch(b Batch) (int64, error) { return ridgesBytes(b, s, ridges) }
+func (s Ridge) PlanBatch(b share.Batch) (int64, error) { return ridgesBytes(b, s, ridges) }
 
 // PlanBatch is [Ridge.PlanBatch]. Classes are taken to be known; on related maps the class weight is one
 // that does not depend on the rows.
-func (s RidgeClassifier) PlanBatch(b Batch) (int64, error) {
+func (s RidgeClassifier) PlanBatch(b share.Batch) (int64, error) {
 	switch {
-	case b.Mapped() && s.ClassWeight.Balanced:
-		return 0, ErrNoSharedMaps
+	case b.HasMaps() && s.ClassWeight.Balanced:
+		return 0, share.ErrNoSharedMaps
 	case b.LeaveOneOut && s.ClassWeight.Balanced:
 		return 0, batch.ErrLOOClassWeights
 	}
-	return ridgesBytes(b, s.ridge(), func(b Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
+	return ridgesBytes(b, s.ridge(), func(b share.Batch) ([]batch.Ridge, error) { return ridgeClassifiers(b, someClasses) })
 }
 
 // someClasses stands for the classes of data that is not there yet.
@@ -146,9 +147,9 @@ var someClasses = datasets.Set{Y: []float64{}, Schema: datasets.Schema{
 
 // ridgesBytes looks at the candidates only where there are folds: without them the question is whether the
 // estimator takes such a batch, and it is asked of every candidate.
-func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64, error) {
-	if b.Mapped() && s.Solver != "auto" && s.Solver != "cholesky" {
-		return 0, ErrNoSharedMaps
+func ridgesBytes(b share.Batch, s Ridge, of func(share.Batch) ([]batch.Ridge, error)) (int64, error) {
+	if b.HasMaps() && s.Solver != "auto" && s.Solver != "cholesky" {
+		return 0, share.ErrNoSharedMaps
 	}
 	if len(b.Folds) == 0 {
 		return 0, nil
@@ -159,8 +160,8 @@ func ridgesBytes(b Batch, s Ridge, of func(Batch) ([]batch.Ridge, error)) (int64
 		return 0, nil
 	case b.LeaveOneOut:
 		return batch.RidgesLeaveOneOutBytes(b.Shape, list), nil
-	case b.Mapped():
-		return batch.FitMappedRidgesBytes(b.plain(), b.Shape, list), nil
+	case b.HasMaps():
+		return batch.FitMappedRidgesBytes(plainBatch(b), b.Shape, list), nil
 	}
-	return batch.FitRidgesBytes(b.plain(), b.Shape, list), nil
+	return batch.FitRidgesBytes(plainBatch(b), b.Shape, list), nil
 }

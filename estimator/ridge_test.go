@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/sparse"
@@ -452,7 +453,7 @@ func TestRidgeClassifierOfTargetsInAMatrix(t *testing.T) {
 	got, _ := fitBatch(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()})
 	equalsNaive(t, column, foldsOf(50, 5), []estimator.Estimator{estimator.NewRidgeClassifier()}, got)
 	for _, fold := range []datasets.Fold{{Train: []int{1}}, {Train: []int{0, 50}, Test: []int{1}}, {Train: []int{0}, Test: []int{-1}}} {
-		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, estimator.Outcome) error { return nil }))
+		_, err := estimator.NewRidge().FitBatch(context.Background(), batch(column, []datasets.Fold{fold}, ridges(1), func(int, int, share.Outcome) error { return nil }))
 		if err == nil || !strings.Contains(err.Error(), "fold 0 has") {
 			t.Errorf("%v: %v", fold, err)
 		}

@@ -20,21 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// LinearSmoother is the spec of a model whose predictions are linear in the targets that it is fitted to, as
-// those of [Ridge] and [KernelRidge] are. The models of all rows but one then follow from one fit, for
-// new rows too.
-type LinearSmoother interface {
-	// Smooth returns the weights by which the targets of data add up to predictions.
-	SmootherWeights(ctx context.Context, data datasets.Set) (*Smoother, error)
-	// SmootherCost is what Smooth costs. Its Bytes are those that the Smoother keeps, too.
-	SmootherCost(shape datasets.Shape) datasets.Cost
-}
-
-var (
-	_ LinearSmoother = Ridge{}
-	_ LinearSmoother = KernelRidge{}
-	_ model.Stateful = (*Smoother)(nil)
-)
+var _ model.Stateful = (*Smoother)(nil)
 
 // Smoother is the weights l_i(x) of a regression that is linear in its targets, f(x) = Σ l_i(x)·y_i, and the
 // residuals r_i = y_i − f₋ᵢ(x_i) of the models of all rows but one. Both together give these models' predictions

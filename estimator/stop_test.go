@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -109,7 +110,7 @@ func TestBatchesStop(t *testing.T) {
 	svm.Solver = "dual"
 	for name, c := range map[string]struct {
 		data   datasets.Set
-		fitter BatchFitter
+		fitter share.BatchFitter
 		specs  []Estimator
 	}{
 		"ridge":    {data, ridge, []Estimator{Ridge{Alpha: 1, Intercept: true, Solver: "cholesky"}, Ridge{Alpha: 2, Intercept: true, Solver: "cholesky"}}},
@@ -123,7 +124,7 @@ func TestBatchesStop(t *testing.T) {
 			}
 		}
 		err := canceltest.Check(func(ctx context.Context) (bool, error) {
-			_, err := c.fitter.FitBatch(ctx, Batch{Data: c.data, Folds: folds, Candidates: Candidates(c.specs...), Yield: func(candidate, fold int, one Outcome) error {
+			_, err := c.fitter.FitBatch(ctx, share.Batch{Data: c.data, Folds: folds, Candidates: share.Candidates(c.specs...), Yield: func(candidate, fold int, one share.Outcome) error {
 				if one.Err != nil {
 					t.Errorf("%s: candidate %d on fold %d was handed over with the error %v", name, candidate, fold, one.Err)
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -162,9 +163,9 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				near(t, fmt.Sprint(name, at), one.Values, want.Values, 1e-3)
 			}
 		}
-		_, err := specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(specs...),
+		_, err := specs[0].(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(specs...),
 			Include: func(s, f int) bool { return s == 2 && f == 1 },
-			Yield: func(s, f int, one estimator.Outcome) error {
+			Yield: func(s, f int, one share.Outcome) error {
 				if s != 2 || f != 1 || !reflect.DeepEqual(one.Prediction, got[[2]int{2, 1}].Prediction) {
 					t.Errorf("%s: candidate %d on fold %d is not what it was with all", name, s, f)
 				}

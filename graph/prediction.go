@@ -45,3 +45,10 @@ func (g *Graph) Logistic(scores Value) Value {
 	}
 	return g.Softmax(scores)
 }
+
+// WithIntervals returns p with the intervals center ± factor·Std.
+func (p Prediction) WithIntervals(g *Graph, factor float64) Prediction {
+	halfWidth := g.Mul(p.Std, g.Number(factor))
+	p.Lower, p.Upper = g.Sub(p.Centres(), halfWidth), g.Add(p.Centres(), halfWidth)
+	return p
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -188,20 +189,21 @@ type stubborn struct {
 
 func (s *stubborn) Params(l *param.List) { s.line.Params(l) }
 
-func (s stubborn) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s stubborn) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	for i, c := range b.Candidates {
 		for k, fold := range b.Folds {
-			if !b.Wants(i, k) {
+			if !b.Includes(i, k) {
 				continue
 			}
 			*s.yields++
-			p, err := c.Fit(context.Background(), b.Data.Select(fold.Train))
+			p, err := c.Estimator.(estimator.Estimator).Fit(context.Background(), b.Data.Select(fold.Train))
 			if err != nil {
 				return nil, err
 			}
-			out := estimator.Outcome{Err: ctx.Err()}
+			out := share.Outcome{Err: ctx.Err()}
 			if out.Err == nil {
-				out.Prediction, out.Err = estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X, estimator.Request{})
+				predicted, err := estimator.Predict(context.Background(), p, b.Data.Select(fold.Test).X, estimator.Request{})
+				out.Prediction, out.Err = share.Prediction(predicted), err
 			}
 			if err := b.Yield(i, k, out); err != nil {
 				return nil, err
@@ -211,7 +213,7 @@ func (s stubborn) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 	return nil, nil
 }
 
-func (s stubborn) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
+func (s stubborn) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
 // A batch ends with the fit that goes on when it is cancelled. What was done is in the journal, and what
 // failed by that is not.

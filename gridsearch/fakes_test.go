@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -163,12 +164,12 @@ type batching struct {
 
 func (s *batching) Params(l *param.List) { s.line.Params(l) }
 
-func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s batching) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if s.asked != nil {
 		wanted := 0
 		for i := range b.Candidates {
 			for k := range b.Folds {
-				if b.Wants(i, k) {
+				if b.Includes(i, k) {
 					wanted++
 				}
 			}
@@ -178,16 +179,17 @@ func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 	for k := len(b.Folds) - 1; k >= 0; k-- {
 		train, test := b.Data.Select(b.Folds[k].Train), b.Data.Select(b.Folds[k].Test)
 		for i := len(b.Candidates) - 1; i >= 0; i-- {
-			if !b.Wants(i, k) {
+			if !b.Includes(i, k) {
 				continue
 			}
-			var out estimator.Outcome
-			p, err := b.Candidates[i].Fit(ctx, train)
+			var out share.Outcome
+			p, err := b.Candidates[i].Estimator.(estimator.Estimator).Fit(ctx, train)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if out.Err = err; err == nil {
-				out.Prediction, out.Err = estimator.Predict(ctx, p, test.X, estimator.Request{})
+				predicted, err := estimator.Predict(ctx, p, test.X, estimator.Request{})
+				out.Prediction, out.Err = share.Prediction(predicted), err
 			}
 			candidate := i
 			switch {
@@ -209,7 +211,7 @@ func (s batching) FitBatch(ctx context.Context, b estimator.Batch) ([]string, er
 	return []string{"prefix", "folds"}, nil
 }
 
-func (s batching) PlanBatch(estimator.Batch) (int64, error) { return 77, nil }
+func (s batching) PlanBatch(share.Batch) (int64, error) { return 77, nil }
 
 // logit scores two classes by Slope times the distance of the first column from its mean.
 type logit struct{ Slope float64 }

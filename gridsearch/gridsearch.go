@@ -10,7 +10,7 @@
 //		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)})
 //	result, err := search.Run(ctx, data)
 //
-// An estimator that is an [estimator.BatchFitter] is handed all candidates and folds at once, so that
+// An estimator that is an BatchFitter is handed all candidates and folds at once, so that
 // it can share the work they have in common; of any other, the fits run side by side. Either way
 // the table is the same and its order is that of the grid.
 //
@@ -30,6 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -85,7 +86,7 @@ type Search struct {
 	// off. Candidates that are scored on every fold by then count, the others are unreached, and the
 	// best is fitted again, which comes on top. Where there is none yet, Run returns [ErrBudget]. What
 	// is done is in the journal, if there is one, and the next run goes on there with a whole Budget of
-	// its own. An [estimator.BatchFitter] is asked for the grid in several parts, drawn by Seed, so
+	// its own. An BatchFitter is asked for the grid in several parts, drawn by Seed, so
 	// that there soon is something to choose from.
 	Budget time.Duration
 
@@ -159,7 +160,7 @@ func (s Search) Check() error {
 }
 
 // Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
-func (s Search) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
+func (s Search) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
 // Fit runs the search and returns the refitted model's predictions: a *[Result], which also is a
 // Classifier, Probabilistic or MultiPredictor where the model is one. It fails where the search

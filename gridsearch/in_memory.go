@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // split makes the folds and checks what a splitter may have got wrong.
@@ -85,7 +86,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 // fit fits side by side, or hands all to a BatchFitter; of a search with a budget one part of the candidates after the
 // other. A part is neighbours in the grid, which have most in common.
 func (r *inMemory) fit(ctx context.Context) error {
-	fitter, ok := r.search.Estimator.(estimator.BatchFitter)
+	fitter, ok := r.search.Estimator.(share.BatchFitter)
 	if !ok {
 		return r.fitEach(ctx)
 	}
@@ -124,7 +125,7 @@ func (r *inMemory) identify(sums map[string]string) {
 
 // fitBatch hands the estimator all candidates of the round, and says which fits are wanted: what is not done yet, of
 // the part that is asked for now.
-func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) error {
+func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error {
 	folds, candidates := len(r.folds), len(r.candidates)-r.first
 	seen := make([]bool, candidates*folds) // what is not to be reported, or has been
 	for i, row := range r.outcomes[r.first:] {
@@ -135,7 +136,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 	unwanted := slices.Clone(seen)
 	b := r.filled()
 	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
-	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
 			return ctxerr.Check(ctx) // whatever it says comes of stopping
 		}
@@ -166,10 +167,10 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter estimator.BatchFitter) e
 }
 
 // batch is the current round, without its rows.
-func (r *inMemory) batch() estimator.Batch {
-	b := estimator.Batch{Shape: r.rows.Shape(), Folds: r.folds}
+func (r *inMemory) batch() share.Batch {
+	b := share.Batch{Shape: r.rows.Shape(), Folds: r.folds}
 	for _, c := range r.candidates[r.first:] {
-		b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: c.spec})
+		b.Candidates = append(b.Candidates, share.Candidate{Estimator: c.spec})
 	}
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
 		b.LeaveOneOut, b.GCV = true, left.GCV
@@ -178,7 +179,7 @@ func (r *inMemory) batch() estimator.Batch {
 }
 
 // filled is the batch with its rows.
-func (r *inMemory) filled() estimator.Batch {
+func (r *inMemory) filled() share.Batch {
 	b := r.batch()
 	b.Data = r.rows
 	return b
@@ -195,7 +196,7 @@ type fit struct {
 func (r *inMemory) fitEach(ctx context.Context) error {
 	type ended struct {
 		fit
-		out estimator.Outcome
+		out share.Outcome
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -255,7 +256,7 @@ func (r *inMemory) todo() []fit {
 }
 
 // fitOne fits one candidate to one fold's training rows and predicts its test rows.
-func (r *inMemory) fitOne(ctx context.Context, f fit) (out estimator.Outcome) {
+func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	fold := r.folds[f.fold]
 	train := r.rows.Select(fold.Train)
 	start := time.Now()
@@ -270,9 +271,10 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out estimator.Outcome) {
 	}
 	var m estimator.Reporter
 	if estimator.As(model, &m) {
-		out.Report = m.Report()
+		out.Report = share.Report(m.Report())
 	}
-	out.Prediction, err = r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	predicted, err := r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	out.Prediction = share.Prediction(predicted)
 	out.Err = r.data.AtRows(err, fold.Test)
 	return out
 }

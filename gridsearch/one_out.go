@@ -6,10 +6,11 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // LeaveOneOut as the splitter of a search predicts every row by the model of all the others, exactly
-// and for little more than one fit, where the estimator is an [estimator.BatchFitter] that can: ridge
+// and for little more than one fit, where the estimator is an BatchFitter that can: ridge
 // regression and its classifier, behind steps that learn nothing from the rows. The scores are of
 // all rows together, and a result has one fold.
 type LeaveOneOut struct {
@@ -54,10 +55,10 @@ func (LeaveOneOut) Check(s Search) error {
 }
 
 func leavesOneOut(spec estimator.Estimator) error {
-	fitter, ok := spec.(estimator.BatchFitter)
+	fitter, ok := spec.(share.BatchFitter)
 	if !ok {
 		return fmt.Errorf("leave one out is for ridge, kernel_ridge and their classifiers, by themselves or at the end of a pipeline, not for %T; use k folds", spec)
 	}
-	_, err := fitter.PlanBatch(estimator.Batch{LeaveOneOut: true, Candidates: estimator.Candidates(spec)})
+	_, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(spec)})
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // Plan is what a search would do, estimated before it does it.
@@ -55,7 +55,7 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 // bytesAtOnce is the memory of the fits of the round: of a batch what the estimator says, else the most that fits side
 // by side hold, the largest ones together, within the bound. A candidate's folds may all be among them.
 func (r *inMemory) bytesAtOnce() (bytes int64) {
-	if fitter, ok := r.search.Estimator.(estimator.BatchFitter); ok {
+	if fitter, ok := r.search.Estimator.(share.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(r.batch()); err == nil {
 			return bytes
 		}

@@ -34,7 +34,7 @@ type Result struct {
 
 	Rounds []Round // of a [Halving], whose last one has the Candidates of the result
 
-	Shared       []string // work that candidates or folds shared, in the words of [estimator.BatchFitter]
+	Shared       []string // work that candidates or folds shared, in the words of BatchFitter
 	Fits         int      // candidates × folds, of all rounds
 	Resumed      int      // of these, taken from the journal
 	Unreached    int      // of these, not done within the budget of time

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -279,7 +280,7 @@ func (r *run) open(candidate int) bool {
 }
 
 // record takes in what a candidate predicts for a fold. Its error ends the search.
-func (r *run) record(candidate, fold int, result estimator.Outcome) error {
+func (r *run) record(candidate, fold int, result share.Outcome) error {
 	out := outcome{done: true, seconds: result.Seconds}
 	out.unconverged = result.Err == nil && result.Report.Solver != "" && !result.Report.Converged
 	if !finite(out.seconds) {

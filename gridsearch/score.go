@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -22,7 +23,7 @@ import (
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
 	var faults param.FieldErrors
-	own := estimator.TaskOf(s.Estimator)
+	own := share.TaskOf(s.Estimator)
 	add := func(path, name string) {
 		m, err := metrics.ByName(name)
 		switch {
@@ -74,7 +75,7 @@ func untaughtScore(task datasets.Task, targets bool) string {
 
 // task is what the estimator is for, where it learns without targets, or else the metric that decides.
 func (s Search) task(list []metrics.Metric) datasets.Task {
-	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
 		return own
 	}
 	return list[0].Task
@@ -163,11 +164,11 @@ func pick(list []float64, rows []int) []float64 {
 // score returns the fold's score by every metric, NaN where a metric has no value. The first error
 // says why the deciding metric has none, the second that the model lacks what a metric reads,
 // which no candidate could change.
-func (s *scorer) score(fold int, out estimator.Outcome) (scores []float64, failed, fatal error) {
+func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, fatal error) {
 	if s.looks != nil {
 		s.looks(fold)
 	}
-	in := metricinput.With(s.truth[fold], out.Prediction)
+	in := metricinput.With(s.truth[fold], estimator.Prediction(out.Prediction))
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
 		var err error

@@ -19,9 +19,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/model"
 )
+
+// statisticsSharer is an estimator with parameters, such as a penalty, that do not affect the statistics of a pass.
+type statisticsSharer interface {
+	// StatisticsSpec returns the spec with these parameters at their defaults. Equal results have equal statistics.
+	StatisticsSpec() estimator.Estimator
+}
 
 // stream does fits on rows that are not held.
 type stream struct {
@@ -38,7 +45,7 @@ type stream struct {
 // Candidates that learn by passes ([estimator.PassEstimator]) are learned side by side on one reading, as many as the
 // memory has room for: Memory, or half of what there is. Where nothing has been learned before a pass, its sums are
 // made once for each fold and added up to those of the training rows, which costs no more than one fit; and candidates
-// that differ in what an [estimator.SumSharer] looks at last have the same sums. So a grid over the penalties of a ridge
+// that differ in parameters that do not affect the statistics of a pass have the same sums. So a grid over the penalties of a ridge
 // regression on random features costs a product Z'Z for each setting of the features, and two readings. Behind a step
 // that learns from the rows the features of every fold are their own, and each of its candidates costs as many fits
 // as there are folds.
@@ -81,7 +88,7 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if r.hash.Folds < 2 {
 		return nil, fmt.Errorf("%d folds, wanted 2 or more", r.hash.Folds)
 	}
-	if own := estimator.TaskOf(s.Estimator); own.Unsupervised() {
+	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
 	}
 	truth, err := r.read(ctx)
@@ -243,8 +250,8 @@ func (r *stream) sharings(ctx context.Context) (groups []*sharing, alone []int) 
 			continue
 		}
 		key := fmt.Sprint(i)
-		if s, shares := c.spec.(estimator.SumSharer); shares {
-			summed := s.Summed()
+		if s, shares := c.spec.(statisticsSharer); shares {
+			summed := s.StatisticsSpec()
 			key = reflect.TypeOf(summed).String() + pass.Describe(summed)
 		}
 		g := at[key]
@@ -547,10 +554,10 @@ func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 		if !r.wants(f.candidate, f.fold) {
 			continue
 		}
-		out := estimator.Outcome{Prediction: f.said, Err: f.err, Seconds: f.seconds}
+		out := share.Outcome{Prediction: share.Prediction(f.said), Err: f.err, Seconds: f.seconds}
 		var m estimator.Reporter
 		if f.err == nil && estimator.As(f.model, &m) {
-			out.Report = m.Report()
+			out.Report = share.Report(m.Report())
 		}
 		if r.broken = r.record(f.candidate, f.fold, out); r.broken != nil {
 			return r.broken

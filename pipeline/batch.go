@@ -11,13 +11,14 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/pipeline/internal/sweep"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-var _ estimator.BatchFitter = Pipeline{}
+var _ share.BatchFitter = Pipeline{}
 
 // FitBatch fits every candidate on every fold and shares what candidates have in common:
 //   - steps that are equal from the first on are fitted and applied once for each fold, and once for
@@ -26,7 +27,7 @@ var _ estimator.BatchFitter = Pipeline{}
 //     fold, also inside of steps that hold steps ([Composite]);
 //   - steps of one feature family ([transformer.FamilyFitter]), which make their maps from the same
 //     draws, share that: dense features of the last step are made together, a tile of rows at a time,
-//     for estimators that learn from related maps ([estimator.BatchFitter]); sparse ones are made once
+//     for estimators that learn from related maps (BatchFitter); sparse ones are made once
 //     by the widest map, as that with the most grids, and narrower ones are its leading columns;
 //   - other estimators behind the same steps are left to their own FitBatch where they have one.
 //
@@ -42,11 +43,11 @@ var _ estimator.BatchFitter = Pipeline{}
 //
 // Leaving one out maps the rows once for all candidates with the same steps, which learn nothing from the
 // rows, and leaves the rest to the estimators; the mapped rows stay in memory.
-func (p Pipeline) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func (p Pipeline) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if err := b.Data.Check(); err != nil {
 		return nil, place.Here(err)
 	}
-	if b.Mapped() {
+	if b.HasMaps() {
 		return nil, place.Here(errMapped)
 	}
 	if p.Task().Unsupervised() {
@@ -64,8 +65,8 @@ var errMapped = errors.New("a pipeline takes rows as they are, and makes related
 
 // PlanBatch takes batches on rows as they are, and leaving one out where the estimator does and no step
 // learns from the rows. Steps and estimators that do not tell what they hold are taken for free.
-func (p Pipeline) PlanBatch(b estimator.Batch) (bytes int64, err error) {
-	if b.Mapped() {
+func (p Pipeline) PlanBatch(b share.Batch) (bytes int64, err error) {
+	if b.HasMaps() {
 		return 0, place.Here(errMapped)
 	}
 	job, err := p.job(b)
@@ -82,7 +83,7 @@ func (p Pipeline) PlanBatch(b estimator.Batch) (bytes int64, err error) {
 }
 
 // job is a batch as package sweep takes it.
-func (p Pipeline) job(b estimator.Batch) (sweep.Job, error) {
+func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 	specs := make([]Pipeline, len(b.Candidates))
 	job := sweep.Job{Batch: b, Memory: p.memory(), Predict: predictAll}
 	for i, c := range b.Candidates {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -62,7 +63,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.Run("shared", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, estimator.Outcome) error { return nil }); err != nil {
+			if _, err := fitAll(ctx, base, data, folds, settings, func(int, int, share.Outcome) error { return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

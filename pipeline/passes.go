@@ -520,13 +520,12 @@ func stateOfRow(s *model.State, row *mat.Matrix) {
 	}
 }
 
-// Summed is the pipeline with what its estimator looks at only when all rows have been added up at its default.
-func (p Pipeline) Summed() estimator.Estimator {
-	if s, ok := p.Estimator.(estimator.SumSharer); ok {
+// StatisticsSpec returns the pipeline with the parameters of its estimator that do not affect the statistics of a pass at
+// their defaults.
+func (p Pipeline) StatisticsSpec() estimator.Estimator {
+	if s, ok := p.Estimator.(interface{ StatisticsSpec() estimator.Estimator }); ok {
 		p = p.clone()
-		p.Estimator = s.Summed()
+		p.Estimator = s.StatisticsSpec()
 	}
 	return p
 }
-
-var _ estimator.SumSharer = Pipeline{}

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
 
@@ -72,7 +73,7 @@ func (p Pipeline) clone() Pipeline {
 }
 
 // Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
-func (p Pipeline) Task() datasets.Task { return estimator.TaskOf(p.Estimator) }
+func (p Pipeline) Task() datasets.Task { return share.TaskOf(p.Estimator) }
 
 // path is the estimator's name in parameter paths.
 func (p Pipeline) path() string {

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -286,7 +287,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		}
 	}
 	seen := 0
-	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
+	_, err := fitAll(ctx, base, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
 		if outcome.Err != nil {
 			return outcome.Err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -53,7 +54,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			param.Setting{Path: path + ".alpha", Value: []any{1e-12, 1e-10, 1e-8, 1e-7, 1e-5, 1e-2, 1.0}})
 		warned, seen := 0, 0
 		folds := []datasets.Fold{{Train: count(0, 600), Test: count(600, 900)}}
-		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, outcome estimator.Outcome) error {
+		names, err := fitAll(ctx, settings[0].(pipeline.Pipeline), c.data, folds, settings, func(k, _ int, outcome share.Outcome) error {
 			if outcome.Err != nil {
 				return outcome.Err
 			}

@@ -169,7 +169,7 @@ func TestSweepDerivesInside(t *testing.T) {
 					if outcome.Err != nil {
 						t.Fatal(outcome.Err)
 					}
-					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold), outcome.Prediction, alone(t, settings[k.setting], data, folds[k.fold]), true)
+					agree(t, fmt.Sprintf("memory %d: candidate %d on fold %d", memory, k.setting, k.fold), estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
 				}
 			}
 		})
@@ -423,7 +423,7 @@ func TestSweepDerivesPrefixes(t *testing.T) {
 		if outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
-		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), outcome.Prediction, alone(t, settings[k.setting], data, folds[k.fold]), true)
+		agree(t, fmt.Sprintf("candidate %d on fold %d", k.setting, k.fold), estimator.Prediction(outcome.Prediction), alone(t, settings[k.setting], data, folds[k.fold]), true)
 	}
 }
 

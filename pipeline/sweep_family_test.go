@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -20,7 +21,7 @@ import (
 
 // naive fits every setting on every fold and compares what a sweep gave, relative to the spread of
 // the predictions.
-func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]estimator.Outcome, tolerance float64) {
+func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator, got map[key]share.Outcome, tolerance float64) {
 	t.Helper()
 	if len(got) != len(folds)*len(settings) {
 		t.Fatalf("%d results for %d settings and %d folds", len(got), len(settings), len(folds))
@@ -134,7 +135,7 @@ func TestFamilySweepIsTheNaiveSearch(t *testing.T) {
 			param.Setting{Path: name + ".intercept", Value: []any{true, false}[rng.IntN(2):]},
 			param.Setting{Path: name + ".alpha", Value: []any{1e-3, 0.1, 10.0}})
 		folds := randomFolds(t, rng, data)
-		sweeper := settings[0].(estimator.BatchFitter)
+		sweeper := settings[0].(share.BatchFitter)
 		got, shared := sweep(t, sweeper, data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-8)
 		if !slices.Contains(shared, "alpha") || len(steps) == 1 && len(folds) > 1 && !slices.Contains(shared, "folds") {
@@ -181,7 +182,7 @@ func TestFamilySweepOfRowsTwice(t *testing.T) {
 	} {
 		settings := grid(t, pipeline.Steps(fourier(16)).Then(model), param.Setting{Path: "rff.gamma", Value: []any{0.1, 1.0}},
 			param.Setting{Path: path, Value: []any{0.1, 1.0}})
-		got, _ := sweep(t, settings[0].(estimator.BatchFitter), data, folds, settings)
+		got, _ := sweep(t, settings[0].(share.BatchFitter), data, folds, settings)
 		naive(t, data, folds, settings, got, 1e-6)
 	}
 }
@@ -223,9 +224,9 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			for range 1 + rng.IntN(20) {
 				wanted[key{rng.IntN(len(settings)), rng.IntN(3)}] = true
 			}
-			got := map[key]estimator.Outcome{}
+			got := map[key]share.Outcome{}
 			_, err := fitWanted(ctx, base, data, folds, settings, func(i, f int) bool { return wanted[key{i, f}] },
-				func(i, f int, outcome estimator.Outcome) error { got[key{i, f}] = outcome; return nil })
+				func(i, f int, outcome share.Outcome) error { got[key{i, f}] = outcome; return nil })
 			if err != nil || len(got) != len(wanted) {
 				t.Fatalf("%d of %d wanted: %v", len(got), len(wanted), err)
 			}
@@ -243,7 +244,7 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			}
 			got, _ := sweep(t, small, data, folds, settings)
 			for k := range whole {
-				agree(t, fmt.Sprint(k, " in ", memory), got[k].Prediction, whole[k].Prediction, true)
+				agree(t, fmt.Sprint(k, " in ", memory), estimator.Prediction(got[k].Prediction), estimator.Prediction(whole[k].Prediction), true)
 			}
 		}
 	}
@@ -347,7 +348,7 @@ func TestFamilySweepOfManyPenalties(t *testing.T) {
 		if precision == pipeline.Float32 {
 			continue
 		}
-		some := map[key]estimator.Outcome{}
+		some := map[key]share.Outcome{}
 		var few []estimator.Estimator
 		for at, i := range []int{0, 5, 13, 14, 20, 27} {
 			few = append(few, settings[i])

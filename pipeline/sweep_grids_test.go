@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -87,7 +88,7 @@ func TestGridsThatShareResume(t *testing.T) {
 	want, _ := sweep(t, base, data, folds, settings)
 	wanted := func(setting, fold int) bool { return (setting+fold)%3 == 0 }
 	count := 0
-	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, outcome estimator.Outcome) error {
+	_, err := fitWanted(ctx, base, data, folds, settings, wanted, func(i, f int, outcome share.Outcome) error {
 		if !wanted(i, f) {
 			t.Errorf("setting %d on fold %d is not wanted", i, f)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -83,7 +84,7 @@ func namesRow(t *testing.T, p pipeline.Pipeline, data datasets.Set, want string)
 			t.Errorf("it says %v, want %s", err, want)
 		}
 	}
-	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
+	_, err = fitAll(context.Background(), p, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
 		check(outcome.Err)
 		return nil
 	})

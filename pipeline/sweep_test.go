@@ -17,6 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -77,35 +78,35 @@ func reportOf(p estimator.Predictor) estimator.Report {
 
 // takesMaps reports whether an estimator takes batches on related maps.
 func takesMaps(e estimator.Estimator) bool {
-	_, err := e.(estimator.BatchFitter).PlanBatch(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1}}})
+	_, err := e.(share.BatchFitter).PlanBatch(share.Batch{Candidates: []share.Candidate{{Estimator: e, Width: 1}}})
 	return err == nil
 }
 
 // fitAll fits all candidates on all folds as one batch.
-func fitAll(ctx context.Context, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	yield func(setting, fold int, out estimator.Outcome) error) ([]string, error) {
+func fitAll(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
 	return fitWanted(ctx, s, data, folds, settings, nil, yield)
 }
 
 // fitWanted is fitAll of some of them.
-func fitWanted(ctx context.Context, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
-	wanted func(setting, fold int) bool, yield func(setting, fold int, out estimator.Outcome) error) ([]string, error) {
-	return s.FitBatch(ctx, estimator.Batch{Data: data, Folds: folds, Candidates: estimator.Candidates(settings...), Include: wanted, Yield: yield})
+func fitWanted(ctx context.Context, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator,
+	wanted func(setting, fold int) bool, yield func(setting, fold int, out share.Outcome) error) ([]string, error) {
+	return s.FitBatch(ctx, share.Batch{Data: data, Folds: folds, Candidates: share.Candidates(settings...), Include: wanted, Yield: yield})
 }
 
 // plannedBytes is the memory that fitAll is expected to hold.
-func plannedBytes(s estimator.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) int64 {
-	bytes, err := s.PlanBatch(estimator.Batch{Shape: shape, Folds: folds, Candidates: estimator.Candidates(settings...)})
+func plannedBytes(s share.BatchFitter, shape datasets.Shape, folds []datasets.Fold, settings []estimator.Estimator) int64 {
+	bytes, err := s.PlanBatch(share.Batch{Shape: shape, Folds: folds, Candidates: share.Candidates(settings...)})
 	if err != nil {
 		panic(err)
 	}
 	return bytes
 }
 
-func sweep(t *testing.T, s estimator.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]estimator.Outcome, []string) {
+func sweep(t *testing.T, s share.BatchFitter, data datasets.Set, folds []datasets.Fold, settings []estimator.Estimator) (map[key]share.Outcome, []string) {
 	t.Helper()
-	got := map[key]estimator.Outcome{}
-	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome estimator.Outcome) error {
+	got := map[key]share.Outcome{}
+	shared, err := fitAll(ctx, s, data, folds, settings, func(setting, fold int, outcome share.Outcome) error {
 		k := key{setting, fold}
 		if _, twice := got[k]; twice {
 			t.Errorf("setting %d on fold %d is yielded twice", setting, fold)
@@ -297,7 +298,7 @@ func TestSweepYieldsErrors(t *testing.T) {
 func TestSweepRefuses(t *testing.T) {
 	data := amounts(people(30, 34))
 	base := pipeline.Steps(encoder()).Then(estimator.NewRidge())
-	none := func(int, int, estimator.Outcome) error { return nil }
+	none := func(int, int, share.Outcome) error { return nil }
 	for _, c := range []struct {
 		folds    []datasets.Fold
 		settings []estimator.Estimator
@@ -314,13 +315,13 @@ func TestSweepRefuses(t *testing.T) {
 	enough := errors.New("enough")
 	yields := 0
 	settings := slices.Repeat([]estimator.Estimator{base}, 20)
-	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, estimator.Outcome) error { yields++; return enough })
+	_, err := fitAll(ctx, base, data, thirds(30), settings, func(int, int, share.Outcome) error { yields++; return enough })
 	if err != enough || yields != 1 {
 		t.Errorf("after %d results: %v", yields, err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	yields = 0
-	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, estimator.Outcome) error { yields++; cancel(); return nil })
+	_, err = fitAll(stopped, base, data, thirds(30), settings, func(int, int, share.Outcome) error { yields++; cancel(); return nil })
 	if err != context.Canceled || yields != 1 {
 		t.Errorf("cancelled after %d results: %v", yields, err)
 	}

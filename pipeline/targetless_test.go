@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -92,9 +93,9 @@ func TestTargetlessFits(t *testing.T) {
 	}
 	other := p
 	other.Estimator = lonely{Limit: 1}
-	b := estimator.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: estimator.Candidates(p, other)}
+	b := share.Batch{Data: data, Shape: data.Shape(), Folds: []datasets.Fold{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}, Candidates: share.Candidates(p, other)}
 	b.Include = func(int, int) bool { return true }
-	b.Yield = func(_, _ int, out estimator.Outcome) error { return out.Err }
+	b.Yield = func(_, _ int, out share.Outcome) error { return out.Err }
 	if _, err := p.FitBatch(ctx, b); err != nil {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
@@ -83,7 +84,7 @@ func InferCapabilities(spec estimator.Estimator) Capabilities {
 			return Capabilities{Unknown: true, Targetless: one.Targetless}
 		}
 	}
-	task := estimator.TaskOf(spec)
+	task := share.TaskOf(spec)
 	if task.Unsupervised() {
 		return Capabilities{Targetless: task}
 	}

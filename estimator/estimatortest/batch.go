@@ -11,13 +11,20 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
+
+// batchFitter is an estimator that fits batches.
+type batchFitter interface {
+	estimator.Estimator
+	share.BatchFitter
+}
 
 // batch holds a BatchFitter to what it promises: an outcome for every candidate and fold that is wanted
 // and for no other, each once; what a fit by itself predicts; the same bits whatever else is wanted; and
 // an end with the first error of Yield.
 func (s *suite) batch(t testing.TB) {
-	fitter, ok := s.spec.(estimator.BatchFitter)
+	fitter, ok := s.spec.(batchFitter)
 	if !ok {
 		t.Skip("fits no batches")
 	}
@@ -27,18 +34,18 @@ func (s *suite) batch(t testing.TB) {
 }
 
 // unlikeFits returns what is wrong with the batches of a fitter.
-func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float64) error {
+func unlikeFits(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	folds, err := datasets.KFold{Folds: 3, Shuffle: true, Seed: 1}.Split(data)
 	if err != nil {
 		return err
 	}
 	// A fold may leave rows out, and folds may overlap.
 	folds = append(folds, datasets.Fold{Train: folds[0].Test, Test: folds[1].Test})
-	specs := estimator.Candidates(fitter, fitter)
-	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
+	specs := share.Candidates(fitter, fitter)
+	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
 		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
-	whole, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	whole, err := outcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
 	if err != nil {
 		return err
 	}
@@ -47,7 +54,7 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
 		}
 	}
-	some := estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
+	some := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
 		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
 	part, err := outcomes(fitter, some)
 	if err != nil {
@@ -63,14 +70,14 @@ func unlikeFits(fitter estimator.BatchFitter, data datasets.Set, tolerance float
 
 // mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
 func (s *suite) mappedBatch(t testing.TB) {
-	fitter, ok := s.spec.(estimator.BatchFitter)
+	fitter, ok := s.spec.(batchFitter)
 	if !ok {
 		t.Skip("fits no batches")
 	}
-	b := estimator.Batch{Data: s.data, Shape: s.data.Shape(), Maps: doubled(s.data.Cols())}
+	b := share.Batch{Data: s.data, Shape: s.data.Shape(), Maps: doubled(s.data.Cols())}
 	for _, width := range []int{3, 5} {
 		for which, scale := range []float64{1, 0.5} {
-			b.Candidates = append(b.Candidates, estimator.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
+			b.Candidates = append(b.Candidates, share.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
 		}
 	}
 	if _, err := fitter.PlanBatch(b); err != nil {
@@ -82,12 +89,12 @@ func (s *suite) mappedBatch(t testing.TB) {
 }
 
 // unlikeMapped returns what is wrong with a batch on related maps.
-func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance float64) error {
+func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
 	var err error
 	if b.Folds, err = (datasets.KFold{Folds: 3, Shuffle: true, Seed: 2}).Split(b.Data); err != nil {
 		return err
 	}
-	mapped := func(c estimator.Candidate) datasets.Set {
+	mapped := func(c share.Candidate) datasets.Set {
 		out := b.Data
 		x := mat.NewDense(b.Data.Rows(), c.Width, nil)
 		for i := range b.Data.Rows() {
@@ -98,11 +105,12 @@ func unlikeMapped(fitter estimator.BatchFitter, b estimator.Batch, tolerance flo
 		out.X, out.Schema.Columns = x, nil
 		return out
 	}
-	b.FitOne = func(ctx context.Context, candidate, fold int) (out estimator.Outcome) {
+	b.FitOne = func(ctx context.Context, candidate, fold int) (out share.Outcome) {
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
-			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test), estimator.Request{})
+			predicted, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test), estimator.Request{})
+			out.Prediction, out.Err = share.Prediction(predicted), err
 		}
 		return out
 	}
@@ -136,12 +144,12 @@ func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(w
 
 // oneOut holds a fitter that can leave one out to as many fits as there are rows.
 func (s *suite) oneOut(t testing.TB) {
-	fitter, ok := s.spec.(estimator.BatchFitter)
+	fitter, ok := s.spec.(batchFitter)
 	if !ok {
 		t.Skip("fits no batches")
 	}
 	data := s.sample(3, 24)
-	if _, err := fitter.PlanBatch(estimator.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: estimator.Candidates(s.spec)}); err != nil {
+	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
 	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {
@@ -150,12 +158,12 @@ func (s *suite) oneOut(t testing.TB) {
 }
 
 // unlikeWithoutEach returns what is wrong with leaving one out.
-func unlikeWithoutEach(fitter estimator.BatchFitter, data datasets.Set, tolerance float64) error {
+func unlikeWithoutEach(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	got, err := outcomes(fitter, estimator.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: estimator.Candidates(fitter),
+	got, err := outcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(fitter),
 		Folds: []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err
@@ -166,7 +174,7 @@ func unlikeWithoutEach(fitter estimator.BatchFitter, data datasets.Set, toleranc
 	}
 	for i := range all {
 		fold := datasets.Fold{Train: slices.Delete(slices.Clone(all), i, i+1), Test: []int{i}}
-		out := estimator.Outcome{Prediction: estimator.Prediction{Values: whole.Values[i : i+1]}}
+		out := share.Outcome{Prediction: share.Prediction{Values: whole.Values[i : i+1]}}
 		if whole.Scores != nil {
 			_, k := whole.Scores.Dims()
 			out.Scores = mat.NewDense(1, k, slices.Clone(whole.Scores.RawRowView(i)))
@@ -179,9 +187,9 @@ func unlikeWithoutEach(fitter estimator.BatchFitter, data datasets.Set, toleranc
 }
 
 // outcomes fits a batch and returns what it yields, or what is wrong with that.
-func outcomes(fitter estimator.BatchFitter, b estimator.Batch) (map[[2]int]estimator.Outcome, error) {
-	got := map[[2]int]estimator.Outcome{}
-	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+func outcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
+	got := map[[2]int]share.Outcome{}
+	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		at := [2]int{candidate, fold}
 		if candidate < 0 || candidate >= len(b.Candidates) || fold < 0 || fold >= len(b.Folds) {
 			return fmt.Errorf("candidate %d on fold %d, of %d and %d", candidate, fold, len(b.Candidates), len(b.Folds))
@@ -189,7 +197,7 @@ func outcomes(fitter estimator.BatchFitter, b estimator.Batch) (map[[2]int]estim
 		if _, twice := got[at]; twice {
 			return fmt.Errorf("candidate %d on fold %d twice", candidate, fold)
 		}
-		if !b.Wants(candidate, fold) {
+		if !b.Includes(candidate, fold) {
 			return fmt.Errorf("candidate %d on fold %d is not wanted", candidate, fold)
 		}
 		got[at] = out
@@ -200,7 +208,7 @@ func outcomes(fitter estimator.BatchFitter, b estimator.Batch) (map[[2]int]estim
 	}
 	for i := range b.Candidates {
 		for f := range b.Folds {
-			if _, ok := got[[2]int{i, f}]; !ok && b.Wants(i, f) {
+			if _, ok := got[[2]int{i, f}]; !ok && b.Includes(i, f) {
 				return nil, fmt.Errorf("no outcome of candidate %d on fold %d", i, f)
 			}
 		}
@@ -209,7 +217,7 @@ func outcomes(fitter estimator.BatchFitter, b estimator.Batch) (map[[2]int]estim
 }
 
 // unlikeFit returns how an outcome differs from a fit to the fold by itself.
-func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out estimator.Outcome, tolerance float64) error {
+func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome, tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
 		if failed != nil && out.Err != nil {
@@ -251,9 +259,9 @@ func sameNumbers(a, b *mat.Dense) bool {
 }
 
 // unended reports a batch that goes on after Yield has had enough, or hides that it had.
-func unended(fitter estimator.BatchFitter, b estimator.Batch) error {
+func unended(fitter batchFitter, b share.Batch) error {
 	enough, calls := errors.New("enough"), 0
-	b.Yield = func(int, int, estimator.Outcome) error { calls++; return enough }
+	b.Yield = func(int, int, share.Outcome) error { calls++; return enough }
 	if _, err := fitter.FitBatch(context.Background(), b); !errors.Is(err, enough) || calls != 1 {
 		return fmt.Errorf("after the error of Yield it yields %d more and returns %v", calls-1, err)
 	}

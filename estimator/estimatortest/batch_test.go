@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // mean predicts the mean of the targets. Its batches have the named fault.
@@ -33,14 +34,14 @@ func (c constant) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	if b.Maps != nil || b.LeaveOneOut {
-		return nil, b.Yield(0, 0, estimator.Outcome{Prediction: estimator.Prediction{Values: make([]float64, b.Data.Rows())}})
+		return nil, b.Yield(0, 0, share.Outcome{Prediction: share.Prediction{Values: make([]float64, b.Data.Rows())}})
 	}
 	seen := 0
 	for i, c := range b.Candidates {
 		for f, fold := range b.Folds {
-			if !b.Wants(i, f) && s.fault != "unasked" || s.fault == "missing" && i == 1 && f == 2 {
+			if !b.Includes(i, f) && s.fault != "unasked" || s.fault == "missing" && i == 1 && f == 2 {
 				continue
 			}
 			seen++
@@ -51,12 +52,13 @@ func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 			case s.fault == "remembers": // what was fitted before shows
 				train = train[min(seen-1, 5):]
 			}
-			p, err := c.Fit(ctx, b.Data.Select(train))
+			p, err := c.Estimator.(estimator.Estimator).Fit(ctx, b.Data.Select(train))
 			if err != nil {
 				return nil, err
 			}
-			var out estimator.Outcome
-			out.Prediction, out.Err = estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test), estimator.Request{})
+			var out share.Outcome
+			predicted, err := estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test), estimator.Request{})
+			out.Prediction, out.Err = share.Prediction(predicted), err
 			for range map[bool]int{false: 1, true: 2}[s.fault == "twice"] {
 				if err := b.Yield(i, f, out); err != nil && s.fault != "deaf" {
 					return nil, err
@@ -67,7 +69,7 @@ func (s mean) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 	return nil, nil
 }
 
-func (s mean) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
+func (s mean) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
 // The law of batches catches each way in which one can be wrong.
 func TestBatchLaw(t *testing.T) {
@@ -98,9 +100,9 @@ func (s shifty) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	return s.mean.Fit(ctx, data)
 }
 
-func (s shifty) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s shifty) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	yield := b.Yield
-	b.Yield = func(i, f int, out estimator.Outcome) error {
+	b.Yield = func(i, f int, out share.Outcome) error {
 		if b.Include == nil {
 			out.Values[0] += 1e-3
 		}
@@ -116,7 +118,7 @@ func TestOtherBatchLaws(t *testing.T) {
 	if err := unlikeWithoutEach(mean{}, data, 1e-9); err == nil || !strings.Contains(err.Error(), "without row 0: prediction 0 is 0") {
 		t.Errorf("zeros: %v", err)
 	}
-	b := estimator.Batch{Data: data, Maps: doubled(5), Candidates: []estimator.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
+	b := share.Batch{Data: data, Maps: doubled(5), Candidates: []share.Candidate{{Estimator: mean{}, Width: 5, Scale: 1}}}
 	if err := unlikeMapped(mean{}, b, 1e-9); err == nil || !strings.Contains(err.Error(), "no outcome of candidate 0 on fold 1") {
 		t.Errorf("one of many: %v", err)
 	}
@@ -129,7 +131,7 @@ func TestOtherBatchLaws(t *testing.T) {
 // lone leaves every candidate to Lone.
 type lone struct{ mean }
 
-func (s lone) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s lone) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	for i := range b.Candidates {
 		for f := range b.Folds {
 			if err := b.Yield(i, f, b.FitOne(ctx, i, f)); err != nil {

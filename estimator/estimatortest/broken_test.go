@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -108,12 +109,12 @@ func (s bent) FitSource(ctx context.Context, data datasets.Source) (estimator.Pr
 	return p, nil
 }
 
-func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (s bent) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	law := "a batch is its fits one by one"
 	switch {
 	case b.LeaveOneOut:
 		law = "leaving one out is fitting without each row"
-	case b.Mapped():
+	case b.HasMaps():
 		law = "a batch on related maps is its fits one by one"
 	}
 	b.Candidates = slices.Clone(b.Candidates)
@@ -121,7 +122,7 @@ func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 		b.Candidates[i].Estimator = estimator.NewRidgeClassifier()
 	}
 	yield := b.Yield
-	b.Yield = func(candidate, fold int, out estimator.Outcome) error {
+	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		if out.Err == nil && s.breaks == law {
 			out.Scores.Set(0, 0, out.Scores.At(0, 0)+1e-3)
 		}
@@ -130,7 +131,7 @@ func (s bent) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error)
 	return estimator.NewRidgeClassifier().FitBatch(ctx, b)
 }
 
-func (s bent) PlanBatch(b estimator.Batch) (int64, error) { return 0, nil }
+func (s bent) PlanBatch(b share.Batch) (int64, error) { return 0, nil }
 
 func (s bent) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	p, err := estimator.NewRidgeClassifier().Start(ctx, schema, cols)

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -64,12 +65,12 @@ func (Calibrated) suits(*design.Labels) error { return nil }
 func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
 
 // FitBatch shares, within each fold, what the models within share between candidates and folds.
-func (Calibrated) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func (Calibrated) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	return batchScored[Calibrated](ctx, b)
 }
 
 // PlanBatch takes a batch on related maps where scores come from folds.
-func (Calibrated) PlanBatch(b estimator.Batch) (int64, error) { return planScored[Calibrated](b) }
+func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScored[Calibrated](b) }
 
 // Task returns datasets.Classification.
 func (Calibrated) Task() datasets.Task { return datasets.Classification }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -202,9 +203,9 @@ func (s Ensemble) crossValidation(classes int) crossValidation {
 // Task returns the task of the members.
 func (s Ensemble) Task() datasets.Task {
 	if len(s.Members) > 0 {
-		return estimator.TaskOf(s.Members[0].Estimator)
+		return share.TaskOf(s.Members[0].Estimator)
 	}
-	return estimator.TaskOf(s.Estimator)
+	return share.TaskOf(s.Estimator)
 }
 
 // Fit fits every member to data, and finds their weights; the result is a [*FittedEnsemble].
@@ -239,7 +240,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	if classes != nil {
 		data = namedClasses(data, classes)
 	}
-	found, _, err := s.crossValidation(len(classes)).predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allOf(data), false, make([]int, len(parts)))
+	found, _, err := s.crossValidation(len(classes)).predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allOf(data), false, make([]int, len(parts)))
 	if err != nil {
 		return nil, err
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
 // for all folds together where weights are not to be found, else on the folds within each fold. Leaving one out
 // is for the former, and for members that can.
-func (s Ensemble) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
-	specs, err := estimator.SpecsOf[Ensemble](b)
+func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+	specs, err := share.Specs[Ensemble](b)
 	if err == nil && b.LeaveOneOut && b.GCV {
 		err = errEnsembleGCV
 	}
@@ -55,7 +56,7 @@ var (
 )
 
 // partsFor are the members, for a batch that they can do.
-func (s Ensemble) partsFor(b estimator.Batch) (Members, error) {
+func (s Ensemble) partsFor(b share.Batch) (Members, error) {
 	if parts, err := s.parts(); err != nil || !b.LeaveOneOut || !s.stacks() {
 		return parts, err
 	}
@@ -72,13 +73,13 @@ func (s Ensemble) batchKey() string {
 
 // flat is a batch of ensembles and the batch of all their members.
 type flat struct {
-	estimator.Batch
-	members estimator.Batch
+	share.Batch
+	members share.Batch
 	of      [][]int // of each ensemble, its members in the batch
 	names   []Members
 }
 
-func flatten(b estimator.Batch, members []Members, which []int) flat {
+func flatten(b share.Batch, members []Members, which []int) flat {
 	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
 	out.members.Candidates = nil
 	owner := []int{}
@@ -91,7 +92,7 @@ func flatten(b estimator.Batch, members []Members, which []int) flat {
 			out.members.Candidates, owner = append(out.members.Candidates, c), append(owner, k)
 		}
 	}
-	out.members.Include = func(m, fold int) bool { return b.Wants(owner[m], fold) }
+	out.members.Include = func(m, fold int) bool { return b.Includes(owner[m], fold) }
 	out.members.FitOne, out.members.Yield = nil, nil
 	return out
 }
@@ -113,17 +114,17 @@ func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 	}
 	part.Include = func(d, fold int) bool {
 		for _, e := range users[d] {
-			if f.Wants(e, fold) {
+			if f.Includes(e, fold) {
 				return true
 			}
 		}
 		return false
 	}
-	found := map[[2]int]*estimator.Outcome{}
-	part.Yield = func(d, fold int, o estimator.Outcome) error {
+	found := map[[2]int]*share.Outcome{}
+	part.Yield = func(d, fold int, o share.Outcome) error {
 		found[[2]int{d, fold}] = &o
 		for _, e := range users[d] {
-			if f.Wants(e, fold) && complete(found, needs[e], fold) {
+			if f.Includes(e, fold) && complete(found, needs[e], fold) {
 				if err := f.Yield(e, fold, f.mean(e, fold, of, found)); err != nil {
 					return err
 				}
@@ -135,7 +136,7 @@ func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 	return fitBatch(ctx, part)
 }
 
-func complete(found map[[2]int]*estimator.Outcome, needs []int, fold int) bool {
+func complete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
 	for _, d := range needs {
 		if found[[2]int{d, fold}] == nil {
 			return false
@@ -145,34 +146,36 @@ func complete(found map[[2]int]*estimator.Outcome, needs []int, fold int) bool {
 }
 
 // forget drops the predictions that no ensemble waits for.
-func (f flat) forget(found map[[2]int]*estimator.Outcome, users, needs [][]int, fold int) {
+func (f flat) forget(found map[[2]int]*share.Outcome, users, needs [][]int, fold int) {
 next:
 	for at, o := range found {
 		if at[1] != fold || o.Values == nil {
 			continue
 		}
 		for _, e := range users[at[0]] {
-			if f.Wants(e, fold) && !complete(found, needs[e], fold) {
+			if f.Includes(e, fold) && !complete(found, needs[e], fold) {
 				continue next
 			}
 		}
-		o.Prediction = estimator.Prediction{}
+		o.Prediction = share.Prediction{}
 	}
 }
 
 // mean is what ensemble e says where its weights are not to be found.
-func (f flat) mean(e, fold int, of []int, found map[[2]int]*estimator.Outcome) estimator.Outcome {
-	out, all := estimator.Outcome{}, make([]estimator.Prediction, len(f.of[e]))
+func (f flat) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) share.Outcome {
+	out, all := share.Outcome{}, make([]estimator.Prediction, len(f.of[e]))
 	weights := f.Candidates[e].Estimator.(Ensemble).fixed(len(all))
 	for k, m := range f.of[e] {
 		one := found[[2]int{of[m], fold}]
 		if out.Seconds += one.Seconds; one.Err != nil && out.Err == nil {
 			out.Err = fmt.Errorf("%s: %w", f.names[e][k].Name, one.Err)
 		}
-		all[k] = one.Prediction
+		all[k] = estimator.Prediction(one.Prediction)
 	}
 	if out.Err == nil {
-		out.Prediction, out.Err = combined(all, weights, nil, classCount(all[0]))
+		var mean estimator.Prediction
+		mean, out.Err = combined(all, weights, nil, classCount(all[0]))
+		out.Prediction = share.Prediction(mean)
 	}
 	out.Err = Ensemble{}.named(out.Err)
 	return out
@@ -214,7 +217,7 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 	own := datasets.Set{X: f.Data.X, Y: f.Data.Y, Targets: f.Data.Targets, Weights: f.Data.Weights, Schema: f.Data.Schema}
 	own = own.Select(rows.Train)
 	for e := range f.of {
-		if !f.Wants(e, fold) {
+		if !f.Includes(e, fold) {
 			continue
 		}
 		if err := f.Yield(e, fold, f.stackedOutcome(ctx, e, own, found)); err != nil {
@@ -257,11 +260,11 @@ func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found [
 }
 
 // stackedOutcome is what ensemble e says of the test rows of a fold.
-func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out estimator.Outcome) {
+func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out share.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
 	mine, last := make([]outOfFold, len(f.of[e])), make([]estimator.Prediction, len(f.of[e]))
 	for k, m := range f.of[e] {
-		mine[k], last[k] = found[m], found[m].last.Prediction
+		mine[k], last[k] = found[m], estimator.Prediction(found[m].last.Prediction)
 		out.Seconds += found[m].seconds
 	}
 	predictions, err := predictionsOf(mine, func(k int) string { return f.names[e][k].Name })
@@ -269,7 +272,9 @@ func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, fou
 		classes := classCount(last[0])
 		var w stacked
 		if w, err = stack(ctx, predictions, train, classes, spec.SumToOne); err == nil {
-			out.Prediction, err = combined(last, w.weights, w.sizes, classes)
+			var mean estimator.Prediction
+			mean, err = combined(last, w.weights, w.sizes, classes)
+			out.Prediction = share.Prediction(mean)
 		}
 	}
 	out.Err = spec.named(err)
@@ -277,11 +282,11 @@ func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, fou
 }
 
 // PlanBatch takes no batch on related maps.
-func (s Ensemble) PlanBatch(b estimator.Batch) (most int64, err error) {
-	if b.Mapped() {
-		return 0, s.named(estimator.ErrNoSharedMaps)
+func (s Ensemble) PlanBatch(b share.Batch) (most int64, err error) {
+	if b.HasMaps() {
+		return 0, s.named(share.ErrNoSharedMaps)
 	}
-	specs, err := estimator.SpecsOf[Ensemble](b)
+	specs, err := share.Specs[Ensemble](b)
 	if err != nil {
 		return 0, s.named(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -197,9 +198,12 @@ func TestCombineIsFitWithoutFitting(t *testing.T) {
 	for k, s := range specs {
 		members = append(members, want.Combined()[k])
 		members[k].Weight = 0
-		_, err := s.(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
-			Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: estimator.Candidates(s),
-			Yield: func(_, _ int, out estimator.Outcome) error { crossed = append(crossed, out.Prediction); return out.Err }})
+		_, err := s.(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true,
+			Folds: []datasets.Fold{{Train: all, Test: all}}, Candidates: share.Candidates(s),
+			Yield: func(_, _ int, out share.Outcome) error {
+				crossed = append(crossed, estimator.Prediction(out.Prediction))
+				return out.Err
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,10 +346,10 @@ func TestEnsembleIsWhatItsMembersAre(t *testing.T) {
 // loner is a model whose FitBatch leaves all to Lone, as one does that cannot share related maps.
 type loner struct{ estimator.Estimator }
 
-func (l loner) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error) {
+func (l loner) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 	for i := range b.Candidates {
 		for f := range b.Folds {
-			if b.Wants(i, f) {
+			if b.Includes(i, f) {
 				if err := b.Yield(i, f, b.FitOne(ctx, i, f)); err != nil {
 					return nil, err
 				}
@@ -355,7 +359,7 @@ func (l loner) FitBatch(ctx context.Context, b estimator.Batch) ([]string, error
 	return nil, nil
 }
 
-func (loner) PlanBatch(estimator.Batch) (int64, error) { return 0, nil }
+func (loner) PlanBatch(share.Batch) (int64, error) { return 0, nil }
 
 // columns is one map, of the rows as they are.
 type columns struct{}
@@ -370,18 +374,18 @@ func (columns) Each(_ context.Context, X mat.Matrix, _ []int, yield func(int, *m
 func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
 	data, classes := amounts(60, 1), overlapping(2, 60)
 	for name, c := range map[string]struct {
-		spec estimator.BatchFitter
+		spec share.BatchFitter
 		data datasets.Set
 	}{
 		"target":     {target("signed_log", loner{estimator.NewRidge()}), data},
 		"calibrated": {calibrated("sigmoid", 3, loner{estimator.NewSVM()}), classes},
 	} {
 		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
-		said := estimator.Outcome{Prediction: estimator.Prediction{Values: []float64{7}}}
-		_, err := c.spec.FitBatch(context.Background(), estimator.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
-			Candidates: []estimator.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
-			FitOne:     func(context.Context, int, int) estimator.Outcome { return said },
-			Yield: func(_, _ int, out estimator.Outcome) error {
+		said := share.Outcome{Prediction: share.Prediction{Values: []float64{7}}}
+		_, err := c.spec.FitBatch(context.Background(), share.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
+			Candidates: []share.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
+			FitOne:     func(context.Context, int, int) share.Outcome { return said },
+			Yield: func(_, _ int, out share.Outcome) error {
 				if out.Err != nil || len(out.Values) != 1 || out.Values[0] != 7 {
 					t.Errorf("%s: %+v", name, out)
 				}
@@ -444,7 +448,7 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 		for k, f := range folds {
 			train, test := c.data.Select(f.Train), c.data.Select(f.Test)
 			for i, one := range []estimator.Estimator{spec, other} {
-				alike(t, name+" in a search", c.what(out[i][k].Prediction), c.what(predicted(t, one, train, test.X)), 1e-6)
+				alike(t, name+" in a search", c.what(estimator.Prediction(out[i][k].Prediction)), c.what(predicted(t, one, train, test.X)), 1e-6)
 			}
 		}
 	}
@@ -464,8 +468,8 @@ func TestEnsembleOfGivenWeights(t *testing.T) {
 // A batch is of specs of one type, and another one is named.
 func TestWrappersTakeTheirOwnSpecs(t *testing.T) {
 	ridge := estimator.NewRidge()
-	b := estimator.Batch{Data: amounts(20, 1), Candidates: estimator.Candidates(ridge)}
-	for name, spec := range map[string]estimator.BatchFitter{
+	b := share.Batch{Data: amounts(20, 1), Candidates: share.Candidates(ridge)}
+	for name, spec := range map[string]share.BatchFitter{
 		"target": target("log", ridge), "calibrated": calibrated("sigmoid", 2, ridge), "ensemble": ensemble(ridge, ridge),
 	} {
 		_, fit := spec.FitBatch(context.Background(), b)

@@ -184,7 +184,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	case (f.method == "normal" || f.normalized) && out.Std.None():
 		return out, errNoStd
 	case f.method == "normal":
-		return estimator.NormalEnds(g, out, f.level), nil
+		return out.WithIntervals(g, conformal.Deviations(f.level)), nil
 	}
 	n, t := f.residuals.Dims()
 	if g.Width(out.Centres()) != t {

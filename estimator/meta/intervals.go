@@ -9,8 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/conformal"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
+
+// linearSmoother is a regression whose predictions are linear in the training targets, so that the predictions of all
+// leave-one-out models follow from one fit.
+type linearSmoother interface {
+	SmootherWeights(ctx context.Context, data datasets.Set) (*estimator.Smoother, error)
+	SmootherCost(shape datasets.Shape) datasets.Cost
+}
+
+var _ = []linearSmoother{estimator.Ridge{}, estimator.KernelRidge{}}
 
 // Intervals says of each prediction how far off it may be: an interval in which the target lies, or a set of
 // classes, with the probability Level. All but normal ask nothing of the model and nothing of the law of the rows
@@ -30,7 +40,7 @@ import (
 // Normalize divides the residuals of split by the model's own standard deviation, so that the
 // intervals are wide where the model is unsure.
 //
-// No model is fitted again: those of all rows but one follow from one fit of an [estimator.LinearSmoother], which ridge and
+// No model is fitted again: those of all rows but one follow from one fit of a linear smoother, which ridge and
 // kernel_ridge are. What it keeps are n×d numbers, n×n of kernel_ridge, and an interval costs 2nd flops more than the
 // prediction. Steps before the model, and a rule for γ, have seen all rows: put Intervals around the whole pipeline
 // (split) where these learn much from the targets.
@@ -81,7 +91,7 @@ func (s Intervals) Way(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
 	}
-	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
+	smoothing, ok := s.Estimator.(linearSmoother)
 	if ok && !s.Normalize && smootherBytes >= smoothing.SmootherCost(shape).Bytes {
 		return "jackknife_plus"
 	}
@@ -109,7 +119,7 @@ func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
 	} else if cost.Passes > 0 {
 		cost.Passes += 2
 	}
-	if smoothing, ok := s.Estimator.(estimator.LinearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
+	if smoothing, ok := s.Estimator.(linearSmoother); ok && (way == "jackknife" || way == "jackknife_plus") {
 		more := smoothing.SmootherCost(shape)
 		cost.Flops, cost.Bytes = cost.Flops+more.Flops, max(cost.Bytes, more.Bytes)
 	}
@@ -150,7 +160,7 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 }
 
 // Task returns the task of the model within.
-func (s Intervals) Task() datasets.Task { return estimator.TaskOf(s.Estimator) }
+func (s Intervals) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
 func (s Intervals) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
@@ -193,7 +203,7 @@ var errNoStd = errors.New("the model within does not know its standard deviation
 
 // jackknife takes the residuals of all models of all rows but one.
 func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	smoothing, ok := s.Estimator.(estimator.LinearSmoother)
+	smoothing, ok := s.Estimator.(linearSmoother)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("method %s needs a model whose predictions are linear in the targets, ridge or kernel_ridge; use split", s.Method)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -49,8 +50,8 @@ func (m Members) Check() error {
 }
 
 // candidates are the members as candidates that learn from the rows as they are.
-func (m Members) candidates() []estimator.Candidate {
-	out := make([]estimator.Candidate, len(m))
+func (m Members) candidates() []share.Candidate {
+	out := make([]share.Candidate, len(m))
 	for k, one := range m {
 		out[k].Estimator = one.Estimator
 	}

@@ -10,7 +10,7 @@
 //
 // Each is an [estimator.Estimator] like any other, and what it is fitted to an [estimator.Wrapper]: what the
 // models within can do besides, [estimator.As] finds. A search over the parameters of a meta-estimator and of
-// the models within shares what these share by themselves, for each is an [estimator.BatchFitter] that hands
+// the models within shares what these share by themselves, for each is an BatchFitter that hands
 // them batches of its own.
 //
 // What is learned from predictions, calibration, thresholds and weights, is learned from out-of-fold predictions: what
@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -99,7 +100,7 @@ var (
 	}{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil), (*FittedEnsemble)(nil)}
 	_ = []estimator.Wrapper{(*FittedTarget)(nil), (*FittedCalibrated)(nil), (*FittedThreshold)(nil), (*FittedIntervals)(nil), (*FittedSets)(nil)}
 	_ = []estimator.BlockEstimator{Intervals{}, Target{}}
-	_ = []estimator.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
+	_ = []share.BatchFitter{Calibrated{}, Threshold{}, Target{}, Ensemble{}}
 	_ = []datasets.CostEstimator{Calibrated{}, Threshold{}, Target{}, Ensemble{}, Intervals{}}
 
 	_ estimator.Reporter     = (*FittedEnsemble)(nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // mostFolds bounds the folds that a wrapper makes.
@@ -16,19 +17,19 @@ const mostFolds = 1000
 
 // outOfFold is what a model says of training rows that it has not seen, for wrappers that learn from that.
 type outOfFold struct {
-	estimator.Prediction                   // of the training rows, in their order
-	seen                 []bool            // of which rows there is one
-	last                 estimator.Outcome // of the fold that the whole is for: fitted on all its training rows
-	err                  error             // why there is no prediction
+	estimator.Prediction               // of the training rows, in their order
+	seen                 []bool        // of which rows there is one
+	last                 share.Outcome // of the fold that the whole is for: fitted on all its training rows
+	err                  error         // why there is no prediction
 	seconds              float64
 }
 
 // exact reports whether models can be fitted without each row in turn, at the price of one.
-func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) bool {
+func (v crossValidation) exact(candidates []share.Candidate, grouped bool) bool {
 	if v.folds != 0 || grouped {
 		return false
 	}
-	_, err := planBatch(estimator.Batch{LeaveOneOut: true, Candidates: candidates})
+	_, err := planBatch(share.Batch{LeaveOneOut: true, Candidates: candidates})
 	return err == nil
 }
 
@@ -36,11 +37,11 @@ func (v crossValidation) exact(candidates []estimator.Candidate, grouped bool) b
 // seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
 // cannot leave rows out after all, for its features would take too much memory or others do not determine
 // its model, the set goes by folds.
-func (v crossValidation) predict(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
+func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
 	switch {
 	case !v.exact(b.Candidates, b.Data.Groups != nil):
 		return v.predictByFolds(ctx, b, fold, last)
-	case b.Mapped():
+	case b.HasMaps():
 		out = make([]outOfFold, len(b.Candidates))
 		for i := range out {
 			out[i].err = errAlone
@@ -57,7 +58,7 @@ func (v crossValidation) predict(ctx context.Context, b estimator.Batch, fold da
 	}
 	var others []int
 	for i := range out {
-		if failed[set[i]] && b.Wants(i, 0) {
+		if failed[set[i]] && b.Includes(i, 0) {
 			others = append(others, i)
 		}
 	}
@@ -86,7 +87,7 @@ func allOf(data datasets.Set) datasets.Fold {
 }
 
 // withoutEach is predict by leaving out each row in turn.
-func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
+func withoutEach(ctx context.Context, b share.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
 	all := allOf(data)
 	all.Test = all.Train
@@ -98,7 +99,7 @@ func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (ou
 	}
 	out = make([]outOfFold, len(b.Candidates))
 	for i, o := range found {
-		if !b.Wants(i, 0) {
+		if !b.Includes(i, 0) {
 			continue
 		}
 		out[i].take(o, one.Folds, all.Train, len(all.Train))
@@ -110,13 +111,13 @@ func withoutEach(ctx context.Context, b estimator.Batch, fold datasets.Fold) (ou
 }
 
 // fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
-func fitLast(ctx context.Context, b estimator.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
+func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
 	b.Folds = []datasets.Fold{fold}
 	wants := b.Include
 	b.Include = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
 	found, _, err := gathered(ctx, b)
 	for i := range found {
-		if b.Wants(i, 0) {
+		if b.Includes(i, 0) {
 			out[i].finish(found[i][0])
 		}
 	}
@@ -124,7 +125,7 @@ func fitLast(ctx context.Context, b estimator.Batch, fold datasets.Fold, out []o
 }
 
 // predictByFolds is predict by k folds.
-func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
+func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
 	out = make([]outOfFold, len(b.Candidates))
 	folds, err := v.split(b.Data, fold.Train)
 	if err != nil {
@@ -138,7 +139,7 @@ func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, 
 	if last {
 		within.Folds = append(folds, fold)
 	}
-	within.Include = func(candidate, _ int) bool { return b.Wants(candidate, 0) }
+	within.Include = func(candidate, _ int) bool { return b.Includes(candidate, 0) }
 	found, shared, err := gathered(ctx, within)
 	if err != nil {
 		return nil, shared, err
@@ -148,7 +149,7 @@ func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, 
 		at[i] = k
 	}
 	for i, o := range found {
-		if !b.Wants(i, 0) {
+		if !b.Includes(i, 0) {
 			continue
 		}
 		out[i].take(o[:len(folds)], folds, at, len(fold.Train))
@@ -164,14 +165,14 @@ func (v crossValidation) predictByFolds(ctx context.Context, b estimator.Batch, 
 var errNothingSeen = errors.New("no fold has rows to test on: every class needs 2 rows or more")
 
 // finish takes the outcome of the whole.
-func (p *outOfFold) finish(last estimator.Outcome) {
+func (p *outOfFold) finish(last share.Outcome) {
 	p.last = last
 	p.seconds += last.Seconds
 	p.err = cmp.Or(p.err, last.Err)
 }
 
 // take puts the predictions for row i, where a fold tests on it, at place at[i] of n.
-func (p *outOfFold) take(found []estimator.Outcome, folds []datasets.Fold, at []int, n int) {
+func (p *outOfFold) take(found []share.Outcome, folds []datasets.Fold, at []int, n int) {
 	p.seen = make([]bool, n)
 	for f, o := range found {
 		p.seconds += o.Seconds
@@ -212,10 +213,10 @@ func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 }
 
 // bytes is the memory that predict takes on the folds of a batch, of which the largest counts.
-func (v crossValidation) bytes(b estimator.Batch) (most int64, err error) {
+func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
-	if exact && b.Mapped() {
-		return 0, estimator.ErrNoSharedMaps
+	if exact && b.HasMaps() {
+		return 0, share.ErrNoSharedMaps
 	}
 	folds := b.Folds
 	if len(folds) == 0 {
@@ -235,7 +236,7 @@ func (v crossValidation) bytes(b estimator.Batch) (most int64, err error) {
 }
 
 // lone is the cost of candidates on rows of a shape: each is fitted for every fold, and once more.
-func (v crossValidation) lone(candidates []estimator.Candidate, shape datasets.Shape) (sum datasets.Cost) {
+func (v crossValidation) lone(candidates []share.Candidate, shape datasets.Shape) (sum datasets.Cost) {
 	fits := float64(v.count() + 1)
 	if v.exact(candidates, false) {
 		fits = 2

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -130,19 +131,19 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 }
 
 // together fits specs of one type to k folds, and returns what they shared and what each says of each fold.
-func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string, out [][]estimator.Outcome) {
+func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string, out [][]share.Outcome) {
 	t.Helper()
 	folds, err := datasets.KFold{Folds: k}.Split(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out = make([][]estimator.Outcome, len(specs))
+	out = make([][]share.Outcome, len(specs))
 	for i := range out {
-		out[i] = make([]estimator.Outcome, k)
+		out[i] = make([]share.Outcome, k)
 	}
-	shared, err = specs[0].(estimator.BatchFitter).FitBatch(context.Background(), estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds,
-		Candidates: estimator.Candidates(specs...),
-		Yield:      func(i, fold int, o estimator.Outcome) error { out[i][fold] = o; return nil }})
+	shared, err = specs[0].(share.BatchFitter).FitBatch(context.Background(), share.Batch{Data: data, Shape: data.Shape(), Folds: folds,
+		Candidates: share.Candidates(specs...),
+		Yield:      func(i, fold int, o share.Outcome) error { out[i][fold] = o; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

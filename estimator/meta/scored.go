@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // scored is the spec of a wrapper of a classifier that learns, from scores of rows that the model has not seen, what
@@ -58,7 +59,7 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 	}
 	found := make([]outOfFold, 1)
 	if v := validation(s, labels); v.folds != noFolds {
-		found, _, err = v.predict(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Candidates: estimator.Candidates(of)}, allOf(data), false, []int{0})
+		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)}, allOf(data), false, []int{0})
 		if err == nil {
 			err = found[0].err
 		}
@@ -74,14 +75,14 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 }
 
 // batchScored is the FitBatch of specs that are scored.
-func batchScored[S scored](ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func batchScored[S scored](ctx context.Context, b share.Batch) (shared []string, err error) {
 	var any S
-	specs, err := estimator.SpecsOf[S](b)
+	specs, err := share.Specs[S](b)
 	if err != nil {
 		return nil, any.named(err)
 	}
 	if b.LeaveOneOut {
-		return nil, any.named(estimator.ErrNoLeaveOneOut)
+		return nil, any.named(share.ErrNoLeaveOneOut)
 	}
 	if len(b.Data.Schema.Classes()) == 0 { // each fold has the classes that its rows have
 		return nil, fitEach(ctx, b)
@@ -106,14 +107,14 @@ func batchScored[S scored](ctx context.Context, b estimator.Batch) (shared []str
 }
 
 // foldsOf returns the numbers of the candidates that make scores by as many folds.
-func foldsOf[S scored](b estimator.Batch, specs []S) ([][]int, error) {
+func foldsOf[S scored](b share.Batch, specs []S) ([][]int, error) {
 	return grouped(b, func(i int) (any, error) {
 		return specs[i].folding(2), specs[i].named(checkModel(specs[i], specs[i].within()))
 	})
 }
 
 // foldScored fits candidates with the same number of folds on the one fold of a batch.
-func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func foldScored[S scored](ctx context.Context, b share.Batch) (shared []string, err error) {
 	fold, first := b.Folds[0], b.Candidates[0].Estimator.(S)
 	labels, err := labelsOf(ctx, b.Data)
 	if err == nil { // and now those to learn from
@@ -140,7 +141,7 @@ func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []stri
 		return shared, err
 	}
 	for i, c := range b.Candidates {
-		if !b.Wants(i, 0) {
+		if !b.Includes(i, 0) {
 			continue
 		}
 		if err := b.Yield(i, 0, outcomeOf(ctx, c.Estimator.(S), b, i, found[i], labels)); err != nil {
@@ -151,14 +152,14 @@ func foldScored[S scored](ctx context.Context, b estimator.Batch) (shared []stri
 }
 
 // modelsOf are candidates with the models that they hold in their place.
-func modelsOf[S scored](candidates []estimator.Candidate) []estimator.Candidate {
-	return withModels(candidates, func(c estimator.Candidate) estimator.Estimator {
+func modelsOf[S scored](candidates []share.Candidate) []share.Candidate {
+	return withModels(candidates, func(c share.Candidate) estimator.Estimator {
 		return c.Estimator.(S).within()
 	})
 }
 
 // outcomeOf is what a candidate says of the test rows of the one fold of a batch.
-func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate int, found outOfFold, labels *design.Labels) estimator.Outcome {
+func outcomeOf[S scored](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold, labels *design.Labels) share.Outcome {
 	if errors.Is(found.err, errAlone) {
 		return b.FitOne(ctx, candidate, 0)
 	}
@@ -167,7 +168,9 @@ func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate 
 	if out.Err = cmp.Or(s.suits(labels), found.err); out.Err == nil {
 		var learned reading
 		if learned, out.Err = s.learn(ctx, found, labels); out.Err == nil {
-			out.Prediction, out.Err = learned.read(found.last.Prediction)
+			var decided estimator.Prediction
+			decided, out.Err = learned.read(estimator.Prediction(found.last.Prediction))
+			out.Prediction = share.Prediction(decided)
 		}
 	}
 	out.Err = s.named(out.Err)
@@ -175,12 +178,12 @@ func outcomeOf[S scored](ctx context.Context, s S, b estimator.Batch, candidate 
 }
 
 // planScored is the PlanBatch of specs that are scored. A batch on related maps is taken where scores come from folds.
-func planScored[S scored](b estimator.Batch) (most int64, err error) {
+func planScored[S scored](b share.Batch) (most int64, err error) {
 	var any S
 	if b.LeaveOneOut {
-		return 0, any.named(estimator.ErrNoLeaveOneOut)
+		return 0, any.named(share.ErrNoLeaveOneOut)
 	}
-	specs, err := estimator.SpecsOf[S](b)
+	specs, err := share.Specs[S](b)
 	for _, spec := range specs {
 		err = cmp.Or(err, checkModel(spec, spec.within()))
 	}
@@ -204,5 +207,5 @@ func planScored[S scored](b estimator.Batch) (most int64, err error) {
 // once more.
 func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
 	v := crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}
-	return v.lone(estimator.Candidates(s.within()), shape)
+	return v.lone(share.Candidates(s.within()), shape)
 }

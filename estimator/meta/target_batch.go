@@ -10,14 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 // FitBatch transforms the targets, leaves the rest to the models within, and turns back what they predict.
 // Where a transform does not depend on the training rows, one batch serves all folds, and leaving one out is
 // as exact as it is within; else there is a batch for each fold. Candidates with Smear, whose residuals
 // are of the training rows, are fitted by themselves.
-func (s Target) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
-	specs, err := estimator.SpecsOf[Target](b)
+func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
+	specs, err := share.Specs[Target](b)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -42,7 +43,7 @@ func (s Target) FitBatch(ctx context.Context, b estimator.Batch) (shared []strin
 }
 
 // fitAlike fits candidates with the transform of s.
-func (s Target) fitAlike(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func (s Target) fitAlike(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if s.Smear {
 		return nil, fitEach(ctx, b)
 	}
@@ -97,26 +98,28 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 }
 
 // fitTransformed does a batch whose targets have been transformed.
-func (s Target) fitTransformed(ctx context.Context, b estimator.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
+func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
 	inner.Candidates = withModels(b.Candidates, s.modelOf)
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // what was fitted with its whole pipeline, this wrapper within
 	if b.FitOne != nil {
-		inner.FitOne = func(ctx context.Context, candidate, fold int) estimator.Outcome {
+		inner.FitOne = func(ctx context.Context, candidate, fold int) share.Outcome {
 			mu.Lock()
 			whole[[2]int{candidate, fold}] = true
 			mu.Unlock()
 			return b.FitOne(ctx, candidate, fold)
 		}
 	}
-	inner.Yield = func(candidate, fold int, out estimator.Outcome) error {
+	inner.Yield = func(candidate, fold int, out share.Outcome) error {
 		mu.Lock()
 		done := whole[[2]int{candidate, fold}]
 		mu.Unlock()
 		if !done && out.Err == nil {
-			if out.Prediction, out.Err = learned.back(out.Prediction); out.Err != nil {
+			var original estimator.Prediction
+			original, out.Err = learned.back(estimator.Prediction(out.Prediction))
+			if out.Prediction = share.Prediction(original); out.Err != nil {
 				out.Err = b.Data.AtRows(out.Err, b.Folds[fold].Test)
 			}
 		}
@@ -139,7 +142,7 @@ func withTargets(data datasets.Set, y []float64, count int) datasets.Set {
 }
 
 // modelOf returns the model that a candidate holds.
-func (Target) modelOf(c estimator.Candidate) estimator.Estimator {
+func (Target) modelOf(c share.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
@@ -155,8 +158,8 @@ func (s Target) oneOut(gcv bool) error {
 }
 
 // PlanBatch takes what the models within take, unless what it learns from the targets depends on the rows left out.
-func (s Target) PlanBatch(b estimator.Batch) (int64, error) {
-	specs, err := estimator.SpecsOf[Target](b)
+func (s Target) PlanBatch(b share.Batch) (int64, error) {
+	specs, err := share.Specs[Target](b)
 	if err != nil {
 		return 0, s.named(err)
 	}
@@ -164,8 +167,8 @@ func (s Target) PlanBatch(b estimator.Batch) (int64, error) {
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
 			err = spec.oneOut(b.GCV)
 		}
-		if err == nil && b.Mapped() && spec.Smear {
-			err = estimator.ErrNoSharedMaps
+		if err == nil && b.HasMaps() && spec.Smear {
+			err = share.ErrNoSharedMaps
 		}
 		if err != nil {
 			return 0, s.named(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
+	"github.com/bochner-ml/bochner/internal/share"
 )
 
 func TestTargetObeysTheLaws(t *testing.T) {
@@ -177,15 +178,15 @@ func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	if want, _ := together(t, data, 4, weak, strong); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("shared %v, by ridge %v", got, want)
 	}
-	oneOut := estimator.Batch{Shape: data.Shape(), LeaveOneOut: true}
+	oneOut := share.Batch{Shape: data.Shape(), LeaveOneOut: true}
 	for transform, can := range map[string]bool{"log": true, "sqrt": true, "quantile": false, "standardize": false} {
 		spec := target(transform, weak)
-		oneOut.Candidates = estimator.Candidates(spec)
+		oneOut.Candidates = share.Candidates(spec)
 		if _, err := spec.PlanBatch(oneOut); (err == nil) != can {
 			t.Errorf("%s: leaving one out: %v", transform, err)
 		}
 	}
-	oneOut.Candidates = estimator.Candidates(target("log", estimator.NewSVR()))
+	oneOut.Candidates = share.Candidates(target("log", estimator.NewSVR()))
 	if _, err := target("log", estimator.NewSVR()).PlanBatch(oneOut); err == nil {
 		t.Error("svr leaves one out")
 	}

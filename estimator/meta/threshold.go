@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/threshold"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -166,12 +167,12 @@ func presentOf(l *design.Labels) (present []int) {
 func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
 
 // FitBatch shares, within each fold, what the models within share between candidates and folds.
-func (Threshold) FitBatch(ctx context.Context, b estimator.Batch) (shared []string, err error) {
+func (Threshold) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	return batchScored[Threshold](ctx, b)
 }
 
 // PlanBatch takes a batch on related maps where scores come from folds.
-func (Threshold) PlanBatch(b estimator.Batch) (int64, error) { return planScored[Threshold](b) }
+func (Threshold) PlanBatch(b share.Batch) (int64, error) { return planScored[Threshold](b) }
 
 // Task returns datasets.Classification.
 func (Threshold) Task() datasets.Task { return datasets.Classification }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -68,8 +69,8 @@ func TestReLUSharesInASearch(t *testing.T) {
 			specs = append(specs, spec.(estimator.Estimator))
 		}
 	}
-	batch := estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: estimator.Candidates(specs...),
-		Yield: func(candidate, fold int, out estimator.Outcome) error {
+	batch := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: share.Candidates(specs...),
+		Yield: func(candidate, fold int, out share.Outcome) error {
 			if out.Err != nil {
 				return out.Err
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -45,7 +44,7 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 		return
 	}
 	own, _ := pipeline.EntryOf(s.Pipeline.Estimator)
-	_, smoothing := s.Pipeline.Estimator.(estimator.LinearSmoother)
+	_, smoothing := s.Pipeline.Estimator.(interface{ SmootherCost(datasets.Shape) datasets.Cost })
 	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {

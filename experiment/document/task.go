@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -22,7 +23,7 @@ func (s Spec) Task() datasets.Task {
 	if s.Data.Task != "auto" {
 		return datasets.Task(s.Data.Task)
 	}
-	if task := estimator.TaskOf(s.Pipeline); task.Unsupervised() {
+	if task := share.TaskOf(s.Pipeline); task.Unsupervised() {
 		return task
 	}
 	return datasets.AnyTask

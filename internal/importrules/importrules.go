@@ -90,6 +90,7 @@ var Allowed = map[string][]string{
 	"internal/design":       {"datasets", "sparse", "single", "internal/kern"},
 	"internal/leastsquares": {"internal/design", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
 	"internal/newton":       {"internal/design", "internal/leastsquares", "internal/kern", "datasets/pass", "internal/solve", "datasets", "sparse", "single", "model"},
+	"internal/share":        {"internal/solve", "datasets"},
 	"internal/batch":        {"single", "internal/kernelridge", "internal/memory", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/kern", "internal/solve", "datasets"},
 	"internal/sgd":          {"internal/design", "internal/kern", "internal/solve", "internal/spectral", "datasets", "sparse", "single", "model"},
 	"internal/descent":      {"internal/design", "internal/kern", "internal/solve", "datasets", "sparse", "single"},
@@ -119,14 +120,14 @@ var Allowed = map[string][]string{
 	// Peers: no arrow between transformer and estimator, none between pipeline and gridsearch.
 	"attention":            {"internal/softmax", "internal/design", "internal/kern", "internal/memory"},
 	"transformer":          {"graph", "datasets", "kernel", "sparse", "single", "param", "model", "internal/spectral", "internal/fourier", "internal/softmax", "internal/bins", "internal/evidence", "internal/sample", "internal/agop", "internal/design", "internal/kern", "internal/memory", "datasets/pass", "internal/pairwise", "internal/landmarks"},
-	"estimator":            {"graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
-	"pipeline":             {"graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
+	"estimator":            {"internal/share", "graph", "internal/sgd", "datasets", "kernel", "internal/network", "internal/kernelridge", "internal/pairwise", "internal/spectral", "internal/fourier", "internal/evidence", "internal/sample", "sparse", "single", "param", "model", "internal/design", "internal/leastsquares", "internal/newton", "internal/descent", "internal/batch", "internal/kern", "internal/solve", "internal/memory", "datasets/pass", "internal/conformal"},
+	"pipeline":             {"internal/share", "graph", "pipeline/internal/...", "transformer", "estimator", "estimator/meta", "estimator/cluster", "estimator/anomaly", "datasets", "sparse", "param", "model", "internal/svg", "internal/memory", "datasets/pass"},
 	"internal/metricinput": {"estimator", "metrics", "datasets"}, // what is known of rows beside what a model said
-	"gridsearch":           {"datasets/pass", "model", "internal/metricinput", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
+	"gridsearch":           {"internal/share", "datasets/pass", "model", "internal/metricinput", "estimator", "param", "metrics", "datasets", "internal/kern", "internal/svg", "internal/memory", "internal/journal"},
 
 	// Estimators that are made of other estimators, whatever these are, and below them the numbers: transforms
 	// of targets, scores to probabilities, weights.
-	"estimator/meta":    {"internal/paramkind", "graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
+	"estimator/meta":    {"internal/share", "internal/paramkind", "graph", "estimator", "datasets", "param", "model", "internal/design", "internal/monotone", "internal/calibration", "internal/stacking", "internal/conformal", "internal/threshold", "metrics"}, // a threshold is chosen by a metric
 	"internal/monotone": {"graph", "model"},
 	"internal/stacking": {"internal/solve"},
 
@@ -143,21 +144,21 @@ var Allowed = map[string][]string{
 	"pipeline/internal/place":   {},
 	"pipeline/internal/pick":    {"datasets", "sparse"},
 	"pipeline/internal/rows":    {"pipeline/internal/place", "pipeline/internal/pick", "transformer", "estimator", "datasets", "sparse", "single", "internal/design", "internal/kern"},
-	"pipeline/internal/sweep":   {"pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
+	"pipeline/internal/sweep":   {"internal/share", "pipeline/internal/place", "pipeline/internal/rows", "transformer", "estimator", "datasets", "single", "sparse"},
 	"pipeline/internal/samples": {"pipeline", "transformer", "datasets"},
-	"pipeline/modelfile":        {"graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
+	"pipeline/modelfile":        {"internal/share", "graph", "pipeline", "pipeline/yaml", "pipeline/internal/pick", "estimator", "datasets", "internal/profile", "model", "internal/files", "internal/rowencoding", "internal/svg"},
 	"internal/yamlnode":         {"param"}, // nodes of YAML documents
 	"pipeline/yaml":             {"internal/yamlnode", "pipeline", "transformer", "estimator", "estimator/meta", "param", "internal/paramkind"},
 
 	// Laws as conformance suites, for anybody's types.
 	"datasets/sourcetest":         {"datasets"},
 	"transformer/transformertest": {"graph", "transformer", "datasets", "sparse", "single", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
-	"estimator/estimatortest":     {"graph", "estimator", "datasets", "sparse", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
+	"estimator/estimatortest":     {"internal/share", "graph", "estimator", "datasets", "sparse", "param", "model", "internal/canceltest", "internal/passtest", "internal/snapshot"},
 
 	"internal/preprocessing": {"pipeline", "transformer", "datasets"}, // steps that make numbers of columns, for proposals
 
 	// The search that chooses pipelines by itself.
-	"auto": {"internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern", "internal/solve", "internal/stacking"},
+	"auto": {"internal/share", "internal/preprocessing", "pipeline", "gridsearch", "transformer", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/journal", "internal/metricinput", "internal/kern", "internal/solve", "internal/stacking"},
 
 	// What models know: which inputs matter, what rows look like.
 	"inspection":       {"internal/metricinput", "estimator", "metrics", "datasets", "sparse", "single", "internal/svg"},
@@ -172,7 +173,7 @@ var Allowed = map[string][]string{
 
 	// The document, the data that it names, whether both go together, what is written; the run above them.
 	"experiment/result":               {"inspection", "internal/profile", "compare"},
-	"experiment/document":             {"internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
+	"experiment/document":             {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
 	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
 	"experiment/internal/check":       {"internal/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
 	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},

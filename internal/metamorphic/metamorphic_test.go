@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -432,7 +433,7 @@ func searched(t *testing.T, w *world) []float64 {
 		return nil
 	}
 	seen := map[[2]int]bool{}
-	_, err = w.pipe.FitBatch(context.Background(), estimator.Batch{Data: w.train, Folds: folds, Candidates: estimator.Candidates(settings...), Yield: func(setting, fold int, outcome estimator.Outcome) error {
+	_, err = w.pipe.FitBatch(context.Background(), share.Batch{Data: w.train, Folds: folds, Candidates: share.Candidates(settings...), Yield: func(setting, fold int, outcome share.Outcome) error {
 		if seen[[2]int{setting, fold}] {
 			return fmt.Errorf("setting %d on fold %d comes twice", setting, fold)
 		}
@@ -451,8 +452,8 @@ func searched(t *testing.T, w *world) []float64 {
 			return nil
 		}
 		want := answers(t, lone, datasets.SelectRows(w.train.X, folds[fold].Test))
-		if at, ok := w.agree(numbers(outcome.Prediction), want, len(folds[fold].Test), w.tolerance()); !ok {
-			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(outcome.Prediction)[at], want[at], settings[setting])
+		if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test), w.tolerance()); !ok {
+			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
 		}
 		return nil
 	}})

@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
@@ -68,7 +69,7 @@ func fittedPipeline(p estimator.Predictor) *pipeline.FittedPipeline {
 
 // taskOf says what the model behind the steps is for.
 func taskOf(p *pipeline.FittedPipeline) datasets.Task {
-	if task := estimator.TaskOf(p.Spec()); task.Unsupervised() {
+	if task := share.TaskOf(p.Spec()); task.Unsupervised() {
 		return task
 	}
 	_, last := p.Model()

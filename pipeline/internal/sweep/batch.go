@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -19,7 +19,7 @@ func (s *sweep) estimate(ctx context.Context, candidates []int, d foldRows) {
 	}
 	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
 	s.byKind(candidates, func(same []int) {
-		if fitter, ok := s.Pipelines[same[0]].Estimator.(estimator.BatchFitter); ok {
+		if fitter, ok := s.Pipelines[same[0]].Estimator.(share.BatchFitter); ok {
 			s.fitEstimators(ctx, fitter, same, d.set, []datasets.Fold{fold}, func(int) int { return d.fold }, d.seconds)
 			return
 		}
@@ -32,7 +32,7 @@ func (s *sweep) estimate(ctx context.Context, candidates []int, d foldRows) {
 }
 
 func (s *sweep) fitEstimator(ctx context.Context, i int, d foldRows) {
-	if !s.Wants(i, d.fold) {
+	if !s.Includes(i, d.fold) {
 		return
 	}
 	start := time.Now()
@@ -58,11 +58,11 @@ func (s *sweep) byKind(candidates []int, f func(same []int)) {
 }
 
 // fitEstimators leaves the estimators of the candidates to their own FitBatch.
-func (s *sweep) fitEstimators(ctx context.Context, fitter estimator.BatchFitter, candidates []int, data datasets.Set,
+func (s *sweep) fitEstimators(ctx context.Context, fitter share.BatchFitter, candidates []int, data datasets.Set,
 	folds []datasets.Fold, fold func(int) int, seconds float64) {
-	names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: s.specsOf(candidates),
-		Include: func(k, f int) bool { return s.Wants(candidates[k], fold(f)) },
-		Yield: func(k, f int, out estimator.Outcome) error {
+	names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: s.specsOf(candidates),
+		Include: func(k, f int) bool { return s.Includes(candidates[k], fold(f)) },
+		Yield: func(k, f int, out share.Outcome) error {
 			out.Err = data.Locate(place.At("step", s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += seconds
 			s.deliver(ctx, candidates[k], fold(f), out)
@@ -75,8 +75,8 @@ func (s *sweep) fitEstimators(ctx context.Context, fitter estimator.BatchFitter,
 }
 
 // candidates returns the estimators of some candidates.
-func (s *sweep) specsOf(candidates []int) []estimator.Candidate {
-	out := make([]estimator.Candidate, len(candidates))
+func (s *sweep) specsOf(candidates []int) []share.Candidate {
+	out := make([]share.Candidate, len(candidates))
 	for k, i := range candidates {
 		out[k].Estimator = s.Pipelines[i].Estimator
 	}
@@ -101,7 +101,7 @@ func (s *sweep) everyFold(ctx context.Context, steps []rows.Spec, candidates []i
 	if err != nil {
 		for _, i := range candidates {
 			for f := range s.Folds {
-				s.deliver(ctx, i, f, estimator.Outcome{Err: err})
+				s.deliver(ctx, i, f, share.Outcome{Err: err})
 			}
 		}
 		return
@@ -111,7 +111,7 @@ func (s *sweep) everyFold(ctx context.Context, steps []rows.Spec, candidates []i
 		s.share("prefix", "features")
 	}
 	s.byKind(candidates, func(same []int) {
-		if fitter, ok := s.Pipelines[same[0]].Estimator.(estimator.BatchFitter); ok {
+		if fitter, ok := s.Pipelines[same[0]].Estimator.(share.BatchFitter); ok {
 			s.fitEstimators(ctx, fitter, same, data, s.Folds, func(f int) int { return f }, seconds)
 			return
 		}

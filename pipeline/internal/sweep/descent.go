@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -100,6 +100,6 @@ func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember,
 // refuse says that the step of b failed.
 func (s *sweep) refuse(ctx context.Context, b *node, d foldRows, err error) {
 	for _, i := range b.candidates {
-		s.deliver(ctx, i, d.fold, estimator.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})
+		s.deliver(ctx, i, d.fold, share.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -22,11 +23,11 @@ func isFamilyStep(p Candidate) bool {
 
 // takesMaps reports whether an estimator learns from related maps of the same rows.
 func takesMaps(e estimator.Estimator) bool {
-	fitter, ok := e.(estimator.BatchFitter)
+	fitter, ok := e.(share.BatchFitter)
 	if !ok {
 		return false
 	}
-	_, err := fitter.PlanBatch(estimator.Batch{Candidates: []estimator.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
+	_, err := fitter.PlanBatch(share.Batch{Candidates: []share.Candidate{{Estimator: e, Width: 1, Scale: 1}}})
 	return err == nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -82,14 +83,14 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 }
 
 // judge predicts the rows to test on.
-func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) estimator.Outcome {
-	out := estimator.Outcome{Err: d.set.Locate(err, 0)}
+func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) share.Outcome {
+	out := share.Outcome{Err: d.set.Locate(err, 0)}
 	if err == nil {
-		out.Prediction, out.Err = s.Predict(ctx, fitted, d.testX())
-		out.Err = d.testSet().Locate(out.Err, 0)
+		predicted, err := s.Predict(ctx, fitted, d.testX())
+		out.Prediction, out.Err = share.Prediction(predicted), d.testSet().Locate(err, 0)
 		var r estimator.Reporter
 		if estimator.As(fitted, &r) {
-			out.Report = r.Report()
+			out.Report = share.Report(r.Report())
 		}
 	}
 	out.Seconds = time.Since(start).Seconds() + d.seconds

@@ -4,19 +4,19 @@ import (
 	"context"
 	"time"
 
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/transformer"
 )
 
 // lone fits what is left of a candidate after depth steps, and shares nothing.
 func (s *sweep) lone(ctx context.Context, i int, d foldRows, depth int) {
-	if s.Wants(i, d.fold) {
+	if s.Includes(i, d.fold) {
 		s.deliver(ctx, i, d.fold, s.fitLone(ctx, i, d, depth))
 	}
 }
 
 // fitLone fits what is left of a candidate after depth steps and judges it.
-func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) (out estimator.Outcome) {
+func (s *sweep) fitLone(ctx context.Context, i int, d foldRows, depth int) (out share.Outcome) {
 	start := time.Now()
 	var next transformer.Fitter
 	if len(d.learned) > 0 {

@@ -4,7 +4,7 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -86,7 +86,7 @@ func Bytes(job Job) int64 {
 		for _, c := range s.Pipelines {
 			if c.Err == nil && c.CanLeaveOneOut() == nil {
 				mapping := rows.Cost(c.Steps, s.shape)
-				most = max(most, mapping.Bytes+s.estimatorBytes([]estimator.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping), s.Folds, true))
+				most = max(most, mapping.Bytes+s.estimatorBytes([]share.Candidate{{Estimator: c.Estimator}}, s.shape.After(mapping), s.Folds, true))
 			}
 		}
 		return most
@@ -125,12 +125,12 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 }
 
 // estimatorBytes is the memory of fitting estimators of one type together.
-func (s *sweep) estimatorBytes(list []estimator.Candidate, shape datasets.Shape, folds []datasets.Fold, oneOut bool) int64 {
-	b := estimator.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: oneOut}
-	if fitter, ok := list[0].Estimator.(estimator.BatchFitter); ok {
+func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold, oneOut bool) int64 {
+	b := share.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: oneOut}
+	if fitter, ok := list[0].Estimator.(share.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(b); err == nil {
 			return bytes
 		}
 	}
-	return b.LoneBytes()
+	return b.MaxFitBytes()
 }

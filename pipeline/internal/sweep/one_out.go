@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
@@ -15,11 +15,11 @@ import (
 // CanLeaveOneOut refuses an estimator that cannot, and a step that learns from the rows and would be
 // another without each.
 func (p Candidate) CanLeaveOneOut() error {
-	fitter, ok := p.Estimator.(estimator.BatchFitter)
+	fitter, ok := p.Estimator.(share.BatchFitter)
 	if !ok {
 		return place.At("step", p.Name, fmt.Errorf("%T cannot leave one out, as ridge, kernel_ridge and their classifiers can; use k folds", p.Estimator))
 	}
-	if _, err := fitter.PlanBatch(estimator.Batch{LeaveOneOut: true, Candidates: estimator.Candidates(p.Estimator)}); err != nil {
+	if _, err := fitter.PlanBatch(share.Batch{LeaveOneOut: true, Candidates: share.Candidates(p.Estimator)}); err != nil {
 		return place.At("step", p.Name, err)
 	}
 	for _, s := range p.Steps {
@@ -42,7 +42,7 @@ func (s *sweep) runOneOut(ctx context.Context) {
 			err = place.Here(fmt.Errorf("leave one out holds %d bytes of features, %d are allowed; use k folds or allow more", need, s.Memory))
 		}
 		if err != nil {
-			s.deliver(ctx, i, 0, estimator.Outcome{Err: err})
+			s.deliver(ctx, i, 0, share.Outcome{Err: err})
 			continue
 		}
 		tree.add(i, candidate.Steps)
@@ -64,7 +64,7 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 	data, err := s.mapOnce(ctx, steps)
 	if err != nil {
 		for _, i := range ends {
-			s.deliver(ctx, i, 0, estimator.Outcome{Err: err})
+			s.deliver(ctx, i, 0, share.Outcome{Err: err})
 		}
 		return
 	}
@@ -73,10 +73,10 @@ func (s *sweep) oneOutEnds(ctx context.Context, ends []int, steps []rows.Spec) {
 	}
 	s.byKind(ends, func(same []int) {
 		name := s.Pipelines[same[0]].Name
-		fitter := s.Pipelines[same[0]].Estimator.(estimator.BatchFitter)
-		names, err := fitter.FitBatch(ctx, estimator.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), LeaveOneOut: true, GCV: s.GCV,
-			Include: func(k, _ int) bool { return s.Wants(same[k], 0) },
-			Yield: func(k, _ int, out estimator.Outcome) error {
+		fitter := s.Pipelines[same[0]].Estimator.(share.BatchFitter)
+		names, err := fitter.FitBatch(ctx, share.Batch{Data: data, Shape: data.Shape(), Folds: s.Folds, Candidates: s.specsOf(same), LeaveOneOut: true, GCV: s.GCV,
+			Include: func(k, _ int) bool { return s.Includes(same[k], 0) },
+			Yield: func(k, _ int, out share.Outcome) error {
 				out.Err = place.At("step", name, out.Err)
 				s.deliver(ctx, same[k], 0, out)
 				return ctxerr.Check(ctx)

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -54,7 +54,7 @@ func checkFolds(folds []datasets.Fold, n int) error {
 func (s *sweep) run(ctx context.Context) {
 	all, rowless := s.trees(func(i int, err error) {
 		for f := range s.Folds {
-			s.deliver(ctx, i, f, estimator.Outcome{Err: place.Here(err)})
+			s.deliver(ctx, i, f, share.Outcome{Err: place.Here(err)})
 		}
 	})
 	var tasks []func()

@@ -17,7 +17,7 @@
 //	   │    dense:  tiles of all maps together, read by the estimators      one product             projection
 //	   │    sparse: the widest map, narrower ones are its leading columns   mapped once             grids
 //	   │
-//	   └─ estimators of one type on the same rows (estimator.BatchFitter)
+//	   └─ estimators of one type on the same rows (share.BatchFitter)
 //	        sums of products of nested widths, penalties and folds          one pass                columns, alpha, folds
 //	        paths of penalties, kernel values, leaving one out              one pass                features, rows
 //
@@ -40,6 +40,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -56,7 +57,7 @@ type Candidate struct {
 // Job is candidates to be fitted on the folds of some rows.
 type Job struct {
 	// Batch has the rows, their folds, what is wanted, and where outcomes go.
-	estimator.Batch
+	share.Batch
 	Pipelines []Candidate // instead of the candidates of Batch
 	Memory    int64       // bytes that mapped rows may take
 	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
@@ -102,10 +103,10 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) {
 
 // deliver hands a result to the caller, one at a time, and ends the sweep where the caller wants that.
 // What a cancelled candidate says is of no interest.
-func (s *sweep) deliver(ctx context.Context, candidate, fold int, out estimator.Outcome) {
+func (s *sweep) deliver(ctx context.Context, candidate, fold int, out share.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() != nil || !s.Wants(candidate, fold) {
+	if ctx.Err() != nil || !s.Includes(candidate, fold) {
 		return
 	}
 	if err := s.Yield(candidate, fold, out); err != nil {
@@ -123,7 +124,7 @@ func (s *sweep) share(names ...string) {
 
 // wants reports whether any of the candidates is wanted on fold f.
 func (s *sweep) wants(candidates []int, f int) bool {
-	return slices.ContainsFunc(candidates, func(i int) bool { return s.Wants(i, f) })
+	return slices.ContainsFunc(candidates, func(i int) bool { return s.Includes(i, f) })
 }
 
 // wantsAny reports whether any of the candidates is wanted on any fold.

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/single"
@@ -23,7 +23,7 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, de
 	}
 	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
 	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
-		lone: func(ctx context.Context, i, _ int) estimator.Outcome { return s.fitLone(ctx, i, d, depth) }})
+		lone: func(ctx context.Context, i, _ int) share.Outcome { return s.fitLone(ctx, i, d, depth) }})
 }
 
 // familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
@@ -36,7 +36,7 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []ro
 	if err != nil {
 		for _, i := range candidates {
 			for f := range s.Folds {
-				s.deliver(ctx, i, f, estimator.Outcome{Err: err})
+				s.deliver(ctx, i, f, share.Outcome{Err: err})
 			}
 		}
 		return
@@ -45,7 +45,7 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []ro
 		s.share("prefix")
 	}
 	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.Folds,
-		lone: func(ctx context.Context, i, f int) estimator.Outcome {
+		lone: func(ctx context.Context, i, f int) share.Outcome {
 			return s.fitLone(ctx, i, divide(data, s.Folds[f], f), len(steps))
 		}})
 }
@@ -57,7 +57,7 @@ type familyRows struct {
 	folds   []datasets.Fold
 	first   int     // number of the first of the folds
 	seconds float64 // of shared work, for each candidate
-	lone    func(ctx context.Context, candidate, fold int) estimator.Outcome
+	lone    func(ctx context.Context, candidate, fold int) share.Outcome
 }
 
 // family leaves the candidates of a family to the FitBatch of their estimators.
@@ -67,7 +67,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 	if err != nil { // each candidate says for itself what is wrong
 		for _, i := range candidates {
 			for f := range at.folds {
-				if s.Wants(i, at.first+f) && ctx.Err() == nil {
+				if s.Includes(i, at.first+f) && ctx.Err() == nil {
 					s.deliver(ctx, i, at.first+f, at.lone(ctx, i, f))
 				}
 			}
@@ -75,21 +75,21 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 		return
 	}
 	s.share(maps.Shared()...)
-	job := estimator.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
-		Include: func(k, f int) bool { return s.Wants(candidates[k], at.first+f) },
-		FitOne:  func(ctx context.Context, k, f int) estimator.Outcome { return at.lone(ctx, candidates[k], f) },
-		Yield: func(k, f int, out estimator.Outcome) error {
+	job := share.Batch{Data: at.data, Shape: at.data.Shape(), Folds: at.folds, Maps: mapsOf(maps), Memory: s.Memory / int64(max(s.workers, 1)),
+		Include: func(k, f int) bool { return s.Includes(candidates[k], at.first+f) },
+		FitOne:  func(ctx context.Context, k, f int) share.Outcome { return at.lone(ctx, candidates[k], f) },
+		Yield: func(k, f int, out share.Outcome) error {
 			out.Err = at.data.Locate(placed(s.Pipelines[candidates[k]].Name, out.Err), 0)
 			out.Seconds += at.seconds
 			s.deliver(ctx, candidates[k], at.first+f, out)
 			return ctxerr.Check(ctx)
 		}}
 	for k, m := range maps.Members() {
-		job.Candidates = append(job.Candidates, estimator.Candidate{
+		job.Candidates = append(job.Candidates, share.Candidate{
 			Estimator: s.Pipelines[candidates[k]].Estimator, Map: m.Map, Width: m.Width, Scale: m.Scale,
 			Float32: s.Pipelines[candidates[k]].Float32})
 	}
-	fitter := s.Pipelines[candidates[0]].Estimator.(estimator.BatchFitter)
+	fitter := s.Pipelines[candidates[0]].Estimator.(share.BatchFitter)
 	names, err := fitter.FitBatch(ctx, job)
 	if err != nil && ctx.Err() == nil {
 		s.cancel(at.data.Locate(placed(s.Pipelines[candidates[0]].Name, err), 0))
@@ -98,7 +98,7 @@ func (s *sweep) family(ctx context.Context, family []*node, at familyRows) {
 }
 
 // mapsOf returns a family as estimators read it.
-func mapsOf(family transformer.Family) estimator.Maps {
+func mapsOf(family transformer.Family) share.Maps {
 	if f, ok := family.(singleFamily); ok {
 		return singleMaps{denseMaps{f}, f}
 	}
