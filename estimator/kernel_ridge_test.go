@@ -327,7 +327,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	s = estimator.NewKernelRidge()
 	s.Alpha, s.Kernel = 0, "gauss"
 	_, err = s.Fit(ctx, data)
-	said("bad parameters", err, "alpha", "kernel", "wanted gaussian")
+	said("bad parameters", err, "alpha", "kernel", "must be gaussian")
 	s = estimator.NewKernelRidge()
 	huge := data
 	huge.X = mat.DenseCopyOf(data.X)

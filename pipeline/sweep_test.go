@@ -182,7 +182,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 					if outcome.Err != nil || outcome.Seconds <= 0 {
 						t.Fatalf("setting %d on fold %d: %v, %v s", k.setting, k.fold, outcome.Err, outcome.Seconds)
 					}
-					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), outcome.Prediction, w, mapped || memory != 0)
+					agree(t, fmt.Sprintf("memory %d, setting %d on fold %d", memory, k.setting, k.fold), estimator.Prediction(outcome.Prediction), w, mapped || memory != 0)
 				}
 			}
 		})
@@ -356,7 +356,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 					t.Fatal(err)
 				}
 				sweeps := takesMaps(base.Estimator)
-				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), got[key{i, f}].Prediction, want, sweeps)
+				agree(t, fmt.Sprintf("setting %d on fold %d", i, f), estimator.Prediction(got[key{i, f}].Prediction), want, sweeps)
 			}
 		}
 	}

@@ -19,12 +19,9 @@ func init() {
 		Binds: map[string]reflect.Value{
 			"AnomalyScores":            reflect.ValueOf(estimator.AnomalyScores),
 			"As":                       reflect.ValueOf(estimator.As),
-			"Candidates":               reflect.ValueOf(estimator.Candidates),
 			"DefaultLevel":             reflect.ValueOf(estimator.DefaultLevel),
 			"ErrDiverged":              reflect.ValueOf(&estimator.ErrDiverged).Elem(),
-			"ErrNoLeaveOneOut":         reflect.ValueOf(&estimator.ErrNoLeaveOneOut).Elem(),
 			"ErrNoPartialFit":          reflect.ValueOf(&estimator.ErrNoPartialFit).Elem(),
-			"ErrNoSharedMaps":          reflect.ValueOf(&estimator.ErrNoSharedMaps).Elem(),
 			"ErrTooLarge":              reflect.ValueOf(&estimator.ErrTooLarge).Elem(),
 			"Export":                   reflect.ValueOf(estimator.Export),
 			"FixedVariance":            reflect.ValueOf(estimator.FixedVariance),
@@ -41,8 +38,6 @@ func init() {
 			"NewSGDRegressor":          reflect.ValueOf(estimator.NewSGDRegressor),
 			"NewSVM":                   reflect.ValueOf(estimator.NewSVM),
 			"NewSVR":                   reflect.ValueOf(estimator.NewSVR),
-			"NormalEnds":               reflect.ValueOf(estimator.NormalEnds),
-			"NormalInterval":           reflect.ValueOf(estimator.NormalInterval),
 			"OutputsOf":                reflect.ValueOf(estimator.OutputsOf),
 			"Predict":                  reflect.ValueOf(estimator.Predict),
 			"Probabilities":            reflect.ValueOf(estimator.Probabilities),
@@ -51,14 +46,10 @@ func init() {
 			"Sets":                     reflect.ValueOf(estimator.Sets),
 			"Std":                      reflect.ValueOf(estimator.Std),
 			"Targets":                  reflect.ValueOf(estimator.Targets),
-			"TaskOf":                   reflect.ValueOf(estimator.TaskOf),
 			"Values":                   reflect.ValueOf(estimator.Values),
 		},
 		Types: map[string]reflect.Type{
-			"Batch":                       reflect.TypeOf((*estimator.Batch)(nil)).Elem(),
-			"BatchFitter":                 reflect.TypeOf((*estimator.BatchFitter)(nil)).Elem(),
 			"BlockEstimator":              reflect.TypeOf((*estimator.BlockEstimator)(nil)).Elem(),
-			"Candidate":                   reflect.TypeOf((*estimator.Candidate)(nil)).Elem(),
 			"ClassWeight":                 reflect.TypeOf((*estimator.ClassWeight)(nil)).Elem(),
 			"Estimator":                   reflect.TypeOf((*estimator.Estimator)(nil)).Elem(),
 			"FittedGaussianProcess":       reflect.TypeOf((*estimator.FittedGaussianProcess)(nil)).Elem(),
@@ -77,10 +68,7 @@ func init() {
 			"KernelRidge":                 reflect.TypeOf((*estimator.KernelRidge)(nil)).Elem(),
 			"KernelRidgeClassifier":       reflect.TypeOf((*estimator.KernelRidgeClassifier)(nil)).Elem(),
 			"LeaveOneOut":                 reflect.TypeOf((*estimator.LeaveOneOut)(nil)).Elem(),
-			"LinearSmoother":              reflect.TypeOf((*estimator.LinearSmoother)(nil)).Elem(),
 			"Logistic":                    reflect.TypeOf((*estimator.Logistic)(nil)).Elem(),
-			"Maps":                        reflect.TypeOf((*estimator.Maps)(nil)).Elem(),
-			"Outcome":                     reflect.TypeOf((*estimator.Outcome)(nil)).Elem(),
 			"Output":                      reflect.TypeOf((*estimator.Output)(nil)).Elem(),
 			"Outputs":                     reflect.TypeOf((*estimator.Outputs)(nil)).Elem(),
 			"PassEstimator":               reflect.TypeOf((*estimator.PassEstimator)(nil)).Elem(),
@@ -99,23 +87,18 @@ func init() {
 			"SVR":                         reflect.TypeOf((*estimator.SVR)(nil)).Elem(),
 			"SampledFunctions":            reflect.TypeOf((*estimator.SampledFunctions)(nil)).Elem(),
 			"Smoother":                    reflect.TypeOf((*estimator.Smoother)(nil)).Elem(),
-			"SumSharer":                   reflect.TypeOf((*estimator.SumSharer)(nil)).Elem(),
 			"TaskProvider":                reflect.TypeOf((*estimator.TaskProvider)(nil)).Elem(),
 			"Variance":                    reflect.TypeOf((*estimator.Variance)(nil)).Elem(),
 			"Wrapper":                     reflect.TypeOf((*estimator.Wrapper)(nil)).Elem(),
 		},
 		Proxies: map[string]reflect.Type{
-			"BatchFitter":          reflect.TypeOf((*proxy_estimator_BatchFitter)(nil)).Elem(),
 			"BlockEstimator":       reflect.TypeOf((*proxy_estimator_BlockEstimator)(nil)).Elem(),
 			"Estimator":            reflect.TypeOf((*proxy_estimator_Estimator)(nil)).Elem(),
 			"FullPredictor":        reflect.TypeOf((*proxy_estimator_FullPredictor)(nil)).Elem(),
 			"IncrementalEstimator": reflect.TypeOf((*proxy_estimator_IncrementalEstimator)(nil)).Elem(),
-			"LinearSmoother":       reflect.TypeOf((*proxy_estimator_LinearSmoother)(nil)).Elem(),
-			"Maps":                 reflect.TypeOf((*proxy_estimator_Maps)(nil)).Elem(),
 			"PassEstimator":        reflect.TypeOf((*proxy_estimator_PassEstimator)(nil)).Elem(),
 			"Predictor":            reflect.TypeOf((*proxy_estimator_Predictor)(nil)).Elem(),
 			"Reporter":             reflect.TypeOf((*proxy_estimator_Reporter)(nil)).Elem(),
-			"SumSharer":            reflect.TypeOf((*proxy_estimator_SumSharer)(nil)).Elem(),
 			"TaskProvider":         reflect.TypeOf((*proxy_estimator_TaskProvider)(nil)).Elem(),
 			"Wrapper":              reflect.TypeOf((*proxy_estimator_Wrapper)(nil)).Elem(),
 		},
@@ -123,23 +106,6 @@ func init() {
 			"DefaultLevel": "float:9/10",
 		},
 	}
-}
-
-type proxy_estimator_BatchFitter struct {
-	Object     any
-	Fit_       func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
-	FitBatch_  func(_proxy_obj_ any, a0 context.Context, a1 estimator.Batch) ([]string, error)
-	PlanBatch_ func(_proxy_obj_ any, a0 estimator.Batch) (int64, error)
-}
-
-func (p *proxy_estimator_BatchFitter) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_BatchFitter) FitBatch(a0 context.Context, a1 estimator.Batch) ([]string, error) {
-	return p.FitBatch_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_BatchFitter) PlanBatch(a0 estimator.Batch) (int64, error) {
-	return p.PlanBatch_(p.Object, a0)
 }
 
 type proxy_estimator_BlockEstimator struct {
@@ -184,30 +150,6 @@ func (p *proxy_estimator_IncrementalEstimator) PartialFit(a0 context.Context, a1
 	return p.PartialFit_(p.Object, a0, a1, a2)
 }
 
-type proxy_estimator_LinearSmoother struct {
-	Object           any
-	SmootherCost_    func(_proxy_obj_ any, a0 datasets.Shape) datasets.Cost
-	SmootherWeights_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error)
-}
-
-func (p *proxy_estimator_LinearSmoother) SmootherCost(a0 datasets.Shape) datasets.Cost {
-	return p.SmootherCost_(p.Object, a0)
-}
-func (p *proxy_estimator_LinearSmoother) SmootherWeights(a0 context.Context, a1 datasets.Set) (*estimator.Smoother, error) {
-	return p.SmootherWeights_(p.Object, a0, a1)
-}
-
-type proxy_estimator_Maps struct {
-	Object  any
-	Each_   func(_proxy_obj_ any, a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error
-	Widths_ func(_proxy_obj_ any) []int
-}
-
-func (p *proxy_estimator_Maps) Each(a0 context.Context, a1 mat.Matrix, a2 []int, a3 func(which int, Z *mat.Dense) error) error {
-	return p.Each_(p.Object, a0, a1, a2, a3)
-}
-func (p *proxy_estimator_Maps) Widths() []int { return p.Widths_(p.Object) }
-
 type proxy_estimator_PassEstimator struct {
 	Object  any
 	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
@@ -240,25 +182,6 @@ type proxy_estimator_Reporter struct {
 }
 
 func (p *proxy_estimator_Reporter) Report() estimator.Report { return p.Report_(p.Object) }
-
-type proxy_estimator_SumSharer struct {
-	Object  any
-	Finish_ func(_proxy_obj_ any, a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error)
-	Fit_    func(_proxy_obj_ any, a0 context.Context, a1 datasets.Set) (estimator.Predictor, error)
-	Start_  func(_proxy_obj_ any, a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error)
-	Summed_ func(_proxy_obj_ any) estimator.Estimator
-}
-
-func (p *proxy_estimator_SumSharer) Finish(a0 context.Context, a1 datasets.Pass) (estimator.Predictor, error) {
-	return p.Finish_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_SumSharer) Fit(a0 context.Context, a1 datasets.Set) (estimator.Predictor, error) {
-	return p.Fit_(p.Object, a0, a1)
-}
-func (p *proxy_estimator_SumSharer) Start(a0 context.Context, a1 datasets.Schema, a2 int) (datasets.Pass, error) {
-	return p.Start_(p.Object, a0, a1, a2)
-}
-func (p *proxy_estimator_SumSharer) Summed() estimator.Estimator { return p.Summed_(p.Object) }
 
 type proxy_estimator_TaskProvider struct {
 	Object any
