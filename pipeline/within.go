@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
 )
 

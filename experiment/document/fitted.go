@@ -44,7 +44,9 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 		return
 	}
 	own, _ := pipeline.EntryOf(s.Pipeline.Estimator)
-	_, smoothing := s.Pipeline.Estimator.(interface{ SmootherCost(datasets.Shape) datasets.Cost })
+	_, smoothing := s.Pipeline.Estimator.(interface {
+		SmootherCost(datasets.Shape) datasets.Cost
+	})
 	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {

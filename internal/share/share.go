@@ -129,7 +129,9 @@ func (b Batch) HasMaps() bool {
 }
 
 // Includes reports whether a candidate is fitted on a fold.
-func (b Batch) Includes(candidate, fold int) bool { return b.Include == nil || b.Include(candidate, fold) }
+func (b Batch) Includes(candidate, fold int) bool {
+	return b.Include == nil || b.Include(candidate, fold)
+}
 
 // IncludesAny reports whether a candidate is fitted on any fold.
 func (b Batch) IncludesAny(candidate int) bool {
