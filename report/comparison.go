@@ -12,10 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
-// NewComparison returns the page of runs side by side. The same comparison gives the same bytes.
+// NewComparison returns the page of a comparison of runs. The output is deterministic.
 func NewComparison(c result.Comparison) (Page, error) { return render(comparisonPage(c)) }
 
-// comparisonPage says what stands on the page.
+// comparisonPage fills the page of a comparison.
 func comparisonPage(c result.Comparison) page {
 	var names []string
 	for _, r := range c.Runs {
@@ -26,16 +26,16 @@ func comparisonPage(c result.Comparison) page {
 		p.Title = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
 	if c.Outcome != "" {
-		p.Lead = append(p.Lead, c.Outcome)
+		p.Summary = append(p.Summary, c.Outcome)
 	}
 	tests := c.OnTestRows
 	if len(tests) == 0 {
 		tests = c.OnFolds
 	}
 	for _, t := range tests {
-		p.Lead = append(p.Lead, outcome(c, t))
+		p.Summary = append(p.Summary, testSummary(c, t))
 	}
-	for _, one := range []func(result.Comparison) section{comparedScores, chance, comparedSettings, comparedCosts} {
+	for _, one := range []func(result.Comparison) section{scoresSection, significance, settingsSection, costSection} {
 		if s := one(c); len(s.Text)+len(s.Tables) > 0 {
 			s.ID = strings.ReplaceAll(strings.ToLower(s.Title), " ", "-")
 			p.Sections = append(p.Sections, s)
@@ -45,52 +45,52 @@ func comparisonPage(c result.Comparison) page {
 	for _, r := range c.Runs {
 		folders = append(folders, r.Folder)
 	}
-	p.Foot = "made by bochner compare " + strings.Join(folders, " ")
+	p.Footer = "bochner compare " + strings.Join(folders, " ")
 	return p
 }
 
-// outcome says in a sentence or two what a test came to.
-func outcome(c result.Comparison, t result.TestResult) string {
+// testSummary describes the result of a test.
+func testSummary(c result.Comparison, t result.TestResult) string {
 	run, first := c.Runs[t.Run], c.Runs[0]
-	write, where := short, fmt.Sprintf("On %s test rows", count(float64(t.Pairs)))
+	write, where := formatNumber, fmt.Sprintf("On %s test rows", formatCount(float64(t.Pairs)))
 	var differ string
 	switch {
 	case t.Score == "accuracy" && t.Only+t.OnlyFirst > 0 && run.Test != nil:
 		write = func(v float64) string { return strings.Replace(strconv.FormatFloat(100*v, 'f', 2, 64), "-", "−", 1) }
-		differ = fmt.Sprintf("%s %s puts %s into the right class and %s %s: percentage points differ by", where, run.Label, percent(run.Test["accuracy"]), first.Label, percent(first.Test["accuracy"]))
+		differ = fmt.Sprintf("%s the accuracy of %s is %s and that of %s %s: difference in percentage points", where, run.Label, formatPercent(run.Test["accuracy"]), first.Label, formatPercent(first.Test["accuracy"]))
 	case t.Score == "squared_error" && t.Target != "":
-		differ = fmt.Sprintf("%s the mean squared errors of %s for %s and %s differ by", where, t.Target, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, mean squared error of %s: difference between %s and %s", where, t.Target, run.Label, first.Label)
 	case t.Score == "squared_error":
-		differ = fmt.Sprintf("%s the mean squared errors of %s and %s differ by", where, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, mean squared error: difference between %s and %s", where, run.Label, first.Label)
 	case len(c.OnTestRows) > 0:
-		differ = fmt.Sprintf("%s the accuracies of %s and %s differ by", where, run.Label, first.Label)
+		differ = fmt.Sprintf("%s, accuracy: difference between %s and %s", where, run.Label, first.Label)
 	default:
-		differ = fmt.Sprintf("On the %d folds of the searches %s of %s and %s differs by", t.Pairs, called(t.Score), run.Label, first.Label)
+		differ = fmt.Sprintf("On %d cross-validation folds, %s: difference between %s and %s", t.Pairs, metricLabel(t.Score), run.Label, first.Label)
 	}
-	verdict := "Chance alone may make such a difference"
+	verdict := "The difference is not significant"
 	if t.Differs() {
 		by := ""
 		if c.Score != "" && c.Score != t.Score {
-			by = "by " + strings.ReplaceAll(t.Score, "_", " ") + ", "
+			by = " by " + strings.ReplaceAll(t.Score, "_", " ")
 		}
-		verdict = run.Label + " is better " + by + "by more than chance"
+		verdict = run.Label + " is significantly better" + by
 		if !t.Better() {
-			verdict = run.Label + " is worse " + by + "by more than chance"
+			verdict = run.Label + " is significantly worse" + by
 		}
 	}
-	return fmt.Sprintf("%s %s, from %s to %s with %g\u00a0%% confidence. %s (p %s).", differ, write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
+	return fmt.Sprintf("%s: %s (%[5]g\u00a0%% confidence interval %[3]s to %[4]s). %[6]s (p %[7]s).", differ, write(t.Difference), write(t.Low), write(t.High), 100*compare.Level, verdict, probability(t.Holm))
 }
 
-// probability writes a p value.
+// probability formats a p-value.
 func probability(p float64) string {
 	if p < 1e-4 && p >= 0 {
 		return "< 0.0001"
 	}
-	return spread(p)
+	return formatStdDev(p)
 }
 
-// head is that of a table with a column for each run.
-func head(c result.Comparison, first string) []string {
+// runHeader returns the header of a table with one column per run.
+func runHeader(c result.Comparison, first string) []string {
 	out := []string{first}
 	for _, r := range c.Runs {
 		out = append(out, r.Label)
@@ -98,16 +98,16 @@ func head(c result.Comparison, first string) []string {
 	return out
 }
 
-// comparedScores are those of all runs.
-func comparedScores(c result.Comparison) (s section) {
+// scoresSection compares the scores.
+func scoresSection(c result.Comparison) (s section) {
 	s.Title = "Scores"
 	for _, part := range []struct {
 		caption string
 		of      func(result.RunSummary) map[string]float64
 	}{
-		{"On the test rows (↑ the greater the better, ↓ the less)", func(r result.RunSummary) map[string]float64 { return r.Test }},
-		{"On the rows that they have learned from", func(r result.RunSummary) map[string]float64 { return r.Train }},
-		{"Over the folds of the searches", func(r result.RunSummary) map[string]float64 {
+		{"Test rows (↑ higher is better, ↓ lower is better)", func(r result.RunSummary) map[string]float64 { return r.Test }},
+		{"Training rows", func(r result.RunSummary) map[string]float64 { return r.Train }},
+		{"Cross-validation", func(r result.RunSummary) map[string]float64 {
 			score, mean, _, ok := r.Chosen()
 			if !ok {
 				return nil
@@ -121,13 +121,13 @@ func comparedScores(c result.Comparison) (s section) {
 				names[name] = true
 			}
 		}
-		t := table{Caption: part.caption, Head: head(c, "score")}
+		t := table{Caption: part.caption, Head: runHeader(c, "score")}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			row := []string{called(name) + " " + direction(name)}
+			row := []string{metricLabel(name) + " " + arrow(name)}
 			for _, r := range c.Runs {
 				value := "–"
 				if v, ok := part.of(r)[name]; ok {
-					value = short(v)
+					value = formatNumber(v)
 				}
 				row = append(row, value)
 			}
@@ -138,14 +138,14 @@ func comparedScores(c result.Comparison) (s section) {
 		}
 	}
 	if c.Positive != "" {
-		s.Text = append(s.Text, fmt.Sprintf("Scores of two classes speak of %s.", c.Positive))
+		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", c.Positive))
 	}
 	return s
 }
 
-// chance are the tests, and which were not made.
-func chance(c result.Comparison) (s section) {
-	s.Title = "More than chance"
+// significance lists the significance tests and the tests that were omitted.
+func significance(c result.Comparison) (s section) {
+	s.Title = "Significance"
 	for _, list := range []struct {
 		on    string
 		tests []result.TestResult
@@ -154,10 +154,10 @@ func chance(c result.Comparison) (s section) {
 			continue
 		}
 		s.Figures = append(s.Figures, differences(c, list.on, list.tests)...)
-		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, against %s", called(list.tests[0].Score), list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*compare.Level), "p", "Holm's p"}}
+		t := table{Caption: fmt.Sprintf("Difference of %s on the %s, relative to %s", metricLabel(list.tests[0].Score), list.on, c.Runs[0].Label), Head: []string{"run", "difference", fmt.Sprintf("%g\u00a0%% interval", 100*compare.Level), "p", "Holm's p"}}
 		counted := list.tests[0].Score == "accuracy" && list.on == "test rows"
 		if counted {
-			t.Head = append(t.Head, "only it right", "only "+brief(c.Runs[0].Label)+" right")
+			t.Head = append(t.Head, "only it correct", "only "+truncate(c.Runs[0].Label)+" correct")
 		}
 		var methods []string
 		for _, one := range list.tests {
@@ -165,9 +165,9 @@ func chance(c result.Comparison) (s section) {
 			if one.Target != "" {
 				name += ", " + one.Target
 			}
-			row := []string{name, short(one.Difference), short(one.Low) + " to " + short(one.High), probability(one.P), probability(one.Holm)}
+			row := []string{name, formatNumber(one.Difference), formatNumber(one.Low) + " to " + formatNumber(one.High), probability(one.P), probability(one.Holm)}
 			if counted {
-				row = append(row, count(float64(one.Only)), count(float64(one.OnlyFirst)))
+				row = append(row, formatCount(float64(one.Only)), formatCount(float64(one.OnlyFirst)))
 			}
 			t.Rows = append(t.Rows, row)
 			if !slices.Contains(methods, one.Method) {
@@ -178,26 +178,26 @@ func chance(c result.Comparison) (s section) {
 		s.Tables = append(s.Tables, t)
 	}
 	if len(s.Tables) > 0 {
-		s.Text = append(s.Text, fmt.Sprintf("A difference is that to %s. p is how often two equally good models would differ by as much or more. Holm's p takes into account that there may be several tests: where it is below 0.05 the difference is taken for more than chance.", c.Runs[0].Label))
+		s.Text = append(s.Text, fmt.Sprintf("Differences are relative to %s. p is the probability of a difference at least as large between two equally good models. Holm's p corrects for the number of tests; a value below 0.05 is significant.", c.Runs[0].Label))
 	}
 	s.Text = append(s.Text, c.Notes...)
 	return s
 }
 
-// differences is a picture of the differences to the first run, for each score and target one.
+// differences plots the differences to the first run, one figure per score and target.
 func differences(c result.Comparison, on string, tests []result.TestResult) (out []figure) {
 	for at := range tests {
 		one := tests[at]
 		if slices.ContainsFunc(tests[:at], func(t result.TestResult) bool { return t.Score == one.Score && t.Target == one.Target }) {
 			continue
 		}
-		name := called(one.Score)
+		name := metricLabel(one.Score)
 		if one.Target != "" {
 			name += " of " + one.Target
 		}
 		title := "Difference on the " + on
 		if one.Target != "" {
-			title += ", " + brief(one.Target)
+			title += ", " + truncate(one.Target)
 		}
 		s := svg.Series{Dots: true}
 		x := svg.Axis{Labels: []string{}}
@@ -208,28 +208,28 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 			}
 			s.X, s.Y = append(s.X, float64(len(x.Labels))), append(s.Y, t.Difference)
 			s.Low, s.High = append(s.Low, t.Low), append(s.High, t.High)
-			x.Labels = append(x.Labels, brief(c.Runs[t.Run].Label))
-			said = append(said, fmt.Sprintf("%s %s, from %s to %s", c.Runs[t.Run].Label, short(t.Difference), short(t.Low), short(t.High)))
+			x.Labels = append(x.Labels, truncate(c.Runs[t.Run].Label))
+			said = append(said, fmt.Sprintf("%s %s (%s to %s)", c.Runs[t.Run].Label, formatNumber(t.Difference), formatNumber(t.Low), formatNumber(t.High)))
 		}
-		none := svg.Series{Name: brief(c.Runs[0].Label), Color: svg.Reference, X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
+		none := svg.Series{Name: truncate(c.Runs[0].Label), Color: svg.Reference, X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
 		p := svg.Plot{Title: title, X: x, Y: svg.Axis{Name: name}, Series: []svg.Series{s, none}}
-		p.Says = fmt.Sprintf("%s in %s to %s: %s", title, name, c.Runs[0].Label, strings.Join(said, "; "))
-		out = append(out, figure{Title: title, Drawn: trusted(p.SVG())})
+		p.Says = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(said, "; "))
+		out = append(out, figure{Title: title, SVG: trustedSVG(p.SVG())})
 	}
 	return out
 }
 
-// comparedSettings are what differs in the experiments, and what searches have chosen.
-func comparedSettings(c result.Comparison) (s section) {
-	s.Title = "What differs"
+// settingsSection compares the experiment files and the selected hyperparameters.
+func settingsSection(c result.Comparison) (s section) {
+	s.Title = "Settings"
 	if len(c.Differences) > 0 {
-		t := table{Caption: "In the experiments and their files", Head: head(c, "")}
+		t := table{Caption: "Differences of the experiment files and data", Head: runHeader(c, "")}
 		for _, d := range c.Differences {
 			t.Rows = append(t.Rows, append([]string{d.Path}, d.Values...))
 		}
 		s.Tables = append(s.Tables, t)
 	} else {
-		s.Text = append(s.Text, "The experiments are the same but for names and what is looked at afterwards.")
+		s.Text = append(s.Text, "The experiments differ only in names and diagnostics.")
 	}
 	paths := map[string]bool{}
 	for _, r := range c.Runs {
@@ -239,13 +239,13 @@ func comparedSettings(c result.Comparison) (s section) {
 			}
 		}
 	}
-	t := table{Caption: "Chosen by the searches", Head: head(c, "")}
+	t := table{Caption: "Selected by the searches", Head: runHeader(c, "")}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		row := []string{path}
 		for _, r := range c.Runs {
 			value := "–"
 			if r.Search != nil && r.Search.Best.Params[path] != nil {
-				value = shown(r.Search.Best.Params[path])
+				value = formatValue(r.Search.Best.Params[path])
 			}
 			row = append(row, value)
 		}
@@ -257,10 +257,10 @@ func comparedSettings(c result.Comparison) (s section) {
 	return s
 }
 
-// comparedCosts are times and memory.
-func comparedCosts(c result.Comparison) (s section) {
+// costSection compares time and memory.
+func costSection(c result.Comparison) (s section) {
 	s.Title = "Time and memory"
-	t := table{Caption: "What the runs took", Head: head(c, "")}
+	t := table{Caption: "Cost of the runs", Head: runHeader(c, "")}
 	add := func(name string, of func(result.RunSummary) string) {
 		row := []string{name}
 		for _, r := range c.Runs {
@@ -268,11 +268,11 @@ func comparedCosts(c result.Comparison) (s section) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	add("rows learned from", func(r result.RunSummary) string { return count(float64(r.Rows.Train)) })
-	add("in all", func(r result.RunSummary) string { return seconds(r.Seconds.Total) })
-	add("search", func(r result.RunSummary) string { return seconds(r.Seconds.Search) })
-	add("fit to all rows", func(r result.RunSummary) string { return seconds(r.Seconds.Refit) })
-	add("memory at most", func(r result.RunSummary) string {
+	add("training rows", func(r result.RunSummary) string { return formatCount(float64(r.Rows.Train)) })
+	add("total", func(r result.RunSummary) string { return formatSeconds(r.Seconds.Total) })
+	add("search", func(r result.RunSummary) string { return formatSeconds(r.Seconds.Search) })
+	add("refit on all rows", func(r result.RunSummary) string { return formatSeconds(r.Seconds.Refit) })
+	add("peak memory", func(r result.RunSummary) string {
 		if r.Memory == 0 {
 			return "–"
 		}

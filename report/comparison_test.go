@@ -64,9 +64,9 @@ func TestComparisonPage(t *testing.T) {
 		t.Error("something is not escaped, or not a number")
 	}
 	for _, words := range []string{
-		"puts 88.5\u00a0% into the right class and a 85.0\u00a0%: percentage points differ by 3.50, from 1.70 to 5.30 with 95\u00a0% confidence.", "is better by more than chance (p 0.0004).",
-		"percentage points differ by −0.40, from −1.00 to 0.20 with 95\u00a0% confidence. Chance alone may make such a difference (p 0.3).",
-		"McNemar, chi-squared with continuity correction or McNemar, exact binomial", "corrected resampled t", "The folds of a and c are not tested", "only a right", "rff.gamma", "64 MiB",
+		"88.5\u00a0% and that of a 85.0\u00a0%: difference in percentage points: 3.50 (95\u00a0% confidence interval 1.70 to 5.30).", "is significantly better (p 0.0004).",
+		"points: −0.40 (95\u00a0% confidence interval −1.00 to 0.20). The difference is not significant (p 0.3).",
+		"McNemar, chi-squared with continuity correction or McNemar, exact binomial", "corrected resampled t", "The folds of a and c are not tested", "only a correct", "rff.gamma", "64 MiB",
 	} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("nowhere: %s", words)
@@ -87,12 +87,12 @@ func TestComparisonOutcomes(t *testing.T) {
 	c.Task, c.Positive = "regression", ""
 	test := compare.Test{Method: "paired t", Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
 	c.OnTestRows = []result.TestResult{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
-	said := comparisonPage(c).Lead
-	if len(said) != 1 || said[0] != "On 40 test rows the mean squared errors of price for c and a differ by −0.25, from −0.5 to −0.01 with 95\u00a0% confidence. c is better by more than chance (p 0.04)." {
+	said := comparisonPage(c).Summary
+	if len(said) != 1 || said[0] != "On 40 test rows, mean squared error of price: difference between c and a: −0.25 (95\u00a0% confidence interval −0.5 to −0.01). c is significantly better (p 0.04)." {
 		t.Errorf("%q", said)
 	}
 	c.OnTestRows = nil
-	if said := comparisonPage(c).Lead; len(said) != 1 || !strings.HasPrefix(said[0], "On the 5 folds of the searches accuracy of ") {
+	if said := comparisonPage(c).Summary; len(said) != 1 || !strings.HasPrefix(said[0], "On 5 cross-validation folds, accuracy: difference between ") {
 		t.Errorf("%q", said)
 	}
 }

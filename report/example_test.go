@@ -43,5 +43,5 @@ func Example() {
 	// Classes: Confusion matrix
 	// Classes: ROC
 	// Classes: Precision and recall
-	// How sure: Calibration
+	// Uncertainty: Calibration
 }

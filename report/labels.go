@@ -11,20 +11,20 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// short writes a number with the digits that matter to a reader.
-func short(v float64) string {
+// formatNumber formats a number with four significant digits.
+func formatNumber(v float64) string {
 	if v-v != 0 {
 		return "–"
 	}
 	s := strconv.FormatFloat(v, 'g', 4, 64)
 	if math.Abs(v) >= 1e4 && math.Abs(v) < 1e9 {
-		s = count(v)
+		s = formatCount(v)
 	}
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// count writes an integer with thin groups of three digits.
-func count(v float64) string {
+// formatCount formats an integer with thin spaces as thousands separators.
+func formatCount(v float64) string {
 	s := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -36,16 +36,16 @@ func count(v float64) string {
 	return sign + s
 }
 
-// spread writes a standard deviation, with two digits.
-func spread(v float64) string {
+// formatStdDev formats a standard deviation with two significant digits.
+func formatStdDev(v float64) string {
 	if v-v != 0 {
 		return "–"
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// seconds writes a time.
-func seconds(v float64) string {
+// formatSeconds formats a duration.
+func formatSeconds(v float64) string {
 	switch {
 	case v < 10:
 		return strconv.FormatFloat(v, 'g', 2, 64) + "\u00a0s"
@@ -57,8 +57,8 @@ func seconds(v float64) string {
 	return strconv.FormatFloat(v/3600, 'f', 1, 64) + "\u00a0h"
 }
 
-// percent writes a share.
-func percent(v float64) string {
+// formatPercent formats a fraction as a percentage.
+func formatPercent(v float64) string {
 	if v-v != 0 {
 		return "–"
 	}
@@ -69,45 +69,44 @@ func percent(v float64) string {
 	return strconv.FormatFloat(100*v, 'f', digits, 64) + "\u00a0%"
 }
 
-// shown writes a value of a parameter.
-func shown(v any) string {
+// formatValue formats the value of a parameter.
+func formatValue(v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', 4, 64)
 	}
 	return fmt.Sprint(v)
 }
 
-// words are what metrics are called where a sentence has them.
-var words = map[string]string{
-	"r2": "R²", "root_mean_squared_error": "root mean squared error", "mean_absolute_error": "mean absolute error", "relative_rmse": "error relative to the mean's",
+// metricLabels are display names of metrics.
+var metricLabels = map[string]string{
+	"r2": "R²", "root_mean_squared_error": "root mean squared error", "mean_absolute_error": "mean absolute error", "relative_rmse": "RMSE relative to the mean",
 	"roc_auc": "area under ROC", "roc_auc_ovr": "area under ROC", "log_loss": "log loss", "balanced_accuracy": "balanced accuracy", "f1_macro": "F1, mean over classes", "f1": "F1",
 	"average_precision": "average precision", "nlpd": "negative log predictive density",
 }
 
-// called is a metric's name as a sentence has it.
-func called(name string) string {
-	if w, ok := words[name]; ok {
+// metricLabel returns the display name of a metric.
+func metricLabel(name string) string {
+	if w, ok := metricLabels[name]; ok {
 		return w
 	}
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// judged are the scores that a run stands by, those of the test rows where there are some.
-func judged(r result.Result) (scores map[string]float64, rows int, part string) {
+// evaluatedScores returns the test scores, or the training scores without test rows.
+func evaluatedScores(r result.Result) (scores map[string]float64, rows int, part string) {
 	if r.Test != nil {
 		return r.Test, r.Rows.Test, "test"
 	}
 	return r.Train, cmp.Or(r.Rows.Judged, r.Rows.Train), "training"
 }
 
-// lead says in a sentence or two what was asked and what came out, first of all that a simple model
-// is better.
-func lead(r result.Result) (out []string) {
+// summary describes the result in one or two sentences. A simpler model that is better comes first.
+func summary(r result.Result) (out []string) {
 	if r.Simpler != "" {
 		defer func() { out = append([]string{strings.ToUpper(r.Simpler[:1]) + r.Simpler[1:] + "."}, out...) }()
 	}
-	scores, rows, part := judged(r)
-	n := count(float64(rows))
+	scores, rows, part := evaluatedScores(r)
+	n := formatCount(float64(rows))
 	of := func(name string, f func(result.Baseline, float64) string) {
 		var others []string
 		for _, b := range r.Baselines {
@@ -122,33 +121,33 @@ func lead(r result.Result) (out []string) {
 	}
 	switch r.Task {
 	case "classification":
-		out = []string{fmt.Sprintf("Of %s %s rows %s are put into the right class", n, part, percent(scores["accuracy"]))}
+		out = []string{fmt.Sprintf("Accuracy on %s %s rows: %s", n, part, formatPercent(scores["accuracy"]))}
 		of("accuracy", func(b result.Baseline, v float64) string {
 			if b.Name == "linear model" {
-				return "by a linear model " + percent(v)
+				return "linear model " + formatPercent(v)
 			}
-			return "always saying the " + b.Name + " is right for " + percent(v)
+			return b.Name + " " + formatPercent(v)
 		})
 		if balanced, ok := scores["balanced_accuracy"]; ok && scores["accuracy"]-balanced > 0.1 {
-			out = append(out, fmt.Sprintf("Classes are not found equally well: the mean over classes of the share that is found is %s. The rarer ones are missed more often than this accuracy tells.", percent(balanced)))
+			out = append(out, fmt.Sprintf("Recall differs between classes: balanced accuracy is %s. Rare classes have lower recall.", formatPercent(balanced)))
 		}
 	case "regression":
-		out = []string{fmt.Sprintf("On %s %s rows predictions are off by %s in the root mean square, R² %s", n, part, short(scores["root_mean_squared_error"]), short(scores["r2"]))}
+		out = []string{fmt.Sprintf("RMSE on %s %s rows: %s, R² %s", n, part, formatNumber(scores["root_mean_squared_error"]), formatNumber(scores["r2"]))}
 		of("root_mean_squared_error", func(b result.Baseline, v float64) string {
 			if b.Name == "linear model" {
-				return "a linear model by " + short(v)
+				return "linear model RMSE " + formatNumber(v)
 			}
-			return "the " + b.Name + " of the training rows by " + short(v)
+			return b.Name + " of the training rows RMSE " + formatNumber(v)
 		})
 		if i := r.Intervals; i != nil && i.Coverage != nil && i.Width != nil {
-			out = append(out, fmt.Sprintf("Intervals for %s of new rows hold the truth of %s of them, and are %s wide on average.", percent(i.Level), percent(*i.Coverage), short(*i.Width)))
+			out = append(out, fmt.Sprintf("%s prediction intervals: coverage %s, mean width %s.", formatPercent(i.Level), formatPercent(*i.Coverage), formatNumber(*i.Width)))
 		}
 	case "clustering":
 		if c := r.Clusters; c != nil {
-			out = []string{fmt.Sprintf("%s rows are in %d groups.", count(float64(r.Rows.Train)), len(c.Train))}
+			out = []string{fmt.Sprintf("%s rows in %d clusters.", formatCount(float64(r.Rows.Train)), len(c.Train))}
 		}
 		if v, ok := scores["silhouette"]; ok && len(out) > 0 {
-			out[0] = strings.TrimSuffix(out[0], ".") + fmt.Sprintf(", with a silhouette of %s.", short(v))
+			out[0] = strings.TrimSuffix(out[0], ".") + fmt.Sprintf(", silhouette %s.", formatNumber(v))
 		}
 	case "anomaly":
 		if a := r.Anomalies; a != nil {
@@ -156,21 +155,21 @@ func lead(r result.Result) (out []string) {
 			if a.Test != nil {
 				share = *a.Test
 			}
-			out = []string{fmt.Sprintf("Of %s %s rows %s are taken for anomalies", n, part, percent(share))}
+			out = []string{fmt.Sprintf("Of %s %s rows, %s are classified as anomalies", n, part, formatPercent(share))}
 			if v, ok := scores["roc_auc"]; ok {
-				out[0] += fmt.Sprintf("; those that are some score higher than others with probability %s", percent(v))
+				out[0] += fmt.Sprintf("; area under the ROC curve %s", formatPercent(v))
 			}
 			out[0] += "."
 		}
 	}
 	if part == "training" && (r.Task == "classification" || r.Task == "regression") {
-		out = append(out, "There were no test rows: what a model says of rows that it has learned from flatters it.")
+		out = append(out, "There were no test rows: scores on training rows are optimistic.")
 	}
 	return out
 }
 
-// direction is an arrow the way in which a metric is better.
-func direction(name string) string {
+// arrow returns ↑ if higher values of a metric are better, else ↓.
+func arrow(name string) string {
 	m, err := metrics.ByName(name)
 	if err != nil {
 		return ""

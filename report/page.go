@@ -18,47 +18,47 @@ var style string
 
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// page is what the template is filled with.
+// page is the data of the template.
 type page struct {
 	Title    string
 	Style    template.CSS
-	Lead     []string
+	Summary  []string
 	Warnings []string
 	Sections []section
-	Foot     string
+	Footer   string
 }
 
-// section is a part of the page under one heading.
+// section is a part of the page with a heading.
 type section struct {
 	ID, Title string
 	Text      []string
 	Figures   []figure
 	Tables    []table
-	Folded    []folded
-	Source    []link // where its numbers are
+	Details   []details
+	Sources   []link // links to result.json
 }
 
-// figure is a picture. A wide one has the whole width, and is scrolled where that is not enough.
+// figure is an SVG with a title. A wide figure spans the page and scrolls.
 type figure struct {
 	Title string
-	Drawn template.HTML
+	SVG   template.HTML
 	Wide  bool
 }
 
-// table is rows of cells, of which the first names the row.
+// table is a table; the first cell of a row is its header.
 type table struct {
 	Caption string
 	Head    []string
 	Rows    [][]string
 }
 
-// folded is a long text that is opened by who wants it.
-type folded struct{ Title, Text string }
+// details is a collapsed text.
+type details struct{ Title, Text string }
 
-// link leads to a file beside the page.
+// link is a relative link.
 type link struct{ Name, Href string }
 
-// render fills in the template.
+// render executes the template.
 func render(p page) (Page, error) {
 	p.Style = template.CSS(style)
 	var b strings.Builder
@@ -68,18 +68,19 @@ func render(p page) (Page, error) {
 	return Page{b.String()}, nil
 }
 
-// Page is a report as a value that a notebook shows by itself.
+// Page is a report. Notebooks display it automatically.
 type Page struct{ text string }
 
-// String is the whole document.
+// String returns the HTML document.
 func (p Page) String() string { return p.text }
 
-// HTML is the page in a frame of its own, whose style and that of the notebook leave each other alone.
+// HTML returns an iframe that contains the page, which isolates its style from that of the
+// notebook.
 func (p Page) HTML() string {
 	return `<iframe title="report" style="width:100%;height:48rem;border:1px solid #ccc" srcdoc="` + html.EscapeString(p.text) + `"></iframe>`
 }
 
-// WriteTo writes the document.
+// WriteTo writes the HTML document.
 func (p Page) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, p.text)
 	if err != nil {
@@ -88,8 +89,8 @@ func (p Page) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// in is where numbers are in result.json.
-func in(paths ...string) (out []link) {
+// resultLinks returns links to parts of result.json.
+func resultLinks(paths ...string) (out []link) {
 	for _, p := range paths {
 		out = append(out, link{"result.json: " + p, "result.json#/" + p})
 	}

@@ -119,8 +119,9 @@ func TestPageStandsAlone(t *testing.T) {
 			t.Errorf("a link leads to #%s, which is not there", id[1])
 		}
 	}
-	for _, words := range []string{"Of 100 test rows 90.0\u00a0% are put into the right class; always saying the most frequent class is right for 80.0\u00a0%, by a linear model 85.0\u00a0%.",
-		"Classes are not found equally well", "Mistaken most often", "more may help", "hold 90.0\u00a0% of the truths, and hold 88.0\u00a0%", "1 candidates have no score", "Candidates shared projection.", "a wider grid may do better"} {
+	for _, words := range []string{"Accuracy on 100 test rows: 90.0\u00a0%; most frequent class 80.0\u00a0%, linear model 85.0\u00a0%.",
+		"Recall differs between classes", "Most frequent confusions", "a larger value may help", "nominal coverage 90.0\u00a0%, observed coverage 88.0\u00a0%", "1 candidates failed",
+		"Shared between candidates: projection.", "a wider grid may improve the score"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("nowhere: %s", words)
 		}
@@ -137,7 +138,7 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := 0
-	for _, mark := range []string{"<h1>", "did not converge", `id="scores"`, `id="classes"`, `id="errors"`, `id="how-sure"`, `id="inputs"`, `id="search"`, `id="would-more-help"`, `id="data"`, `id="pipeline"`} {
+	for _, mark := range []string{"<h1>", "did not converge", `id="scores"`, `id="classes"`, `id="errors"`, `id="uncertainty"`, `id="inputs"`, `id="search"`, `id="learning-curves"`, `id="data"`, `id="pipeline"`} {
 		next := strings.Index(page.String()[at:], mark)
 		if next < 0 {
 			t.Fatalf("%s is not there, or stands before what it should follow", mark)
@@ -185,8 +186,8 @@ func TestPictures(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		short(0.123456): "0.1235", short(-3): "−3", short(1234567): "1\u202f234\u202f567", short(math.NaN()): "–", percent(0.9951): "99.51\u00a0%", percent(0.5): "50.0\u00a0%",
-		seconds(0.1234): "0.12\u00a0s", seconds(61): "61\u00a0s", seconds(600): "10\u00a0min", seconds(7200): "2.0\u00a0h", count(-12345): "−12\u202f345",
+		formatNumber(0.123456): "0.1235", formatNumber(-3): "−3", formatNumber(1234567): "1\u202f234\u202f567", formatNumber(math.NaN()): "–", formatPercent(0.9951): "99.51\u00a0%", formatPercent(0.5): "50.0\u00a0%",
+		formatSeconds(0.1234): "0.12\u00a0s", formatSeconds(61): "61\u00a0s", formatSeconds(600): "10\u00a0min", formatSeconds(7200): "2.0\u00a0h", formatCount(-12345): "−12\u202f345",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// scores are those of the model and of simple ones, with their spread over the folds of a search.
-func scores(r result.Result) (s section) {
+// scoreSection compares the scores of the model with those of baselines.
+func scoreSection(r result.Result) (s section) {
 	all := map[string]bool{}
 	for _, m := range []map[string]float64{r.Train, r.Test} {
 		for name := range m {
@@ -23,7 +23,7 @@ func scores(r result.Result) (s section) {
 		return s
 	}
 	s.Title = "Scores"
-	t := table{Caption: "Scores (↑ the greater the better, ↓ the less)", Head: []string{"score"}}
+	t := table{Caption: "Scores (↑ higher is better, ↓ lower is better)", Head: []string{"score"}}
 	add := func(name string, scores map[string]float64) {
 		if len(scores) == 0 {
 			return
@@ -31,13 +31,13 @@ func scores(r result.Result) (s section) {
 		t.Head = append(t.Head, name)
 		if t.Rows == nil {
 			for _, name := range slices.Sorted(maps.Keys(all)) {
-				t.Rows = append(t.Rows, []string{called(name) + " " + direction(name)})
+				t.Rows = append(t.Rows, []string{metricLabel(name) + " " + arrow(name)})
 			}
 		}
 		for k, name := range slices.Sorted(maps.Keys(all)) {
 			value := "–"
 			if v, ok := scores[name]; ok {
-				value = short(v)
+				value = formatNumber(v)
 			}
 			t.Rows[k] = append(t.Rows[k], value)
 		}
@@ -50,65 +50,66 @@ func scores(r result.Result) (s section) {
 	for _, b := range r.Baselines {
 		name := b.Name
 		if name == "mean" {
-			name = "always the mean"
+			name = "mean predictor"
 		}
 		add(name+on, b.Scores)
 	}
 	add("training rows", r.Train)
 	s.Tables = []table{t}
 	if f := r.Search; f != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Over the %d folds of the search the chosen candidate has %s %s ± %s (standard deviation).", f.Folds, called(f.Score), short(f.Best.Mean), spread(f.Best.Std)))
+		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of the selected candidate, %d folds: %s %s ± %s (standard deviation).", f.Folds, metricLabel(f.Score), formatNumber(f.Best.Mean), formatStdDev(f.Best.Std)))
 	}
 	if a := r.Auto; a != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Over the folds of the search %s has %s %s ± %s (standard error).", a.Recipe, called(a.Score), short(a.Mean), spread(a.StdError)))
+		s.Text = append(s.Text, fmt.Sprintf("Cross-validation of %s: %s %s ± %s (standard error).", a.Recipe, metricLabel(a.Score), formatNumber(a.Mean), formatStdDev(a.StdError)))
 	}
 	if r.Positive != "" {
-		s.Text = append(s.Text, fmt.Sprintf("Scores of two classes speak of class %s.", r.Positive))
+		s.Text = append(s.Text, fmt.Sprintf("The positive class is %s.", r.Positive))
 	}
 	if t := r.Threshold; t != nil {
-		s.Text = append(s.Text, fmt.Sprintf("Rows are taken for %s from %s on instead of %s, which was chosen by %s: %s on rows not learned from, %s without.", r.Positive, short(t.Value), short(t.Usual), called(t.Score), short(t.Best), short(t.AtUsual)))
+		s.Text = append(s.Text, fmt.Sprintf("Rows with a score of at least %s are classified as %s. The threshold maximizes %s: %s on out-of-fold rows, %s at the default threshold %s.",
+			formatNumber(t.Value), r.Positive, metricLabel(t.Score), formatNumber(t.Best), formatNumber(t.AtUsual), formatNumber(t.Usual)))
 	}
-	s.Source = in("test", "train", "baselines")
+	s.Sources = resultLinks("test", "train", "baselines")
 	return s
 }
 
-// classes are what was taken for what.
-func classes(r result.Result) (s section) {
+// classSection has the confusion matrix, curves and scores by class.
+func classSection(r result.Result) (s section) {
 	if r.Confusion == nil && len(r.PerClass) == 0 {
 		return s
 	}
 	s.Title = "Classes"
 	if c := r.Confusion; c != nil && len(c.Classes) <= 26 {
-		s.Figures = append(s.Figures, figure{Title: "Confusion matrix", Drawn: confusion(*c), Wide: len(c.Classes) > 5})
+		s.Figures = append(s.Figures, figure{Title: "Confusion matrix", SVG: confusionPlot(*c), Wide: len(c.Classes) > 5})
 	}
 	for _, c := range []struct {
 		title, x, y string
 		curves      []result.Curve
 		roc         bool
-	}{{"ROC", "share of other rows taken for it", "share found", r.ROC, true}, {"Precision and recall", "share found (recall)", "precision", r.PrecisionRecall, false}} {
+	}{{"ROC", "false positive rate", "true positive rate", r.ROC, true}, {"Precision and recall", "recall", "precision", r.PrecisionRecall, false}} {
 		if len(c.curves) > 0 {
-			s.Figures = append(s.Figures, figure{Title: c.title, Drawn: curve(c.title, c.x, c.y, c.curves, c.roc)})
+			s.Figures = append(s.Figures, figure{Title: c.title, SVG: rocPlot(c.title, c.x, c.y, c.curves, c.roc)})
 		}
 	}
 	if t := r.Threshold; t != nil && len(t.At) > 1 {
-		s.Figures = append(s.Figures, figure{Title: "Threshold", Drawn: threshold(*t)})
+		s.Figures = append(s.Figures, figure{Title: "Threshold", SVG: thresholdPlot(*t)})
 	}
 	if c := r.Confusion; c != nil {
-		if pairs := mistaken(*c); len(pairs.Rows) > 0 && len(c.Classes) > 2 {
+		if pairs := topConfusions(*c); len(pairs.Rows) > 0 && len(c.Classes) > 2 {
 			s.Tables = append(s.Tables, pairs)
 		}
 	}
-	t := table{Caption: "Each class", Head: []string{"class", "precision", "recall", "F1", "rows"}}
+	t := table{Caption: "Scores by class", Head: []string{"class", "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
-		t.Rows = append(t.Rows, []string{c.Name, short(c.Precision), short(c.Recall), short(c.F1), count(c.Support)})
+		t.Rows = append(t.Rows, []string{c.Name, formatNumber(c.Precision), formatNumber(c.Recall), formatNumber(c.F1), formatCount(c.Support)})
 	}
 	s.Tables = append(s.Tables, t)
-	s.Source = in("confusion", "per_class", "roc", "precision_recall")
+	s.Sources = resultLinks("confusion", "per_class", "roc", "precision_recall")
 	return s
 }
 
-// mistaken are the pairs of classes that are taken for each other most often.
-func mistaken(c result.Confusion) table {
+// topConfusions lists the most frequent confusions.
+func topConfusions(c result.Confusion) table {
 	type pair struct {
 		truth, said int
 		rows        float64
@@ -130,15 +131,15 @@ func mistaken(c result.Confusion) table {
 		}
 		return 0
 	})
-	t := table{Caption: "Mistaken most often", Head: []string{"class", "taken for", "rows"}}
+	t := table{Caption: "Most frequent confusions", Head: []string{"class", "predicted", "rows"}}
 	for _, p := range pairs[:min(len(pairs), 6)] {
-		t.Rows = append(t.Rows, []string{c.Classes[p.truth], c.Classes[p.said], count(p.rows)})
+		t.Rows = append(t.Rows, []string{c.Classes[p.truth], c.Classes[p.said], formatCount(p.rows)})
 	}
 	return t
 }
 
-// errors are how far off the predictions of numbers are.
-func errors(r result.Result) (s section) {
+// errorSection describes the residuals.
+func errorSection(r result.Result) (s section) {
 	if len(r.Errors) == 0 {
 		return s
 	}
@@ -148,10 +149,10 @@ func errors(r result.Result) (s section) {
 		if len(r.Errors) > 1 {
 			of = " of " + e.Target
 		}
-		s.Figures = append(s.Figures, figure{Title: "Predicted and true" + of, Drawn: predicted(e, of)}, figure{Title: "Residuals" + of, Drawn: residuals(e, of)}, figure{Title: "Absolute errors" + of, Drawn: quantiles(e, of)})
-		t := table{Caption: "Rows that are off the most" + of, Head: []string{"row", "truth", "predicted", "off by"}}
+		s.Figures = append(s.Figures, figure{Title: "Predicted and true values" + of, SVG: predictedPlot(e, of)}, figure{Title: "Residuals" + of, SVG: residualPlot(e, of)}, figure{Title: "Absolute errors" + of, SVG: errorPlot(e, of)})
+		t := table{Caption: "Largest errors" + of, Head: []string{"row", "true", "predicted", "error"}}
 		for _, w := range e.Worst {
-			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), short(w.Truth), short(w.Predicted), short(w.Predicted - w.Truth)})
+			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted), formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
 		middle, most := 0.0, 0.0
@@ -163,128 +164,128 @@ func errors(r result.Result) (s section) {
 				most = q.Error
 			}
 		}
-		s.Text = append(s.Text, fmt.Sprintf("Half of the predictions%s are off by at most %s, and 95 %% by at most %s. The mean absolute error is %s, the mean error (bias) %s.", of, short(middle), short(most), short(e.Absolute), short(e.Mean)))
+		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.", of, formatNumber(middle), formatNumber(most), formatNumber(e.Absolute), formatNumber(e.Mean)))
 	}
-	s.Source = in("errors")
+	s.Sources = resultLinks("errors")
 	return s
 }
 
-// probabilities are whether these hold, and whether intervals do.
-func probabilities(r result.Result) (s section) {
-	s.Title = "How sure"
+// uncertaintySection has calibration and interval coverage.
+func uncertaintySection(r result.Result) (s section) {
+	s.Title = "Uncertainty"
 	if len(r.Calibration) > 0 {
-		s.Figures = append(s.Figures, figure{Title: "Calibration", Drawn: calibration(r.Calibration)})
+		s.Figures = append(s.Figures, figure{Title: "Calibration", SVG: calibrationPlot(r.Calibration)})
 		for _, c := range r.Calibration[:min(len(r.Calibration), 3)] {
-			s.Text = append(s.Text, fmt.Sprintf("Probabilities of %s are off by %s on average over the rows.", c.Class, percent(c.Error)))
+			s.Text = append(s.Text, fmt.Sprintf("Expected calibration error of %s: %s.", c.Class, formatPercent(c.Error)))
 		}
-		s.Source = in("calibration")
+		s.Sources = resultLinks("calibration")
 	}
 	if i := r.Intervals; i != nil {
-		text := fmt.Sprintf("Intervals by %s are to hold %s of the truths", i.Method, percent(i.Level))
+		text := fmt.Sprintf("Intervals by %s: nominal coverage %s", i.Method, formatPercent(i.Level))
 		if i.Coverage != nil {
-			text += fmt.Sprintf(", and hold %s of them", percent(*i.Coverage))
+			text += fmt.Sprintf(", observed coverage %s", formatPercent(*i.Coverage))
 		}
 		if i.Width != nil {
-			text += "; their mean width is " + short(*i.Width)
+			text += "; mean width " + formatNumber(*i.Width)
 		}
 		if i.Size != nil {
-			text += "; a set has " + short(*i.Size) + " classes on average"
+			text += "; mean set size " + formatNumber(*i.Size)
 		}
 		s.Text = append(s.Text, text+".")
-		s.Source = append(s.Source, in("intervals")...)
+		s.Sources = append(s.Sources, resultLinks("intervals")...)
 	}
 	return s
 }
 
-// found are groups and anomalies.
-func found(r result.Result) (s section) {
+// clusters lists the cluster sizes.
+func clusters(r result.Result) (s section) {
 	if c := r.Clusters; c != nil {
-		s.Title = "Groups"
-		t := table{Caption: "Rows in each group", Head: []string{"group", "rows"}}
+		s.Title = "Clusters"
+		t := table{Caption: "Cluster sizes", Head: []string{"cluster", "rows"}}
 		if c.Test != nil {
 			t.Head = append(t.Head, "test rows")
 		}
 		for k, n := range c.Train {
-			row := []string{fmt.Sprint(k), count(float64(n))}
+			row := []string{fmt.Sprint(k), formatCount(float64(n))}
 			if c.Test != nil {
-				row = append(row, count(float64(c.Test[k])))
+				row = append(row, formatCount(float64(c.Test[k])))
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		s.Tables, s.Source = []table{t}, in("clusters")
+		s.Tables, s.Sources = []table{t}, resultLinks("clusters")
 	}
 	return s
 }
 
-// inputs are which of them matter, and how.
-func inputs(r result.Result) (s section) {
+// inputSection has importance, partial dependence and learned relevance.
+func inputSection(r result.Result) (s section) {
 	s.Title = "Inputs"
 	if i := r.Importance; i != nil && len(i.Inputs) > 0 {
 		const most = 15
-		s.Text = append(s.Text, fmt.Sprintf("How much worse %s gets where the values of one input are permuted over %s rows, the mean of %d times: what the model makes no use of, or what another input says as well, has none.", called(i.Score), count(float64(i.Rows)), i.Repeats))
-		s.Figures = append(s.Figures, figure{Title: "What matters", Drawn: trusted(i.SVG())})
+		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are permuted over %s rows, mean of %d repeats. Correlated inputs share their importance.", metricLabel(i.Score), formatCount(float64(i.Rows)), i.Repeats))
+		s.Figures = append(s.Figures, figure{Title: "Permutation importance", SVG: trustedSVG(i.SVG())})
 		if len(i.Inputs) > most {
-			t := table{Caption: "All inputs", Head: []string{"input", "worse by", "±"}}
+			t := table{Caption: "All inputs", Head: []string{"input", "decrease", "±"}}
 			for _, one := range i.Inputs[:min(len(i.Inputs), 100)] {
-				t.Rows = append(t.Rows, []string{one.Name, short(one.Mean), spread(one.StdError)})
+				t.Rows = append(t.Rows, []string{one.Name, formatNumber(one.Mean), formatStdDev(one.StdError)})
 			}
 			s.Tables = append(s.Tables, t)
 		}
-		s.Source = in("importance", "effects")
+		s.Sources = resultLinks("importance", "effects")
 	}
 	for _, group := range effectsByInput(r) {
-		s.Figures = append(s.Figures, figure{Title: "Effect of " + group[0].Input, Drawn: trusted(group.SVG())})
+		s.Figures = append(s.Figures, figure{Title: "Partial dependence on " + group[0].Input, SVG: trustedSVG(group.SVG())})
 	}
 	for _, step := range r.Relevance {
-		s.Figures = append(s.Figures, figure{Title: "Learned by " + step.Step, Drawn: relevance(step)})
-		s.Source = append(s.Source, in("relevance")...)
+		s.Figures = append(s.Figures, figure{Title: "Relevance learned by " + step.Step, SVG: relevancePlot(step)})
+		s.Sources = append(s.Sources, resultLinks("relevance")...)
 	}
 	return s
 }
 
-// search is what it tried.
-func search(r result.Result) (s section) {
+// searchSection describes the search.
+func searchSection(r result.Result) (s section) {
 	s.Title = "Search"
 	if a := r.Auto; a != nil {
-		t := table{Caption: "Rounds", Head: []string{"rows", "size", "recipes", "candidates", called(a.Score), "best", "s"}}
+		t := table{Caption: "Rounds", Head: []string{"rows", "size", "recipes", "candidates", metricLabel(a.Score), "best", "s"}}
 		for _, round := range a.Rounds {
-			t.Rows = append(t.Rows, []string{count(float64(round.Rows)), count(float64(round.Size)), fmt.Sprint(round.Recipes), fmt.Sprint(round.Candidates), short(round.Mean), round.Best, spread(round.Seconds)})
+			t.Rows = append(t.Rows, []string{formatCount(float64(round.Rows)), formatCount(float64(round.Size)), fmt.Sprint(round.Recipes), fmt.Sprint(round.Candidates), formatNumber(round.Mean), round.Best, formatStdDev(round.Seconds)})
 		}
 		s.Tables = append(s.Tables, t)
-		s.Text = append(s.Text, fmt.Sprintf("%d candidates were tried; %s was chosen.", a.Candidates, a.Recipe))
+		s.Text = append(s.Text, fmt.Sprintf("%d candidates were evaluated; %s was selected.", a.Candidates, a.Recipe))
 		s.Text = append(s.Text, a.Decided...)
-		s.Source = in("auto")
+		s.Sources = resultLinks("auto")
 	}
 	f := r.Search
 	if f == nil {
 		return s
 	}
-	s.Source = append(in("search"), link{"cv_results.csv", "cv_results.csv"})
-	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits, called(f.Score), seconds(r.Seconds.Search)))
+	s.Sources = append(resultLinks("search"), link{"cv_results.csv", "cv_results.csv"})
+	s.Text = append(s.Text, fmt.Sprintf("%d candidates on %d folds, %d fits, by %s: %s.", f.Candidates, f.Folds, f.Fits, metricLabel(f.Score), formatSeconds(r.Seconds.Search)))
 	if len(f.Shared) > 0 {
-		s.Text = append(s.Text, "Candidates shared "+strings.Join(f.Shared, ", ")+".")
+		s.Text = append(s.Text, "Shared between candidates: "+strings.Join(f.Shared, ", ")+".")
 	}
 	if len(f.OnGridEdge) > 0 {
-		s.Text = append(s.Text, "The best value of "+strings.Join(f.OnGridEdge, ", ")+" is at the end of what was tried: a wider grid may do better.")
+		s.Text = append(s.Text, "The best value of "+strings.Join(f.OnGridEdge, ", ")+" is at the edge of the grid: a wider grid may improve the score.")
 	}
 	if len(f.Rounds) > 1 {
-		t := table{Caption: "Rounds of halving", Head: []string{"each with", "candidates", "best", "±"}}
+		t := table{Caption: "Successive halving", Head: []string{"resource", "candidates", "best", "±"}}
 		for _, round := range f.Rounds {
-			t.Rows = append(t.Rows, []string{count(float64(round.Resource)), fmt.Sprint(round.Candidates), short(round.Best.Mean), spread(round.Best.Std)})
+			t.Rows = append(t.Rows, []string{formatCount(float64(round.Resource)), fmt.Sprint(round.Candidates), formatNumber(round.Best.Mean), formatStdDev(round.Best.Std)})
 		}
 		s.Tables = append(s.Tables, t)
-		s.Text = append(s.Text, "Pictures are of the last round.")
+		s.Text = append(s.Text, "Figures show the last round.")
 	}
-	axes := axesOf(f.All)
-	s.Figures = append(s.Figures, againstAxes(f, axes)...)
+	axes := variedParams(f.All)
+	s.Figures = append(s.Figures, scorePlots(f, axes)...)
 	s.Figures = append(s.Figures, heatMaps(f, axes)...)
-	t := table{Caption: "The best candidates", Head: append([]string{"rank"}, append(slices.Clone(axes), "mean", "±", "s for a fit")...)}
-	for _, c := range best(f.All, 10) {
+	t := table{Caption: "Best candidates", Head: append([]string{"rank"}, append(slices.Clone(axes), "mean", "±", "s per fit")...)}
+	for _, c := range topCandidates(f.All, 10) {
 		row := []string{fmt.Sprint(c.Rank)}
 		for _, a := range axes {
-			row = append(row, shown(c.Params[a]))
+			row = append(row, formatValue(c.Params[a]))
 		}
-		t.Rows = append(t.Rows, append(row, short(c.Mean), spread(c.Std), spread(c.Seconds)))
+		t.Rows = append(t.Rows, append(row, formatNumber(c.Mean), formatStdDev(c.Std), formatStdDev(c.Seconds)))
 	}
 	if len(t.Rows) > 1 {
 		s.Tables = append(s.Tables, t)
@@ -296,13 +297,13 @@ func search(r result.Result) (s section) {
 		}
 	}
 	if failed > 0 {
-		s.Text = append(s.Text, fmt.Sprintf("%d candidates have no score; cv_results.csv says why.", failed))
+		s.Text = append(s.Text, fmt.Sprintf("%d candidates failed; see cv_results.csv.", failed))
 	}
 	return s
 }
 
-// best are the candidates of the first ranks.
-func best(all []result.CandidateResult, most int) []result.CandidateResult {
+// topCandidates returns the best n candidates.
+func topCandidates(all []result.CandidateResult, n int) []result.CandidateResult {
 	var list []result.CandidateResult
 	for _, c := range all {
 		if c.Failed == "" {
@@ -310,38 +311,40 @@ func best(all []result.CandidateResult, most int) []result.CandidateResult {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b result.CandidateResult) int { return a.Rank - b.Rank })
-	return list[:min(len(list), most)]
+	return list[:min(len(list), n)]
 }
 
-// axesOf are the paths that differ between candidates.
-func axesOf(all []result.CandidateResult) (out []string) {
+// variedParams returns the parameters that differ between candidates.
+func variedParams(all []result.CandidateResult) (out []string) {
 	if len(all) == 0 {
 		return nil
 	}
 	for _, path := range slices.Sorted(maps.Keys(all[0].Params)) {
-		if slices.ContainsFunc(all, func(c result.CandidateResult) bool { return shown(c.Params[path]) != shown(all[0].Params[path]) }) {
+		if slices.ContainsFunc(all, func(c result.CandidateResult) bool {
+			return formatValue(c.Params[path]) != formatValue(all[0].Params[path])
+		}) {
 			out = append(out, path)
 		}
 	}
 	return out
 }
 
-// curves are what more rows or more features bring.
-func curves(r result.Result) (s section) {
-	s.Title = "Would more help"
+// curvesSection has learning curves over rows and map sizes.
+func curvesSection(r result.Result) (s section) {
+	s.Title = "Learning curves"
 	if l := r.LearningCurve; l != nil {
-		s.Figures = append(s.Figures, figure{Title: "Learning curve", Drawn: learning(*l, moreRows(*l))})
-		s.Text = append(s.Text, moreRows(*l))
-		s.Source = in("learning_curve")
+		s.Figures = append(s.Figures, figure{Title: "Learning curve", SVG: learningCurvePlot(*l, learningCurveText(*l))})
+		s.Text = append(s.Text, learningCurveText(*l))
+		s.Sources = resultLinks("learning_curve")
 	}
 	if f := r.Search; f != nil {
-		for _, axis := range axesOf(f.All) {
-			if !isSize(axis) {
+		for _, axis := range variedParams(f.All) {
+			if !isMapSize(axis) {
 				continue
 			}
-			drawn, text := plateau(f, axis)
+			drawn, text := plateauPlot(f, axis)
 			if text != "" {
-				s.Figures = append(s.Figures, figure{Title: "Against " + axis, Drawn: drawn})
+				s.Figures = append(s.Figures, figure{Title: "Score by " + axis, SVG: drawn})
 				s.Text = append(s.Text, text)
 			}
 		}
@@ -349,88 +352,88 @@ func curves(r result.Result) (s section) {
 	return s
 }
 
-// isSize reports whether a parameter is the size of a map: what more of costs more.
-func isSize(path string) bool {
+// isMapSize reports whether a parameter is the size of a feature map.
+func isMapSize(path string) bool {
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	return last == "features" || last == "grids" || last == "landmarks" || last == "components"
 }
 
-// moreRows says whether more rows would have helped.
-func moreRows(l result.LearningCurve) string {
+// learningCurveText states whether more rows are likely to help.
+func learningCurveText(l result.LearningCurve) string {
 	n := len(l.Rows)
 	m, err := metrics.ByName(l.Score)
 	if err != nil || n < 2 {
 		return ""
 	}
-	before, now := l.Scores[n-2], l.Scores[n-1] // how much is missing to a perfect score
+	before, now := l.Scores[n-2], l.Scores[n-1] // distance to a perfect score
 	if m.GreaterIsBetter {
 		before, now = 1-before, 1-now
 	}
 	gain := (before - now) / math.Abs(before)
-	text := fmt.Sprintf("With half of the rows %s is %s, with all %s", called(l.Score), short(l.Scores[n-2]), short(l.Scores[n-1]))
+	text := fmt.Sprintf("With half of the rows, %s is %s; with all rows, %s", metricLabel(l.Score), formatNumber(l.Scores[n-2]), formatNumber(l.Scores[n-1]))
 	switch {
 	case !(gain > 0.005):
-		return text + ": more rows would hardly help."
+		return text + ". More rows are unlikely to help."
 	case gain > 0.05:
-		return text + ": what is missing still shrinks, and more rows would help."
+		return text + ". More rows would help."
 	}
-	return text + ": more rows would help a little."
+	return text + ". More rows may help slightly."
 }
 
-// data are the rows as they were seen.
-func data(r result.Result) (s section) {
+// dataSection describes the rows.
+func dataSection(r result.Result) (s section) {
 	s.Title = "Data"
-	s.Text = []string{fmt.Sprintf("%s rows to learn from, %s to test on, %d inputs.", count(float64(r.Rows.Train)), count(float64(r.Rows.Test)), r.Features)}
+	s.Text = []string{fmt.Sprintf("%s training rows, %s test rows, %d inputs.", formatCount(float64(r.Rows.Train)), formatCount(float64(r.Rows.Test)), r.Features)}
 	if n := r.Rows.Judged; n > 0 {
-		s.Text = append(s.Text, fmt.Sprintf("Scores of the training rows are those of %s of them, evenly spread.", count(float64(n))))
+		s.Text = append(s.Text, fmt.Sprintf("Training scores use a sample of %s rows.", formatCount(float64(n))))
 	}
 	if p := r.Profile; p != nil {
 		t := table{Caption: "Inputs of the training rows", Head: []string{"input", "missing", "values"}}
 		const most = 60
 		for _, c := range p.Columns[:min(len(p.Columns), most)] {
-			t.Rows = append(t.Rows, []string{c.Name, percent(c.Missing), values(c)})
+			t.Rows = append(t.Rows, []string{c.Name, formatPercent(c.Missing), columnSummary(c)})
 		}
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
 		if more := len(p.Columns) + p.LeftOut - most; more > 0 {
-			s.Text = append(s.Text, fmt.Sprintf("The table has the first %d inputs.", most))
+			s.Text = append(s.Text, fmt.Sprintf("The table shows the first %d inputs.", most))
 		}
 		for _, c := range p.Targets {
-			s.Text = append(s.Text, fmt.Sprintf("Target %s: %s.", c.Name, values(c)))
+			s.Text = append(s.Text, fmt.Sprintf("Target %s: %s.", c.Name, columnSummary(c)))
 		}
-		s.Source = in("profile")
+		s.Sources = resultLinks("profile")
 	}
 	if d := r.Drift; d != nil {
-		t := table{Caption: "Inputs of the test rows that differ from the training rows", Head: []string{"input", "missing", "in training", "unknown", "outside the range", "PSI"}}
+		t := table{Caption: "Inputs of the test rows that differ from the training rows", Head: []string{"input", "missing", "missing in training", "unknown", "out of range", "PSI"}}
 		for _, i := range d.Differing() {
-			t.Rows = append(t.Rows, []string{i.Name, percent(i.Missing), percent(i.MissingBefore), percent(i.Unknown), percent(i.Outside), short(i.PSI)})
+			t.Rows = append(t.Rows, []string{i.Name, formatPercent(i.Missing), formatPercent(i.MissingBefore), formatPercent(i.Unknown), formatPercent(i.Outside), formatNumber(i.PSI)})
 		}
 		if len(t.Rows) > 0 {
-			s.Tables, s.Source = append(s.Tables, t), append(s.Source, in("drift")...)
+			s.Tables, s.Sources = append(s.Tables, t), append(s.Sources, resultLinks("drift")...)
 		}
 	}
 	return s
 }
 
-// model is the pipeline, and the experiment as it was read.
-func model(r result.Result) (s section) {
+// pipelineSection has the pipeline diagram and the experiment file.
+func pipelineSection(r result.Result) (s section) {
 	s.Title = "Pipeline"
 	if r.Diagram != "" {
-		s.Figures = []figure{{Title: "Pipeline", Drawn: trusted(r.Diagram), Wide: true}}
+		s.Figures = []figure{{Title: "Pipeline", SVG: trustedSVG(r.Diagram), Wide: true}}
 	}
 	if len(r.Members) > 0 {
 		t := table{Caption: "Members of the ensemble", Head: []string{"member", "weight"}}
 		for _, m := range r.Members {
-			t.Rows = append(t.Rows, []string{m.Name, short(m.Weight)})
+			t.Rows = append(t.Rows, []string{m.Name, formatNumber(m.Weight)})
 		}
 		s.Tables = []table{t}
 	}
 	if r.Spec != "" {
-		s.Folded = []folded{{"The experiment with every default", r.Spec}}
+		s.Details = []details{{"Experiment file with all defaults", r.Spec}}
 	}
 	if len(r.Skipped) > 0 {
-		s.Text = append(s.Text, "Left out of this report: "+strings.Join(r.Skipped, "; ")+".")
+		s.Text = append(s.Text, "Not in this report: "+strings.Join(r.Skipped, "; ")+".")
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// Observe counts and logs the answer to a request. Other protocols than HTTP call it.
+// Observe records a request in the metrics and the access log. Other transports call it.
 func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 	took := time.Since(a.Start)
 	s.metrics.requests.WithLabelValues(a.Model, a.Route, a.Status).Inc()
@@ -35,7 +35,7 @@ func (s *Server) Observe(ctx context.Context, a protocol.AccessRecord) {
 		slog.Int("bytes", a.Bytes), slog.Float64("seconds", took.Seconds()))
 }
 
-// ReportPanic logs and counts a panic at a request, whose value recover has returned, and returns the error of the answer.
+// ReportPanic logs and counts a recovered panic and returns the error for the client.
 func (s *Server) ReportPanic(request string, value any) *Error {
 	s.metrics.panics.Inc()
 	s.options.Logger.Error("panic while handling a request", "request", request, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))

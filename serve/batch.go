@@ -11,16 +11,17 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// predictor returns the prediction of n rows.
+// predictor predicts n rows.
 type predictor func(rows []float64, n int) (estimator.Prediction, error)
 
-// batch predicts rows of several requests together, which takes little longer than a single row. The first request
-// yields the processor once and then predicts all rows that other requests have added by then.
+// batch predicts single rows of several requests together: a matrix product of a few rows costs
+// little more than one row. The first request yields the processor once and then predicts all rows
+// that other requests have added meanwhile.
 type batch struct {
-	width   int // of a row
+	width   int // number of columns
 	predict predictor
 	mu      sync.Mutex
-	pending []*pendingRow // added since the first request; nil where there is none
+	pending []*pendingRow // rows added since the first request
 }
 
 // pendingRow is a row that waits for its prediction.
@@ -31,10 +32,10 @@ type pendingRow struct {
 	done       chan struct{}
 }
 
-// pendingRows are those that may be used again.
+// pendingRows recycles pending rows.
 var pendingRows = sync.Pool{New: func() any { return &pendingRow{done: make(chan struct{}, 1)} }}
 
-// predictRow returns the prediction of a row. It calls wait before it waits for the work of another request.
+// predictRow predicts one row. It calls wait before it waits for another request.
 func (b *batch) predictRow(x []float64, wait func()) (estimator.Prediction, error) {
 	w := pendingRows.Get().(*pendingRow)
 	w.x = x
@@ -59,8 +60,8 @@ func (b *batch) predictRow(x []float64, wait func()) (estimator.Prediction, erro
 	return prediction, err
 }
 
-// predictAll predicts rows together, or one by one if the model refuses one of them. All rows are done when it returns,
-// also by a panic.
+// predictAll predicts rows together, or independently if the model rejects one of them. All rows
+// are done when it returns, even after a panic.
 func (b *batch) predictAll(rows []*pendingRow) {
 	defer func() {
 		for _, w := range rows {
@@ -87,11 +88,11 @@ func (b *batch) predictAll(rows []*pendingRow) {
 	}
 }
 
-// trialRows is the number of rows that exact tries.
+// trialRows is the number of rows that isBatchInvariant predicts.
 const trialRows = 12
 
-// isBatchInvariant reports whether the prediction of a row does not depend, to the last bit, on the rows that are predicted with it,
-// for random rows of the schema. Other models are not batched.
+// isBatchInvariant reports whether random rows have the same predictions, bit for bit, in batches
+// of 1, 2, 5 and 12 rows. Only such models are batched.
 func (b *batch) isBatchInvariant(schema datasets.Schema) bool {
 	rng := rand.New(rand.NewPCG(1, uint64(b.width)))
 	x := make([]float64, trialRows*b.width)

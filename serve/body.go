@@ -15,8 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// handlePost answers a request with a body of one of the types: it reads the body, waits for its turn, and sends what work writes
-// to out. Work ends its turn by leave before it waits for another request.
+// handlePost handles a request with a body of one of the given types: it reads the body, waits for
+// a slot, and sends what work writes to c.out. Work calls release before it waits for another
+// request.
 func (c *call) handlePost(work func(ctx context.Context, m *Model, leave func()) (kind []string, err error), types ...string) error {
 	m, err := c.find()
 	if err != nil {
@@ -48,7 +49,8 @@ func (c *call) runWork(m *Model, work func(context.Context, *Model, func()) ([]s
 	return work(ctx, m, leave)
 }
 
-// checkBody returns an error for a body of another type or encoding, and for one that the header announces as too large.
+// checkBody rejects unsupported content types and encodings, and bodies whose announced length
+// exceeds the limit.
 func (c *call) checkBody(types ...string) error {
 	h := c.r.Header
 	if given := h.Get("Content-Type"); given != "" {
@@ -71,10 +73,10 @@ func (c *call) bodyTooLarge() error {
 	return newError(protocol.TooLarge, "body size: must be at most %d bytes; split the request", c.server.options.Limits.MaxBodyBytes)
 }
 
-// minBuffer is the initial capacity for a body, in bytes.
+// minBuffer is the initial capacity of the body buffer, in bytes.
 const minBuffer = 4 << 10
 
-// readBody reads the body. It reserves memory as the body arrives, whatever the header announces.
+// readBody reads the body. It reserves memory for bytes that arrive, not for the announced length.
 func (c *call) readBody() error {
 	from := io.Reader(c.r.Body)
 	if c.r.Header.Get("Content-Encoding") == "gzip" {
@@ -95,7 +97,7 @@ func (c *call) readBody() error {
 		if len(b) == cap(b) {
 			to := max(2*cap(b), minBuffer)
 			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), minBuffer)) {
-				to = max(int(n)+1, len(b)+1) // all of it, and the end
+				to = max(int(n)+1, len(b)+1) // the whole body and the byte that detects its end
 			}
 			if err := c.Reserve(int64(to - cap(b))); err != nil {
 				return err
@@ -116,7 +118,7 @@ func (c *call) readBody() error {
 	}
 }
 
-// bodyError returns the error of a body that cannot be read.
+// bodyError converts the error of reading a body.
 func (c *call) bodyError(err error) error {
 	var net net.Error
 	var large *http.MaxBytesError

@@ -12,18 +12,18 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// route is what a path asks for.
+// route is a parsed path and its handler.
 type route struct {
-	name    string // for the metrics
-	method  string // "" is GET or HEAD
+	name    string // label in the metrics
+	method  string // "" allows GET and HEAD
 	model   string
 	version string
 	handle  func(c *call) error
-	public  bool // whether it needs no token
-	mounted bool // whether a handler answers that does all checks itself: see Server.Mount
+	public  bool // whether no token is required
+	mounted bool // whether the handler of Server.Mount performs all checks
 }
 
-// call is a request over HTTP and its answer. Its memory is used again.
+// call is an HTTP request in progress. Calls are recycled.
 type call struct {
 	Admission
 	w         http.ResponseWriter
@@ -31,9 +31,9 @@ type call struct {
 	start     time.Time
 	route     route
 	requestID string
-	model     string // name of the model, where it exists
-	status    int    // of the answer, 0 before it
-	err       *Error // that was answered
+	model     string // name of the model, if it exists
+	status    int    // HTTP status sent; 0 before the response
+	err       *Error // error that was sent
 	rows      int
 
 	body   []byte
@@ -42,20 +42,20 @@ type call struct {
 	scan   jsonscan.JSON
 }
 
-// calls are those whose memory may be used again.
+// calls recycles the buffers of calls.
 var calls = sync.Pool{New: func() any { return &call{scan: jsonscan.JSON{Whole: "body", Deepest: 16}} }}
 
-// maxPooledBytes is the maximum number of bytes of each kind that the next request gets.
+// maxPooledBytes bounds each buffer that a recycled call retains.
 const maxPooledBytes = 64 << 10
 
-// reset prepares the call for a request.
+// reset prepares the call for a new request.
 func (c *call) reset(s *Server, w http.ResponseWriter, r *http.Request, to route) {
 	c.Admission = Admission{s, reservation{limiter: s.limiter}}
 	c.w, c.r, c.start, c.route, c.requestID = w, r, time.Now(), to, protocol.RequestID(r.Header["X-Request-Id"])
 	c.model, c.status, c.err, c.rows = "", 0, nil, 0
 }
 
-// recycle leaves the memory to the next request.
+// recycle returns the call to the pool unless its buffers are large.
 func (c *call) recycle() {
 	texts := c.scan.Forget()
 	kept := call{body: c.body[:0], out: c.out[:0], reader: rowReader{fieldNumbers: c.reader.fieldNumbers, x: c.reader.x[:0]}, scan: c.scan}
@@ -66,7 +66,7 @@ func (c *call) recycle() {
 	calls.Put(c)
 }
 
-// find returns the model of the path.
+// find returns the model that the path names.
 func (c *call) find() (*Model, error) {
 	m, err := c.server.Model(c.route.model, c.route.version)
 	if err == nil || ErrorOf(err).Code != protocol.NotFound {
@@ -84,7 +84,7 @@ var (
 	headerBinary  = []string{"application/octet-stream"}
 )
 
-// fail answers with an error.
+// fail sends an error.
 func (c *call) fail(e *Error) {
 	h := c.w.Header()
 	if e.RetryAfter > 0 {
@@ -93,7 +93,7 @@ func (c *call) fail(e *Error) {
 	switch e.Code {
 	case protocol.Unauthenticated:
 		h.Set("WWW-Authenticate", "Bearer")
-	case protocol.TooLarge, protocol.RequestTimeout: // the rest of the body is not read
+	case protocol.TooLarge, protocol.RequestTimeout: // the remaining body is unread, so the connection cannot be reused
 		h["Connection"] = headerClose
 	}
 	c.err = e
@@ -102,17 +102,17 @@ func (c *call) fail(e *Error) {
 	c.send(e.Code.HTTP(), headerJSON)
 }
 
-// send answers with the content of out.
+// send sends c.out.
 func (c *call) send(status int, kind []string) {
 	h := c.w.Header()
 	h["Content-Type"] = kind
 	h["Content-Length"] = []string{strconv.Itoa(len(c.out))}
 	c.status = status
 	c.w.WriteHeader(status)
-	c.w.Write(c.out) // an error has no reader
+	c.w.Write(c.out) // the client is gone if this fails
 }
 
-// sendValue answers with a value as JSON.
+// sendValue sends v as JSON.
 func (c *call) sendValue(status int, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -123,14 +123,14 @@ func (c *call) sendValue(status int, v any) error {
 	return nil
 }
 
-// forward lets a handler answer.
+// forward delegates the request to a handler.
 func (c *call) forward(h http.Handler) {
 	w := &recorder{ResponseWriter: c.w, status: http.StatusOK}
 	h.ServeHTTP(w, c.r)
 	c.status = w.status
 }
 
-// recorder records the status of an answer.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -141,7 +141,8 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// end logs and counts the answer. A panic is answered, unless the handler was aborted.
+// end records the request in the log and the metrics. It converts a panic to an error, except
+// http.ErrAbortHandler.
 func (c *call) end() {
 	c.memory.free()
 	if value := recover(); value != nil {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// certificate is a TLS certificate with its key, from files.
+// certificate is a TLS certificate that is reloaded when its files change.
 type certificate struct {
 	watchedFiles
 	pair atomic.Pointer[tls.Certificate]

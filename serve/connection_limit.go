@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// listener limits the number of open connections. When it is closed it still accepts the connections in the
-// queue of the system, which would otherwise be reset.
+// listener limits the number of open connections. After Close it still accepts the connections that
+// the operating system has queued, which would otherwise be reset.
 type listener struct {
 	net.Listener
 	slots      chan struct{} // one for each open connection
 	closing    atomic.Bool
-	acceptWait time.Duration // by Accept, since it is closing
-	ended      chan struct{} // closed when nothing more is accepted
+	acceptWait time.Duration // total time in Accept after Close
+	ended      chan struct{} // closed when Accept returns no more connections
 	once       sync.Once
 }
 
@@ -30,7 +30,7 @@ func newListener(l net.Listener, connections int) *listener {
 	return &listener{Listener: l, slots: make(chan struct{}, connections), ended: make(chan struct{})}
 }
 
-// Accept waits for the next connection and for its slot.
+// Accept waits for a free slot and for the next connection.
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -57,14 +57,14 @@ func (l *listener) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Close lets Accept return the connections that wait, and no more.
+// Close lets Accept return the queued connections and then net.ErrClosed.
 func (l *listener) Close() error {
 	l.closing.Store(true)
 	l.deadline(acceptTimeout)
 	return nil
 }
 
-// deadline bounds the wait for a connection; a listener without deadlines ends at once.
+// deadline bounds the wait for a connection. A listener without deadlines is closed immediately.
 func (l *listener) deadline(left time.Duration) {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	if !ok || d.SetDeadline(time.Now().Add(min(left, acceptTimeout))) != nil {
@@ -72,7 +72,7 @@ func (l *listener) deadline(left time.Duration) {
 	}
 }
 
-// open reports whether the listener still accepts connections, or has some that are not closed.
+// open reports whether the listener still accepts connections or has open ones.
 func (l *listener) open() bool {
 	select {
 	case <-l.ended:
@@ -82,7 +82,7 @@ func (l *listener) open() bool {
 	}
 }
 
-// end closes the listener for good.
+// end closes the underlying listener.
 func (l *listener) end() {
 	l.once.Do(func() {
 		close(l.ended)

@@ -15,11 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
-// Error is the error that answers a request.
+// Error is an error that is sent to the client. Code.HTTP() is its HTTP status, Code.GRPC() its
+// gRPC code.
 type Error struct {
 	Code       protocol.Code
-	Message    string        // for the client; it names the place and the requirement
-	RetryAfter time.Duration // after which to ask again; 0 where that does not help
+	Message    string        // sent to the client
+	RetryAfter time.Duration // delay before a retry; 0 if a retry cannot succeed
 
 	rowError error
 }
@@ -27,23 +28,24 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the [datasets.RowError] that the error reports, or nil.
+// Unwrap returns the [*datasets.RowError] that caused the error, or nil.
 func (e *Error) Unwrap() error { return e.rowError }
 
-// RetryAfterSeconds returns Retry for the header Retry-After.
+// RetryAfterSeconds returns the value of the header Retry-After: RetryAfter in whole seconds,
+// rounded up.
 func (e *Error) RetryAfterSeconds() string {
 	return strconv.Itoa(int((e.RetryAfter + time.Second - 1) / time.Second))
 }
 
-// retryDelay is the time after which a request that was turned away may be sent again.
+// retryDelay is the delay that rejected clients are told.
 const retryDelay = time.Second
 
-// newError returns an error.
+// newError returns an [*Error] with a formatted message.
 func newError(code protocol.Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrorOf returns the [Error] that err is, or one for an error of a model or a context.
+// ErrorOf converts an error of a model, a parser or a context to an [*Error].
 func ErrorOf(err error) *Error {
 	var e *Error
 	var row *datasets.RowError

@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// parseRoute returns the route of a path: of /v1/models/NAME[/versions/VERSION][:VERB] or
-// /v2/models/NAME[/versions/VERSION][/VERB], for example.
+// parseRoute returns the route of a path such as /v1/models/NAME[/versions/VERSION][:VERB] or
+// /v2/models/NAME[/versions/VERSION][/VERB].
 func parseRoute(path string) route {
 	path = strings.TrimPrefix(path, "/")
 	if path == "" || path == "ui" || strings.HasPrefix(path, "ui/") {
@@ -46,7 +46,7 @@ func parseRoute(path string) route {
 	if to, ok := fixedRoutes[path]; ok {
 		return to
 	}
-	parts := strings.SplitN(path, "/", 7) // one more than a route has
+	parts := strings.SplitN(path, "/", 7) // one more than any route has
 	if len(parts) < 3 || parts[1] != "models" {
 		return noRoute
 	}
@@ -71,10 +71,11 @@ func parseRoute(path string) route {
 	return to
 }
 
-// RouteName returns a word for what a request asks for, as the metrics have it: predict, infer, model; none for an unknown path.
+// RouteName returns the label of the request's route in the metrics, such as predict, infer or
+// model; "none" for an unknown path.
 func RouteName(r *http.Request) string { return parseRoute(r.URL.Path).name }
 
-// ServeHTTP answers a request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := calls.Get().(*call)
 	c.reset(s, w, r, parseRoute(r.URL.Path))
@@ -95,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check checks the token and the method.
+// check verifies the token and the method.
 func (c *call) check() error {
 	if !c.route.public {
 		if err := c.server.Authorized(c.r.Header.Get("Authorization")); err != nil {
@@ -113,11 +114,12 @@ func (c *call) check() error {
 	return newError(protocol.MethodNotAllowed, "method: must be %s, got %s", wanted, rowerrors.Clip(c.r.Method))
 }
 
-// Mount lets a handler answer at / and below /ui/, as package serve/ui does. Its requests are logged, counted and limited
-// in number as all are; it checks the token itself, by [Server.Authorized]. Mount must be called before the server answers.
+// Mount serves / and /ui/ by h, such as the pages of package serve/ui. Its requests are logged,
+// counted and limited; h must check the token by [Server.Authorized]. Call Mount before the server
+// starts.
 func (s *Server) Mount(h http.Handler) { s.pages = h }
 
-// servePages answers by the handler that is mounted.
+// servePages delegates to the mounted handler.
 func servePages(c *call) error {
 	s := c.server
 	if s.pages == nil {
@@ -132,7 +134,7 @@ func servePages(c *call) error {
 	}
 	defer s.limiter.finish()
 	if c.r.Method == http.MethodPost {
-		if err := c.Reserve(2 * protocol.MaxPageBytes); err != nil { // the body, and what is read of it
+		if err := c.Reserve(2 * protocol.MaxPageBytes); err != nil { // the body and its decoded form
 			return err
 		}
 		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, protocol.MaxPageBytes)

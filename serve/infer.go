@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// Admission is a request that the server has admitted.
+// Admission is a request that the server has admitted. Package serve/grpc uses it.
 type Admission struct {
 	server *Server
 	memory reservation
 }
 
-// Admit admits a request of which nothing has been read, or turns it away if too many wait or the server ends. The request
-// ends with [Admission.Finish]. The error is an [Error].
+// Admit admits a request before its body is read, or rejects it if the queue is full or the server
+// is shutting down. The caller must call [Admission.Finish]. The error is an [*Error].
 func (s *Server) Admit() (*Admission, error) {
 	if err := s.limiter.admit(); err != nil {
 		return nil, err
@@ -22,16 +22,16 @@ func (s *Server) Admit() (*Admission, error) {
 	return &Admission{s, reservation{limiter: s.limiter}}, nil
 }
 
-// Reserve reserves further bytes for the request or its answer, or turns the request away. The error is an [Error].
+// Reserve reserves memory for the request or its response. The error is an [*Error].
 func (a *Admission) Reserve(bytes int64) error { return a.memory.reserve(bytes) }
 
-// Finish ends the request and frees its memory.
+// Finish ends the request and releases its memory.
 func (a *Admission) Finish() {
 	a.memory.free()
 	a.server.limiter.finish()
 }
 
-// Infer is [Server.Infer] of the request.
+// Infer waits for a slot and predicts the rows of r. The error is an [*Error].
 func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*protocol.InferResponse, error) {
 	ctx, leave, err := a.server.limiter.acquire(ctx)
 	if err != nil {
@@ -49,8 +49,8 @@ func (a *Admission) Infer(ctx context.Context, r *protocol.InferRequest) (*proto
 	return out, nil
 }
 
-// Predict returns the predictions of rows, one after the other, when it is their turn and within the limits of the server.
-// The error is an [Error].
+// Predict waits for a slot and predicts rows, which are stored one after the other in the encoding
+// of the model. The error is an [*Error].
 func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estimator.Prediction, err error) {
 	n := len(rows) / max(m.Encoding.Width, 1)
 	if n > s.options.Limits.MaxRows {
@@ -72,7 +72,7 @@ func (s *Server) Predict(ctx context.Context, m *Model, rows []float64) (p estim
 	return p, nil
 }
 
-// infer is Infer of a request whose turn it is, which it ends by leave before it waits for another request.
+// infer handles a request that holds a slot. It calls leave before it waits for another request.
 func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferRequest, leave func()) (*protocol.InferResponse, error) {
 	specs, err := m.outputTensors.selected(r.Outputs)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *Admission) infer(ctx context.Context, m *Model, r *protocol.InferReques
 	return out, nil
 }
 
-// predict returns the predictions of n rows, for whose answer it reserves memory, and counts them.
+// predict reserves memory for the response, predicts n rows and counts them.
 func (a *Admission) predict(ctx context.Context, m *Model, rows []float64, n int, leave func()) (estimator.Prediction, error) {
 	if err := a.Reserve(int64(n) * m.outputTensors.bytes()); err != nil {
 		return estimator.Prediction{}, err

@@ -10,26 +10,26 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// lengthHeader is the header with the number of bytes of JSON, where binary data follow.
+// lengthHeader gives the number of bytes of JSON in a body with binary data.
 const lengthHeader = "Inference-Header-Content-Length"
 
-// inferReader reads a request of tensors.
+// inferReader parses an inference request of the Open Inference Protocol.
 type inferReader struct {
 	*jsonscan.JSON
-	binary    []byte // what follows the JSON and belongs to no tensor yet
+	binary    []byte // binary data after the JSON that are not assigned yet
 	hasBinary bool
 	memory    *reservation
 
 	request       protocol.InferRequest
-	binaryOutput  bool            // whether all outputs are to be binary
-	binaryOutputs map[string]bool // whether one is, where the request has it
+	binaryOutput  bool            // default for all outputs
+	binaryOutputs map[string]bool // by output name, overriding the default
 	errs          rowerrors.List
 }
 
-// maxTensors is the maximum number of inputs, and of outputs, of a request.
+// maxTensors bounds the number of inputs and of outputs.
 const maxTensors = 1 << 16
 
-// read reads the request.
+// read parses the request.
 func (r *inferReader) read() error {
 	var keys keySet
 	err := r.Object(`an object such as {"inputs": [{"name": …, "shape": …, "datatype": …, "data": …}]}`, func(key []byte) error {
@@ -39,7 +39,7 @@ func (r *inferReader) read() error {
 		switch string(key) {
 		case "id":
 			return r.readString("id", &r.request.ID)
-		case "model_name": // which KServe's client sends along
+		case "model_name": // sent by the KServe client
 			return r.readString("model_name", &r.request.Model)
 		case "model_version":
 			return r.readString("model_version", &r.request.Version)
@@ -66,10 +66,10 @@ func (r *inferReader) read() error {
 	return r.errs.Join(err)
 }
 
-// keySet are the keys of an object so far.
+// keySet contains the keys of an object seen so far.
 type keySet []string
 
-// add returns an error for a key that is there twice.
+// add returns an error for a duplicate key.
 func (s *keySet) add(at *jsonscan.JSON, key []byte) error {
 	for _, k := range *s {
 		if k == string(key) {
@@ -83,7 +83,7 @@ func (s *keySet) add(at *jsonscan.JSON, key []byte) error {
 	return nil
 }
 
-// readString reads a string.
+// readString parses a string.
 func (r *inferReader) readString(what string, to *string) error {
 	kind, v, err := r.Value()
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *inferReader) readString(what string, to *string) error {
 	return nil
 }
 
-// parameters reads an object of parameters. Unknown ones are ignored.
+// parameters parses an object of parameters and ignores unknown ones.
 func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.Kind, v []byte)) error {
 	var keys keySet
 	return r.Object("an object of parameters", func(key []byte) error {
@@ -118,7 +118,7 @@ func (r *inferReader) parameters(of string, see func(name string, kind jsonscan.
 	})
 }
 
-// boolParameter returns a Boolean parameter.
+// boolParameter returns the value of a Boolean parameter.
 func (r *inferReader) boolParameter(name string, kind jsonscan.Kind, v []byte) bool {
 	if kind != jsonscan.Truth {
 		r.errs.Add("parameter %s: must be true or false, got %s", name, kind)
@@ -126,7 +126,7 @@ func (r *inferReader) boolParameter(name string, kind jsonscan.Kind, v []byte) b
 	return kind == jsonscan.Truth && v[0] == 't'
 }
 
-// output reads a wanted output.
+// output parses a requested output.
 func (r *inferReader) output() error {
 	if len(r.request.Outputs) == maxTensors {
 		return newError(protocol.TooLarge, "number of outputs: must be at most %d", maxTensors)
@@ -164,14 +164,14 @@ func (r *inferReader) output() error {
 	return nil
 }
 
-// input reads a tensor.
+// input parses an input tensor.
 func (r *inferReader) input() error {
 	if len(r.request.Inputs) == maxTensors {
 		return newError(protocol.TooLarge, "number of inputs: must be at most %d", maxTensors)
 	}
 	var keys keySet
 	var t protocol.Tensor
-	size, data := int64(-1), -1 // where the data begin
+	size, data := int64(-1), -1 // offset of the data
 	var datatype string
 	err := r.Object("an input: an object with name, shape, datatype and data", func(key []byte) error {
 		if err := keys.add(r.JSON, key); err != nil {
@@ -187,7 +187,7 @@ func (r *inferReader) input() error {
 		case "data":
 			r.Next()
 			data = r.At()
-			return r.Skip() // the shape and the datatype may come behind
+			return r.Skip() // shape and datatype may follow
 		case "parameters":
 			return r.parameters("an input", func(name string, kind jsonscan.Kind, v []byte) {
 				if name == "binary_data_size" {
@@ -209,7 +209,7 @@ func (r *inferReader) input() error {
 	return nil
 }
 
-// byteCountParameter returns a parameter that is a number of bytes, -1 for an error.
+// byteCountParameter returns the value of a parameter in bytes, -1 for an error.
 func (r *inferReader) byteCountParameter(name string, kind jsonscan.Kind, v []byte) int64 {
 	n, err := strconv.ParseUint(string(v), 10, 31)
 	if kind != jsonscan.Number || err != nil {
@@ -219,7 +219,7 @@ func (r *inferReader) byteCountParameter(name string, kind jsonscan.Kind, v []by
 	return int64(n)
 }
 
-// shape reads the shape of a tensor.
+// shape parses the shape of a tensor.
 func (r *inferReader) shape(t *protocol.Tensor) error {
 	t.Shape = []int64{}
 	return r.Array("an array of numbers", func(i int) error {
@@ -240,10 +240,11 @@ func (r *inferReader) shape(t *protocol.Tensor) error {
 	})
 }
 
-// maxDimensions is how many numbers a shape may have; two are used.
+// maxDimensions bounds the length of a shape. Valid shapes have one or two dimensions.
 const maxDimensions = 8
 
-// readData reads the elements of a tensor: from the JSON at data, or size bytes of what follows it.
+// readData reads the elements of a tensor: from the JSON at offset data, or from size bytes of the
+// binary data.
 func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	n, err := t.Len()
 	switch {
@@ -271,12 +272,12 @@ func (r *inferReader) readData(t *protocol.Tensor, data int, size int64) error {
 	return nil
 }
 
-// readJSONData reads the elements of a tensor from the JSON, nested or not.
+// readJSONData reads the elements of a tensor from flat or nested JSON arrays.
 func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	end := r.At()
 	r.Go(at)
 	defer r.Go(end)
-	if most := (end - at + 1) / 2; n > most { // an element and a comma are two bytes
+	if most := (end - at + 1) / 2; n > most { // an element and a comma take at least two bytes
 		r.errs.Add("input %q: data must have %d elements for shape %v, got fewer", rowerrors.Clip(t.Name), n, t.ClippedShape())
 		return nil
 	}
@@ -291,7 +292,7 @@ func (r *inferReader) readJSONData(t *protocol.Tensor, n, at int) error {
 	return r.elements(t, n)
 }
 
-// elements reads an array of elements or of arrays of elements.
+// elements parses an array of elements or of arrays.
 func (r *inferReader) elements(t *protocol.Tensor, n int) error {
 	return r.Array("an array of data", func(int) error {
 		if r.Next() == '[' {
@@ -319,7 +320,7 @@ func (r *inferReader) elements(t *protocol.Tensor, n int) error {
 	})
 }
 
-// element returns an element of a tensor of numbers.
+// element converts an element of a numeric tensor.
 func (r *inferReader) element(t *protocol.Tensor, i int, kind jsonscan.Kind, v []byte) float64 {
 	switch {
 	case kind == jsonscan.Null:
@@ -340,8 +341,8 @@ func (r *inferReader) element(t *protocol.Tensor, i int, kind jsonscan.Kind, v [
 	return 0
 }
 
-// appendInfer appends an answer, as JSON and, where the request wants it, as binary data that follow it. The length of the
-// JSON is -1 if there are none.
+// appendInfer appends a response: JSON, followed by the outputs requested as binary data. Length is
+// the number of bytes of JSON, or -1 without binary data.
 func (r *inferReader) appendInfer(out []byte, a *protocol.InferResponse) (_ []byte, length int) {
 	out = appendString(append(out, `{"model_name":`...), a.Model)
 	out = appendString(append(out, `,"model_version":`...), a.Version)
@@ -381,7 +382,7 @@ func (r *inferReader) appendInfer(out []byte, a *protocol.InferResponse) (_ []by
 	return append(out, raw...), len(out)
 }
 
-// appendData writes the elements as JSON, row by row.
+// appendData appends the elements of t in row-major order, separated by commas.
 func appendData(out []byte, t *protocol.Tensor) []byte {
 	for i, text := range t.Strings {
 		if i > 0 {

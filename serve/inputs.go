@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// matrixInput is the name of the input with all columns of a row.
+// matrixInput is the name of the input that contains all columns.
 const matrixInput = "X"
 
-// inputs are the tensors that a model takes.
+// inputs describes the input tensors of a model.
 type inputs struct{ *rowencoding.Coding }
 
-// specs returns the inputs of the Open Inference Protocol.
+// specs returns the inputs for the model metadata.
 func (c inputs) specs() (out []protocol.TensorSpec) {
 	if _, column := c.Find([]byte(matrixInput)); c.Numeric && !column {
 		return []protocol.TensorSpec{{Name: matrixInput, Datatype: protocol.FP64, Width: int64(c.Width)}}
@@ -30,13 +30,13 @@ func (c inputs) specs() (out []protocol.TensorSpec) {
 	return out
 }
 
-// isMatrix reports whether the one input has all columns.
+// isMatrix reports whether the only input is the matrix of all columns.
 func (c inputs) isMatrix(tensors []protocol.Tensor) bool {
 	_, column := c.Find([]byte(matrixInput))
 	return len(tensors) == 1 && tensors[0].Name == matrixInput && c.Numeric && !column && tensors[0].Datatype != protocol.Bytes
 }
 
-// describeExpected describes the inputs.
+// describeExpected describes the valid inputs, for messages.
 func (c inputs) describeExpected() string {
 	if c.Numeric {
 		return fmt.Sprintf("one tensor %s of shape [rows, %d], or a tensor of shape [rows] or [rows, 1] for each column: %s", matrixInput, c.Width, c.Names())
@@ -44,7 +44,7 @@ func (c inputs) describeExpected() string {
 	return "a tensor of shape [rows] or [rows, 1] for each column: " + c.Names()
 }
 
-// rowCount returns the number of rows of the inputs, whose names and shapes it checks.
+// rowCount validates the names and shapes of the inputs and returns the number of rows.
 func (c inputs) rowCount(tensors []protocol.Tensor, maxRows int) (int, error) {
 	if len(tensors) == 0 {
 		return 0, newError(protocol.InvalidArgument, "inputs: must be %s, got none", c.describeExpected())
@@ -81,7 +81,7 @@ func (c inputs) rowCount(tensors []protocol.Tensor, maxRows int) (int, error) {
 	return int(rows), nil
 }
 
-// matrix returns the n rows of inputs that rowCount has checked.
+// matrix decodes n rows from inputs that rowCount has validated.
 func (c inputs) matrix(tensors []protocol.Tensor, n int) ([]float64, error) {
 	var f rowerrors.List
 	for i := range tensors {
@@ -108,7 +108,7 @@ func (c inputs) matrix(tensors []protocol.Tensor, n int) ([]float64, error) {
 	return x, f.Err()
 }
 
-// setColumns writes the elements of an input into its columns of x.
+// setColumns writes the elements of an input to its columns of x.
 func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *rowerrors.List) {
 	k, _ := c.Find([]byte(t.Name))
 	f := &c.Fields[k]

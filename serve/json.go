@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// parseNumber returns the number that is written as JSON has it, and whether it is finite.
+// parseNumber parses a JSON number and reports whether it is finite.
 func parseNumber(text []byte) (float64, bool) {
-	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(text), len(text)), 64) // which keeps nothing of it
+	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(text), len(text)), 64) // ParseFloat does not retain the string
 	return v, err == nil && !math.IsInf(v, 0)
 }
 
-// appendString appends a string as JSON has it.
+// appendString appends s as a JSON string.
 func appendString(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -37,7 +37,7 @@ func appendString(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// appendNumber appends a number as package encoding/json has it.
+// appendNumber appends v in the format of encoding/json.
 func appendNumber(dst []byte, v float64) []byte {
 	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.AppendFloat(dst, v, 'e', -1, 64)

@@ -12,17 +12,17 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
-// Limits bound the resources of requests. A zero is the default.
+// Limits bounds the resources of requests. A zero field selects its default.
 type Limits struct {
-	MaxBodyBytes   int64         // bytes of a request's body, unpacked: 8 MiB
-	MaxRows        int           // rows of a request: 10,000
-	Timeout        time.Duration // of a request, waiting included: 10 s
-	MaxConcurrent  int           // requests that work at once: two for each core
-	MaxQueued      int           // requests that wait for those: 256
-	MaxMemoryBytes int64         // bytes of the bodies, rows and answers of all requests together: 256 MiB
+	MaxBodyBytes   int64         // size of a body after decompression; default 8 MiB
+	MaxRows        int           // rows per request; default 10,000
+	Timeout        time.Duration // time per request, including the queue; default 10 s
+	MaxConcurrent  int           // concurrent requests; default two per core
+	MaxQueued      int           // queued requests; default 256
+	MaxMemoryBytes int64         // bodies, rows and responses of all requests together; default 256 MiB
 }
 
-// withDefaults returns the limits with the default for each zero.
+// withDefaults replaces zeros by the defaults.
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		MaxBodyBytes: cmp.Or(l.MaxBodyBytes, 8<<20), MaxRows: cmp.Or(l.MaxRows, 10_000), Timeout: cmp.Or(l.Timeout, 10*time.Second),
@@ -30,7 +30,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// check returns an error for negative limits.
+// check rejects negative limits.
 func (l Limits) check() error {
 	if l.MaxBodyBytes < 0 || l.MaxRows < 0 || l.Timeout < 0 || l.MaxConcurrent < 0 || l.MaxQueued < 0 || l.MaxMemoryBytes < 0 {
 		return errors.New("serve: limits must be ≥ 0; 0 selects the default")
@@ -38,12 +38,12 @@ func (l Limits) check() error {
 	return nil
 }
 
-// limiter admits requests within the limits and turns the others away.
+// limiter admits requests within the limits and rejects the others.
 type limiter struct {
 	limits   Limits
 	queue    *queue.Queue
 	memory   atomic.Int64
-	admitted atomic.Int64 // requests that are not answered yet
+	admitted atomic.Int64 // requests in progress
 	closing  atomic.Bool
 	onReject func(reason string) // serverMetrics a request that is turned away
 }
@@ -52,7 +52,7 @@ func newLimiter(l Limits) *limiter {
 	return &limiter{limits: l, queue: queue.New(l.MaxConcurrent, l.MaxQueued)}
 }
 
-// reject returns the error of a request that is turned away.
+// reject counts a rejected request and returns its error.
 func (g *limiter) reject(err error) error {
 	e := ErrorOf(err)
 	switch {
@@ -64,9 +64,9 @@ func (g *limiter) reject(err error) error {
 	return e
 }
 
-// admit admits a request of which nothing has been read; release ends it.
+// admit admits a request before its body is read. The caller must call finish.
 func (g *limiter) admit() error {
-	g.admitted.Add(1) // first, so that Close waits for requests that do not see it
+	g.admitted.Add(1) // before the checks, so that Close waits for requests that miss the flag
 	switch {
 	case g.closing.Load():
 		g.finish()
@@ -80,7 +80,8 @@ func (g *limiter) admit() error {
 
 func (g *limiter) finish() { g.admitted.Add(-1) }
 
-// acquire waits for the turn of a request, which ends with the first call of leave. The context ends with the limit of time.
+// acquire waits for a slot. The first call of leave releases it. The returned context has the
+// deadline of the request.
 func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave func(), err error) {
 	ctx, stop := context.WithTimeout(parent, g.limits.Timeout)
 	if err := g.queue.Acquire(ctx); err != nil {
@@ -97,13 +98,13 @@ func (g *limiter) acquire(parent context.Context) (ctx context.Context, leave fu
 	}, nil
 }
 
-// reservation is the memory of a request.
+// reservation is the memory reserved by a request.
 type reservation struct {
 	limiter *limiter
 	bytes   int64
 }
 
-// reserve reserves further bytes, or turns the request away.
+// reserve reserves more bytes or returns an error.
 func (r *reservation) reserve(bytes int64) error {
 	if r.bytes+bytes > r.limiter.limits.MaxMemoryBytes {
 		return newError(protocol.TooLarge, "request memory: must be at most %d bytes; split the request",

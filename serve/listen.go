@@ -14,25 +14,25 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// ListenOptions are the options of [Server.Serve], and of package serve/grpc. A zero is the default.
+// ListenOptions configures [Server.Serve] and package serve/grpc. A zero field selects its default.
 type ListenOptions struct {
-	Handler           http.Handler  // what answers over HTTP, for a server that is wrapped; nil is the server itself
-	MaxConnections    int           // at once; more wait until one ends: 1024
-	ReadHeaderTimeout time.Duration // for the head of a request over HTTP: 5 s
-	ReadTimeout       time.Duration // for a request to arrive, waiting for its turn included: 30 s
-	WriteTimeout      time.Duration // from the head of a request over HTTP until its answer is read: a minute
-	IdleTimeout       time.Duration // for a connection without a request: two minutes
-	DrainDelay        time.Duration // at the end, between being unready and not listening any more: 0
-	ShutdownTimeout   time.Duration // at the end, for requests at work: 30 s
-	CertFile          string        // file of a TLS certificate, "" for none, read again when it changes
-	KeyFile           string        // file of its key
-	Reflection        bool          // whether gRPC answers questions for its services and their messages
+	Handler           http.Handler  // HTTP handler that wraps the server; nil is the server itself
+	MaxConnections    int           // open connections; default 1024
+	ReadHeaderTimeout time.Duration // for HTTP request headers; default 5 s
+	ReadTimeout       time.Duration // for a whole request, including the queue; default 30 s
+	WriteTimeout      time.Duration // from the HTTP headers to the end of the response; default 1 min
+	IdleTimeout       time.Duration // for a connection without a request; default 2 min
+	DrainDelay        time.Duration // between not ready and shutdown; default 0
+	ShutdownTimeout   time.Duration // for pending requests at shutdown; default 30 s
+	CertFile          string        // TLS certificate, reloaded when it changes; "" for plain text
+	KeyFile           string        // private key of the certificate
+	Reflection        bool          // whether to enable gRPC server reflection
 }
 
-// maxHead is the maximum number of bytes of the head of a request.
+// maxHead bounds the headers of a request, in bytes.
 const maxHead = 16 << 10
 
-// withDefaults returns the options with the default for each zero.
+// withDefaults replaces zeros by the defaults.
 func (o ListenOptions) withDefaults() ListenOptions {
 	o.MaxConnections = cmp.Or(o.MaxConnections, 1024)
 	o.ReadHeaderTimeout, o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadHeaderTimeout, 5*time.Second), cmp.Or(o.ReadTimeout, 30*time.Second), cmp.Or(o.WriteTimeout, time.Minute)
@@ -40,7 +40,7 @@ func (o ListenOptions) withDefaults() ListenOptions {
 	return o
 }
 
-// check returns an error for options that are invalid.
+// check rejects invalid options.
 func (o ListenOptions) check() error {
 	if o.MaxConnections < 0 || o.ReadHeaderTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 || o.DrainDelay < 0 || o.ShutdownTimeout < 0 {
 		return errors.New("serve: durations and MaxConnections must be ≥ 0")
@@ -51,9 +51,10 @@ func (o ListenOptions) check() error {
 	return nil
 }
 
-// Run answers by the protocol that open returns, until the context ends. Then the server is unready for the time of o.Drain
-// and answers all that comes; then Run shuts the protocol down. Open gets the options with the defaults filled in and, if
-// there is a certificate, the configuration of TLS, with the name that the protocol has there.
+// Run serves by the transport that open returns until ctx is done, then shuts down: the server is
+// not ready for o.DrainDelay, and pending requests have o.ShutdownTimeout to complete. Open
+// receives the options with defaults and the TLS configuration, nil without a certificate; name is
+// the ALPN protocol.
 func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open func(o ListenOptions, config *tls.Config) protocol.Transport) error {
 	if err := o.check(); err != nil {
 		return err
@@ -95,8 +96,8 @@ func (s *Server) Run(ctx context.Context, o ListenOptions, name string, open fun
 	return nil
 }
 
-// Serve answers what comes to l over HTTP/1.1, with TLS if there is a certificate, until the context ends, and ends as
-// [Server.Run] does. The error is nil if all requests were answered.
+// Serve serves HTTP/1.1 on l, with TLS if there is a certificate, until ctx is done, and shuts down
+// as described for [Server.Run]. It returns nil if all requests were answered.
 func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) error {
 	defer l.Close()
 	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) protocol.Transport {
@@ -115,17 +116,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) err
 	})
 }
 
-// httpProtocol is a server of HTTP that answers every connection that it has accepted.
+// httpProtocol is an HTTP server that answers every accepted connection.
 type httpProtocol struct {
 	http.Server
 	limited  *listener
 	listener net.Listener // limited, with TLS
 }
 
-// Serve answers the connections of the listener.
+// Serve accepts connections.
 func (p *httpProtocol) Serve() error { return p.Server.Serve(p.listener) }
 
-// Shutdown answers the requests of all connections before http.Server.Shutdown, which drops those that are not read yet.
+// Shutdown answers the requests of all connections first, because http.Server.Shutdown drops
+// connections whose request is unread.
 func (p *httpProtocol) Shutdown(ctx context.Context) error {
 	p.limited.Close()
 	for ctx.Err() == nil && p.limited.open() {

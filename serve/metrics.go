@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// serverMetrics are the metrics of a server.
+// serverMetrics contains the Prometheus metrics of a server.
 type serverMetrics struct {
 	handler    http.Handler
 	collectors []prometheus.Collector
@@ -26,7 +26,7 @@ type serverMetrics struct {
 	fileValid  *prometheus.GaugeVec
 }
 
-// newServerMetrics returns the metrics of a server.
+// newServerMetrics registers the metrics.
 func newServerMetrics(version string, g *limiter, ready func() error) *serverMetrics {
 	name := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: "bochner", Name: name, Help: help}
@@ -75,7 +75,7 @@ func newServerMetrics(version string, g *limiter, ready func() error) *serverMet
 	return c
 }
 
-// countLoad counts an attempt to load a model.
+// countLoad records an attempt to load a model.
 func (c *serverMetrics) countLoad(model, version string, took time.Duration, err error) {
 	result, good := "loaded", 1.0
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *serverMetrics) countLoad(model, version string, took time.Duration, err
 	c.fileValid.WithLabelValues(model, version).Set(good)
 }
 
-// forget removes the metrics of a version that is gone.
+// forget deletes the metrics of a removed version.
 func (c *serverMetrics) forget(model, version string) {
 	labels := prometheus.Labels{"model": model, "version": version}
 	c.loads.DeletePartialMatch(labels)
@@ -97,7 +97,7 @@ func (c *serverMetrics) forget(model, version string) {
 	}
 }
 
-// statusLabels are the statuses of HTTP as labels.
+// statusLabels are the HTTP statuses as strings.
 var statusLabels = func() (out [600]string) {
 	for code := range out {
 		out[code] = strconv.Itoa(code)

@@ -16,20 +16,20 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// Model is a version of a model that is loaded. It never changes.
+// Model is a loaded version of a model. It is immutable.
 type Model struct {
 	Name, Version string
 	LoadedAt      time.Time
 	File          *modelfile.Model      // read only
-	Classes       []string              // nil where there are none
-	Inputs        []protocol.TensorSpec // of the Open Inference Protocol, for any number of rows
+	Classes       []string              // nil unless a classifier
+	Inputs        []protocol.TensorSpec // input tensors
 	Outputs       []protocol.TensorSpec
-	Encoding      *rowencoding.Coding // of rows
+	Encoding      *rowencoding.Coding // encoding of rows
 
 	outputTensors outputs
 	encoder       predictionEncoder
-	empty         estimator.Prediction // of no rows
-	batch         *batch               // for requests of a row; nil for a model whose rows are not predicted together
+	empty         estimator.Prediction // prediction of zero rows
+	batch         *batch               // for single rows; nil if the model is not batch invariant
 }
 
 // newModel prepares a model for requests.
@@ -57,7 +57,7 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	}
 	m.encoder = newPredictionEncoder(name, version, m.Classes, targets)
 	b := &batch{width: m.Encoding.Width, predict: func(rows []float64, n int) (estimator.Prediction, error) {
-		return m.score(context.Background(), rows, n) // the rows are few, and belong to several requests
+		return m.score(context.Background(), rows, n) // the rows belong to several requests
 	}}
 	if b.isBatchInvariant(file.Schema) {
 		m.batch = b
@@ -72,13 +72,13 @@ func (m *Model) targetNames() (names []string) {
 	return names
 }
 
-// score returns the prediction of n rows.
+// score predicts n rows.
 func (m *Model) score(ctx context.Context, rows []float64, n int) (estimator.Prediction, error) {
 	return estimator.Predict(ctx, m.File.Predictor, mat.NewDense(n, m.Encoding.Width, rows), estimator.Request{})
 }
 
-// predict returns the prediction of n rows, whose numbers it checks. It calls wait before it waits for the work of another
-// request.
+// predict predicts n rows and checks that the result is finite. It calls wait before it waits for
+// another request.
 func (m *Model) predict(ctx context.Context, rows []float64, n int, wait func()) (p estimator.Prediction, err error) {
 	switch {
 	case n == 0:

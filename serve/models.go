@@ -19,22 +19,22 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// models are the models of a server: the state of their files, under a lock, and what requests find, without one.
+// models manages the model files of a server. Requests read the published map without a lock.
 type models struct {
 	log       *slog.Logger
 	metrics   *serverMetrics
 	loading   sync.Mutex // held by load
-	scanned   bool       // whether all files have been read, with loading held
+	scanned   bool       // whether all files were read once; guarded by loading
 	mu        sync.Mutex
 	sources   []*source
 	published atomic.Pointer[map[string]*versions]
 }
 
-// versions are the loaded versions of a model. They never change.
+// versions are the loaded versions of a model. They are immutable.
 type versions struct {
 	models map[string]*Model
 	names  []string // the latest last
-	latest *Model   // nil where none is loaded
+	latest *Model   // nil if none is loaded
 }
 
 // newModels finds the files of the given models.
@@ -56,7 +56,7 @@ func newModels(args []string) (*models, error) {
 	return m, errors.Join(errs...)
 }
 
-// source returns the source of a model, nil for none, with the lock held.
+// source returns the source of a model, or nil. The caller holds m.mu.
 func (m *models) source(name string) *source {
 	if at := slices.IndexFunc(m.sources, func(s *source) bool { return s.name == name }); at >= 0 {
 		return m.sources[at]
@@ -64,7 +64,7 @@ func (m *models) source(name string) *source {
 	return nil
 }
 
-// publish lets requests find what is loaded, with the lock held.
+// publish makes the loaded models visible to requests. The caller holds m.mu.
 func (m *models) publish() {
 	found := map[string]*versions{}
 	for _, src := range m.sources {
@@ -80,10 +80,10 @@ func (m *models) publish() {
 	m.published.Store(&found)
 }
 
-// loadedVersions returns the loaded versions of a model, nil for a name that no model has.
+// loadedVersions returns the loaded versions of a model, or nil for an unknown name.
 func (m *models) loadedVersions(name string) *versions { return (*m.published.Load())[name] }
 
-// find returns a version of a model, "" for the latest.
+// find returns the given version of a model, or the latest if version is empty.
 func (m *models) find(name, version string) (*Model, error) {
 	v := m.loadedVersions(name)
 	if v == nil {
@@ -113,7 +113,7 @@ func (m *models) find(name, version string) (*Model, error) {
 	return nil, newError(protocol.NotFound, "model %q has no version %q; available: %s", name, rowerrors.Clip(version), strings.Join(v.names, ", "))
 }
 
-// add serves a model of a program.
+// add serves a model of the program.
 func (m *models) add(name, version string, file *modelfile.Model) error {
 	for _, part := range []string{name, version} {
 		if err := validateName(part); err != nil {
@@ -139,7 +139,7 @@ func (m *models) add(name, version string, file *modelfile.Model) error {
 	return nil
 }
 
-// load reads all files that have changed.
+// load loads all files that have changed.
 func (m *models) load(ctx context.Context) error {
 	m.loading.Lock()
 	defer m.loading.Unlock()
@@ -156,7 +156,7 @@ func (m *models) load(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// scanFiles looks for new and removed files and returns all of them.
+// scanFiles finds new and removed files and returns all of them.
 func (m *models) scanFiles() (files []*versionFile, errs []error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,7 +177,7 @@ func (m *models) scanFiles() (files []*versionFile, errs []error) {
 	return files, errs
 }
 
-// reload reads a file if it has changed and returns its error.
+// reload loads a file if it has changed, and returns the error of the last attempt.
 func (m *models) reload(f *versionFile) error {
 	if f.path == "" {
 		return nil
@@ -192,13 +192,13 @@ func (m *models) reload(f *versionFile) error {
 		next, err = f.load(info)
 	}
 	if errors.Is(err, errFileChanged) {
-		return nil // the next refresh reads it
+		return nil // the next call loads it
 	}
 	m.recordLoad(f, info, next, err, time.Since(begin))
 	return err
 }
 
-// recordLoad stores the result of reading a file. The model before stays if there is none.
+// recordLoad stores the result of loading a file. On an error the previous model remains.
 func (m *models) recordLoad(f *versionFile, info fs.FileInfo, next *Model, err error, took time.Duration) {
 	m.mu.Lock()
 	again, known := f.model != nil, f.err
@@ -245,11 +245,11 @@ type ModelStatus struct {
 	Name     string          `json:"name"`
 	Ready    bool            `json:"ready"`
 	Task     string          `json:"task,omitempty"`
-	Version  string          `json:"version,omitempty"` // the latest, which answers where none is asked for
+	Version  string          `json:"version,omitempty"` // the latest, used by requests without a version
 	Versions []VersionStatus `json:"versions"`          // the latest last
 }
 
-// status returns the state of the models of the given names, all for none.
+// status returns the state of the named models, or of all models without names.
 func (m *models) status(names ...string) []ModelStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()

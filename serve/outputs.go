@@ -12,14 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// outputs are the tensors that a model answers.
+// outputs describes the output tensors of a model.
 type outputs struct {
 	specs  []protocol.TensorSpec
-	labels [][]byte // names of the classes
+	labels [][]byte // class names
 }
 
-// newOutputs returns the outputs of a model for the given task, classes and number of targets, where has is its prediction
-// of no rows.
+// newOutputs derives the outputs from the task, the classes, the number of targets, and the
+// prediction of zero rows.
 func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, targets int) outputs {
 	var o outputs
 	for _, name := range classes {
@@ -33,7 +33,7 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 	if has.Targets == nil || targets < 2 {
 		targets = 0
 	}
-	all := func(m *mat.Dense) int { // a model may have an output of the first target only
+	all := func(m *mat.Dense) int { // some outputs exist for the first target only
 		if m == nil {
 			return 0
 		}
@@ -56,7 +56,7 @@ func newOutputs(has estimator.Prediction, task datasets.Task, classes []string, 
 	return o
 }
 
-// bytes returns the approximate number of bytes of the answer for a row.
+// bytes estimates the size of the response per row.
 func (o outputs) bytes() int64 {
 	cells := int64(2)
 	for _, spec := range o.specs {
@@ -65,7 +65,6 @@ func (o outputs) bytes() int64 {
 	return cells * (8 + 24)
 }
 
-// names returns the names of the outputs.
 func (o outputs) names() (names []string) {
 	for _, spec := range o.specs {
 		names = append(names, spec.Name)
@@ -73,7 +72,7 @@ func (o outputs) names() (names []string) {
 	return names
 }
 
-// selected returns the outputs of the given names, all for none.
+// selected returns the outputs with the given names, or all without names.
 func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 	if len(names) == 0 {
 		return o.specs, nil
@@ -97,7 +96,7 @@ func (o outputs) selected(names []string) ([]protocol.TensorSpec, error) {
 	return out, f.Err()
 }
 
-// tensor returns an output of the prediction of n rows.
+// tensor returns one output of a prediction of n rows.
 func (o outputs) tensor(spec protocol.TensorSpec, p estimator.Prediction, n int) protocol.Tensor {
 	t := protocol.Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: spec.Shape(int64(n))}
 	if n == 0 {

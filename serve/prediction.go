@@ -25,7 +25,7 @@ func predictionRow(all estimator.Prediction, i int) (one estimator.Prediction) {
 	return one
 }
 
-// equalRows reports whether the predictions of row i of a and row j of b have the same bits.
+// equalRows reports whether row i of a and row j of b are equal.
 func equalRows(a estimator.Prediction, i int, b estimator.Prediction, j int) bool {
 	va, ma := a.Parts()
 	vb, mb := b.Parts()
@@ -42,7 +42,7 @@ func equalRows(a estimator.Prediction, i int, b estimator.Prediction, j int) boo
 	return true
 }
 
-// nonFiniteRow returns a row with a number that is NaN or infinite, or -1.
+// nonFiniteRow returns the index of a row with a non-finite value, or -1.
 func nonFiniteRow(p estimator.Prediction) int {
 	vectors, matrices := p.Parts()
 	for _, v := range vectors {

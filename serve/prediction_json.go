@@ -6,7 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// predictionEncoder writes predictions as JSON, by parts that are the same in all answers of a model.
+// predictionEncoder writes the predictions of one model as JSON. It stores the parts that are the
+// same in all responses.
 type predictionEncoder struct {
 	prefix     string   // {"model":"adult","version":"1","predictions":[
 	classKeys  []string // "yes":
@@ -14,7 +15,8 @@ type predictionEncoder struct {
 	targetKeys []string // "price":
 }
 
-// newPredictionEncoder returns the parts for a model with the given names of classes, and of targets if there are several.
+// newPredictionEncoder returns the encoder for a model with the given class names, and target names
+// if it has several targets.
 func newPredictionEncoder(model, version string, classes, targets []string) predictionEncoder {
 	head := appendString([]byte(`{"model":`), model)
 	head = appendString(append(head, `,"version":`...), version)
@@ -29,7 +31,7 @@ func newPredictionEncoder(model, version string, classes, targets []string) pred
 	return a
 }
 
-// append appends the answer with the predictions of n rows.
+// append appends the response with the predictions of n rows.
 func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int) []byte {
 	out = append(out, a.prefix...)
 	for i := range n {
@@ -41,7 +43,7 @@ func (a *predictionEncoder) append(out []byte, p estimator.Prediction, n int) []
 	return append(out, "]}\n"...)
 }
 
-// appendRow appends the prediction of a row, as modelfile.RowPrediction has it.
+// appendRow appends the prediction of row i, with the keys of modelfile.RowPrediction.
 func (a *predictionEncoder) appendRow(out []byte, p estimator.Prediction, i int) []byte {
 	out = appendNumber(append(out, `{"value":`...), p.Values[i])
 	if a.classKeys != nil {
@@ -88,7 +90,7 @@ func (a *predictionEncoder) appendRow(out []byte, p estimator.Prediction, i int)
 	return append(out, '}')
 }
 
-// appendNamed appends an object of numbers.
+// appendNamed appends a JSON object of numbers.
 func appendNamed(out []byte, head string, names []string, values []float64) []byte {
 	out = append(out, head...)
 	for k, v := range values {

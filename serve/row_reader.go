@@ -10,19 +10,19 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// rowReader reads rows of values by the name of their column, written as JSON, into the rows of a matrix.
+// rowReader parses JSON rows, objects from column names to values, into a row-major matrix.
 type rowReader struct {
 	*jsonscan.JSON
 	*rowencoding.Coding
 	maxRows      int
-	fieldNumbers []int // by column: number of the field that gave it in the current row, from 1
+	fieldNumbers []int // by column: 1 + index of the field that set it in this row
 	x            []float64
 	n            int
 	errs         rowerrors.List
-	lastField    int // the field read last
+	lastField    int // index of the last field
 }
 
-// read reads {"rows": [{…}, …]}.
+// read parses {"rows": [{…}, …]}.
 func (r *rowReader) read() error {
 	seen := false
 	if cap(r.fieldNumbers) < len(r.Fields) {
@@ -51,10 +51,10 @@ func (r *rowReader) read() error {
 	return r.errs.Join(err)
 }
 
-// errTooManyErrors ends reading after many faults.
+// errTooManyErrors stops parsing.
 var errTooManyErrors = errors.New("too many errors")
 
-// row reads a row.
+// row parses a row.
 func (r *rowReader) row() error {
 	if r.errs.Enough() {
 		return errTooManyErrors
@@ -62,7 +62,7 @@ func (r *rowReader) row() error {
 	if r.n++; r.n > r.maxRows {
 		return newError(protocol.TooLarge, "number of rows: must be at most %d; split the request", r.maxRows)
 	}
-	if !r.errs.Empty() { // there will be no matrix
+	if !r.errs.Empty() { // the matrix is not needed after an error
 		r.x = r.x[:0]
 	}
 	from := len(r.x)
@@ -83,9 +83,9 @@ func (r *rowReader) row() error {
 	return nil
 }
 
-// cell reads the value of a key.
+// cell parses the value of a key.
 func (r *rowReader) cell(key []byte, x []float64) error {
-	k := r.lastField + 1 // in most requests the columns come in order
+	k := r.lastField + 1 // most clients send columns in order
 	if k >= len(r.Fields) || string(key) != r.Fields[k].Name {
 		var known bool
 		if k, known = r.Find(key); !known {
@@ -120,7 +120,7 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 	return nil
 }
 
-// setField writes the value that v is into the columns of a field.
+// setField writes a value to the columns of a field.
 func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
 	var got, wanted string
 	switch {

@@ -1,23 +1,22 @@
-// Package serve answers over HTTP what fitted models predict:
+// Package serve predicts with fitted models over HTTP:
 //
 //	s, err := serve.New(serve.Options{Models: []string{"adult.bochner"}})
 //	err = s.Load(ctx)
-//	go s.Watch(ctx)           // loads model files again when they change
+//	go s.Watch(ctx)           // reloads model files that change
 //	mux.Handle("/", s)        // a [Server] is an http.Handler
 //
-// Rows come as JSON by the names of their columns, to /v1/models/adult:predict, or as tensors by the Open Inference
-// Transport, version 2, to /v2/models/adult/infer. Either way a row is coded as those that the model has learned from:
-// missing values, categories and dates mean what they meant in training.
+// Clients send rows as JSON objects to /v1/models/adult:predict, or tensors of the Open Inference
+// Protocol, version 2, to /v2/models/adult/infer. Missing values, categories and dates are encoded
+// as in training.
 //
-// A model is a file, whose name without its ending is the model's, or a folder with a file for each version. Loading one
-// never runs code. A file that changes is loaded beside the model that is there, which answers until the new one is
-// serveReady, and goes on where the new one is damaged. A request has one model from its beginning to its end.
+// A model is a file, named after the file without its extension, or a directory with one file per
+// version. Loading a model never runs code. A changed file is loaded while the previous model still
+// answers; if the new file is damaged, the previous model stays. A request uses one model
+// throughout.
 //
-// What a request may take is bounded by [Limits]: so many work at once, so many wait, and those on top of them are turned
-// away before anything of them is read. Nothing in a request is a path, is written anywhere, or is executed.
-//
-// What the protocols share is [Server.Infer], which takes and returns tensors, with errors whose [Code] HTTP and gRPC
-// both have.
+// [Limits] bounds the number of concurrent and queued requests, their rows and their memory.
+// Requests beyond the limits are rejected before their body is read. The content of a request is
+// never used as a path, written to a file or executed.
 package serve
 
 import (
@@ -37,22 +36,23 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// Options are the options of a [Server]. The zero value of each is its default.
+// Options configures a [Server]. A zero field selects its default.
 type Options struct {
 	// Models are files, FILE or NAME=FILE, and directories with a file for each version, which are named likewise. A
 	// program may have none, and add its own with [Server.AddModel].
 	Models         []string
-	ReloadInterval time.Duration // between checks of the files for changes: 5 s
+	ReloadInterval time.Duration // between checks for changed files; default 5 s
 	Limits         Limits
-	// TokenFile is a file with the token that requests need as "Authorization: Bearer TOKEN", except for those of health.
-	// It is read again when it changes. "" is no token.
+	// TokenFile contains the token that clients must send as "Authorization: Bearer TOKEN", except
+	// to the health endpoints. It is reloaded when it changes. An empty name disables
+	// authentication.
 	TokenFile string
-	Logger    *slog.Logger // events of models; nil for none
-	AccessLog *slog.Logger // a line for each request; nil for none
-	Version   string       // of the program, for /v2 and the metrics
+	Logger    *slog.Logger // loads, failures and shutdown; nil discards them
+	AccessLog *slog.Logger // one record per request; nil discards them
+	Version   string       // version of the program, reported by /v2 and the metrics
 }
 
-// Server answers requests for models. It is an http.Handler, for any number of goroutines.
+// Server serves models over HTTP. It implements http.Handler and is safe for concurrent use.
 type Server struct {
 	options  Options
 	models   *models
@@ -63,8 +63,8 @@ type Server struct {
 	draining atomic.Bool
 }
 
-// New returns a server that has found its models and not loaded any: [Server.Load] does. All errors of the options are
-// returned as one.
+// New returns a server for the models of o without loading them; call [Server.Load] next. The error
+// joins all errors of the options.
 func New(o Options) (*Server, error) {
 	if o.ReloadInterval == 0 {
 		o.ReloadInterval = 5 * time.Second
@@ -90,20 +90,20 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Options returns the options of the server, with the defaults filled in.
+// Options returns the options of the server, with defaults filled in.
 func (s *Server) Options() Options { return s.options }
 
-// AddModel serves a model that a program has fitted or loaded itself, instead of the version of that name that was there.
-// It must not be changed from then on.
+// AddModel serves a model that the program has fitted or loaded. It replaces the version of the
+// same name. The caller must not modify m afterwards.
 func (s *Server) AddModel(name, version string, m *modelfile.Model) error {
 	return s.models.add(name, version, m)
 }
 
-// Load reads all model files that have changed since they were read last, which at first are all of them. The error
-// joins those of the files; a model that was loaded before is served on.
+// Load loads all model files that are new or have changed. The error joins the errors of all files.
+// A model that was loaded before remains available if its reload fails.
 func (s *Server) Load(ctx context.Context) error { return s.models.load(ctx) }
 
-// Watch reads model files and the token again when they have changed, until the context ends.
+// Watch reloads changed model files and the token until ctx is done.
 func (s *Server) Watch(ctx context.Context) {
 	runEvery(ctx, s.options.ReloadInterval, func() {
 		s.models.load(ctx) // errors are logged, counted and shown
@@ -111,10 +111,11 @@ func (s *Server) Watch(ctx context.Context) {
 	})
 }
 
-// Model returns a version of a model, "" for the latest. The error is an [Error].
+// Model returns the given version of a model, or the latest version if version is empty. The error
+// is an [*Error].
 func (s *Server) Model(name, version string) (*Model, error) { return s.models.find(name, version) }
 
-// Versions returns the loaded versions of a model, the latest last.
+// Versions returns the loaded versions of a model in ascending order.
 func (s *Server) Versions(name string) []string {
 	if v := s.models.loadedVersions(name); v != nil {
 		return v.names
@@ -122,10 +123,11 @@ func (s *Server) Versions(name string) []string {
 	return nil
 }
 
-// Status returns the state of all models, loaded or not.
+// Status returns the state of all models, including those that failed to load.
 func (s *Server) Status() []ModelStatus { return s.models.status() }
 
-// Ready returns nil when all models are loaded and the server does not end, else an [Error] that names the reasons.
+// Ready returns nil if all models are loaded and the server is not shutting down, otherwise an
+// [*Error] with the reasons.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return &Error{Code: protocol.Unavailable, Message: "the server is shutting down"}
@@ -136,28 +138,29 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// Authorized returns nil if the value of a request's Authorization header has the token, or none is needed, else an
-// [Error].
+// Authorized checks the value of an Authorization header. It returns an [*Error] if a token is
+// required and missing or wrong.
 func (s *Server) Authorized(header string) error { return s.token.check(header) }
 
-// Describe makes the server a prometheus.Collector, for a program with metrics of its own.
+// Describe implements prometheus.Collector, to register the metrics with the registry of a program.
 func (s *Server) Describe(to chan<- *prometheus.Desc) {
 	for _, c := range s.metrics.collectors {
 		c.Describe(to)
 	}
 }
 
-// Collect makes the server a prometheus.Collector, for a program with metrics of its own.
+// Collect implements prometheus.Collector.
 func (s *Server) Collect(to chan<- prometheus.Metric) {
 	for _, c := range s.metrics.collectors {
 		c.Collect(to)
 	}
 }
 
-// Drain makes the server unready, so that load balancers send it no new requests. It answers those that come.
+// Drain marks the server as not ready, so that load balancers stop sending requests. New requests
+// are still answered.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close turns new requests away and waits until those at work are answered, or the context ends.
+// Close rejects new requests and waits until all pending requests are answered or ctx is done.
 func (s *Server) Close(ctx context.Context) error {
 	s.Drain()
 	s.limiter.closing.Store(true)

@@ -19,16 +19,16 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// modelExtension is that of model files in a directory. It is no part of a model's name.
+// modelExtension is the extension of model files.
 const modelExtension = ".bochner"
 
-// onlyVersion is the version of a model of one file.
+// onlyVersion is the version of a model that is a single file.
 const onlyVersion = "1"
 
-// source is where a model comes from: a file, or a directory with a file for each version.
+// source is the origin of a model: a file, or a directory with one file per version.
 type source struct {
 	name      string
-	path      string // "" for a model of a program
+	path      string // "" for a model of the program
 	directory bool
 	versions  map[string]*versionFile
 }
@@ -37,16 +37,16 @@ type source struct {
 type versionFile struct {
 	name, version string
 	path          string
-	info          fs.FileInfo // at the last attempt to load it
-	model         *Model      // nil while none could be loaded
-	err           error       // of the last attempt
-	failedAt      time.Time   // when err happened
-	bytes         int64       // of the file that was loaded
+	info          fs.FileInfo // at the last attempt to load
+	model         *Model      // nil if no load has succeeded
+	err           error       // error of the last attempt
+	failedAt      time.Time   // time of err
+	bytes         int64       // size of the loaded file
 	initial       bool        // whether it existed at the start
 	loadTime      time.Duration
 }
 
-// newSource reads NAME=PATH or PATH and finds the files.
+// newSource parses NAME=PATH or PATH and finds the files.
 func newSource(arg string) (*source, error) {
 	name, path, named := strings.Cut(arg, "=")
 	if !named {
@@ -67,7 +67,7 @@ func newSource(arg string) (*source, error) {
 	return s, err
 }
 
-// validateName returns an error for a name that requests cannot have in their path.
+// validateName rejects names that cannot be part of a URL path.
 func validateName(name string) error {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("/:=?#%\\", r) }
 	if name == "" || name == "." || name == ".." || len(name) > 128 || !utf8.ValidString(name) || strings.ContainsFunc(name, bad) {
@@ -99,13 +99,13 @@ func (s *source) scanFiles(initial bool) error {
 			s.versions[version] = &versionFile{name: s.name, version: version, path: filepath.Join(s.path, e.Name()), initial: initial}
 		}
 	}
-	if len(found) > 0 { // an empty directory is one that is not mounted
+	if len(found) > 0 { // an empty directory may be an unmounted volume
 		maps.DeleteFunc(s.versions, func(version string, _ *versionFile) bool { return !found[version] })
 	}
 	return nil
 }
 
-// sortedVersions returns the versions, the latest last. Numbers are ordered by value, after other names.
+// sortedVersions returns the versions in ascending order: names first, then numbers by value.
 func (s *source) sortedVersions() []*versionFile {
 	value := func(version string) float64 {
 		n, err := strconv.ParseUint(version, 10, 52)
@@ -122,7 +122,7 @@ func (s *source) sortedVersions() []*versionFile {
 // errFileChanged is the error of a file that changed while it was read.
 var errFileChanged = errors.New("file changed while it was read")
 
-// load reads the file, which had the given state before.
+// load reads the file, whose state was before.
 func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
 	m, err := modelfile.Load(f.path)
 	if after, wrong := os.Stat(f.path); wrong == nil && !sameFile(before, after) {
@@ -134,7 +134,7 @@ func (f *versionFile) load(before fs.FileInfo) (*Model, error) {
 	return newModel(f.name, f.version, m)
 }
 
-// reason returns why the file is not loaded, without its path; "" if it is.
+// reason describes why the file is not loaded, without its path; "" if it is loaded.
 func (f *versionFile) reason() string {
 	switch {
 	case f.err == nil && f.model != nil:
@@ -158,7 +158,7 @@ type VersionStatus struct {
 	Loaded  string  `json:"loaded,omitempty"` // when
 	Bytes   int64   `json:"bytes,omitempty"`
 	Seconds float64 `json:"load_seconds,omitempty"`
-	Error   string  `json:"error,omitempty"` // why the file is not loaded as it is; the model before is served if ready
+	Error   string  `json:"error,omitempty"` // error of the last load; if Ready, the previous model is served
 	ErrorAt string  `json:"error_at,omitempty"`
 }
 

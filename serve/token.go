@@ -13,16 +13,16 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// maxTokenBytes is the maximum number of bytes of a token file.
+// maxTokenBytes bounds the size of a token file.
 const maxTokenBytes = 4096
 
-// token is the token that requests need, from a file.
+// token is the bearer token, reloaded when its file changes.
 type token struct {
 	watchedFiles
 	sum atomic.Pointer[[sha256.Size]byte]
 }
 
-// newToken reads the file at path; "" is no token.
+// newToken reads the token file; an empty path disables authentication.
 func newToken(path string) (*token, error) {
 	t := &token{}
 	if path == "" {
@@ -56,7 +56,8 @@ func (t *token) load(path string) error {
 	return nil
 }
 
-// check returns an [Error] unless the value of an Authorization header has the token. Its time does not depend on the token.
+// check returns an [*Error] unless the Authorization header contains the token. It compares hashes
+// in constant time.
 func (t *token) check(header string) error {
 	want := t.sum.Load()
 	if want == nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// predictRows answers rows of values by the name of their column.
+// predictRows predicts rows of JSON objects.
 func predictRows(c *call) error {
 	return c.handlePost(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		// A column of a row takes at least four bytes of the body, and eight of the matrix.
@@ -32,20 +32,20 @@ func predictRows(c *call) error {
 	}, "application/json")
 }
 
-// listModels answers with the state of all models.
+// listModels lists all models.
 func listModels(c *call) error {
 	return c.sendValue(http.StatusOK, map[string][]ModelStatus{"models": c.server.Status()})
 }
 
-// modelDescription is the answer to GET /v1/models/NAME.
+// modelDescription is the response to GET /v1/models/NAME.
 type modelDescription struct {
 	ModelStatus
 	Columns []columnDescription `json:"columns"`
-	Dates   []string            `json:"dates,omitempty"`   // that rows may have instead of their parts
-	Targets []string            `json:"targets,omitempty"` // that are predicted
+	Dates   []string            `json:"dates,omitempty"`   // dates that may replace their parts
+	Targets []string            `json:"targets,omitempty"` // predicted targets
 	Classes []string            `json:"classes,omitempty"`
-	Missing []string            `json:"missing"` // strings that stand for a missing value, as null does
-	Outputs []string            `json:"outputs"` // of the Open Inference Protocol
+	Missing []string            `json:"missing"` // strings that mean a missing value, like null
+	Outputs []string            `json:"outputs"` // output tensors
 	Metrics map[string]float64  `json:"metrics,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type columnDescription struct {
 	Levels []string `json:"levels,omitempty"`
 }
 
-// describeModel answers with the schema of a model.
+// describeModel returns the schema of a model.
 func describeModel(c *call) error {
 	m, err := c.find()
 	if err != nil {

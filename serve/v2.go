@@ -9,10 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// serveLive answers that the program runs.
+// serveLive reports that the process is alive.
 func serveLive(c *call) error { return c.sendValue(http.StatusOK, map[string]bool{"live": true}) }
 
-// serveReady answers whether all models are loaded.
+// serveReady reports whether all models are loaded.
 func serveReady(c *call) error {
 	if err := c.server.Ready(); err != nil {
 		return c.sendValue(http.StatusServiceUnavailable, map[string]any{"ready": false, "error": err.Error()})
@@ -20,12 +20,12 @@ func serveReady(c *call) error {
 	return c.sendValue(http.StatusOK, map[string]bool{"ready": true})
 }
 
-// serverMetadata answers with the metadata of the server.
+// serverMetadata returns the server metadata.
 func serverMetadata(c *call) error {
 	return c.sendValue(http.StatusOK, map[string]any{"name": protocol.Platform, "version": c.server.options.Version, "extensions": []string{"binary_tensor_data"}})
 }
 
-// modelReady answers whether a version of a model answers requests.
+// modelReady reports whether a version of a model is loaded.
 func modelReady(c *call) error {
 	_, err := c.find()
 	if err != nil && c.model == "" {
@@ -38,7 +38,7 @@ func modelReady(c *call) error {
 	return c.sendValue(status, map[string]any{"name": c.model, "ready": err == nil})
 }
 
-// modelMetadata answers with the metadata of a model.
+// modelMetadata returns the metadata of a model.
 func modelMetadata(c *call) error {
 	m, err := c.find()
 	if err != nil {
@@ -65,7 +65,7 @@ func modelMetadata(c *call) error {
 	}{m.Name, c.server.Versions(m.Name), protocol.Platform, list(m.Inputs), list(m.Outputs)})
 }
 
-// inferTensors answers a request of tensors.
+// inferTensors handles an inference request.
 func inferTensors(c *call) error {
 	return c.handlePost(func(ctx context.Context, m *Model, leave func()) ([]string, error) {
 		head := len(c.body)

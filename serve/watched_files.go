@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// watchedFiles reads files again when they change.
+// watchedFiles reloads files when they change.
 type watchedFiles struct {
-	name      string // name of the content, for messages
+	name      string // what the files contain, for messages
 	paths     []string
-	read      func() error // where it fails, the content stays as it is
+	read      func() error // loads the files; on an error the previous content remains
 	infos     []fs.FileInfo
-	lastError string // the last error that was logged
+	lastError string // last logged error
 }
 
-// readIfChanged reads the files if they have changed.
+// readIfChanged loads the files if they have changed.
 func (r *watchedFiles) readIfChanged() (changed bool, err error) {
 	infos := make([]fs.FileInfo, len(r.paths))
 	same := r.infos != nil
@@ -41,7 +41,7 @@ func (r *watchedFiles) readIfChanged() (changed bool, err error) {
 	return true, nil
 }
 
-// reload reads the files if they have changed, and logs it. An error is logged once.
+// reload loads the files if they have changed and logs the result. Repeated errors are logged once.
 func (r *watchedFiles) reload(log *slog.Logger) {
 	if len(r.paths) == 0 {
 		return
@@ -57,12 +57,12 @@ func (r *watchedFiles) reload(log *slog.Logger) {
 	}
 }
 
-// sameFile reports whether two states of a file agree in its identity, size and time.
+// sameFile reports whether two states of a file have the same identity, size and modification time.
 func sameFile(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// runEvery calls f after each period until the context ends.
+// runEvery calls f once per period until ctx is done.
 func runEvery(ctx context.Context, period time.Duration, f func()) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

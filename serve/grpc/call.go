@@ -28,33 +28,33 @@ const (
 	healthService    = "grpc.health.v1.Health"
 )
 
-// server answers the requests that come to a listener.
+// server handles the requests of a listener.
 type server struct {
 	models  *serve.Server
-	timeout time.Duration // for a message to arrive
-	large   *queue.Queue  // of requests with rows, which receive their message
-	small   *queue.Queue  // of the others
+	timeout time.Duration // read timeout of a message
+	large   *queue.Queue  // for messages with rows
+	small   *queue.Queue  // for other messages
 	ending  chan struct{}
 }
 
 // method is a method of a service.
 type method struct {
-	route  string // a word for the metrics
-	open   bool   // whether it needs no token
+	route  string // label in the metrics
+	open   bool   // whether no token is required
 	answer func(c *call) error
 }
 
-// call is a request and its answer.
+// call is a request in progress.
 type call struct {
 	grpc.ServerStream
 	*server
-	name   string // of the method, with its service
+	name   string // full method name
 	method method
 	begin  time.Time
 	id     string
-	model  string // name of the model, where it exists
+	model  string // name of the model, if it exists
 	rows   int
-	bytes  int // of the answer
+	bytes  int // size of the response
 }
 
 // find returns a version of a model.
@@ -66,7 +66,7 @@ func (c *call) find(name, version string) (*serve.Model, error) {
 	return m, err
 }
 
-// receive waits for its turn and for the message, whose bytes it returns.
+// receive waits for a slot and returns the encoded message.
 func (c *call) receive(turns *queue.Queue) ([]byte, error) {
 	ctx, stop := context.WithTimeout(c.Context(), c.timeout)
 	defer stop()
@@ -81,10 +81,10 @@ func (c *call) receive(turns *queue.Queue) ([]byte, error) {
 	return m, nil
 }
 
-// await receives a message, until the context or the server ends.
+// await receives a message until ctx is done or the server shuts down.
 func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 	received := make(chan error, 1)
-	go func() { received <- c.ServerStream.RecvMsg(m) }() // ends with the stream, that is with the answer
+	go func() { received <- c.ServerStream.RecvMsg(m) }() // ends when the handler returns
 	select {
 	case err := <-received:
 		if err == io.EOF && end == nil {
@@ -101,13 +101,13 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 	}
 }
 
-// RecvMsg receives a message for services of other packages, whose streams end with the server.
+// RecvMsg receives a message for services of other packages. Their streams end at shutdown.
 func (c *call) RecvMsg(m any) error { return c.await(c.Context(), m, c.ending) }
 
-// maxSmall is the maximum number of bytes of a message without rows.
+// maxSmall bounds the size of a message without rows, in bytes.
 const maxSmall = 16 << 10
 
-// read receives a small message and decodes it.
+// read receives and decodes a small message.
 func (c *call) read(m proto.Message) error {
 	b, err := c.receive(c.small)
 	if err != nil {
@@ -119,17 +119,17 @@ func (c *call) read(m proto.Message) error {
 	return decode(b, m)
 }
 
-// send answers.
+// send sends a response.
 func (c *call) send(m proto.Message) error {
 	c.bytes += proto.Size(m)
 	return c.SendMsg(m)
 }
 
-// end logs and counts the answer, and returns the status for an error.
+// end records the request in the log and the metrics, and returns the gRPC status of err.
 func (c *call) end(err error) error {
 	code, remote := codes.OK, ""
 	var failed *serve.Error
-	if s, is := status.FromError(err); err != nil && is { // of a service of another package
+	if s, is := status.FromError(err); err != nil && is { // returned by a service of another package
 		code = s.Code()
 	} else if err != nil {
 		failed = serve.ErrorOf(err)
@@ -154,10 +154,10 @@ func (c *call) end(err error) error {
 	return err
 }
 
-// maxMessage is the maximum number of bytes of the text of an error, as trailers are short.
+// maxMessage bounds the text of an error, because trailers are limited.
 const maxMessage = 4 << 10
 
-// cut shortens a string.
+// cut shortens a string to maxMessage bytes.
 func cut(text string) string {
 	if len(text) <= maxMessage {
 		return text

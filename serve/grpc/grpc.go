@@ -1,15 +1,16 @@
-// Package grpc answers over gRPC what the models of a [serve.Server] predict, by the Open Inference Protocol, version 2:
+// Package grpc serves the models of a [serve.Server] over gRPC by the Open Inference Protocol,
+// version 2:
 //
 //	models, err := serve.New(serve.Options{Models: []string{"adult.bochner"}})
 //	err = grpc.Serve(ctx, models, listener, serve.ListenOptions{})
 //
-// The service is inference.GRPCInferenceService, as Triton and KServe have it, so that their clients may ask. Limits,
-// turns, models, token, metrics and the log of requests are those of the server, which may answer over HTTP as well.
-// Beside it there are the service of health, grpc.health.v1.Health, and, where it is wanted, that of reflection.
+// The service inference.GRPCInferenceService is compatible with clients of Triton and KServe.
+// Limits, queue, models, token, metrics and access log are shared with the HTTP server. The health
+// service grpc.health.v1.Health is always available, server reflection is optional.
 //
-// A message is received when it is a request's turn for that: gRPC has a message whole before anybody sees it, so only so
-// many come at a time as fit into half of the memory of requests. What a message would take once it is decoded is reckoned
-// before it is.
+// gRPC delivers messages as a whole. To bound memory, messages are received only while a slot is
+// free: as many at a time as fit into half of the request memory. The decoded size of a message is
+// estimated before it is decoded.
 package grpc
 
 import (
@@ -22,7 +23,7 @@ import (
 	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	_ "google.golang.org/grpc/encoding/gzip" // for messages that are packed so
+	_ "google.golang.org/grpc/encoding/gzip" // compression of messages
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
@@ -35,13 +36,13 @@ import (
 
 // Limits of a connection.
 const (
-	maxStreams = 128              // requests at once
-	maxHead    = 16 << 10         // bytes of the metadata of one
-	window     = 64 << 10         // bytes that may come of one before it is received
-	windows    = 1 << 20          // bytes that may be under way on a connection
-	minPing    = 10 * time.Second // between its pings
+	maxStreams = 128              // concurrent requests
+	maxHead    = 16 << 10         // bytes of metadata per request
+	window     = 64 << 10         // flow-control window of a request, bytes
+	windows    = 1 << 20          // flow-control window of a connection, bytes
+	minPing    = 10 * time.Second // minimum time between client pings
 	handshake  = 5 * time.Second
-	ping       = time.Minute // after which a silent one is asked whether it is there
+	ping       = time.Minute // idle time before a keepalive ping
 )
 
 // transport serves gRPC.
@@ -51,8 +52,8 @@ type transport struct {
 	listener net.Listener
 }
 
-// Serve answers what comes to l over gRPC, with TLS if there is a certificate, until the context ends, and ends as
-// [serve.Server.Run] does. The error is nil if all requests were answered.
+// Serve serves gRPC on l, with TLS if there is a certificate, until ctx is done, and shuts down as
+// described for [serve.Server.Run]. It returns nil if all requests were answered.
 func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.ListenOptions) error {
 	defer l.Close()
 	return models.Run(ctx, o, "h2", func(o serve.ListenOptions, config *tls.Config) protocol.Transport {
@@ -64,10 +65,10 @@ func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.Li
 	})
 }
 
-// Serve answers the connections of the listener.
+// Serve accepts connections.
 func (p *transport) Serve() error { return p.Server.Serve(p.listener) }
 
-// Shutdown tells clients to go elsewhere and answers the requests that have come.
+// Shutdown stops accepting requests and completes the pending ones.
 func (p *transport) Shutdown(ctx context.Context) error {
 	close(p.server.ending)
 	answered := make(chan struct{})
@@ -83,13 +84,13 @@ func (p *transport) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close ends all requests.
+// Close aborts all requests.
 func (p *transport) Close() error {
 	p.Stop()
 	return nil
 }
 
-// services returns the server of all services.
+// services registers all services.
 func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
 		grpc.StreamInterceptor(s.answer), grpc.UnknownServiceHandler(unknown), grpc.ForceServerCodecV2(newCodec()),
@@ -116,7 +117,7 @@ func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server
 	return g
 }
 
-// handle answers a request of any service, after it has checked the token.
+// answer handles a request of any service after it has checked the token.
 func (s *server) answer(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	given, _ := metadata.FromIncomingContext(stream.Context())
 	c := &call{ServerStream: stream, server: s, name: about.FullMethod, method: methodOf(about.FullMethod), begin: time.Now(), id: protocol.RequestID(given["x-request-id"])}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/queue"
 )
 
-// status returns the status of the server, by no name or by that of a service, or of a model by its name.
+// status returns the status of the server (empty name or a service) or of a model.
 func (c *call) status(service string) grpc_health_v1.HealthCheckResponse_ServingStatus {
 	err := c.models.Ready()
 	if service != "" && service != inferenceService && service != healthService {
@@ -27,7 +27,7 @@ func (c *call) status(service string) grpc_health_v1.HealthCheckResponse_Serving
 	return grpc_health_v1.HealthCheckResponse_SERVING
 }
 
-// health answers whether a service is ready.
+// health reports the status of a service or model.
 func health(c *call) error {
 	var asked grpc_health_v1.HealthCheckRequest
 	if err := c.read(&asked); err != nil {
@@ -40,10 +40,10 @@ func health(c *call) error {
 	return c.send(&grpc_health_v1.HealthCheckResponse{Status: state})
 }
 
-// look is the time between two checks of a service that is watched.
+// look is the polling interval of watchHealth.
 const look = 200 * time.Millisecond
 
-// watchHealth sends the status of a service whenever it has changed, until the server ends.
+// watchHealth sends the status whenever it changes, until the server shuts down.
 func watchHealth(c *call) error {
 	var asked grpc_health_v1.HealthCheckRequest
 	if err := c.read(&asked); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// infer answers a request for predictions. It receives nothing of a request that is turned away.
+// infer handles an inference request. The message of a rejected request is not received.
 func infer(c *call) error {
 	request, err := c.models.Admit()
 	if err != nil {
@@ -43,7 +43,7 @@ func infer(c *call) error {
 	return c.send(responseOf(answer, len(asked.RawInputContents) > 0))
 }
 
-// checkParameters adds the parameters of a part of a request that are errors.
+// checkParameters adds an error for each unsupported parameter.
 func checkParameters(f *rowerrors.List, part string, given map[string]*inference.InferParameter) {
 	for name := range given {
 		if why := protocol.RejectedParameter(name); why != "" {
@@ -52,7 +52,7 @@ func checkParameters(f *rowerrors.List, part string, given map[string]*inference
 	}
 }
 
-// requestOf returns the request that a message is.
+// requestOf converts a message to a request.
 func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
 	r := &protocol.InferRequest{Model: m.ModelName, Version: m.ModelVersion, ID: m.Id, Inputs: make([]protocol.Tensor, len(m.Inputs))}
 	var f rowerrors.List
@@ -91,7 +91,7 @@ var fieldOf = map[protocol.Datatype]string{
 	protocol.FP32: "fp32_contents", protocol.FP64: "fp64_contents", protocol.Bytes: "bytes_contents",
 }
 
-// fill copies the elements to a tensor.
+// fill copies the contents of an input to a tensor.
 func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
 	wanted, known := fieldOf[t.Datatype]
 	for _, field := range [...]struct {
@@ -125,7 +125,7 @@ func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.Lis
 	}
 }
 
-// numbers returns elements as numbers.
+// numbers converts elements to float64.
 func numbers[T int32 | int64 | uint32 | uint64 | float32](elements []T) []float64 {
 	out := make([]float64, len(elements))
 	for i, v := range elements {
@@ -134,7 +134,7 @@ func numbers[T int32 | int64 | uint32 | uint64 | float32](elements []T) []float6
 	return out
 }
 
-// responseOf returns the message for an answer, with raw contents if the request has them.
+// responseOf converts a response to a message, with raw contents if the request has them.
 func responseOf(a *protocol.InferResponse, raw bool) *inference.ModelInferResponse {
 	m := &inference.ModelInferResponse{ModelName: a.Model, ModelVersion: a.Version, Id: a.ID}
 	for i := range a.Outputs {

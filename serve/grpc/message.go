@@ -11,15 +11,15 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// message is the encoding of a message.
+// message is an encoded message.
 type message []byte
 
-// codec leaves messages encoded for a receiver of a message.
+// codec leaves a message encoded if the receiver is a *message.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// Unmarshal copies the bytes, or decodes them.
+// Unmarshal copies or decodes the bytes.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if m, is := v.(*message); is {
 		*m = data.Materialize()
@@ -48,11 +48,12 @@ const (
 	fieldContents = 5
 )
 
-// expansion is the ratio of the bytes of a field of InferTensorContents, once it is decoded and in a matrix of FP64 numbers,
-// to its encoded bytes.
+// expansion is the ratio of decoded size, including the FP64 matrix, to encoded size, by field of
+// InferTensorContents.
 var expansion = [...]int64{1: 9, 2: 12, 3: 16, 4: 12, 5: 16, 6: 3, 7: 2, 8: 1}
 
-// decodedBytes returns an upper bound of the bytes of a ModelInferRequest once it is decoded; b may be anything.
+// decodedBytes returns an upper bound of the decoded size of a ModelInferRequest. The message may
+// be malformed.
 func decodedBytes(b []byte) int64 {
 	return parts(b, func(field protowire.Number, v []byte) int64 {
 		if field != fieldInputs {
@@ -72,7 +73,8 @@ func decodedBytes(b []byte) int64 {
 	})
 }
 
-// parts returns the sum of the bytes of the fields of a message; of returns the additional bytes of a field with a length.
+// parts sums the decoded sizes of the fields of a message; of returns the additional bytes of a
+// length-delimited field.
 func parts(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)

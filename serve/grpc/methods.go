@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// answers are the methods by service and name. All are served as streams, which are answered before their message has arrived.
+// answers are the methods by service and name. All are registered as streams, so that a request can
+// be rejected before its message is received.
 var answers = map[string]map[string]method{
 	inferenceService: {
 		"ServerLive":      {route: "grpc_live", open: true, answer: live},
@@ -29,13 +30,13 @@ var answers = map[string]map[string]method{
 	},
 }
 
-// files are the files of the messages of the services.
+// files are the protobuf files of the services.
 var files = map[string]any{
 	inferenceService: inference.File_inference_proto.Path(),
 	healthService:    grpc_health_v1.File_grpc_health_v1_health_proto.Path(),
 }
 
-// methodOf returns the method of a name such as /service/method.
+// methodOf returns the method with the given full name, such as /service/method.
 func methodOf(name string) method {
 	service, name, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
 	if m, known := answers[service][name]; known {
@@ -47,27 +48,27 @@ func methodOf(name string) method {
 	return method{route: "none"}
 }
 
-// unknown answers a request for a method that does not exist.
+// unknown handles a request for an unknown method.
 func unknown(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
 	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
 		inferenceService, healthService, name[:min(len(name), 80)])}
 }
 
-// live answers that the program runs. It ignores the message.
+// live reports that the process is alive. It ignores the message.
 func live(c *call) error { return c.send(&inference.ServerLiveResponse{Live: true}) }
 
-// ready answers whether all models are loaded.
+// ready reports whether all models are loaded.
 func ready(c *call) error {
 	return c.send(&inference.ServerReadyResponse{Ready: c.models.Ready() == nil})
 }
 
-// serverMetadata answers with the metadata of the server.
+// serverMetadata returns the server metadata.
 func serverMetadata(c *call) error {
 	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.models.Options().Version, Extensions: []string{"model_repository"}})
 }
 
-// modelReady answers whether a version of a model answers requests.
+// modelReady reports whether a version of a model is loaded.
 func modelReady(c *call) error {
 	var asked inference.ModelReadyRequest
 	if err := c.read(&asked); err != nil {
@@ -80,7 +81,7 @@ func modelReady(c *call) error {
 	return c.send(&inference.ModelReadyResponse{Ready: err == nil})
 }
 
-// modelMetadata answers with the metadata of a model.
+// modelMetadata returns the metadata of a model.
 func modelMetadata(c *call) error {
 	var asked inference.ModelMetadataRequest
 	if err := c.read(&asked); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
-// number returns a number with four digits.
+// number formats a number with four significant digits.
 func number(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -26,7 +26,7 @@ func number(v float64) string {
 	return minus(text)
 }
 
-// signed returns a number with its sign.
+// signed formats a number with its sign.
 func signed(v float64) string {
 	if v > 0 {
 		return "+" + number(v)
@@ -37,7 +37,7 @@ func signed(v float64) string {
 // minus replaces hyphens by minus signs.
 func minus(text string) string { return strings.ReplaceAll(text, "-", "−") }
 
-// count returns an integer with thin spaces between thousands.
+// count formats an integer with thin spaces as thousands separators.
 func count(v float64) string {
 	text := strconv.FormatFloat(math.Abs(math.Round(v)), 'f', 0, 64)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -49,7 +49,7 @@ func count(v float64) string {
 	return text
 }
 
-// percent returns a share.
+// percent formats a fraction as a percentage.
 func percent(v float64) string {
 	digits := 1
 	if v > 0 && v < 0.01 || v < 1 && v > 0.99 {
@@ -58,11 +58,11 @@ func percent(v float64) string {
 	return strconv.FormatFloat(100*v, 'f', digits, 64) + "\u00a0%"
 }
 
-// sure returns a probability level.
-func sure(p float64) string { return strconv.FormatFloat(100*p, 'g', 6, 64) + "\u00a0%" }
+// levelPercent formats a confidence level.
+func levelPercent(p float64) string { return strconv.FormatFloat(100*p, 'g', 6, 64) + "\u00a0%" }
 
-// points returns a difference of probabilities in percentage points.
-func points(v float64) string {
+// percentagePoints formats a difference of probabilities.
+func percentagePoints(v float64) string {
 	text := strconv.FormatFloat(100*v, 'f', 1, 64)
 	switch {
 	case text == "-0.0" || text == "0.0":
@@ -73,12 +73,12 @@ func points(v float64) string {
 	return minus(text)
 }
 
-// writer returns the format of the numbers of a column, with as many digits as they differ in.
-func writer(c profile.Column) func(v float64) string {
+// columnFormat returns a format with the digits in which the values of a column differ.
+func columnFormat(c profile.Column) func(v float64) string {
 	whole := 0
 	for _, q := range c.Quantiles {
 		if q == math.Round(q) {
-			whole++ // those between two rows are none, even of integers
+			whole++ // interpolated quantiles of integers may be fractional
 		}
 	}
 	digits, spread := 0, c.Max-c.Min
@@ -103,7 +103,7 @@ func writer(c profile.Column) func(v float64) string {
 	}
 }
 
-// quoted returns a string, in quotes if its ends would be invisible.
+// quoted quotes a string that is empty or begins or ends with white space.
 func quoted(text string) string {
 	if text == "" || strings.TrimSpace(text) != text {
 		return strconv.Quote(text)
@@ -111,8 +111,8 @@ func quoted(text string) string {
 	return text
 }
 
-// short returns at most the given number of characters of a string.
-func short(text string, most int) string {
+// truncate shortens a string to the given number of characters.
+func truncate(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -120,11 +120,11 @@ func short(text string, most int) string {
 	return string([]rune(text)[:most]) + "…"
 }
 
-// upper returns a string with an upper-case first letter.
-func upper(text string) string {
+// capitalize returns a string with an upper-case first letter.
+func capitalize(text string) string {
 	r, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(r)) + text[size:]
 }
 
-// width returns a width in percent.
+// width formats a width in percent.
 func width(v float64) string { return strconv.FormatFloat(min(max(v, 0), 100), 'f', 2, 64) }

@@ -29,7 +29,7 @@ var style string
 
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// policy forbids browsers what pages do not need: scripts, and content of other hosts.
+// policy is a Content-Security-Policy that forbids scripts and external resources.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -37,25 +37,25 @@ var policy = func() string {
 
 // page is the data of the template.
 type page struct {
-	Title  string
-	Style  template.CSS
-	Home   string // link to the list of models; "" on it
-	Fault  string // error of the request as a whole
-	Listed []listed
-	List   bool
-	Model  *shown
+	Title    string
+	Style    template.CSS
+	Home     string // link to the list of models; "" on that page
+	Error    string // error of the request
+	Models   []modelRow
+	ShowList bool
+	Model    *modelPage
 }
 
-// listed is a model in the list.
-type listed struct {
+// modelRow is a row of the list of models.
+type modelRow struct {
 	Name, Href, Task, Version, Loaded, Status string
 }
 
-// shown is a model on its page.
-type shown struct {
+// modelPage is the page of a model.
+type modelPage struct {
 	Lead     []string
 	Versions []link
-	Note     string // why there is no form
+	Note     string // reason for a missing form
 	Form     *form
 	Result   *result
 }
@@ -65,42 +65,42 @@ func (p page) send(w http.ResponseWriter, code int) {
 	p.Style = template.CSS(style)
 	var b bytes.Buffer
 	if err := pageTemplate().Execute(&b, p); err != nil {
-		panic(fmt.Sprintf("ui: %v", err)) // an error of the template, which the server logs
+		panic(fmt.Sprintf("ui: %v", err)) // a bug in the template; the server logs it
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer") // an address may have a row in it
+	h.Set("Referrer-Policy", "no-referrer") // the URL may contain a row
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(code)
-	w.Write(b.Bytes()) // an error has no reader
+	w.Write(b.Bytes()) // the client is gone if this fails
 }
 
-// list sets the list of models.
+// list fills the list of models.
 func (p *page) list(status []serve.ModelStatus) {
-	p.Home, p.List = "", true
+	p.Home, p.ShowList = "", true
 	for _, m := range status {
-		one := listed{Name: m.Name, Task: m.Task, Version: m.Version, Status: "ready"}
+		one := modelRow{Name: m.Name, Task: m.Task, Version: m.Version, Status: "ready"}
 		for _, v := range m.Versions {
 			if v.Version == m.Version {
-				one.Loaded = readable(v.Loaded)
+				one.Loaded = displayTime(v.Loaded)
 			}
 			if v.Error != "" {
 				one.Status = "version " + v.Version + ": " + v.Error
 				if v.Ready {
-					one.Status += "; the one before is served"
+					one.Status += "; the previous model is served"
 				}
 			}
 		}
 		if m.Ready {
 			one.Href = "./" + url.PathEscape(m.Name)
 		}
-		p.Listed = append(p.Listed, one)
+		p.Models = append(p.Models, one)
 	}
 }
 
-// readable returns a time of the JSON answers in another format.
-func readable(text string) string {
+// displayTime formats an RFC 3339 time for display.
+func displayTime(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return text
@@ -108,11 +108,11 @@ func readable(text string) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// lead describes what a model predicts.
-func lead(m *serve.Model) []string {
-	text := upper(string(m.File.Task))
+// describeTask describes the task, the targets and the version of a model.
+func describeTask(m *serve.Model) []string {
+	text := capitalize(string(m.File.Task))
 	if m.File.Task == datasets.Anomaly {
-		text = "Detection of anomalies"
+		text = "Anomaly detection"
 	}
 	var names []string
 	for _, t := range m.File.Schema.Targets {
@@ -124,8 +124,9 @@ func lead(m *serve.Model) []string {
 	return []string{text + ".", fmt.Sprintf("Version %s, loaded %s.", m.Version, m.LoadedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 }
 
-// others returns links to the loaded versions of a model, if there are several. Version is the one in the address.
-func others(versions []string, m *serve.Model, version string) (out []link) {
+// versionLinks returns links to the loaded versions of a model if there are several. Version is the
+// one in the URL.
+func versionLinks(versions []string, m *serve.Model, version string) (out []link) {
 	if len(versions) < 2 {
 		return nil
 	}
@@ -135,18 +136,18 @@ func others(versions []string, m *serve.Model, version string) (out []link) {
 			href = "./" + url.PathEscape(m.Name) + "/" + url.PathEscape(v)
 		}
 		if v == m.Version {
-			href = "" // this one
+			href = "" // current page
 		}
 		out = append(out, link{v, href})
 	}
 	return out
 }
 
-// fill sets the form, and the result if a row was sent. The error is one of the request as a whole.
-func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
+// fill sets the form, and the result if the request contains a row.
+func (p *modelPage) fill(ctx context.Context, s *serve.Server, m *serve.Model, given url.Values) error {
 	fields := m.Encoding.Inputs()
 	if len(fields) > maxFields {
-		p.Note = fmt.Sprintf("The model has %s inputs. There is a form for models of up to %d; programs can ask for predictions of this one.", count(float64(len(fields))), maxFields)
+		p.Note = fmt.Sprintf("The model has %s inputs; forms are limited to %d inputs. Use the HTTP interface.", count(float64(len(fields))), maxFields)
 		return nil
 	}
 	p.Form = newForm(m, fields)
@@ -155,19 +156,19 @@ func (p *shown) fill(ctx context.Context, s *serve.Server, m *serve.Model, given
 		return nil
 	}
 	row, typical := p.Form.read(m, given)
-	if len(p.Form.Faults)+len(p.Form.Other) > 0 {
+	if len(p.Form.Errors)+len(p.Form.OtherErrors) > 0 {
 		p.Form.finish()
-		return invalid(p.Form)
+		return invalidForm(p.Form)
 	}
 	var err error
 	p.Result, err = predict(ctx, s, m, p.Form, row, typical)
 	var at *datasets.RowError
 	switch {
 	case errors.As(err, &at) && at.Column != "":
-		p.Form.blame(at.Column, at.Err.Error())
-		err = invalid(p.Form)
+		p.Form.setColumnError(at.Column, at.Err.Error())
+		err = invalidForm(p.Form)
 	case at != nil:
-		err = &serve.Error{Code: protocol.InvalidArgument, Message: "The model does not take these values: " + at.Err.Error()}
+		err = &serve.Error{Code: protocol.InvalidArgument, Message: "The model rejects these values: " + at.Err.Error()}
 	}
 	p.Form.finish()
 	return err

@@ -14,19 +14,19 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// maxBars is the maximum number of classes or targets that are shown.
+// maxBars bounds the number of classes or targets shown.
 const maxBars = 20
 
 // result shows the prediction of a row.
 type result struct {
-	Says    string
-	Under   []string
-	Range   *between
+	Text    string
+	Details []string
+	Range   *rangePlot
 	Classes []bar
-	Scores  bool // whether the classes have scores, not probabilities
+	Scores  bool // whether classes have scores instead of probabilities
 	Targets []target
-	More    int // classes or targets that are not shown
-	Moved   []moved
+	Hidden  int // number of classes or targets not shown
+	Effects []effectGroup
 }
 
 // bar is a class with its probability or score.
@@ -36,18 +36,18 @@ type bar struct {
 	First       bool
 }
 
-// between is a picture of a number within the range of the training rows, in percent of its width.
-type between struct {
-	At, From, Width string
-	Interval        bool
-	Low, High       string
-	Says            string
+// rangePlot places a prediction within the training range of the target, in percent.
+type rangePlot struct {
+	Position, IntervalStart, IntervalWidth string
+	Interval                               bool
+	Low, High                              string
+	AltText                                string
 }
 
 // target is the prediction of one of several targets.
 type target struct{ Name, Value, Std, Interval string }
 
-// predict returns the prediction of a row, and which inputs moved it.
+// predict predicts a row and the effects of its inputs.
 func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row, typical []float64) (*result, error) {
 	prediction, err := s.Predict(ctx, m, slices.Clone(row))
 	if err != nil {
@@ -58,14 +58,14 @@ func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 	case classes != nil:
 		out.classes(m, prediction, classes)
 	case prediction.Anomaly != nil:
-		out.Says = "like the training rows"
+		out.Text = "normal"
 		if prediction.Values[0] != 0 {
-			out.Says = "an anomaly"
+			out.Text = "an anomaly"
 		}
-		out.Under = append(out.Under, fmt.Sprintf("Its anomaly score is %s; above 0 it is an anomaly, the more the greater.", number(prediction.Anomaly[0])))
+		out.Details = append(out.Details, fmt.Sprintf("Anomaly score %s; scores above 0 are anomalies.", number(prediction.Anomaly[0])))
 	case m.File.Task == datasets.Clustering:
-		out.Says = fmt.Sprintf("cluster %d", int(prediction.Values[0]))
-		out.Under = append(out.Under, "Clusters count from 0, in no order.")
+		out.Text = fmt.Sprintf("cluster %d", int(prediction.Values[0]))
+		out.Details = append(out.Details, "Clusters are numbered from 0.")
 	case prediction.Targets != nil && len(m.File.Schema.Targets) > 1:
 		out.targets(m, prediction)
 	default:
@@ -73,40 +73,40 @@ func predict(ctx context.Context, s *serve.Server, m *serve.Model, f *form, row,
 	}
 	var far []string
 	for _, e := range f.Fields {
-		if e.far {
+		if e.extrapolates {
 			far = append(far, e.Name)
 		}
 	}
 	if len(far) > 0 {
-		out.Under = append(out.Under, "Far outside the training rows in "+strings.Join(far, ", ")+": do not rely on the prediction or its probability.")
+		out.Details = append(out.Details, "Far outside the training range in "+strings.Join(far, ", ")+": the prediction is unreliable.")
 	}
-	out.Moved = effects(ctx, s, m, f, row, typical, prediction)
+	out.Effects = effects(ctx, s, m, f, row, typical, prediction)
 	return out, nil
 }
 
-// classes shows the prediction of a class.
+// classes shows a predicted class.
 func (r *result) classes(m *serve.Model, prediction estimator.Prediction, classes []string) {
 	code := int(prediction.Values[0])
-	r.Says = quoted(classes[code])
+	r.Text = quoted(classes[code])
 	switch {
 	case prediction.Probabilities != nil:
 		p := prediction.Probabilities.RawRowView(0)
-		r.Under = append(r.Under, "with a probability of "+percent(p[code]))
+		r.Details = append(r.Details, "probability "+percent(p[code]))
 		for _, k := range descending(p) {
 			r.Classes = append(r.Classes, bar{quoted(classes[k]), percent(p[k]), width(100 * p[k]), k == code})
 		}
 	case prediction.Scores != nil && len(classes) == 2:
 		v := prediction.Scores.At(0, 0)
-		r.Under = append(r.Under, fmt.Sprintf("The score of %s is %s; where it is above 0 that class is predicted. The model has no probabilities.", quoted(classes[1]), number(v)))
+		r.Details = append(r.Details, fmt.Sprintf("Decision score of %s: %s; a score above 0 predicts this class. The model has no probabilities.", quoted(classes[1]), number(v)))
 	case prediction.Scores != nil:
 		r.Scores = true
-		r.Under = append(r.Under, "The class of the greatest score; the model has no probabilities.")
+		r.Details = append(r.Details, "Class with the largest decision score; the model has no probabilities.")
 		v := prediction.Scores.RawRowView(0)
 		for _, k := range descending(v) {
 			r.Classes = append(r.Classes, bar{Name: quoted(classes[k]), Label: number(v[k]), First: k == code})
 		}
 	}
-	if r.More = len(r.Classes) - maxBars; r.More > 0 {
+	if r.Hidden = len(r.Classes) - maxBars; r.Hidden > 0 {
 		r.Classes = r.Classes[:maxBars]
 	}
 	if prediction.Sets != nil {
@@ -116,18 +116,18 @@ func (r *result) classes(m *serve.Model, prediction estimator.Prediction, classe
 				in = append(in, quoted(classes[k]))
 			}
 		}
-		text := "one of " + strings.Join(in, ", ")
+		text := strings.Join(in, ", ")
 		switch len(in) {
 		case 0:
-			text = "none: the row is unlike those of all classes"
+			text = "empty: the row differs from all classes"
 		case 1:
-			text = in[0] + " alone"
+			text = in[0]
 		}
-		r.Under = append(r.Under, fmt.Sprintf("The set of classes that has the right one for %s of rows: %s.", level(m), text))
+		r.Details = append(r.Details, fmt.Sprintf("%s prediction set: %s.", coverageLevel(m), text))
 	}
 }
 
-// descending returns the indices of values, that of the maximum first.
+// descending returns the indices that sort v in descending order.
 func descending(v []float64) []int {
 	order := make([]int, len(v))
 	for k := range order {
@@ -137,8 +137,8 @@ func descending(v []float64) []int {
 	return order
 }
 
-// level returns the probability level of the intervals and sets.
-func level(m *serve.Model) string {
+// coverageLevel formats the nominal coverage of the intervals and sets.
+func coverageLevel(m *serve.Model) string {
 	p := estimator.DefaultLevel
 	var own interface {
 		Sureness() (method string, level float64)
@@ -146,18 +146,18 @@ func level(m *serve.Model) string {
 	if estimator.As(m.File.Predictor, &own) {
 		_, p = own.Sureness()
 	}
-	return sure(p)
+	return levelPercent(p)
 }
 
-// value shows the prediction of a number.
+// value shows a predicted number.
 func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
 	v := prediction.Values[0]
-	r.Says = number(v)
+	r.Text = number(v)
 	if prediction.Lower != nil {
-		r.Under = append(r.Under, fmt.Sprintf("between %s and %s in %s of cases", number(prediction.Lower[0]), number(prediction.Upper[0]), level(m)))
+		r.Details = append(r.Details, fmt.Sprintf("%s interval: %s to %s", coverageLevel(m), number(prediction.Lower[0]), number(prediction.Upper[0])))
 	}
 	if prediction.Std != nil {
-		r.Under = append(r.Under, "standard deviation "+number(prediction.Std[0]))
+		r.Details = append(r.Details, "standard deviation "+number(prediction.Std[0]))
 	}
 	known := m.File.Profile
 	if known == nil || len(known.Targets) != 1 || !(known.Targets[0].Min < known.Targets[0].Max) {
@@ -169,18 +169,18 @@ func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
 		low, high = min(low, prediction.Lower[0]), max(high, prediction.Upper[0])
 	}
 	place := func(v float64) string { return width(100 * (v - low) / (high - low)) }
-	b := &between{At: place(v), Low: number(low), High: number(high)}
-	b.Says = fmt.Sprintf("%s on a line from %s to %s; the training rows have %s to %s", number(v), b.Low, b.High, number(t.Min), number(t.Max))
+	b := &rangePlot{Position: place(v), Low: number(low), High: number(high)}
+	b.AltText = fmt.Sprintf("%s on a scale from %s to %s; training range %s to %s", number(v), b.Low, b.High, number(t.Min), number(t.Max))
 	if prediction.Lower != nil {
-		b.Interval, b.From, b.Width = true, place(prediction.Lower[0]), place(low+prediction.Upper[0]-prediction.Lower[0])
+		b.Interval, b.IntervalStart, b.IntervalWidth = true, place(prediction.Lower[0]), place(low+prediction.Upper[0]-prediction.Lower[0])
 	}
 	r.Range = b
-	r.Under = append(r.Under, fmt.Sprintf("The training rows have %s to %s.", number(t.Min), number(t.Max)))
+	r.Details = append(r.Details, fmt.Sprintf("Training range: %s to %s.", number(t.Min), number(t.Max)))
 }
 
 // targets shows the predictions of several targets.
 func (r *result) targets(m *serve.Model, prediction estimator.Prediction) {
-	r.Says = fmt.Sprintf("%d numbers", len(m.File.Schema.Targets))
+	r.Text = fmt.Sprintf("%d targets", len(m.File.Schema.Targets))
 	at := func(part *mat.Dense, k int) string {
 		if part == nil {
 			return ""
@@ -189,7 +189,7 @@ func (r *result) targets(m *serve.Model, prediction estimator.Prediction) {
 	}
 	for k, t := range m.File.Schema.Targets {
 		if k == maxBars {
-			r.More = len(m.File.Schema.Targets) - k
+			r.Hidden = len(m.File.Schema.Targets) - k
 			break
 		}
 		one := target{Name: t.Name, Value: at(prediction.Targets, k), Std: at(prediction.StdTargets, k)}
@@ -199,6 +199,6 @@ func (r *result) targets(m *serve.Model, prediction estimator.Prediction) {
 		r.Targets = append(r.Targets, one)
 	}
 	if prediction.LowerTargets != nil {
-		r.Under = append(r.Under, fmt.Sprintf("Each is in its interval in %s of cases.", level(m)))
+		r.Details = append(r.Details, fmt.Sprintf("Intervals at the %s level.", coverageLevel(m)))
 	}
 }

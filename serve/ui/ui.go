@@ -1,13 +1,14 @@
-// Package ui has pages to try the models of package serve in a browser:
+// Package ui has web pages to try the models of package serve in a browser:
 //
-//	models.Mount(ui.New(models)) // at / and below /ui/
+//	models.Mount(ui.New(models)) // at / and under /ui/
 //
-// One page lists the models, and each model has a page with a form that follows from its schema and the profile of its
-// training rows. The answer has the prediction and the effect of each input: how much the prediction changes when this
-// input alone is set to its typical value.
+// One page lists the models. The page of a model has a form for one row, based on the schema and on
+// the profile of the training rows. The result shows the prediction and the effect of each input:
+// the change of the prediction relative to the same row with that input set to its typical value.
 //
-// Pages are plain HTML with a style of their own. They have no script, refer to no other host, and tell browsers to run and
-// load nothing. The address of a page has the row, so that it can be shared, unless a model has too many inputs for that.
+// Pages are plain HTML with inline CSS, without scripts or external resources; a
+// Content-Security-Policy enforces this. The URL contains the row, so it can be shared, unless the
+// model has too many inputs.
 package ui
 
 import (
@@ -23,19 +24,19 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// pages answers requests for the pages of a server.
+// pages handles the requests for pages.
 type pages struct{ server *serve.Server }
 
-// New returns the pages of a server, for [serve.Server.Mount]. If the server needs a token, a browser asks for it as a
-// password, with any name.
+// New returns the pages of s, for [serve.Server.Mount]. If the server requires a token, browsers
+// ask for it as the password, with any user name.
 func New(s *serve.Server) http.Handler { return pages{s} }
 
-// ServeHTTP answers a request for a page.
+// ServeHTTP implements http.Handler.
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, below := strings.CutPrefix(r.URL.Path, "/ui/")
 	if !below {
 		if trimmed := strings.Trim(r.URL.Path, "/"); trimmed == "" || trimmed == "ui" {
-			w.Header().Set("Location", "ui/") // relative, wherever the server is mounted
+			w.Header().Set("Location", "ui/") // relative, because the server may be mounted under a prefix
 			w.WriteHeader(http.StatusSeeOther)
 			return
 		}
@@ -44,10 +45,10 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusOK
 	if err := p.answer(w, r, path, &out); err != nil {
 		e := serve.ErrorOf(err)
-		out.Fault, code = strings.TrimPrefix(e.Message, "row 0: "), e.Code.HTTP() // there is one row
+		out.Error, code = strings.TrimPrefix(e.Message, "row 0: "), e.Code.HTTP() // a form has one row
 		if e.Code == protocol.Unauthenticated {
 			w.Header().Set("WWW-Authenticate", `Basic realm="bochner", charset="UTF-8"`)
-			out.Home, out.Fault = "", "the token is missing or wrong: give it as the password, and any name"
+			out.Home, out.Error = "", "missing or invalid token; enter the token as the password, with any user name"
 		}
 		if e.RetryAfter > 0 {
 			w.Header().Set("Retry-After", e.RetryAfterSeconds())
@@ -56,7 +57,7 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.send(w, code)
 }
 
-// answer fills the page that a path asks for, below /ui/: "", NAME or NAME/VERSION.
+// answer fills the page for a path below /ui/: "", NAME or NAME/VERSION.
 func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *page) error {
 	header := r.Header.Get("Authorization")
 	if _, password, ok := r.BasicAuth(); ok {
@@ -86,11 +87,11 @@ func (p pages) answer(w http.ResponseWriter, r *http.Request, path string, out *
 	if err != nil {
 		return err
 	}
-	out.Title, out.Model = m.Name, &shown{Lead: lead(m), Versions: others(p.server.Versions(name), m, version)}
+	out.Title, out.Model = m.Name, &modelPage{Lead: describeTask(m), Versions: versionLinks(p.server.Versions(name), m, version)}
 	return out.Model.fill(r.Context(), p.server, m, given)
 }
 
-// values returns the values that a form has sent, by the names of its fields.
+// values returns the form values of a request.
 func values(r *http.Request) (url.Values, error) {
 	text := r.URL.RawQuery
 	if r.Method == http.MethodPost {
@@ -100,9 +101,9 @@ func values(r *http.Request) (url.Values, error) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, protocol.MaxPageBytes+1))
 		switch {
 		case len(body) >= protocol.MaxPageBytes:
-			return nil, &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("the form has more than %d bytes", protocol.MaxPageBytes)}
+			return nil, &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("form size: must be at most %d bytes", protocol.MaxPageBytes)}
 		case err != nil:
-			return nil, &serve.Error{Code: protocol.RequestTimeout, Message: "the form did not come whole"}
+			return nil, &serve.Error{Code: protocol.RequestTimeout, Message: "the form is incomplete"}
 		}
 		text = string(body)
 	}

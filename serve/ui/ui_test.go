@@ -190,7 +190,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 					t.Errorf("%s: %q is not in %q", name, text, all)
 				}
 			}
-			if want.Set != nil && !strings.Contains(all, "80\u00a0% of rows: ") {
+			if want.Set != nil && !strings.Contains(all, "80\u00a0% prediction set: ") {
 				t.Errorf("%s: no set in %q", name, all)
 			}
 		case name == "groups":
@@ -207,7 +207,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 			}
 		default:
 			near(t, name, page, ".says", want.Value)
-			if want.Lower != nil && !strings.Contains(all, "between") {
+			if want.Lower != nil && !strings.Contains(all, "\u00a0% interval: ") {
 				t.Errorf("%s: no interval in %q", name, all)
 			}
 		}
@@ -254,11 +254,11 @@ func TestEffects(t *testing.T) {
 		if len(rows) != moving || moving < 3 {
 			t.Errorf("%s: %d effects of %d inputs", name, len(rows), moving)
 		}
-		if r := sent(t, s, name, typical); !strings.Contains(r.body, "None: every input has its typical value") {
+		if r := sent(t, s, name, typical); !strings.Contains(r.body, "Every input has its typical value") {
 			t.Errorf("%s: a typical row: %s", name, r.body)
 		}
 	}
-	if r := sent(t, s, "hundreds", changed(t, s, "hundreds")); !strings.Contains(r.body, "more than 200 inputs") {
+	if r := sent(t, s, "hundreds", changed(t, s, "hundreds")); !strings.Contains(r.body, "at most 200 inputs") {
 		t.Error("effects of 300 inputs")
 	}
 	if r := ask(s, "GET", "/ui/widest", ""); r.code != 200 || strings.Contains(r.body, "<form") || !strings.Contains(r.body, "The model has 501 inputs") {
@@ -277,7 +277,7 @@ func TestForm(t *testing.T) {
 	if given.Get("city") != "a+b&c" || !strings.HasPrefix(given.Get("sold"), "20") || len(given) != 4 {
 		t.Errorf("the typical row is %v", given)
 	}
-	for _, want := range []string{"8 in 10 between", "most often a&#43;b&amp;c", "a date such as 2024-03-31 or 31/3/2024", "Regression of y 0."} {
+	for _, want := range []string{"80 % between", "most frequent: a&#43;b&amp;c", "a date such as 2024-03-31 or 31/3/2024", "Regression of y 0."} {
 		if !strings.Contains(r.body, want) {
 			t.Errorf("no %q", want)
 		}
@@ -303,16 +303,16 @@ func TestWrongForms(t *testing.T) {
 		{"GET", "rent?" + fine, "", "", 200, nil},
 		{"POST", "rent", fine, form, 200, nil},
 		{"HEAD", "rent?" + fine, "", "", 200, nil},
-		{"GET", "rent?" + strings.Replace(fine, "Oslo", "Rome", 1), "", "", 200, []string{"had no such level"}},
+		{"GET", "rent?" + strings.Replace(fine, "Oslo", "Rome", 1), "", "", 200, []string{"does not occur in the training rows"}},
 		{"GET", "rent?" + strings.Replace(fine, "Oslo", "", 1), "", "", 200, nil},
-		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400, []string{"3 values are wrong", "must be a number such as", "must be a date such as", `value="old"`, `value="1,5"`}},
-		{"GET", "rent?age=1", "", "", 400, []string{"3 values are wrong", "it was not sent"}},
-		{"GET", "rent?age=2&" + fine, "", "", 400, []string{"it was sent twice"}},
-		{"GET", "rent?colour=%3Cscript%3E&" + fine, "", "", 400, []string{"the model has no such input"}},
-		{"GET", "rent?age=1e999&city=Oslo&sold=&size+m%C2%B2=NaN", "", "", 400, []string{"2 values are wrong"}},
-		{"GET", "rent?age=1e300&city=Oslo&sold=&size+m%C2%B2=1e300", "", "", 200, []string{"is above all training rows, whose maximum is", "Far outside the training rows in age, size m²: do not rely"}},
-		{"GET", "rent?" + strings.Replace(fine, "age=1", "age=-5", 1), "", "", 200, []string{"-5 is below all training rows, whose minimum is"}},
-		{"GET", "rent?" + strings.Replace(fine, "2004", "1850", 1), "", "", 200, []string{"1850 is below all training rows", "Far outside the training rows in sold:"}},
+		{"GET", "rent?age=old&city=Oslo&sold=tomorrow&size+m%C2%B2=1,5", "", "", 400, []string{"3 values are invalid", "must be a number such as", "must be a date such as", `value="old"`, `value="1,5"`}},
+		{"GET", "rent?age=1", "", "", 400, []string{"3 values are invalid", "missing in the request"}},
+		{"GET", "rent?age=2&" + fine, "", "", 400, []string{"given twice"}},
+		{"GET", "rent?colour=%3Cscript%3E&" + fine, "", "", 400, []string{"unknown input"}},
+		{"GET", "rent?age=1e999&city=Oslo&sold=&size+m%C2%B2=NaN", "", "", 400, []string{"2 values are invalid"}},
+		{"GET", "rent?age=1e300&city=Oslo&sold=&size+m%C2%B2=1e300", "", "", 200, []string{"exceeds the training maximum of", "Far outside the training range in age, size m²: the prediction is unreliable"}},
+		{"GET", "rent?" + strings.Replace(fine, "age=1", "age=-5", 1), "", "", 200, []string{"-5 is below the training minimum of"}},
+		{"GET", "rent?" + strings.Replace(fine, "2004", "1850", 1), "", "", 200, []string{"1850 is below the training minimum", "Far outside the training range in sold:"}},
 		{"GET", "rent?age=1.7e308&city=Oslo&sold=&size+m%C2%B2=-1.7e308", "", "", 400, []string{"size m²: infinite value"}},
 		{"GET", "rent?%zz", "", "", 400, []string{"cannot parse the form data"}},
 		{"GET", "rent?a=1;b=2", "", "", 400, []string{"cannot parse the form data"}},
@@ -372,7 +372,7 @@ func TestReplacedModel(t *testing.T) {
 	}
 	r := ask(s, "GET", "/ui/rent?"+given.Encode(), "")
 	harmless(t, r)
-	if r.code != 400 || !strings.Contains(r.body, "the model has no such input") || !strings.Contains(r.body, "it was not sent") {
+	if r.code != 400 || !strings.Contains(r.body, "unknown input") || !strings.Contains(r.body, "missing in the request") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	if err := s.AddModel("rent", "2", fitted()["rent"]); err != nil {

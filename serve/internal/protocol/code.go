@@ -2,11 +2,11 @@ package protocol
 
 import "net/http"
 
-// Code is the kind of an [Error], independent of the protocol.
+// Code classifies an error independently of the transport.
 type Code int
 
 const (
-	// Internal is a failure of the server.
+	// Internal is an error of the server.
 	Internal Code = iota
 	// InvalidArgument is a malformed request.
 	InvalidArgument
@@ -14,28 +14,28 @@ const (
 	Unauthenticated
 	// NotFound is a model, a version or a route that does not exist.
 	NotFound
-	// MethodNotAllowed is a method that the route does not have.
+	// MethodNotAllowed is a method that the route does not support.
 	MethodNotAllowed
 	// RequestTimeout is a request whose body did not arrive in time.
 	RequestTimeout
-	// TooLarge is a request beyond a limit of its size.
+	// TooLarge is a request that exceeds a size limit.
 	TooLarge
-	// UnsupportedMediaType is a body of another type or encoding.
+	// UnsupportedMediaType is a body with an unsupported type or encoding.
 	UnsupportedMediaType
-	// ResourceExhausted is a request that is one too many.
+	// ResourceExhausted is a request rejected because the queue is full.
 	ResourceExhausted
-	// Canceled is a request whose client went away.
+	// Canceled is a request whose client closed the connection.
 	Canceled
-	// Unavailable is a model that is not loaded, or a server that ends.
+	// Unavailable is a model that is not loaded, or a server that is shutting down.
 	Unavailable
-	// DeadlineExceeded is a request that took too long.
+	// DeadlineExceeded is a request that exceeded the timeout.
 	DeadlineExceeded
 )
 
-// statusCanceled is the status of a client that went away, as logs and metrics have it.
+// statusCanceled is the status in logs and metrics when the client closed the connection.
 const statusCanceled = 499
 
-// statusCodes are the statuses of HTTP and the codes of gRPC.
+// statusCodes maps codes to HTTP statuses and gRPC codes.
 var statusCodes = [...]struct {
 	http int
 	grpc uint32
@@ -47,8 +47,8 @@ var statusCodes = [...]struct {
 	DeadlineExceeded: {http.StatusGatewayTimeout, 4},
 }
 
-// HTTP returns the status of an answer with such an error.
+// HTTP returns the HTTP status.
 func (c Code) HTTP() int { return statusCodes[c].http }
 
-// GRPC returns the code of gRPC for such an error, as google.golang.org/grpc/codes numbers them.
+// GRPC returns the gRPC code, as numbered by google.golang.org/grpc/codes.
 func (c Code) GRPC() uint32 { return statusCodes[c].grpc }

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Platform is the name of the software of the models, for the Open Inference Protocol.
+// Platform is the platform name in the model metadata.
 const Platform = "bochner"
 
-// InferRequest is a request of the Open Inference Protocol.
+// InferRequest is an inference request of the Open Inference Protocol.
 type InferRequest struct {
 	Model   string
 	Version string // "" is the latest
 	ID      string
 	Inputs  []Tensor
-	Outputs []string // that are wanted; none is all
+	Outputs []string // requested outputs; empty for all
 }
 
-// InferResponse is the answer.
+// InferResponse is the response to an [InferRequest].
 type InferResponse struct {
 	Model   string
 	Version string
@@ -27,8 +27,8 @@ type InferResponse struct {
 	Outputs []Tensor
 }
 
-// RejectedParameter returns why a parameter of the protocol is an error; "" for those that are not, and for unknown ones, which are
-// ignored.
+// RejectedParameter returns why a request parameter is not supported; "" for supported and for
+// unknown parameters, which are ignored.
 func RejectedParameter(parameter string) string {
 	switch parameter {
 	case "shared_memory_region", "shared_memory_offset", "shared_memory_byte_size":
@@ -39,28 +39,29 @@ func RejectedParameter(parameter string) string {
 	return ""
 }
 
-// Transport answers requests until it is shut down.
+// Transport serves requests until it is shut down.
 type Transport interface {
 	Serve() error
 	Shutdown(ctx context.Context) error // predictionEncoder the requests that have come, or returns an error when the context ends
-	Close() error                       // ends all requests
+	Close() error                       // aborts all requests
 }
 
-// AccessRecord describes the answer to a request, for the metrics and the logs.
+// AccessRecord describes a completed request, for the metrics and the access log.
 type AccessRecord struct {
-	RequestID     string // see RequestID
-	RemoteAddr    string // address of the client
+	RequestID     string // see [RequestID]
+	RemoteAddr    string // client address
 	Method, Path  string
-	Route         string // a word for what was asked
-	Model         string // "" where no model has the name that was asked for
-	Status        string // of the protocol
+	Route         string // route label
+	Model         string // "" for an unknown model
+	Status        string // HTTP status or gRPC code
 	InternalError string // message of an internal error; "" for none
-	ServerFault   bool   // whether the server is to blame
+	ServerFault   bool   // whether the server caused the error
 	Rows, Bytes   int
 	Start         time.Time
 }
 
-// RequestID returns the name that a client gives a request, if it is one name that logs can have, or a random one.
+// RequestID returns the client's request ID if it is a single header of 1 to 128 printable ASCII
+// characters without spaces, otherwise a random ID.
 func RequestID(given []string) string {
 	if len(given) == 1 && 0 < len(given[0]) && len(given[0]) <= 128 {
 		fine := true
@@ -80,5 +81,5 @@ func RequestID(given []string) string {
 	return string(id[:])
 }
 
-// MaxPageBytes is the maximum number of bytes of a body that a mounted handler can read.
+// MaxPageBytes bounds the body that a mounted handler can read.
 const MaxPageBytes = 256 << 10

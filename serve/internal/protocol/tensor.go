@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowerrors"
 )
 
-// Datatype is that of a tensor, as the Open Inference Protocol calls it.
+// Datatype is the element type of a tensor, spelled as in the Open Inference Protocol.
 type Datatype string
 
 // The datatypes that are understood. Of a BYTES tensor every element is a string.
@@ -27,7 +27,8 @@ const (
 	Bytes  Datatype = "BYTES"
 )
 
-// layouts are the bytes of an element, the least and greatest number, and the function that reads the numbers of Raw.
+// layouts gives for each datatype the element size in bytes, the range, and the function that
+// decodes Raw.
 var layouts = map[Datatype]struct {
 	size     int
 	from, to float64
@@ -40,10 +41,10 @@ var layouts = map[Datatype]struct {
 	FP32: {4, -math.MaxFloat32, math.MaxFloat32, unpack[float32]}, FP64: {8, -math.MaxFloat64, math.MaxFloat64, unpack[float64]}, Bytes: {},
 }
 
-// unpack returns the numbers in raw, each of the given size.
+// unpack decodes the numbers in raw.
 func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64](raw []byte, size int) []float64 {
 	elements := make([]T, len(raw)/size)
-	binary.Decode(raw, binary.LittleEndian, elements) // which has as many bytes as it needs
+	binary.Decode(raw, binary.LittleEndian, elements) // cannot fail: the sizes match
 	out := make([]float64, len(elements))
 	for i, v := range elements {
 		out[i] = float64(v)
@@ -51,7 +52,7 @@ func unpack[T uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | 
 	return out
 }
 
-// unpackBools returns 1 for each byte that is not 0.
+// unpackBools returns 1 for each nonzero byte.
 func unpackBools(raw []byte, _ int) []float64 {
 	out := make([]float64, len(raw))
 	for i, v := range raw {
@@ -60,7 +61,7 @@ func unpackBools(raw []byte, _ int) []float64 {
 	return out
 }
 
-// isInteger reports whether the numbers of a datatype are whole ones.
+// isInteger reports whether d is an integer type or BOOL.
 func (d Datatype) isInteger() bool { return d != FP32 && d != FP64 && d != Bytes }
 
 // Known reports whether d is one of the datatypes above.
@@ -69,22 +70,23 @@ func (d Datatype) Known() bool {
 	return known
 }
 
-// DatatypeNames lists them for messages.
+// DatatypeNames lists the datatypes, for messages.
 const DatatypeNames = "BOOL, UINT8 to UINT64, INT8 to INT64, FP32, FP64 or BYTES"
 
-// Tensor is an array of numbers or of texts in one of the protocol's messages. Its elements stand in one of three
-// places, row by row: Numbers, Texts or Raw.
+// Tensor is a named array of numbers or strings. Its elements are in Numbers, Strings or Raw, in
+// row-major order.
 type Tensor struct {
 	Name     string
 	Datatype Datatype
 	Shape    []int64
 
-	Numbers []float64 // of every datatype but BYTES; NaN is a missing value, true is 1
-	Strings [][]byte  // of BYTES; the empty one is a missing value
-	Raw     []byte    // little-endian, a string behind its length in four bytes: as the binary data extension and raw_input_contents have it
+	Numbers []float64 // numeric types; NaN is a missing value, 1 is true
+	Strings [][]byte  // BYTES; an empty string is a missing value
+	Raw     []byte    // little endian, strings after a 4-byte length: the binary data extension and raw_input_contents
 }
 
-// Len returns how many elements the shape has, and an error for one that cannot be.
+// Len returns the number of elements of the shape. It returns an error for negative or too large
+// shapes.
 func (t *Tensor) Len() (int, error) {
 	n := int64(1)
 	for _, d := range t.Shape {
@@ -99,7 +101,7 @@ func (t *Tensor) Len() (int, error) {
 // ClippedShape returns at most eight numbers of the shape, for messages.
 func (t *Tensor) ClippedShape() []int64 { return t.Shape[:min(len(t.Shape), 8)] }
 
-// Decode brings the elements into Numbers or Texts and checks them.
+// Decode converts Raw to Numbers or Strings and checks the number of elements and their range.
 func (t *Tensor) Decode() error {
 	layout, known := layouts[t.Datatype]
 	if !known {
@@ -133,7 +135,7 @@ func (t *Tensor) Decode() error {
 	return t.checkRange()
 }
 
-// checkRange looks whether the numbers are of the datatype. Those of type FP64 may be NaN, as missing ones.
+// checkRange checks that the numbers are values of the datatype. NaN is allowed for floats.
 func (t *Tensor) checkRange() error {
 	layout, whole := layouts[t.Datatype], t.Datatype.isInteger()
 	for i, v := range t.Numbers {
@@ -147,7 +149,7 @@ func (t *Tensor) checkRange() error {
 	return nil
 }
 
-// splitStrings finds the texts in Raw.
+// splitStrings decodes the strings in Raw.
 func (t *Tensor) splitStrings(n int) error {
 	raw := t.Raw
 	texts := make([][]byte, 0, min(n, len(raw)/4))
@@ -165,8 +167,8 @@ func (t *Tensor) splitStrings(n int) error {
 	return nil
 }
 
-// AppendRaw appends the elements as Raw has them. It is for what a model has predicted: tensors of type BYTES, FP64,
-// INT64 and BOOL.
+// AppendRaw appends the elements in the format of Raw. It supports the types of outputs: BYTES,
+// FP64, INT64 and BOOL.
 func (t *Tensor) AppendRaw(dst []byte) []byte {
 	e := binary.LittleEndian
 	for _, text := range t.Strings {
@@ -185,14 +187,14 @@ func (t *Tensor) AppendRaw(dst []byte) []byte {
 	return dst
 }
 
-// TensorSpec describes a tensor that a model takes or answers.
+// TensorSpec describes an input or output tensor of a model.
 type TensorSpec struct {
 	Name     string
 	Datatype Datatype
-	Width    int64 // the shape is [rows], for 0, or [rows, width]
+	Width    int64 // 0 for shape [rows], otherwise [rows, width]
 }
 
-// Shape returns the shape for a number of rows; -1 stands for any.
+// Shape returns the shape for the given number of rows, -1 for any.
 func (o TensorSpec) Shape(rows int64) []int64 {
 	if o.Width == 0 {
 		return []int64{rows}

@@ -1,4 +1,4 @@
-// Package queue limits how many requests work at once and how many wait for them.
+// Package queue limits the number of concurrent and queued requests.
 package queue
 
 import (
@@ -16,26 +16,26 @@ var (
 	ErrClosed = errors.New("the server is shutting down")
 )
 
-// Queue lets a limited number of requests work, lets a limited number wait, and turns the others away.
+// Queue is a semaphore with a bounded number of waiting callers.
 type Queue struct {
 	slots     chan struct{}
 	queued    atomic.Int64
 	maxQueued int64
 }
 
-// New returns a queue for the given numbers of requests.
+// New returns a queue with the given limits.
 func New(maxConcurrent, maxQueued int) *Queue {
 	return &Queue{slots: make(chan struct{}, maxConcurrent), maxQueued: int64(maxQueued)}
 }
 
-// Queued returns how many requests wait.
+// Queued returns the number of waiting callers.
 func (q *Queue) Queued() int64 { return q.queued.Load() }
 
-// Full reports whether no further request can wait.
+// Full reports whether no further caller can wait.
 func (q *Queue) Full() bool { return q.queued.Load() >= q.maxQueued }
 
-// Acquire waits until a request may work, which ends with Leave. The error is ErrFull, ErrLate after the deadline of the
-// context, or its cause.
+// Acquire waits for a slot, which the caller returns by Release. The error is ErrFull, ErrLate
+// after the deadline of ctx, or the cause of its cancellation.
 func (q *Queue) Acquire(ctx context.Context) error {
 	select {
 	case q.slots <- struct{}{}:
@@ -57,5 +57,5 @@ func (q *Queue) Acquire(ctx context.Context) error {
 	}
 }
 
-// Release ends the work of a request.
+// Release returns a slot.
 func (q *Queue) Release() { <-q.slots }
