@@ -19,7 +19,7 @@ func check(err error) {
 	}
 }
 
-// A Go service answers for models below a path of its own.
+// Serve models in a Go service, under its own URL prefix.
 func Example() {
 	dir, err := os.MkdirTemp("", "serve")
 	check(err)
@@ -33,8 +33,8 @@ func Example() {
 
 	models, err := serve.New(serve.Options{Models: []string{"rent=" + file}})
 	check(err)
-	check(models.Load(ctx)) // all of them, or an error that says which not
-	go models.Watch(ctx)    // loads them again when their files change
+	check(models.Load(ctx)) // the error names models that failed to load
+	go models.Watch(ctx)    // reloads models whose files change
 
 	mux := http.NewServeMux()
 	mux.Handle("/models/", http.StripPrefix("/models", models))

@@ -18,7 +18,7 @@ import (
 )
 
 // quotedPages are those that show what commands print.
-var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/custom-steps.md", "docs/which-run-was-better.md", "examples/README.md"}
+var quotedPages = []string{"README.md", "docs/getting-started.md", "docs/experiment-file.md", "docs/custom-steps.md", "docs/evaluating-runs.md", "examples/README.md"}
 
 // Every command that a page shows prints what the page shows. Seconds, memory and versions may
 // differ, and the last digit of a figure, which is not the same on every kind of processor. With

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Exports a small model of every step and kind, and compares what ONNX Runtime, NumPy and a Go program make of 1,000 rows
-# with what Bochner predicts; prints the table of docs/exporting.md.
+# with what Bochner predicts; prints the differences by model.
 #
 #   sh graph/check/check.sh FOLDER
 #
