@@ -24,7 +24,7 @@ type foldCommand struct {
 }
 
 func (foldCommand) Help() string {
-	return `Fits the pipeline of an experiment file in parts that run anywhere and in any order; docs/scaling.md says when and how.
+	return `Fits the pipeline of an experiment file in parts that run anywhere and in any order; see docs/distributed.md.
 Each pass over the rows is a round of parts, a merge and a finish. The first pass looks at the columns; the ones behind it begin --from what finish has written. When finish says that the model is done, that file is the model. Of an experiment with a search there is one round: each part does its share of the fits, and finish is the run that takes up their scores.
 
 Example:
