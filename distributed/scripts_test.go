@@ -69,9 +69,9 @@ from=
 while :; do
 	rm -rf alone
 	for shard in 0 1 2; do
-		bochner -q fold part rows.yaml --shard $shard/3 $from -o alone/$shard.state
+		bochner -q shard fit rows.yaml --shard $shard/3 $from -o alone/$shard.state
 	done
-	bochner -q --json fold finish "alone/*" -o alone.bochner >alone.json
+	bochner -q --json shard finish "alone/*" -o alone.bochner >alone.json
 	if grep -q '"done": true' alone.json; then break; fi
 	from="--from alone.bochner"
 done
@@ -131,7 +131,7 @@ func same(t *testing.T, dir, model string) {
 func flaky(t *testing.T, dir, shard string, status, times int) {
 	put(t, filepath.Join(dir, "flaky"), fmt.Sprintf(`#!/bin/sh
 case "$*" in
-*"part "*"--shard"?"%s/"*)
+*"fit "*"--shard"?"%s/"*)
 	echo >>%[2]s/tries
 	if [ $(wc -l <%[2]s/tries) -le %d ]; then
 		echo "flaky: no" >&2
@@ -153,7 +153,7 @@ while :; do
 	--array=0-*) last=${1#--array=0-} ;;
 	--output=*) out=${1#--output=} ;;
 	--dependency=afterok:*) needs=${1#--dependency=afterok:} ;;
-	--cpus-per-task=2) ;; # of PART
+	--cpus-per-task=2) ;; # of FIT
 	--parsable | --requeue | --open-mode=append | --job-name=* | --kill-on-invalid-dep=yes) ;;
 	--*) echo "sbatch: $1?" >&2 && exit 1 ;;
 	*) break ;;
@@ -174,14 +174,14 @@ done
 // good, and states in a bucket.
 func TestSlurm(t *testing.T) {
 	dir := workplace(t)
-	fold := script(t, "slurm/fold.sh")
+	fold := script(t, "slurm/shard.sh")
 	put(t, filepath.Join(dir, "bin", "sbatch"), sbatch)
 	jobs := filepath.Join(dir, "jobs")
 	if err := os.Mkdir(jobs, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SBATCH_JOBS", jobs)
-	t.Setenv("PART", "--cpus-per-task=2")
+	t.Setenv("FIT", "--cpus-per-task=2")
 	t.Setenv("WAIT", "0")
 	submit := func(folder, model string) string {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("%d tries of what is used wrongly", len(tries))
 	}
 
-	if out, err := shell(t, dir, fold, "rows.yaml"); err == nil || !strings.Contains(out, "usage: sh fold.sh EXPERIMENT SHARDS FOLDER MODEL") {
+	if out, err := shell(t, dir, fold, "rows.yaml"); err == nil || !strings.Contains(out, "usage: sh shard.sh EXPERIMENT SHARDS FOLDER MODEL") {
 		t.Error(out, err)
 	}
 
@@ -254,7 +254,7 @@ func bucket(t *testing.T, folder string) string {
 // done again, and states in a bucket.
 func TestKubernetes(t *testing.T) {
 	dir := workplace(t)
-	fold := script(t, "kubernetes/fold.sh")
+	fold := script(t, "kubernetes/shard.sh")
 	us, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestKubernetes(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	same(t, dir, one+"/model.bochner")
-	if out, err := submit(one, ""); err != nil || strings.Contains(out, "job.batch/rows-part-0 created") {
+	if out, err := submit(one, ""); err != nil || strings.Contains(out, "job.batch/rows-fit-0 created") {
 		t.Errorf("done again: %v: %s", err, out)
 	}
 
@@ -283,7 +283,7 @@ func TestKubernetes(t *testing.T) {
 
 	flaky(t, dir, "1", 1, 4)
 	three := filepath.Join(dir, "three")
-	if out, err := submit(three, "three"); err == nil || !strings.Contains(out, "three-part-0 has failed") || !strings.Contains(out, "shards that failed: 1") || !strings.Contains(out, "flaky: no") {
+	if out, err := submit(three, "three"); err == nil || !strings.Contains(out, "three-fit-0 has failed") || !strings.Contains(out, "shards that failed: 1") || !strings.Contains(out, "flaky: no") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := submit(three, "three"); err != nil {
@@ -292,7 +292,7 @@ func TestKubernetes(t *testing.T) {
 	same(t, dir, three+"/model.bochner")
 
 	flaky(t, dir, "1", 2, 1) // wrong use
-	if out, err := submit(filepath.Join(dir, "four"), "four"); err == nil || !strings.Contains(out, "four-part-0 has failed") {
+	if out, err := submit(filepath.Join(dir, "four"), "four"); err == nil || !strings.Contains(out, "four-fit-0 has failed") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if tries, _ := os.ReadFile(filepath.Join(dir, "tries")); len(tries) != 1 {

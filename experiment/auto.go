@@ -16,11 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/auto"
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/draft"
-	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/mlflow"
 	"github.com/bochner-ml/bochner/internal/reader"
@@ -136,7 +136,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
-		spec, err = draft.Spec(ctx, path, DraftOptions{Target: o.Target, Format: o.Format, Remark: tell, More: o.ExtraFiles, Input: o.Input})
+		spec, err = scaffold.Spec(ctx, path, scaffold.Options{Target: o.Target, Format: o.Format, Remark: tell, More: o.ExtraFiles, Input: o.Input})
 	}
 	if err != nil {
 		return spec, err
@@ -148,7 +148,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 		spec.Search = nil // package auto has folds and a score of its own
 	}
 	if o.Test != "" {
-		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, document.New().Data.Split
+		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, config.New().Data.Split
 		if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 			return spec, fmt.Errorf("experiment: %w", err)
 		}
@@ -204,7 +204,7 @@ func (o AutoOptions) faults() param.FieldErrors {
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
-			faults = append(faults, param.FieldError{Path: "score", Problem: document.Problem(err), Err: err})
+			faults = append(faults, param.FieldError{Path: "score", Problem: config.Problem(err), Err: err})
 		}
 	}
 	return faults
@@ -329,7 +329,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	out.result.Seconds.Search = found.Seconds
 	out.warn(found.Warnings...)
-	out.warn(findings.FitWarnings(f.model)...)
+	out.warn(diagnostics.FitWarnings(f.model)...)
 	return f, found, nil
 }
 
@@ -410,7 +410,10 @@ func autoSummary(f *auto.Result, told []string) *result.Auto {
 		out.Rounds = append(out.Rounds, result.AutoRound{Rows: r.Rows, Folds: r.Folds, Size: r.Size, Recipes: r.Recipes, Candidates: r.Candidates, Best: r.Best.Recipe, Mean: r.Best.Score, Seconds: r.Seconds})
 	}
 	for _, in := range f.InputRelevance {
-		out.Inputs = append(out.Inputs, result.AutoInput(in))
+		out.Inputs = append(out.Inputs, struct {
+			Name  string  `json:"name"`
+			Scale float64 `json:"scale"`
+		}(in))
 	}
 	return out
 }

@@ -31,16 +31,12 @@ type Comparison = result.Comparison
 // Runs that cannot be compared are an [*IncomparableRunsError] with all that is in the way. It returns ctx.Err() with its cause when the context
 // ends.
 //
+// The score is a metric that all runs have; "" stands for the metric of their searches.
+//
 // [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#McNemar
 // [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#Paired
 // [compare.CorrectedT]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#CorrectedT
-func Compare(ctx context.Context, folders ...string) (Comparison, error) {
-	return CompareBy(ctx, "", folders...)
-}
-
-// CompareBy is [Compare] by a metric, which all runs have a score of; "" stands for that of their
-// searches.
-func CompareBy(ctx context.Context, score string, folders ...string) (Comparison, error) {
+func Compare(ctx context.Context, score string, folders ...string) (Comparison, error) {
 	wrong := &IncomparableRunsError{}
 	read := readRuns(folders, wrong)
 	var runs []finished // those that were asked the same
@@ -179,9 +175,15 @@ func CompareHTML(path string, c Comparison) error {
 	return files.Replace(path, func(w *bufio.Writer) error { _, err := page.WriteTo(w); return err })
 }
 
+// setting is a value that differs between runs.
+type setting = struct {
+	Path   string   `json:"path"`
+	Values []string `json:"values"` // one for each run
+}
+
 // settings lists what is not the same in all experiments.
-func settings(runs []finished) []result.Setting {
-	out := []result.Setting{}
+func settings(runs []finished) []setting {
+	out := []setting{}
 	told := map[string]bool{}
 	for _, other := range runs[1:] {
 		for _, d := range runs[0].values.Differences(other.values) {
@@ -189,11 +191,11 @@ func settings(runs []finished) []result.Setting {
 				continue
 			}
 			told[d.Path] = true
-			s := result.Setting{Path: d.Path}
+			s := setting{Path: d.Path}
 			for _, r := range runs {
 				s.Values = append(s.Values, r.values.At(d.Path))
 			}
-			at := slices.IndexFunc(out, func(in result.Setting) bool { return strings.HasPrefix(in.Path, s.Path+".") })
+			at := slices.IndexFunc(out, func(in setting) bool { return strings.HasPrefix(in.Path, s.Path+".") })
 			if at < 0 {
 				at = len(out)
 			}
@@ -209,7 +211,7 @@ func settings(runs []finished) []result.Setting {
 		{continued + " (SHA-256)", func(r finished) string { return start(digestOf(r.Before)) }},
 		{"bochner", func(r finished) string { return r.Versions.Bochner }},
 	} {
-		s := result.Setting{Path: file.path}
+		s := setting{Path: file.path}
 		for _, r := range runs {
 			s.Values = append(s.Values, file.of(r))
 		}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/compare"
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/internal/predictions"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 )
 
 // pairing is a run read beside the first one.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 // IncomparableRunsError is the error of runs that cannot be compared: their folders are not whole, or they have been tested on
@@ -27,7 +27,7 @@ type finished struct {
 	Result
 	label, folder string
 	spec          Spec
-	values        document.Values
+	values        config.Values
 }
 
 // readRuns reads all runs.
@@ -51,10 +51,10 @@ func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) 
 			wrong.add("%s is missing", filepath.Join(folder, specNames[0]))
 			continue
 		}
-		read := document.Decode(at, text)
+		read := config.Decode(at, text)
 		if err = read.Err(); err == nil {
 			r.spec = read.Spec
-			r.values, err = document.ValuesOf(at, text)
+			r.values, err = config.ValuesOf(at, text)
 		}
 		if err != nil {
 			wrong.add("%s", err.Error())

@@ -30,7 +30,7 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 		t.Fatalf("%v and %v: the scores must disagree", one.Test, two.Test)
 	}
 	ctx := context.Background()
-	c, err := Compare(ctx, "one", "two")
+	c, err := Compare(ctx, "", "one", "two")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +40,11 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 	if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, "are of accuracy, not of balanced_accuracy") {
 		t.Errorf("notes %q", notes)
 	}
-	c, err = CompareBy(ctx, "accuracy", "one", "two")
+	c, err = Compare(ctx, "accuracy", "one", "two")
 	if err != nil || !strings.HasPrefix(c.Outcome, "By accuracy two is ahead on the test rows: one 0.") {
 		t.Errorf("%q (%v)", c.Outcome, err)
 	}
-	if _, err := CompareBy(ctx, "log_loss", "one", "two"); err == nil || !strings.Contains(err.Error(), "score must be one that all runs have (accuracy, balanced_accuracy, ") {
+	if _, err := Compare(ctx, "log_loss", "one", "two"); err == nil || !strings.Contains(err.Error(), "score must be one that all runs have (accuracy, balanced_accuracy, ") {
 		t.Error(err)
 	}
 	found, err := Auto(ctx, "rows.csv", AutoOptions{Candidates: 3, Score: "balanced_accuracy", Dir: "auto", Minutes: 5})
@@ -55,7 +55,7 @@ func TestCompareByTheScoreOfTheSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err = Compare(ctx, "auto", "again"); err != nil {
+	if c, err = Compare(ctx, "", "auto", "again"); err != nil {
 		t.Fatal(err)
 	}
 	score, mean, _, ok := c.Runs[0].Chosen()

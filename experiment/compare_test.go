@@ -44,7 +44,7 @@ func TestCompareNumbers(t *testing.T) {
 	a := runIn(t, "runs/a", comparedNumbers)
 	b := runIn(t, "runs/b", comparedNumbers, set("rff.features", "6"))
 	runIn(t, "runs/c", comparedNumbers, set("search", "null"), set("data.stream", "always"))
-	c, err := Compare(context.Background(), "runs/a", "runs/b/", "./runs/c")
+	c, err := Compare(context.Background(), "", "runs/a", "runs/b/", "./runs/c")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestCompareClasses(t *testing.T) {
 	runIn(t, "one/run", comparedClasses)
 	runIn(t, "two/run", comparedClasses, set("rff.features", "4"), set("rff.gamma", "3"))
 	runIn(t, "three/run", comparedClasses, set("name", "other"), set("report.html", "true"))
-	c, err := Compare(context.Background(), "one/run", "two/run", "three/run")
+	c, err := Compare(context.Background(), "", "one/run", "two/run", "three/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestCompareUntested(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, err := Compare(context.Background(), first, dir)
+		c, err := Compare(context.Background(), "", first, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestCompareUntested(t *testing.T) {
 	groups := "data: {train: rows.csv, task: clustering, split: {test: 0.3}}\npipeline: [{kmeans: {clusters: 3}}]\n"
 	runIn(t, "k", groups)
 	runIn(t, "l", groups, set("kmeans.clusters", "4"))
-	c, err := Compare(context.Background(), "k", "l")
+	c, err := Compare(context.Background(), "", "k", "l")
 	if err != nil || len(c.OnTestRows) != 0 || len(c.Notes) != 1 || c.Differences[0].Path != "pipeline.kmeans.clusters" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -231,7 +231,7 @@ func TestIncomparable(t *testing.T) {
 		"a gone cut long quote":   {"gone/predictions.csv is missing", "cut/predictions.csv ends after 10 rows, result.json has 60", "long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
 		"a truth unsaid":          {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"", "unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
-		c, err := Compare(context.Background(), strings.Fields(folders)...)
+		c, err := Compare(context.Background(), "", strings.Fields(folders)...)
 		var wrong *IncomparableRunsError
 		if !errors.As(err, &wrong) || len(c.Runs) != 0 {
 			t.Errorf("%s: %v", folders, err)
@@ -248,7 +248,7 @@ func TestIncomparable(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := Compare(ctx, "a", "again"); !errors.Is(err, context.Canceled) {
+	if _, err := Compare(ctx, "", "a", "again"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -39,7 +39,7 @@ func day(text string, lo, hi int, ok func(line string) bool) string {
 func on(t *testing.T, text, model string, force bool, overrides ...Override) (Result, error) {
 	t.Helper()
 	put(t, "spec.yaml", text)
-	s, err := LoadOn(context.Background(), "spec.yaml", model, overrides...)
+	s, err := LoadWith(context.Background(), "spec.yaml", LoadOptions{Continue: model, Overrides: overrides})
 	if err != nil {
 		return Result{}, err
 	}

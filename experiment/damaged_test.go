@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
 )
 
 // A damaged result.json is an error or a page, whatever value is in the place of another.
@@ -36,7 +36,7 @@ func TestDamagedResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			var r Result
-			if result.Unmarshal(damaged, &r) != nil || r.Check() != nil {
+			if jsonfloat.Unmarshal(damaged, &r) != nil || r.Check() != nil {
 				return
 			}
 			if _, err := reportPage(r); err != nil {

@@ -90,7 +90,7 @@ func ExampleCompare() {
 		runs = append(runs, folder)
 	}
 	slices.Sort(runs)
-	found, err := experiment.Compare(ctx, runs...)
+	found, err := experiment.Compare(ctx, "", runs...)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -25,19 +25,15 @@ package experiment
 import (
 	"io"
 
-	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/result"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
 // Spec is an experiment, as its file says.
-type Spec = document.Spec
+type Spec = config.Spec
 
 // Override replaces one value of a file.
-type Override = document.Override
-
-// FieldErrors is all that is wrong with a file, each with its place: the error of [Load].
-type FieldErrors = param.FieldErrors
+type Override = config.Override
 
 // Result is what a run found, as result.json holds it.
 type Result = result.Result

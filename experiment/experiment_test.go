@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -361,7 +362,7 @@ func TestDraftRuns(t *testing.T) {
 	put(t, "data/numbers.csv", strings.ReplaceAll(sample(100, quantity), "?", ""))
 	put(t, "data/a.svm", strings.Repeat("1 1:2 3:1\n-1 2:1\n1 1:3\n-1 2:2\n", 8))
 	for _, path := range []string{"data/my rows.csv", "data/numbers.csv", "data/a.svm"} {
-		text, err := Draft(context.Background(), path, DraftOptions{File: "specs/draft.yaml"})
+		text, err := scaffold.Experiment(context.Background(), path, scaffold.Options{File: "specs/draft.yaml"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -525,7 +526,7 @@ func TestDraftOfSparseRows(t *testing.T) {
 		fmt.Fprintf(&b, "%d 1:%d 7:4\n", 1-2*(i%2), i/2%2*20)
 	}
 	put(t, "rows.svm", b.String())
-	text, err := Draft(context.Background(), "rows.svm", DraftOptions{})
+	text, err := scaffold.Experiment(context.Background(), "rows.svm", scaffold.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/internal/findings"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
@@ -38,7 +38,7 @@ func fit(ctx context.Context, data *loaded, o Options, out *outputs) (f fitted, 
 		f.model, err = refit(ctx, data, o, out)
 	}
 	if err == nil {
-		out.warn(findings.FitWarnings(f.model)...)
+		out.warn(diagnostics.FitWarnings(f.model)...)
 	}
 	return f, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -72,7 +73,7 @@ func FuzzDraft(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rows []byte) {
 		path := t.TempDir() + "/rows.csv"
 		put(t, path, string(rows))
-		text, err := Draft(context.Background(), path, DraftOptions{})
+		text, err := scaffold.Experiment(context.Background(), path, scaffold.Options{})
 		if err != nil {
 			return
 		}
@@ -86,7 +87,7 @@ func FuzzDraft(f *testing.F) {
 			}
 		}
 		if _, err := Parse(context.Background(), "rows.yaml", text); err != nil {
-			var faults FieldErrors
+			var faults param.FieldErrors
 			if !errors.As(err, &faults) {
 				t.Fatal(err)
 			}

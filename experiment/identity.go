@@ -9,16 +9,22 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
+// digests are the SHA-256 sums of the data files.
+type digests = struct {
+	Train string `json:"train,omitempty"`
+	Test  string `json:"test,omitempty"`
+}
+
 // digestsOf returns the digests of the files or of the database that the rows are from.
-func digestsOf(ctx context.Context, spec Spec) (sum result.Digests, err error) {
+func digestsOf(ctx context.Context, spec Spec) (sum digests, err error) {
 	data := spec.Data
 	if data.Dataset != "" {
 		sum.Train, sum.Test, err = builtin.SHA256(data.Dataset)
@@ -32,11 +38,11 @@ func digestsOf(ctx context.Context, spec Spec) (sum result.Digests, err error) {
 	}{{train, "data.train", &sum.Train}, {test, "data.test", &sum.Test}} {
 		if db := data.Asked; db != nil {
 			if *part.to, err = db.Digest(ctx, part.of...); err != nil {
-				return sum, rows.ErrorOf(ctx, spec, part.path, err)
+				return sum, dataload.ErrorOf(ctx, spec, part.path, err)
 			}
 			continue
 		}
-		file := rows.Files(data)
+		file := dataload.Files(data)
 		list, err := file.List(part.of)
 		if err != nil {
 			return sum, fmt.Errorf("experiment: %w", err)
@@ -52,7 +58,7 @@ func digestsOf(ctx context.Context, spec Spec) (sum result.Digests, err error) {
 func filesNow(s Spec) (map[string]fs.FileInfo, error) {
 	out := map[string]fs.FileInfo{}
 	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
-		file := rows.Files(s.Data)
+		file := dataload.Files(s.Data)
 		list, err := file.List(paths)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
@@ -86,7 +92,7 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 }
 
 // unchangedDatabase returns an error if a database that takes no snapshots has other rows than those of the digests.
-func unchangedDatabase(ctx context.Context, s Spec, before result.Digests) error {
+func unchangedDatabase(ctx context.Context, s Spec, before digests) error {
 	if s.Data.Asked == nil || s.Data.Asked.Lasts() {
 		return nil
 	}
@@ -104,14 +110,14 @@ func unchangedDatabase(ctx context.Context, s Spec, before result.Digests) error
 const continued = "--continue"
 
 // otherFiles lists the files that two runs have read which are not the same, by the beginnings of their digests.
-func otherFiles(then, now Result) (out []document.Difference) {
+func otherFiles(then, now Result) (out []config.Difference) {
 	for _, file := range []struct{ path, then, now string }{
 		{"data.train", then.SHA256.Train, now.SHA256.Train},
 		{"data.test", then.SHA256.Test, now.SHA256.Test},
 		{continued, digestOf(then.Before), digestOf(now.Before)},
 	} {
 		if file.then != file.now {
-			out = append(out, document.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
+			out = append(out, config.Difference{Path: file.path, Then: start(file.then), Now: start(file.now)})
 		}
 	}
 	return out

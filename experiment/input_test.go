@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
 // Rows from standard input train, test, and are looked at as those of a file are, of every format.
@@ -65,7 +67,7 @@ func TestStandardInput(t *testing.T) {
 	if _, err := LoadWith(ctx, "spec.yaml", LoadOptions{Overrides: []Override{set("data.train", "-"), set("logistic.C", "-1")}, Input: silent}); err == nil {
 		t.Error("no fault")
 	}
-	draft, err := Draft(ctx, "-", DraftOptions{Target: "y", Input: strings.NewReader(rows)})
+	draft, err := scaffold.Experiment(ctx, "-", scaffold.Options{Target: "y", Input: strings.NewReader(rows)})
 	if err != nil || !strings.Contains(string(draft), "train: '-'") || !strings.Contains(string(draft), "on standard input: 300 rows") || !strings.Contains(string(draft), "name: rows\n") {
 		t.Errorf("%v\n%s", err, draft)
 	}
@@ -90,7 +92,7 @@ func TestInputAtAnyPlace(t *testing.T) {
 	put(t, "rows.parquet", plain)
 	put(t, "rows.npz", npz)
 	for _, name := range []string{"rows.parquet", "rows.npz"} {
-		draft, err := Draft(ctx, name, DraftOptions{})
+		draft, err := scaffold.Experiment(ctx, name, scaffold.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

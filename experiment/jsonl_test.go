@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
 // asJSON turns a CSV text into JSON lines: numbers as numbers, missing values by turns as null or as no key.
@@ -108,7 +110,7 @@ func TestJSONLines(t *testing.T) {
 	if n, err := Predict(ctx, "csv/model.bochner", "more.jsonl", &bytes.Buffer{}, Options{Drop: []string{"note"}}); err != nil || n != 1 {
 		t.Error(n, err)
 	}
-	draft, err := Draft(ctx, "rows.jsonl", DraftOptions{Target: "y"})
+	draft, err := scaffold.Experiment(ctx, "rows.jsonl", scaffold.Options{Target: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}

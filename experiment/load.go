@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/internal/check"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/experiment/validate"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/reader"
@@ -17,7 +17,7 @@ import (
 
 // loaded is the data of a run.
 type loaded struct {
-	*rows.Parts
+	*dataload.Parts
 	spec   Spec           // with the database that answers, and the schema of the model before
 	shape  datasets.Shape // of the training rows
 	before *opened        // the model to learn on from, nil for none
@@ -101,7 +101,7 @@ func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.
 }
 
 // shapeOf returns the shape of the training rows.
-func shapeOf(parts *rows.Parts) (datasets.Shape, error) {
+func shapeOf(parts *dataload.Parts) (datasets.Shape, error) {
 	train := parts.Train
 	if parts.Task.Unsupervised() {
 		train = datasets.DropTargets(train)
@@ -121,26 +121,26 @@ func shapeOf(parts *rows.Parts) (datasets.Shape, error) {
 
 // read opens the training and test rows, infers the task, splits, and gathers them in memory
 // unless they are to be streamed.
-func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
-	p, err := rows.Open(ctx, s)
+func read(ctx context.Context, s Spec, o Options) (*dataload.Parts, error) {
+	p, err := dataload.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	train, test := s.Data.Where()
 	trainLeft, testLeft := p.SkippedRows(p.Train, train.String()), p.SkippedRows(p.Test, test.String())
-	faults, err := check.Rows(ctx, s, p)
+	faults, err := validate.Rows(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	p.Streamed = s.Data.Dataset == "" && rows.Streams(s, p.Train)
+	p.Streamed = s.Data.Dataset == "" && dataload.Streams(s, p.Train)
 	memory := s.Data.Dataset == "" && !p.Streamed // not in memory already, and wanted there
 	tell := func(done, total int) { o.Progress.report("load", done, total) }
 	if memory {
-		if p.Train, err = rows.Gather(ctx, p.Train, tell); err != nil {
-			return nil, rows.ErrorOf(ctx, s, "data.train", err)
+		if p.Train, err = dataload.Gather(ctx, p.Train, tell); err != nil {
+			return nil, dataload.ErrorOf(ctx, s, "data.train", err)
 		}
 	}
-	more, err := check.Parts(ctx, s, p)
+	more, err := validate.Parts(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 		return nil, err
 	}
 	if memory && p.Test != nil {
-		if p.Test, err = rows.Gather(ctx, p.Test, tell); err != nil {
-			return nil, rows.ErrorOf(ctx, s, "data.test", err)
+		if p.Test, err = dataload.Gather(ctx, p.Test, tell); err != nil {
+			return nil, dataload.ErrorOf(ctx, s, "data.test", err)
 		}
 	}
 	if p.Streamed {
@@ -157,7 +157,7 @@ func read(ctx context.Context, s Spec, o Options) (*rows.Parts, error) {
 	}
 	if p.Test == nil && s.Data.Split.Test > 0 {
 		err = p.Split(ctx, s)
-		p.Numbers = rows.InFile(p.Numbers, trainLeft)
+		p.Numbers = dataload.InFile(p.Numbers, trainLeft)
 	} else if len(testLeft) > 0 {
 		p.Numbers = numbers(p.Test, testLeft)
 	} else if p.Test == nil && p.Task.Unsupervised() && len(trainLeft) > 0 {
@@ -173,14 +173,14 @@ func numbers(source datasets.Source, left []int) []int {
 	for k := range all {
 		all[k] = k
 	}
-	return rows.InFile(all, left)
+	return dataload.InFile(all, left)
 }
 
 // connect begins to ask the database that a spec names, if it names one.
 func connect(ctx context.Context, s *Spec) (end func() error, err error) {
-	end, err = rows.Connect(ctx, &s.Data)
+	end, err = dataload.Connect(ctx, &s.Data)
 	if err != nil {
-		return nil, rows.ErrorOf(ctx, *s, "data.sql.url", err)
+		return nil, dataload.ErrorOf(ctx, *s, "data.sql.url", err)
 	}
 	return end, nil
 }

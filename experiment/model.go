@@ -14,11 +14,11 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/internal/findings"
-	"github.com/bochner-ml/bochner/experiment/internal/predictions"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
+	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
@@ -86,7 +86,7 @@ type Column struct {
 type opened struct {
 	*modelfile.Model
 	path string // of the file
-	data document.Data
+	data config.Data
 }
 
 // openModel reads the model file at path, or the one in the directory of a run at path.
@@ -99,7 +99,7 @@ func openModel(path string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := document.DecodeData(path, m.Reading)
+	data, err := config.DecodeData(path, m.Reading)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +107,14 @@ func openModel(path string) (*opened, error) {
 }
 
 // known is the rows that the model has learned from.
-func (m *opened) known() *document.Known {
-	return &document.Known{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth()}
+func (m *opened) known() *config.Known {
+	return &config.Known{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth()}
 }
 
 // rows opens files of rows for the model, or what comes once, for one pass. The function returned
 // ends the reading.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
-	file, names, end := rows.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
+	file, names, end := dataload.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
 	var s *reader.Stream
 	if at := slices.IndexFunc(names, reader.ComesOnce); at >= 0 {
 		if len(names) > 1 {
@@ -233,7 +233,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	if err != nil {
 		return out, err
 	}
-	if err := findings.Judged(&out.Findings, v.Input(), m.Task, m.Schema, func(row int) int { return row }); err != nil {
+	if err := diagnostics.Judged(&out.Findings, v.Input(), m.Task, m.Schema, func(row int) int { return row }); err != nil {
 		return out, err
 	}
 	if compared != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
 )
 
 // outputs is where a run puts what it finds: its result, its folder and, if there is one, its tracker.
@@ -70,10 +70,10 @@ func (out *outputs) write(name string, text []byte) error {
 
 // writeResult writes result.json.
 func (out *outputs) writeResult() error {
-	text, lost, err := result.Marshal(out.result)
+	text, lost, err := jsonfloat.Marshal(out.result)
 	if err == nil && len(lost) > 0 {
-		out.warn("result.json: infinite or undefined, written as null: " + result.Paths(lost))
-		text, _, err = result.Marshal(out.result)
+		out.warn("result.json: infinite or undefined, written as null: " + jsonfloat.Paths(lost))
+		text, _, err = jsonfloat.Marshal(out.result)
 	}
 	if err != nil {
 		return err

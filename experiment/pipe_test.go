@@ -9,8 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // A pipe as a data file is refused at once: nobody waits for somebody to write into it.
@@ -23,17 +25,17 @@ func TestPipes(t *testing.T) {
 	const wanted = "rows.csv: not a regular file but a pipe, and rows are read more than once; write them into a file before"
 	for _, data := range []string{"{train: rows.csv, target: y}", "{train: good.csv, target: y, test: rows.csv}"} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte("data: "+data+"\npipeline: [logistic]\n"))
-		var faults FieldErrors
+		var faults param.FieldErrors
 		if !errors.As(err, &faults) || !strings.HasSuffix(faults[0].Error(), wanted) || faults[0].Line != 1 {
 			t.Errorf("%s: %v", data, err)
 		}
 	}
-	s := document.New()
+	s := config.New()
 	s.Data.Train, s.Output.Dir = reader.Paths{"rows.csv"}, "out"
 	if _, err := Run(context.Background(), s, Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
 		t.Errorf("a run: %v", err)
 	}
-	if _, err := Draft(context.Background(), "rows.csv", DraftOptions{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
+	if _, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{}); err == nil || !strings.HasSuffix(err.Error(), wanted) {
 		t.Errorf("a draft: %v", err)
 	}
 }

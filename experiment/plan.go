@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/internal/check"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/experiment/validate"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -49,12 +49,12 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		return Plan{}, err
 	}
 	defer end()
-	parts, err := rows.Open(ctx, spec)
+	parts, err := dataload.Open(ctx, spec)
 	if err != nil {
 		return Plan{}, err
 	}
 	opening := time.Since(began)
-	if err := check.All(ctx, spec, parts); err != nil {
+	if err := validate.All(ctx, spec, parts); err != nil {
 		return Plan{}, err
 	}
 	train, count, err := outlines(ctx, spec, parts)
@@ -62,7 +62,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{
-		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(), Stream: rows.Streams(spec, parts.Train),
+		Name: spec.Name, Task: string(parts.Task), Rows: count, Features: train.Cols(), Stream: dataload.Streams(spec, parts.Train),
 		Candidates: 1, Fits: 1, Available: memory.Available(), Shared: []string{}, Warnings: append([]string{}, parts.Warnings...),
 	}
 	if err := checkLevel(spec, train.Shape()); err != nil {
@@ -90,7 +90,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		}
 	}
 	if !p.Stream {
-		p.Bytes += 2 * rows.Memory(spec, parts.Train) // the rows, and their parts
+		p.Bytes += 2 * dataload.Memory(spec, parts.Train) // the rows, and their parts
 	}
 	p.Peak = memory.Most(p.Bytes)
 	if err := ctxerr.Check(ctx); err != nil {
@@ -118,14 +118,14 @@ func byPasses(ctx context.Context, p pipeline.Pipeline, source datasets.Source) 
 
 // outlines returns a stand-in for the training rows that are left when test rows are taken out, and how
 // many rows each part has.
-func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets.Set, count result.Rows, err error) {
-	if train, err = rows.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
+func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train datasets.Set, count result.Rows, err error) {
+	if train, err = dataload.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
 		return train, count, err
 	}
 	count.Train = train.Rows()
 	switch share := spec.Data.Split.Test; {
 	case parts.Test != nil:
-		test, err := rows.Outline(ctx, parts.Test, false)
+		test, err := dataload.Outline(ctx, parts.Test, false)
 		if err != nil {
 			return train, count, err
 		}
@@ -133,10 +133,10 @@ func outlines(ctx context.Context, spec Spec, parts *rows.Parts) (train datasets
 	case share > 0:
 		count.Test = int(math.Ceil(share * float64(count.Train)))
 		count.Train -= count.Test
-		train = rows.Head(train, count.Train)
+		train = dataload.Head(train, count.Train)
 	}
-	if entries, sparse := rows.Entries(spec, count.Train, train.Cols()); sparse {
-		train.X = rows.SparseOutline(count.Train, train.Cols(), entries)
+	if entries, sparse := dataload.Entries(spec, count.Train, train.Cols()); sparse {
+		train.X = dataload.SparseOutline(count.Train, train.Cols(), entries)
 	}
 	return train, count, nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -114,7 +114,7 @@ func TestPlanOfPredictions(t *testing.T) {
 // openSet returns the training rows in memory.
 func openSet(t *testing.T, s Spec) (datasets.Set, error) {
 	t.Helper()
-	parts, err := rows.Open(context.Background(), s)
+	parts, err := dataload.Open(context.Background(), s)
 	if err != nil {
 		return datasets.Set{}, err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 )
 
 // PlanSample is how long the search and the last fit took on some of the rows.
@@ -35,7 +35,7 @@ var errEnough = errors.New("enough rows")
 // timeSamples measures the time that the search and the last fit take on samples of the rows, each twice
 // as large as the one before, and what the candidates of the search shared. It returns none where the smallest sample
 // cannot be fitted or takes too long.
-func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candidates int) (samples []PlanSample, shared []string, err error) {
+func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []PlanSample, shared []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
 	for n := firstSample; ; n *= 2 {
@@ -62,7 +62,7 @@ func timeSamples(ctx context.Context, spec Spec, parts *rows.Parts, all, candida
 // totalSeconds returns the time of a run by that of samples: it grows with a power of the rows, by which that of the
 // last sample is extrapolated to all rows. To it come the readings of the file, each as long as the first one took. The
 // report is left out.
-func totalSeconds(samples []PlanSample, spec Spec, parts *rows.Parts, all, candidates int, opening time.Duration) float64 {
+func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, candidates int, opening time.Duration) float64 {
 	seconds := extrapolated(samples, all) * max(1, float64(candidates)/maxSampleGrid)
 	if spec.Search != nil && spec.Search.Budget > 0 {
 		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -36,7 +36,7 @@ func TestRunsDescribeTheirRows(t *testing.T) {
 		for _, stream := range []string{"never", "always"} {
 			s := spec(t, strings.NewReplacer("STREAM", stream, "SPLIT", split).Replace(describing))
 			r := execute(t, s)
-			p, err := rows.Open(context.Background(), s)
+			p, err := dataload.Open(context.Background(), s)
 			if err == nil && p.Test == nil && s.Data.Split.Test > 0 {
 				err = p.Split(context.Background(), s)
 			}

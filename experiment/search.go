@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/experiment/document"
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -57,9 +57,9 @@ func ofHalving(err error) error {
 }
 
 // journalKey tells a search from those of other specs and data, which do not share its journal.
-func journalKey(spec Spec, data result.Digests) string {
-	spec.Output, spec.Intervals = document.Output{}, nil // candidates have none
-	spec.Report = document.NewReport()
+func journalKey(spec Spec, data digests) string {
+	spec.Output, spec.Intervals = config.Output{}, nil // candidates have none
+	spec.Report = config.NewReport()
 	if spec.Search != nil {
 		search := *spec.Search
 		search.Budget = 0 // more time goes on with the same search

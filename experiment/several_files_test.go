@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
 // divide writes a CSV text as so many files in a folder, each with the header.
@@ -190,12 +191,12 @@ func TestSeveralFilesDraft(t *testing.T) {
 	all := sample(300, class)
 	put(t, "rows.csv", all)
 	divide(t, "parts", all, 4)
-	want, err := Draft(context.Background(), "rows.csv", DraftOptions{})
+	want, err := scaffold.Experiment(context.Background(), "rows.csv", scaffold.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for data, more := range map[string][]string{"parts": nil, "parts/*.csv": nil, "parts/part-1.csv": {"parts/part-2.csv", "parts/part-3.csv", "parts/part-4.csv"}} {
-		got, err := Draft(context.Background(), data, DraftOptions{More: more})
+		got, err := scaffold.Experiment(context.Background(), data, scaffold.Options{More: more})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,17 +204,17 @@ func TestSeveralFilesDraft(t *testing.T) {
 			_, rest, _ := strings.Cut(string(text), "path relative to this file\n")
 			return rest
 		}
-		if a, b := strings.ReplaceAll(tail(got), NameOf(data), "rows"), tail(want); a != b {
+		if a, b := strings.ReplaceAll(tail(got), scaffold.Name([]string{data}), "rows"), tail(want); a != b {
 			t.Errorf("%s:\n%s\nwanted\n%s", data, a, b)
 		}
 		if _, err := Parse(context.Background(), "draft.yaml", got); err != nil {
 			t.Errorf("%s: %v\n%s", data, err, got)
 		}
 	}
-	if got, want := NameOf("data/2024-*.csv"), "data"; got != want {
+	if got, want := scaffold.Name([]string{"data/2024-*.csv"}), "data"; got != want {
 		t.Error(got)
 	}
-	if got := NameOf("part-*.csv.gz") + NameOf("*.csv") + NameOf("a.csv", "b.csv") + NameOf("x.csv/part-0"); got != "partrowsapart-0" {
+	if got := scaffold.Name([]string{"part-*.csv.gz"}) + scaffold.Name([]string{"*.csv"}) + scaffold.Name([]string{"a.csv", "b.csv"}) + scaffold.Name([]string{"x.csv/part-0"}); got != "partrowsapart-0" {
 		t.Error(got)
 	}
 }

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/draft"
-	"github.com/bochner-ml/bochner/experiment/internal/check"
-	"github.com/bochner-ml/bochner/experiment/internal/rows"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/experiment/validate"
 	"github.com/bochner-ml/bochner/internal/files"
 )
-
-// DraftOptions say more about the data of a [Draft].
-type DraftOptions = draft.Options
 
 // Load reads an experiment file, with values overridden, and reports all that is wrong with it as
 // [FieldErrors], files that do not exist included, and all that is wrong with its rows where the files
@@ -41,17 +37,11 @@ type LoadOptions struct {
 
 // LoadWith is [Load] with more to say.
 func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
-	text, err := document.ReadText(path)
+	text, err := config.ReadText(path)
 	if err != nil {
 		return Spec{}, fmt.Errorf("experiment: %w", files.Tell(err))
 	}
 	return parse(ctx, path, text, o)
-}
-
-// LoadOn is Load of an experiment whose rows a model learns on from: they are read by the schema of the model
-// file, have its columns, in any order, and its classes. [Run] learns on where Options.Continue names the file.
-func LoadOn(ctx context.Context, path, model string, overrides ...Override) (Spec, error) {
-	return LoadWith(ctx, path, LoadOptions{Overrides: overrides, Continue: model})
 }
 
 // Parse is Load for a string that stands in a file of that name.
@@ -61,7 +51,7 @@ func Parse(ctx context.Context, file string, text []byte, overrides ...Override)
 
 // parse reads an experiment, what comes once of its rows, and all of them where they are small or all is wanted.
 func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, error) {
-	d := document.Decode(file, text, o.Overrides...)
+	d := config.Decode(file, text, o.Overrides...)
 	if o.Continue != "" {
 		m, err := openModel(o.Continue)
 		if err != nil {
@@ -75,10 +65,10 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 	if err := d.Spec.Data.Hold(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
 		return Spec{}, ctxerr.Check(ctx)
 	} else if err != nil {
-		d.Faults = append(d.Faults, rows.FaultsOf(d.Spec, "data.train", err)...)
+		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, "data.train", err)...)
 		return Spec{}, d.Err()
 	}
-	check.Document(ctx, d, o.All)
+	validate.Document(ctx, d, o.All)
 	if err := ctxerr.Check(ctx); err != nil {
 		return Spec{}, err
 	}
@@ -88,21 +78,10 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 	return d.Spec, nil
 }
 
-// Draft returns a commented experiment file for a data file, or for the files of a pattern or a folder, from a look at all of its rows: the kinds
-// of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
-// What it doubts is in the comments; a file that can be read at all has a draft.
-func Draft(ctx context.Context, path string, o DraftOptions) ([]byte, error) {
-	return draft.Experiment(ctx, path, o)
-}
-
-// NameOf is what an experiment on files is called: as the first one, without its ending, or as the folder of a
-// pattern.
-func NameOf(paths ...string) string { return draft.Name(paths) }
-
 // JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
 // complete and check them.
-func JSONSchema() []byte { return document.JSONSchema() }
+func JSONSchema() []byte { return config.JSONSchema() }
 
 // Reference returns the tables of the experiment file as Markdown, made from the declarations of
 // its keys and of every step.
-func Reference() string { return document.Reference() }
+func Reference() string { return config.Reference() }

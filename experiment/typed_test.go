@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 )
 
 // The same rows in files of text and of typed columns make the same model, in memory and streamed, and a model has
@@ -69,7 +71,7 @@ func TestDraftOfTypedColumns(t *testing.T) {
 		"../datasets/arrow/testdata/nested.arrow":     {`target: "y"`, "- list # it is of type list", "- span # it is of type duration"},
 		"../datasets/npy/testdata/stored.npz":         {`target: "y"`, "- names # the array has 3 rows, wanted 50"},
 	} {
-		text, err := Draft(context.Background(), path, DraftOptions{File: "../spec.yaml"})
+		text, err := scaffold.Experiment(context.Background(), path, scaffold.Options{File: "../spec.yaml"})
 		if err != nil {
 			t.Fatal(err)
 		}

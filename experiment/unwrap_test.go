@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // What a fault of a file comes of can be asked for.
@@ -25,7 +26,7 @@ func TestFaultsOfFilesUnwrap(t *testing.T) {
 		_, err := Parse(context.Background(), filepath.Join(dir, "e.yaml"), []byte("data: {train: rows.csv}\npipeline: [ridge]\n"))
 		return err
 	}
-	var faults FieldErrors
+	var faults param.FieldErrors
 	if err := parse(""); !errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of a file that is not there: %v", err)
 	}

@@ -24,7 +24,10 @@ func beside() result.Comparison {
 	folds := compare.Test{Method: "corrected resampled t", Difference: 0.01, Low: -0.01, High: 0.03, P: 0.2}
 	return result.Comparison{
 		Task: "classification", Positive: nasty, TestRows: 1000, Runs: []result.RunSummary{run("a", 0.85), run(nasty, 0.885), run("c", 0.846)},
-		Differences: []result.Setting{{Path: "pipeline.rff.gamma", Values: []string{"0.1", nasty, "none"}}},
+		Differences: []struct {
+			Path   string   `json:"path"`
+			Values []string `json:"values"`
+		}{{Path: "pipeline.rff.gamma", Values: []string{"0.1", nasty, "none"}}},
 		OnTestRows: []result.TestResult{
 			{Run: 1, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: test, Holm: 0.0004, Only: 60, OnlyFirst: 25},
 			{Run: 2, Score: "accuracy", GreaterIsBetter: true, Pairs: 1000, Test: worse, Holm: 0.3, Only: 8, OnlyFirst: 12},

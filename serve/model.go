@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
@@ -38,7 +38,7 @@ func newModel(name, version string, file *modelfile.Model) (*Model, error) {
 	if p == nil {
 		return nil, fmt.Errorf("serve: predictor must be a fitted pipeline, got %T", file.Predictor)
 	}
-	data, err := document.DecodeData(name, file.Reading)
+	data, err := config.DecodeData(name, file.Reading)
 	if err != nil {
 		return nil, fmt.Errorf("serve: cannot decode the data section: %w", err)
 	}

@@ -101,7 +101,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 		fmt.Fprintf(t, "  %s\t%v\n", path, a.Params[path])
 	}
 	t.Flush()
-	showInputs(out, a.Inputs)
+	showInputs(out, a)
 	fmt.Fprintln(out)
 	showScores(out, r.Train, r.Test, r.Baselines...)
 	showPositive(out, r.Positive)
@@ -118,7 +118,8 @@ func showAuto(out io.Writer, r experiment.Result) {
 }
 
 // showInputs lists the inputs that matter most, by the scales that were learned.
-func showInputs(out io.Writer, inputs []result.AutoInput) {
+func showInputs(out io.Writer, a *result.Auto) {
+	inputs := a.Inputs
 	const most = 12
 	if len(inputs) == 0 {
 		return

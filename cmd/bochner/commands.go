@@ -6,8 +6,11 @@ import (
 	"os"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/scaffold"
 	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // specFlags are what every command on an experiment file takes.
@@ -43,14 +46,14 @@ func (initCommand) Help() string { return "Example: bochner init rows.csv --targ
 func (c initCommand) Run(s *session) error {
 	out := c.Out
 	if out == "" {
-		out = experiment.NameOf(c.Data...) + ".yaml"
+		out = scaffold.Name(c.Data) + ".yaml"
 	}
-	if err := experiment.CheckOutput(out, c.Data...); err != nil {
+	if err := rowfile.CheckOutput(out, c.Data...); err != nil {
 		return err
 	}
 	remarks := []string{}
 	remark := func(text string) { remarks = append(remarks, text) }
-	draft, err := experiment.Draft(s.ctx, c.Data[0], experiment.DraftOptions{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark, More: c.Data[1:]})
+	draft, err := scaffold.Experiment(s.ctx, c.Data[0], scaffold.Options{Target: c.Target, Task: c.Task, Format: c.Format, File: out, Remark: remark, More: c.Data[1:]})
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ type fault struct {
 
 func verdictOf(err error) verdict {
 	v := verdict{Valid: err == nil, Faults: []fault{}}
-	var faults experiment.FieldErrors
+	var faults param.FieldErrors
 	switch {
 	case errors.As(err, &faults):
 		for _, f := range faults {
@@ -162,7 +165,7 @@ func (runCommand) Help() string {
 // open reads the experiment, its rows by the schema of the model that learns on.
 func (c runCommand) open(s *session) (experiment.Spec, error) {
 	if c.Continue != "" {
-		return experiment.LoadOn(s.ctx, c.Spec, c.Continue, c.overrides()...)
+		return experiment.LoadWith(s.ctx, c.Spec, experiment.LoadOptions{Continue: c.Continue, Overrides: c.overrides()})
 	}
 	return c.load(s)
 }
@@ -325,7 +328,7 @@ Example: bochner compare runs/adult runs/wide --html compared.html`
 }
 
 func (c compareCommand) Run(s *session) error {
-	found, err := experiment.CompareBy(s.ctx, c.Score, c.Runs...)
+	found, err := experiment.Compare(s.ctx, c.Score, c.Runs...)
 	if err != nil {
 		return err
 	}
@@ -382,7 +385,7 @@ type datasetsCommand struct{}
 func (datasetsCommand) Help() string { return "Example: bochner datasets" }
 
 func (datasetsCommand) Run(s *session) error {
-	list := experiment.Datasets()
+	list := builtinSets()
 	if s.json {
 		return s.print(list)
 	}
@@ -392,7 +395,7 @@ func (datasetsCommand) Run(s *session) error {
 
 // print writes v as JSON.
 func (s *session) print(v any) error {
-	text, _, err := result.Marshal(v)
+	text, _, err := jsonfloat.Marshal(v)
 	if err != nil {
 		return err
 	}

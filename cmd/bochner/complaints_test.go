@@ -445,10 +445,10 @@ var modelComplaints = []complaint{
 		}
 	}},
 	{name: "a draft over its rows", args: "init rows.csv -o rows.csv --force", code: failure},
-	{name: "a state over the experiment", args: "fold part fold.yaml --shard 0/1 -o fold.yaml", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
-	{name: "a state over the rows", args: "fold part fold.yaml --shard 0/1 -o file://rows.csv", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
-	{name: "a merge over a state", args: "fold merge a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
-	{name: "a model over a state", args: "fold finish a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
+	{name: "a state over the experiment", args: "shard fit fold.yaml --shard 0/1 -o fold.yaml", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a state over the rows", args: "shard fit fold.yaml --shard 0/1 -o file://rows.csv", code: failure, files: map[string]string{"fold.yaml": "data: {train: rows.csv, target: y}\npipeline: [logistic]\n"}},
+	{name: "a merge over a state", args: "shard merge a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
+	{name: "a model over a state", args: "shard finish a.state -o a.state", code: failure, files: map[string]string{"a.state": ""}},
 }
 
 // workbook begins as an .xlsx file does.

@@ -52,7 +52,7 @@ func TestRunOfPostgres(t *testing.T) {
 	said := ""
 	for _, args := range []string{"validate asked.yaml", "plan asked.yaml", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked", "run asked.yaml --set output.dir=asked --set data.stream=always --force", "run asked.yaml --set output.dir=asked --force",
 		"inspect asked/model.bochner", "evaluate asked/model.bochner rows.csv", "validate asked/spec.yaml", "auto asked.yaml --candidates 2 --out found",
-		"fold part asked.yaml --shard 0/2 -o 0.state", "fold part asked.yaml --shard 1/2 -o 1.state", "fold finish 0.state 1.state -o folded.bochner"} {
+		"shard fit asked.yaml --shard 0/2 -o 0.state", "shard fit asked.yaml --shard 1/2 -o 1.state", "shard finish 0.state 1.state -o folded.bochner"} {
 		out, errs := call(t, success, args)
 		said += out + errs
 	}
@@ -68,9 +68,9 @@ func TestRunOfPostgres(t *testing.T) {
 		t.Error("the predictions are not those of the search in parts", err)
 	}
 
-	_, errs := call(t, failure, "fold part asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
-	has(t, errs, "data.sql: the rows of a query are not shared out (give each shard a query of its own, whose rows as CSV are piped into bochner fold part --data -)")
-	call(t, success, "fold part asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
+	_, errs := call(t, failure, "shard fit asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
+	has(t, errs, "data.sql: the rows of a query are not shared out (give each shard a query of its own, whose rows as CSV are piped into bochner shard fit --data -)")
+	call(t, success, "shard fit asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
 	said += errs
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)

@@ -26,8 +26,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/bochner-ml/bochner/experiment"
-	"github.com/bochner-ml/bochner/experiment/document"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
 )
 
 // The exit codes.
@@ -51,7 +52,7 @@ type commands struct {
 	Export   exportCommand   `cmd:"" help:"Write a model for programs without bochner: as ONNX, Go or Python."`
 	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
 	Serve    serveCommand    `cmd:"" help:"Answer over HTTP what models predict."`
-	Fold     foldCommand     `cmd:"" help:"Fit in parts, on any machines: part, merge, finish."`
+	Shard    shardCommand    `cmd:"" help:"Fit on several hosts: fit shards, merge, finish."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
 	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
 
@@ -166,6 +167,10 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 
 // run is the command with its arguments and outputs; it returns the exit code.
 func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
+	if called(args) == "fold" {
+		fmt.Fprintln(err, "bochner: fold is renamed; use bochner shard fit, merge or finish")
+		return misuse
+	}
 	var c commands
 	said := &heard{w: out}
 	parser, wrong := parserOf(c.only(called(args)), said, err)
@@ -191,7 +196,7 @@ func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 		return misuse
 	}
 	if c.AllowSuperuser {
-		ctx = document.AllowSuperuser(ctx)
+		ctx = config.AllowSuperuser(ctx)
 	}
 	s := session{ctx: ctx, out: said, err: err, quiet: c.Quiet, json: c.JSON}
 	if wrong == nil {
@@ -249,7 +254,7 @@ func message(ctx context.Context, args []string, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "bochner: " + interrupted(args)
 	}
-	var faults experiment.FieldErrors
+	var faults param.FieldErrors
 	if errors.As(err, &faults) {
 		return faults.Error() // file:line:column, as editors know it
 	}

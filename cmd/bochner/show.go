@@ -488,7 +488,7 @@ func levels(names []string) string {
 }
 
 // showDatasets lists the built-in data.
-func showDatasets(out io.Writer, list []experiment.Dataset) {
+func showDatasets(out io.Writer, list []dataset) {
 	t := columns(out)
 	fmt.Fprintln(t, "dataset\ttrain\ttest\tinputs\ttask\ttarget\tabout")
 	for _, d := range list {

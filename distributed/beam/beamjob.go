@@ -5,7 +5,7 @@
 //	model := beamjob.Fit(s, beamjob.Job{Spec: text, File: "gs://rows/adult.yaml", Shards: 64, Store: "gs://jobs/adult", Passes: 10})
 //	err := beamx.Run(ctx, p)
 //
-// It is the verbs of package experiment/job as a graph. A pass over the rows is a stage of one element for each shard,
+// It is the verbs of package internal/experiment/shardfit as a graph. A pass over the rows is a stage of one element for each shard,
 // stages that merge [Fan] states into one until one is left, and a stage that finishes; the next pass waits for the
 // name of what that has written:
 //
@@ -18,7 +18,7 @@
 // two machines at once changes nothing, and whoever runs the pipeline again goes on from what is in the store.
 //
 // Beam's graphs do not loop, so that a [Job] says how many passes there may be; those that are not needed hand on
-// the model. The model has the bits of `bochner fold` with the same rows, for any number of shards.
+// the model. The model has the bits of `bochner shard` with the same rows, for any number of shards.
 package beamjob
 
 import (
@@ -34,8 +34,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
-	"github.com/bochner-ml/bochner/experiment/document"
-	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
 )
 
 // init registers the steps by their types. The generic functions of Beam's package register save some reflection for an
@@ -125,16 +125,16 @@ func (j Job) Check() error {
 	return err
 }
 
-func (j Job) spec() (document.Spec, error) {
-	var set []document.Override
+func (j Job) spec() (config.Spec, error) {
+	var set []config.Override
 	for _, text := range j.Set {
-		var o document.Override
+		var o config.Override
 		if err := o.UnmarshalText([]byte(text)); err != nil {
-			return document.Spec{}, fmt.Errorf("beamjob: %w", err)
+			return config.Spec{}, fmt.Errorf("beamjob: %w", err)
 		}
 		set = append(set, o)
 	}
-	return job.Parse(j.File, []byte(j.Spec), set...)
+	return shardfit.Parse(j.File, []byte(j.Spec), set...)
 }
 
 // name is that of a state: of this job, begun from that, of those shards or groups of them.
@@ -157,13 +157,13 @@ func (f *partFn) ProcessElement(ctx context.Context, shard int, round Round) (St
 	if err != nil {
 		return out, err
 	}
-	o := job.Options{Shard: shard, Shards: f.Job.Shards}
+	o := shardfit.Options{Shard: shard, Shards: f.Job.Shards}
 	if round.From != "" {
 		if o.From, err = readState(ctx, round.From); err != nil {
 			return out, err
 		}
 	}
-	part, err := job.Part(ctx, spec, o)
+	part, err := shardfit.Fit(ctx, spec, o)
 	if err != nil {
 		return out, err
 	}
@@ -197,11 +197,11 @@ func (f *mergeFn) ProcessElement(ctx context.Context, group int, next func(*Stat
 	if out.Round.Done || there(ctx, out.Name) {
 		return out, nil
 	}
-	var merged *job.State
+	var merged *shardfit.State
 	for k, s := range list {
 		read, err := readState(ctx, s.Name)
 		if err == nil && k > 0 {
-			merged, err = job.Merge(ctx, merged, read)
+			merged, err = shardfit.Merge(ctx, merged, read)
 		} else {
 			merged = read
 		}
@@ -224,7 +224,7 @@ func (f *finishFn) ProcessElement(ctx context.Context, all State) (Round, error)
 	if err != nil {
 		return Round{}, err
 	}
-	out, err := job.Finish(ctx, merged, job.Options{})
+	out, err := shardfit.Finish(ctx, merged, shardfit.Options{})
 	if err != nil {
 		return Round{}, err
 	}

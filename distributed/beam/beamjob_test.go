@@ -17,7 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 
-	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
 )
 
 const spec = `
@@ -68,20 +68,20 @@ func verbs(t *testing.T, j Job) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var from *job.State
+	var from *shardfit.State
 	for {
-		var all *job.State
+		var all *shardfit.State
 		for i := range 3 {
-			part, err := job.Part(ctx, parsed, job.Options{Shard: i, Shards: 3, From: from})
+			part, err := shardfit.Fit(ctx, parsed, shardfit.Options{Shard: i, Shards: 3, From: from})
 			if err == nil && all != nil {
-				part, err = job.Merge(ctx, all, part)
+				part, err = shardfit.Merge(ctx, all, part)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = part
 		}
-		out, err := job.Finish(ctx, all, job.Options{})
+		out, err := shardfit.Finish(ctx, all, shardfit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

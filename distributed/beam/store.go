@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/distributed/store"
-	"github.com/bochner-ml/bochner/experiment/job"
+	"github.com/bochner-ml/bochner/internal/experiment/shardfit"
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
@@ -20,7 +20,7 @@ var Files store.Store = store.Schemes{}
 var failing func(name string, done bool) error
 
 // readState reads what a part, a merge or a finish has written.
-func readState(ctx context.Context, name string) (*job.State, error) {
+func readState(ctx context.Context, name string) (*shardfit.State, error) {
 	r, err := Files.Read(ctx, name)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func readState(ctx context.Context, name string) (*job.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.Read(bytes.NewReader(content), int64(len(content)))
+	return shardfit.Read(bytes.NewReader(content), int64(len(content)))
 }
 
 // writeFile makes a file, all of it or nothing.

@@ -96,15 +96,15 @@ rm -rf alone job reached task
 set --
 while :; do
 	for shard in 0 1 2 3; do
-		./bochner -q fold part rows.yaml --shard $shard/4 "$@" -o alone/$shard.state
+		./bochner -q shard fit rows.yaml --shard $shard/4 "$@" -o alone/$shard.state
 	done
-	./bochner -q --json fold finish "alone/*" -o alone.bochner >alone.json
+	./bochner -q --json shard finish "alone/*" -o alone.bochner >alone.json
 	if grep -q '"done": true' alone.json; then break; fi
 	set -- --from alone.bochner && rm -rf alone
 done
 
 began=$(date +%s)
-BOCHNER="$work/waiting" sh "$root/distributed/slurm/fold.sh" rows.yaml 4 job model.bochner
+BOCHNER="$work/waiting" sh "$root/distributed/slurm/shard.sh" rows.yaml 4 job model.bochner
 wait_for [ -e task ]
 scontrol requeue "$(cat task)"
 held() { squeue -h -t PD -j "$(cat task)" -o %r | grep -q BeginTime; }

@@ -1,6 +1,6 @@
 """Fits the pipeline of a Bochner experiment file on a Spark cluster.
 
-Spark brings the machines, hands out the shards and does again what was lost; `bochner fold` does the work. Every pass
+Spark brings the machines, hands out the shards and does again what was lost; `bochner shard` does the work. Every pass
 over the rows is a Spark job of one task for each shard, and then one or more that merge the states of 16 into one
 until 16 are left, which finish takes. What a task finds is a file in a store that all machines reach, a folder or a URL;
 tasks pass on its name, so that no sums go through Spark.
@@ -137,7 +137,7 @@ class Job:
                 spec = os.path.join(scratch, os.path.basename(spec))
                 with open(spec, "w", encoding="utf-8") as file:
                     file.write(self.text)
-            args = ["part", spec, "--shard", "%d/%d" % (shard, self.shards), "-o", out, *self.flags]
+            args = ["fit", spec, "--shard", "%d/%d" % (shard, self.shards), "-o", out, *self.flags]
             if start:
                 args += ["--from", start]
             if pipe:
@@ -173,7 +173,7 @@ class Job:
         if task is not None:  # the cores are not all of one task
             environment.setdefault("GOMAXPROCS", str(task.cpus()))
         process = subprocess.Popen(
-            [self.binary, "--quiet", "--json", "fold", *args],
+            [self.binary, "--quiet", "--json", "shard", *args],
             stdin=subprocess.PIPE if pipe else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -57,10 +57,10 @@ verbs() {
 	while :; do
 		shard=0
 		while [ $shard -lt "$2" ]; do
-			"$work/bochner" -q fold part "$1" --shard $shard/"$2" $from -o "$states/$shard.state"
+			"$work/bochner" -q shard fit "$1" --shard $shard/"$2" $from -o "$states/$shard.state"
 			shard=$((shard + 1))
 		done
-		"$work/bochner" -q --json fold finish "$states"/*.state -o "$3" >"$states/said"
+		"$work/bochner" -q --json shard finish "$states"/*.state -o "$3" >"$states/said"
 		if grep -q '"done": true' "$states/said"; then return; fi
 		from="--from $3" && rm "$states"/*.state
 	done
@@ -123,11 +123,11 @@ states=$work/verbs from=""
 while :; do
 	rm -rf "$states" && mkdir "$states" && shard=0
 	for file in $(ls -S "$work"/rows.parquet/*.parquet); do
-		"$work/bochner" -q fold part "$work/rows.yaml" --shard $shard/4 --data "$work/rows.arrow/$(basename "$file" .parquet).arrow" $from -o "$states/$shard.state" \
+		"$work/bochner" -q shard fit "$work/rows.yaml" --shard $shard/4 --data "$work/rows.arrow/$(basename "$file" .parquet).arrow" $from -o "$states/$shard.state" \
 			--set data.train=- --set data.format=arrow
 		shard=$((shard + 1))
 	done
-	"$work/bochner" -q --json fold finish "$states/*" -o "$work/frame.verbs" >"$states.said"
+	"$work/bochner" -q --json shard finish "$states/*" -o "$work/frame.verbs" >"$states.said"
 	if grep -q '"done": true' "$states.said"; then break; fi
 	from="--from $work/frame.verbs"
 done

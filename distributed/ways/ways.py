@@ -4,7 +4,7 @@ brackets those of processors, and how the models differ.
     python distributed/ways/rows.py rows kddcup.data_10_percent.gz
     python distributed/ways/ways.py rows kdd-ridge kdd-pca kdd-logistic kdd-search
 
-memory and stream are `bochner run` with 1 and 2 cores. verbs are processes of `bochner fold part` of one core each, 1 or
+memory and stream are `bochner run` with 1 and 2 cores. verbs are processes of `bochner shard fit` of one core each, 1 or
 2 at a time. spark is a standalone cluster of 1 or 2 workers of one core on this machine, an executor of which is killed
 in mid-pass. beam is prism in a process of 1 or 2 cores. It needs Go, Java and a Python with pyspark.
 """
@@ -99,9 +99,9 @@ class Ways:
         start, passes = [], 0
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             while True:
-                part = lambda k: self.run([self.binary, "--quiet", "fold", "part", spec, "--shard", "%d/%d" % (k, shards), *start, "-o", "%s/%d.state" % (states, k)], 1)
+                part = lambda k: self.run([self.binary, "--quiet", "shard", "fit", spec, "--shard", "%d/%d" % (k, shards), *start, "-o", "%s/%d.state" % (states, k)], 1)
                 list(pool.map(part, range(shards)))
-                said = json.loads(self.run([self.binary, "--quiet", "--json", "fold", "finish", states + "/*", "-o", model], workers, cwd=self.fresh("run")))
+                said = json.loads(self.run([self.binary, "--quiet", "--json", "shard", "finish", states + "/*", "-o", model], workers, cwd=self.fresh("run")))
                 passes += 1
                 if said["done"]:
                     return model, "%d passes" % passes

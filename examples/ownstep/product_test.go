@@ -184,7 +184,7 @@ output: {dir: ` + filepath.ToSlash(t.TempDir()) + `}
 	if at := strings.Index(schema, "Multiplies the kernels of its parts."); at < 0 || !strings.Contains(schema[at:], `"parts": {`) {
 		t.Error("the JSON schema does not know the step")
 	}
-	if r := experiment.Reference(); !strings.Contains(r, "The list of parts may stand directly below `product` where `scale` is left out.") || !strings.Contains(r, "the maps whose kernels are multiplied") {
+	if r := experiment.Reference(); !strings.Contains(r, "The list of parts may be given directly below `product` if `scale` is omitted.") || !strings.Contains(r, "the maps whose kernels are multiplied") {
 		t.Error("the reference does not describe the step")
 	}
 }

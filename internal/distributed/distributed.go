@@ -12,8 +12,8 @@
 //	   sends  01 2         │    sends  3 45         │    sends 6
 //	merged:   ((01)(23))((45)6)
 //
-// Workers are somebody else's: this package knows of none, it reads and merges. Package experiment/job makes the
-// three verbs of `bochner fold` of it, for experiment files, and folder distributed/spark, distributed/beam,
+// Workers are somebody else's: this package knows of none, it reads and merges. Package internal/experiment/shardfit makes the
+// three verbs of `bochner shard` of it, for experiment files, and folder distributed/spark, distributed/beam,
 // distributed/kubernetes and distributed/slurm run these on many machines.
 package distributed
 

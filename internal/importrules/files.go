@@ -4,21 +4,25 @@ package importrules
 // after it declare.
 var Files = map[string][]string{
 	"experiment": {
-		"auto", "run", "try", "examine", "evaluate", "fit", "plan", "write", "load", "outputs", // runs and their phases
-		"compare", "compare_folds", "compare_rows", "compare_runs", "earlier", "export", "spec", // what a run has written
-		"plan_time", "final", "search", "identity", "recorded", "track", "model", "experiment", "searching",
-		"datasets", "memory", "profile", "traits", "version",
+		"auto", "run", "search_shard", "diagnostics", "evaluate", "fit", "plan", "write", "load", "outputs", // runs and their phases
+		"compare", "compare_folds", "compare_rows", "compare_runs", "existing_run", "export", "spec", // outputs of runs
+		"plan_time", "final_pipeline", "search", "identity", "read_run", "mlflow", "model", "experiment", "progress",
+		"memory", "profile", "model_info", "version",
 	},
-	"experiment/document": {
+	"internal/experiment/config": {
 		"threshold", "reference", "schema", "differences", "encode", "decode", "override", "grid", "check", "task",
-		"fitted", "search", "decoder", "tree", "document", "values", "sql", "report", "places", "intervals",
+		"final_pipeline", "search", "decoder", "tree", "document", "values", "sql", "report", "positions", "intervals",
 	},
-	"experiment/draft":         {"draft", "proposal", "writer", "survey", "opinion", "text", "profile"},
-	"experiment/internal/rows": {"split", "rows", "outline", "memory", "look", "files", "errors", "database", "query"},
-	"experiment/result":        {"json", "comparison", "check", "result", "findings"},
-	"experiment/job":           {"job", "learn", "look", "reading", "search", "options", "state", "pass"},
-	"report":                   {"comparison", "report", "sections", "figures", "page", "labels"},
-	"internal/svg":             {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
+	"internal/experiment/scaffold": {"draft", "proposal", "writer", "survey", "opinion", "text", "profile"},
+	"internal/experiment/dataload": {
+		"split", "dataload", "placeholder", "streaming", "inspect_part", "files", "errors", "database", "query",
+	},
+	"experiment/result": {"comparison", "check", "result", "findings"},
+	"internal/experiment/shardfit": {
+		"shardfit", "fit_pass", "schema_pass", "inputs", "search", "options", "state", "profile_pass",
+	},
+	"report":       {"comparison", "report", "sections", "figures", "page", "labels"},
+	"internal/svg": {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
 	"serve": {
 		"listen", "connection_limit", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP

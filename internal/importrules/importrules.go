@@ -31,10 +31,10 @@ var Allowed = map[string][]string{
 	"internal/snapshot":     {}, // for tests: whether a value has changed
 	"internal/postgrestest": {}, // a server for tests
 	"internal/importrules":  {},
-	"internal/paramkind":    {},           // names of kinds of parameters
-	"internal/rowfile":      {"datasets"}, // files of rows: listed, regular, unchanged
-	"internal/exhaustive":   {},           // for tests: which cases are taken
-	"internal/files":        {},           // written in full or not at all
+	"internal/paramkind":    {},                             // names of kinds of parameters
+	"internal/rowfile":      {"datasets", "internal/files"}, // files of rows: listed, regular, unchanged
+	"internal/exhaustive":   {},                             // for tests: which cases are taken
+	"internal/files":        {},                             // written in full or not at all
 	"internal/svg":          {},
 	"internal/jsonscan":     {}, // JSON, with the place of what is wrong
 	"internal/memory":       {},
@@ -168,25 +168,27 @@ var Allowed = map[string][]string{
 	"internal/mlflow":            {},
 	"internal/mlflow/mlflowtest": {},
 
-	// The page that shows what a run found.
+	"internal/jsonfloat": {}, // JSON with null for NaN and infinite numbers
+
+	// HTML reports of runs and comparisons.
 	"report": {"experiment/result", "compare", "inspection", "internal/profile", "metrics", "internal/svg"},
 
-	// The document, the data that it names, whether both go together, what is written; the run above them.
+	// Experiments: the configuration, its data, the validation of both, the outputs; package experiment above them.
 	"experiment/result":               {"inspection", "internal/profile", "compare"},
-	"experiment/document":             {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
-	"experiment/internal/rows":        {"experiment/document", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
-	"experiment/internal/check":       {"internal/reader", "experiment/document", "internal/files", "experiment/internal/rows", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
-	"experiment/internal/predictions": {"experiment/internal/rows", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
-	"experiment/internal/findings":    {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
-	"experiment/draft":                {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader", "experiment/document", "experiment/internal/rows", "internal/metricinput", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
-	"experiment":                      {"internal/reader", "internal/files", "auto", "internal/mlflow", "experiment/document", "experiment/draft", "experiment/result", "experiment/internal/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
-	"experiment/job":                  {"internal/reader", "internal/files", "experiment", "gridsearch", "experiment/document", "experiment/internal/...", "internal/distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "internal/profile", "model", "param"},
+	"internal/experiment/config":      {"internal/share", "internal/yamlnode", "internal/reader", "internal/mlflow", "pipeline", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "param", "internal/paramkind"},
+	"internal/experiment/dataload":    {"internal/experiment/config", "internal/files", "datasets", "datasets/...", "metrics", "param", "internal/memory", "internal/rowfile", "internal/reader"},
+	"internal/experiment/validate":    {"internal/reader", "internal/experiment/config", "internal/files", "internal/experiment/dataload", "pipeline", "gridsearch", "metrics", "datasets", "datasets/builtin", "param"},
+	"internal/experiment/predictions": {"internal/experiment/dataload", "internal/files", "pipeline", "estimator", "metrics", "datasets"},
+	"internal/experiment/diagnostics": {"experiment/result", "transformer", "estimator", "pipeline", "metrics", "datasets", "sparse"},
+	"internal/experiment/scaffold":    {"internal/yamlnode", "internal/preprocessing", "pipeline", "internal/reader", "internal/experiment/config", "internal/experiment/dataload", "internal/metricinput", "datasets", "datasets/csv", "sparse", "param", "internal/rowfile"},
+	"experiment":                      {"internal/jsonfloat", "internal/reader", "internal/files", "auto", "internal/mlflow", "internal/experiment/config", "internal/experiment/scaffold", "experiment/result", "internal/experiment/...", "report", "inspection", "compare", "pipeline", "pipeline/modelfile", "pipeline/yaml", "gridsearch", "estimator", "estimator/meta", "metrics", "datasets", "datasets/builtin", "internal/profile", "param", "internal/memory", "graph", "graph/onnx", "graph/golang", "graph/python", "transformer", "internal/rowfile"},
+	"internal/experiment/shardfit":    {"internal/reader", "internal/files", "experiment", "gridsearch", "internal/experiment/config", "internal/experiment/...", "internal/distributed", "pipeline", "pipeline/modelfile", "estimator", "datasets", "internal/profile", "model", "param"},
 	// Rows of named values, and what is wrong with them.
 	"internal/rowencoding": {"datasets", "internal/rowerrors", "param"},
 	"internal/rowerrors":   {"datasets", "internal/jsonscan"},
 
 	// Models that answer requests.
-	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "experiment/document", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors", "serve/internal/..."}, // how the rows of a model file are read
+	"serve":                         {"internal/reader", "internal/files", "pipeline", "pipeline/modelfile", "estimator", "datasets", "model", "internal/experiment/config", "internal/jsonscan", "internal/rowencoding", "internal/rowerrors", "serve/internal/..."}, // how the rows of a model file are read
 	"serve/grpc":                    {"serve", "serve/internal/...", "internal/rowerrors", "serve/grpc/internal/inference"},
 	"serve/internal/protocol":       {"internal/rowerrors"},
 	"serve/internal/queue":          {},
@@ -194,7 +196,7 @@ var Allowed = map[string][]string{
 
 	"serve/ui": {"serve", "serve/internal/protocol", "estimator", "datasets", "internal/profile", "internal/rowencoding"},
 
-	"cmd/bochner": {"internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "experiment/document", "experiment/job", "experiment/result", "internal/profile", "model", "graph", "internal/memory"}, // document for the formats that flags name
+	"cmd/bochner": {"internal/jsonfloat", "internal/rowfile", "internal/experiment/scaffold", "param", "datasets/builtin", "internal/reader", "internal/files", "serve", "serve/grpc", "serve/ui", "distributed/store/...", "distributed/store", "experiment", "internal/experiment/config", "internal/experiment/shardfit", "experiment/result", "internal/profile", "model", "graph", "internal/memory"},
 
 	// The front door, at the root of the module.
 	".": {"internal/preprocessing", "internal/reader", "gridsearch", "pipeline", "pipeline/modelfile", "transformer", "estimator", "datasets", "internal/profile"},
@@ -230,7 +232,7 @@ var Allowed = map[string][]string{
 var Outside = map[string][]string{
 	"github.com/jackc/pgx/v5/stdlib":                 {"cmd/bochner"},
 	"modernc.org/sqlite":                             {"cmd/bochner"},
-	"gopkg.in/yaml.v3":                               {"internal/yamlnode", "pipeline/yaml", "experiment", "experiment/document"},
+	"gopkg.in/yaml.v3":                               {"internal/yamlnode", "pipeline/yaml", "experiment", "internal/experiment/config"},
 	"gocloud.dev/blob":                               {"distributed/store/bucket", "distributed/store/s3", "distributed/store/gs", "cmd/bochner"},
 	"gocloud.dev/blob/s3blob":                        {"distributed/store/s3"},
 	"gocloud.dev/blob/gcsblob":                       {"distributed/store/gs"},

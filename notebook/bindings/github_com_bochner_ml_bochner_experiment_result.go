@@ -12,16 +12,11 @@ import (
 
 func init() {
 	imports.Packages["github.com/bochner-ml/bochner/experiment/result"] = imports.Package{
-		Name: "result",
-		Binds: map[string]reflect.Value{
-			"Marshal":   reflect.ValueOf(result.Marshal),
-			"Paths":     reflect.ValueOf(result.Paths),
-			"Unmarshal": reflect.ValueOf(result.Unmarshal),
-		},
+		Name:  "result",
+		Binds: map[string]reflect.Value{},
 		Types: map[string]reflect.Type{
 			"AnomalyShares":   reflect.TypeOf((*result.AnomalyShares)(nil)).Elem(),
 			"Auto":            reflect.TypeOf((*result.Auto)(nil)).Elem(),
-			"AutoInput":       reflect.TypeOf((*result.AutoInput)(nil)).Elem(),
 			"AutoRound":       reflect.TypeOf((*result.AutoRound)(nil)).Elem(),
 			"Baseline":        reflect.TypeOf((*result.Baseline)(nil)).Elem(),
 			"Calibration":     reflect.TypeOf((*result.Calibration)(nil)).Elem(),
@@ -32,15 +27,12 @@ func init() {
 			"Comparison":      reflect.TypeOf((*result.Comparison)(nil)).Elem(),
 			"Confusion":       reflect.TypeOf((*result.Confusion)(nil)).Elem(),
 			"Curve":           reflect.TypeOf((*result.Curve)(nil)).Elem(),
-			"Digests":         reflect.TypeOf((*result.Digests)(nil)).Elem(),
 			"Errors":          reflect.TypeOf((*result.Errors)(nil)).Elem(),
 			"Findings":        reflect.TypeOf((*result.Findings)(nil)).Elem(),
 			"InitialModel":    reflect.TypeOf((*result.InitialModel)(nil)).Elem(),
-			"Input":           reflect.TypeOf((*result.Input)(nil)).Elem(),
 			"LearningCurve":   reflect.TypeOf((*result.LearningCurve)(nil)).Elem(),
 			"Logged":          reflect.TypeOf((*result.Logged)(nil)).Elem(),
 			"MemberWeight":    reflect.TypeOf((*result.MemberWeight)(nil)).Elem(),
-			"Quantile":        reflect.TypeOf((*result.Quantile)(nil)).Elem(),
 			"Relevance":       reflect.TypeOf((*result.Relevance)(nil)).Elem(),
 			"Result":          reflect.TypeOf((*result.Result)(nil)).Elem(),
 			"Round":           reflect.TypeOf((*result.Round)(nil)).Elem(),
@@ -49,7 +41,6 @@ func init() {
 			"RunSummary":      reflect.TypeOf((*result.RunSummary)(nil)).Elem(),
 			"Search":          reflect.TypeOf((*result.Search)(nil)).Elem(),
 			"Seconds":         reflect.TypeOf((*result.Seconds)(nil)).Elem(),
-			"Setting":         reflect.TypeOf((*result.Setting)(nil)).Elem(),
 			"TestResult":      reflect.TypeOf((*result.TestResult)(nil)).Elem(),
 			"Threshold":       reflect.TypeOf((*result.Threshold)(nil)).Elem(),
 			"Uncertainty":     reflect.TypeOf((*result.Uncertainty)(nil)).Elem(),

@@ -1,0 +1,350 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/inspection"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
+	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// What a report may take where nobody has asked for the part: some seconds at most.
+const (
+	maxLearning   = 2e7    // rows × features
+	maxImportance = 2.5e10 // products
+	leastLooked   = 50     // rows to measure importance on
+	shownEffects  = 4      // inputs, those that matter most
+)
+
+// examination is a model with the rows that it is looked at on.
+type examination struct {
+	data      *loaded
+	fitted    fitted
+	evaluated evaluated
+	model     estimator.Predictor // without intervals
+	until     time.Time           // when it ends; zero for no limit
+	found     *Result
+}
+
+// examine looks at what the model said of the test rows, or of the training rows where there are no others, and what more
+// there is to see of it. Where a part of that fails the run does not: the part is left out, and findings say why. The time
+// until limits all of it, unless it is zero.
+func examine(ctx context.Context, data *loaded, f fitted, v evaluated, until time.Time, o Options, out *outputs) error {
+	began := time.Now()
+	o.Progress.report("report", 0, 0)
+	e := examination{data: data, fitted: f, evaluated: v, model: f.model, until: until, found: &out.result}
+	e.found.On = "train"
+	if data.Test != nil {
+		e.found.On = "test"
+	}
+	for _, part := range []struct {
+		name    string
+		examine func(context.Context) error
+	}{{"predictions by class or error", func(context.Context) error {
+		return diagnostics.Judged(&e.found.Findings, v.Input(), data.Task, v.on.Schema(), v.number)
+	}}, {"relevance of inputs", func(context.Context) error {
+		if p := pipeline.Find(e.model); p != nil {
+			e.found.Relevance = relevanceOf(p)
+		}
+		return nil
+	}}, {"baselines", e.baselines}, {"importance of inputs", e.importance}, {"learning curve", e.learning}} {
+		if err := e.guard(ctx, part.examine); ctx.Err() != nil {
+			return ctxerr.Check(ctx)
+		} else if err != nil {
+			e.skip(part.name, err)
+		}
+	}
+	out.result.Seconds.Report = time.Since(began).Seconds()
+	return nil
+}
+
+// guard runs a part until the time for examining ends. A panic is an error of the part, which the run
+// outlives.
+func (e examination) guard(ctx context.Context, part func(context.Context) error) (err error) {
+	if !e.until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, e.until, errNoTime)
+		defer cancel()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it failed: %v", p)
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
+	return part(ctx)
+}
+
+// errNoTime is the cause of a part that the end of the budget has cut.
+var errNoTime = errors.New("the time is up")
+
+// skip says that a part is left out.
+func (e examination) skip(part string, why error) {
+	e.found.Skipped = append(e.found.Skipped, fmt.Sprintf("%s: %v", part, why))
+}
+
+// sampled returns at most so many rows of a source, evenly spread over it, of which there are as many as the run has met: a file
+// that stays where it is does not say.
+func sampled(ctx context.Context, source datasets.Source, met, most int) (datasets.Set, error) {
+	n, _ := source.Dims()
+	if n < 0 {
+		n = met
+	}
+	if n > most {
+		some, err := datasets.Subset(source, datasets.EvenlySpacedRows(n, most))
+		if err != nil {
+			return datasets.Set{}, err
+		}
+		source = some
+	}
+	return datasets.ReadAll(ctx, source)
+}
+
+// met is how many rows the model is looked at on, of which some parts take a sample.
+func (e examination) met() int {
+	if e.data.Test != nil {
+		return e.found.Rows.Test
+	}
+	return e.found.Rows.Train
+}
+
+// baselines compares with simple models.
+func (e examination) baselines(ctx context.Context) error {
+	if e.data.Task.Unsupervised() {
+		return nil
+	}
+	train, err := sampled(ctx, e.data.Train, e.found.Rows.Train, diagnostics.LinearRows)
+	if err != nil {
+		return err
+	}
+	simple, err := diagnostics.Baselines(ctx, train, e.data.Task)
+	if err != nil {
+		return err
+	}
+	models := make([]estimator.Predictor, len(simple))
+	for k, b := range simple {
+		models[k] = b.Model
+	}
+	said, err := predictions.Beside(ctx, models, e.data.Task, e.evaluated.on)
+	if err != nil {
+		return err
+	}
+	for k, v := range said {
+		scores, _, err := v.Score(e.fitted.chosenBy()...)
+		if err != nil {
+			e.skip(simple[k].Name, err)
+			continue
+		}
+		e.found.Baselines = append(e.found.Baselines, result.Baseline{Name: simple[k].Name, Scores: scores})
+	}
+	e.found.Simpler, err = e.simpler()
+	return err
+}
+
+// simplerMargin is the relative difference of scores from which on a simple model counts as better.
+const simplerMargin = 1e-3
+
+// simpler names the simple model that scores best where it scores better than the model itself, by
+// the metric that the model was chosen by. Where none was chosen by, accuracy counts as well.
+func (e examination) simpler() (string, error) {
+	score, err := e.score()
+	if err != nil {
+		return "", err
+	}
+	list := []metrics.Metric{score}
+	if e.fitted.score == "" {
+		list = append(list, metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0])
+	}
+	own, part := e.found.Train, "training"
+	if e.data.Test != nil {
+		own, part = e.found.Test, "test"
+	}
+	for _, m := range list {
+		value, ok := own[m.Name]
+		if !ok {
+			continue
+		}
+		var best *result.Baseline
+		for k, b := range e.found.Baselines {
+			v, ok := b.Scores[m.Name]
+			if !ok || !m.Better(v, value) || math.Abs(v-value) <= simplerMargin*math.Abs(value) {
+				continue
+			}
+			if best == nil || m.Better(v, best.Scores[m.Name]) {
+				best = &e.found.Baselines[k]
+			}
+		}
+		if best == nil {
+			continue
+		}
+		name := "a linear model"
+		if best.Name != "linear model" {
+			name = "always predicting the " + best.Name
+		}
+		return fmt.Sprintf("%s is better than this model: %s %.4g against %.4g on the %s rows", name, strings.ReplaceAll(m.Name, "_", " "), best.Scores[m.Name], value, part), nil
+	}
+	return "", nil
+}
+
+// importance measures which inputs matter, and how the first of them do.
+func (e examination) importance(ctx context.Context) error {
+	repeats, fitted := e.data.spec.Report.Importance.Repeats, pipeline.Find(e.model)
+	if repeats == 0 || fitted == nil || e.data.Task.Unsupervised() {
+		return nil
+	}
+	_, inputs := e.evaluated.on.Dims()
+	_, products := e.widths(fitted.Spec())
+	rows := importanceRows(products, inputs, repeats, e.rareRows())
+	if rows < leastLooked && !e.data.spec.Given("report.importance.repeats") {
+		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
+		return nil
+	}
+	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, leastLooked))
+	if err != nil {
+		return err
+	}
+	score, err := e.score()
+	if err != nil {
+		return err
+	}
+	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
+	if err != nil {
+		return err
+	}
+	e.found.Importance = &found
+	for _, in := range found.Inputs[:min(len(found.Inputs), shownEffects)] {
+		if in.Mean <= 0 {
+			break
+		}
+		effects, err := inspection.PartialDependence(ctx, e.model, some, in.Column, inspection.Options{})
+		if err != nil {
+			return fmt.Errorf("effect of %s: %w", in.Name, err)
+		}
+		e.found.Effects = append(e.found.Effects, effects...)
+	}
+	return nil
+}
+
+// Rows of the rarest class that importance is measured on at least, and of all classes at most.
+const (
+	minRareRows = 50
+	maxRareRows = 5000
+)
+
+// rareRows returns how many rows are expected to contain enough of the rarest class.
+func (e examination) rareRows() int {
+	total, rarest := 0.0, math.Inf(1)
+	for _, c := range e.found.PerClass {
+		if total += c.Support; c.Support > 0 {
+			rarest = min(rarest, c.Support)
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return int(min(maxRareRows, math.Ceil(minRareRows*total/rarest)))
+}
+
+// importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
+// that, the given one, as far as predictions of that many products each stay affordable.
+func importanceRows(products float64, inputs, repeats, least int) int {
+	rows := inspection.Rows(inputs, repeats)
+	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
+}
+
+// widths returns how many numbers of a row the estimator reads, and about how many products a prediction takes: of the
+// inputs of each step that widens rows with its outputs, of the rows that the model keeps with theirs, and of the
+// features with their weights.
+func (e examination) widths(p pipeline.Pipeline) (features, products float64) {
+	at := e.data.shape
+	for i := range p.Steps {
+		before := at.Entries()
+		if at = at.After(pipeline.Chain{Steps: p.Steps[i : i+1]}.Cost(at)); at.Entries() > before {
+			products += before * at.Entries()
+		}
+	}
+	features = at.Entries()
+	var keeper interface{ Rows() int } // a model that keeps training rows
+	if estimator.As(e.model, &keeper) {
+		products += features * float64(keeper.Rows())
+		features = float64(keeper.Rows())
+	}
+	return features, products + features*float64(max(at.Outputs, 1))
+}
+
+// learning makes models of fewer rows.
+func (e examination) learning(ctx context.Context) error {
+	points, fitted := e.data.spec.Report.Learning.Points, pipeline.Find(e.model)
+	if points < 2 || fitted == nil || e.data.Test == nil || e.data.Streamed || e.data.Task.Unsupervised() || e.data.before != nil {
+		return nil
+	}
+	spec := fitted.Spec()
+	features, _ := e.widths(spec)
+	if float64(e.found.Rows.Train)*features > maxLearning && !e.data.spec.Given("report.learning_curve.points") {
+		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
+		return nil
+	}
+	train, err := datasets.ReadAll(ctx, e.data.Train)
+	if err != nil {
+		return err
+	}
+	score, err := e.score()
+	if err != nil {
+		return err
+	}
+	others, err := sampled(ctx, e.evaluated.on, e.met(), mostJudged)
+	if err != nil {
+		return err
+	}
+	judge := func(ctx context.Context, model estimator.Predictor, source datasets.Source) (float64, error) {
+		said, err := predictions.Judge(ctx, model, e.data.Task, source, nil, nil)
+		if err != nil {
+			return 0, err
+		}
+		scores, _, err := said.Score(score.Name)
+		value, ok := scores[score.Name]
+		if err == nil && !ok {
+			err = fmt.Errorf("%s has no value", score.Name)
+		}
+		return value, err
+	}
+	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
+		some, err := sampled(ctx, learned.Source(), learned.Rows(), mostJudged)
+		if err == nil {
+			own, err = judge(ctx, model, some.Source())
+		}
+		if err == nil {
+			unseen, err = judge(ctx, model, others.Source())
+		}
+		return own, unseen, err
+	})
+	if e.found.LearningCurve != nil {
+		e.found.LearningCurve.Score = score.Name
+	}
+	return err
+}
+
+// score is the metric that the model is looked at by: that of the search, or else the first of its task; of two classes the
+// area under ROC, for where one of them is rare accuracy hardly moves.
+func (e examination) score() (metrics.Metric, error) {
+	if e.fitted.score != "" {
+		return metrics.ByName(e.fitted.score)
+	}
+	if e.data.Task == datasets.Classification && len(e.evaluated.on.Schema().Classes()) == 2 && estimator.OutputsOf(e.model).Has.Has(estimator.Scores) {
+		return metrics.ByName("roc_auc")
+	}
+	return metrics.ForTask(e.data.Task, len(e.evaluated.on.Schema().Classes()))[0], nil
+}

@@ -1,0 +1,147 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/jsonfloat"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+)
+
+// runOutputs are all that [Run] may write, and autoOutputs all that [Auto] may.
+var (
+	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
+	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
+)
+
+// autoJournal is the name of the file in which [Auto] notes its trials.
+const autoJournal = "auto.journal"
+
+// ExistingRunError is the error of a run that would replace another one's results: output.dir holds a finished
+// run of another spec or of other data. Options.Force replaces them.
+type ExistingRunError struct {
+	Dir         string
+	Differences []string // "pipeline.rff.gamma: 0.05 → 0.1"
+}
+
+// Error says what differs, and the ways out.
+func (e *ExistingRunError) Error() string {
+	const most = 8
+	lines := e.Differences
+	if len(lines) > most {
+		lines = append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	return fmt.Sprintf("experiment: %s holds the results of another run, which this one would replace:\n  %s\n--force replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
+}
+
+// earlier returns an [*ExistingRunError] where the output folder has a finished run that differs from this
+// one in more than names and the time it may take.
+func earlier(s Spec, data digests, before *result.InitialModel) error {
+	result, err := resultIn(s.Output.Dir)
+	var missing *fs.PathError
+	if errors.As(err, &missing) {
+		return nil // it has not come to an end
+	}
+	out := &ExistingRunError{Dir: s.Output.Dir}
+	if err != nil {
+		out.Differences = []string{"result.json: it cannot be read"}
+		return out
+	}
+	if result.Auto != nil {
+		out.Differences = []string{"the model was found by auto, whose search is not part of this experiment"}
+		return out
+	}
+	at := filepath.Join(s.Output.Dir, "spec.yaml")
+	text, err := os.ReadFile(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		out.Differences = []string{"spec.yaml: it is missing"}
+		return out
+	}
+	if err != nil {
+		return fmt.Errorf("experiment: %w", files.Tell(err))
+	}
+	old, err := config.ValuesOf(at, text)
+	if err != nil {
+		out.Differences = []string{"spec.yaml: it cannot be read: " + strings.Split(err.Error(), "\n")[0]}
+		return out
+	}
+	now, err := s.Encode(at)
+	if err != nil {
+		return err
+	}
+	own, err := config.ValuesOf(at, now)
+	if err != nil {
+		return err
+	}
+	for _, d := range old.Differences(own) {
+		out.Differences = append(out.Differences, d.String())
+	}
+	for _, d := range otherFiles(result, Result{SHA256: data, Before: before}) {
+		what := "other contents"
+		if d.Path == continued {
+			what = "another model"
+		}
+		out.Differences = append(out.Differences, fmt.Sprintf("%s: %s (SHA-256 %s → %s)", d.Path, what, d.Then, d.Now))
+	}
+	if len(out.Differences) == 0 {
+		return nil
+	}
+	return out
+}
+
+// checkOutputs returns an error if a run would replace a file that it reads or, unless it is forced, one that no run has
+// written.
+func checkOutputs(spec Spec, outputs []string, force bool) error {
+	dir := spec.Output.Dir
+	ours := writtenByRun(dir)
+	var inputs reader.Paths
+	if data := spec.Data; data.FS == nil {
+		inputs = slices.Concat(data.Train, data.Test)
+	}
+	if !ours {
+		inputs = append(inputs, spec.File())
+	}
+	var foreign []string
+	for _, name := range outputs {
+		at := filepath.Join(dir, name)
+		if err := rowfile.CheckOutput(at, inputs...); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(at); err == nil && !ours {
+			foreign = append(foreign, at)
+		}
+	}
+	if len(foreign) > 0 && !force {
+		return fmt.Errorf("experiment: cannot write %s: no run has written what is there; --force replaces it, another output folder keeps it", strings.Join(foreign, ", "))
+	}
+	return nil
+}
+
+// writtenByRun reports whether a folder has the outputs of a run, or what a stopped one has left.
+func writtenByRun(dir string) bool {
+	for _, pattern := range []string{files.Unfinished, "search-*.journal*", autoJournal} {
+		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+			return true
+		}
+	}
+	found, err := resultIn(dir)
+	return err == nil && found.Versions.Bochner != ""
+}
+
+// resultIn reads the result of a run from its folder.
+func resultIn(dir string) (r Result, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err == nil {
+		err = jsonfloat.Unmarshal(text, &r)
+	}
+	return r, err
+}

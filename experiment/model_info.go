@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// membersOf returns the members of the ensemble that a model is or holds, none where there is none.
+func membersOf(m estimator.Predictor) (out []result.MemberWeight) {
+	var c *meta.FittedEnsemble
+	if estimator.As(m, &c) {
+		for _, one := range c.Combined() {
+			out = append(out, result.MemberWeight{Name: one.Name, Weight: one.Weight})
+		}
+	}
+	return out
+}
+
+// surenessOf returns what a model says of itself, nil where that is nothing.
+func surenessOf(m estimator.Predictor) *result.Uncertainty {
+	var intervals *meta.FittedIntervals
+	var sets *meta.FittedSets
+	if estimator.As(m, &intervals) {
+		method, level := intervals.Sureness()
+		return &result.Uncertainty{Method: method, Level: level}
+	}
+	if estimator.As(m, &sets) {
+		method, level := sets.Sureness()
+		return &result.Uncertainty{Method: method, Level: level}
+	}
+	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
+		return &result.Uncertainty{Method: "normal", Level: estimator.DefaultLevel}
+	}
+	return nil
+}
+
+// isSure reports whether a model is one that intervals, or sets, were put around.
+func isSure(m estimator.Predictor) bool {
+	switch m.(type) {
+	case *meta.FittedIntervals, *meta.FittedSets:
+		return true
+	}
+	return false
+}
+
+// judged adds what rows with a truth tell of it.
+func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
+	if s == nil || v.Rows == 0 {
+		return nil
+	}
+	found, err := v.Sureness()
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		to   **float64
+		from []string
+	}{{&s.Coverage, []string{"coverage", "set_coverage"}}, {&s.Width, []string{"mean_width"}}, {&s.Size, []string{"mean_set_size"}}} {
+		for _, name := range one.from {
+			if value, ok := found[name]; ok {
+				*one.to = &value
+			}
+		}
+	}
+	return nil
+}
+
+// thresholdOf returns the threshold that a model decides by, nil where it has none of its own.
+func thresholdOf(m estimator.Predictor) *result.Threshold {
+	var decides *meta.FittedThreshold
+	if !estimator.As(m, &decides) {
+		return nil
+	}
+	c, ok := decides.Cutoff()
+	if !ok {
+		return nil
+	}
+	return &result.Threshold{Value: c.Value, Usual: c.Usual, Score: c.Score, Best: c.Best, AtUsual: c.AtUsual, At: c.At, Scores: c.Scores}
+}
+
+// relevanceOf returns what the steps and the model of a fitted pipeline say of their inputs.
+func relevanceOf(p *pipeline.FittedPipeline) (out []result.Relevance) {
+	for _, r := range p.Relevance() {
+		step := result.Relevance{Step: r.Step}
+		for j, v := range r.Values {
+			step.Inputs = append(step.Inputs, relevance{Name: r.Columns[j], Relevance: v})
+		}
+		slices.SortStableFunc(step.Inputs, func(a, b relevance) int { return cmp.Compare(b.Relevance, a.Relevance) })
+		out = append(out, step)
+	}
+	if _, last := p.Model(); isSure(last) { // around a whole pipeline
+		if inner := pipeline.Find(last); inner != nil {
+			out = append(out, relevanceOf(inner)...)
+		}
+	}
+	return out
+}
+
+// positiveOf names the class that scores of two classes speak of; clusters are not told apart like that.
+func positiveOf(task datasets.Task, schema datasets.Schema) string {
+	if task == datasets.Clustering {
+		return ""
+	}
+	return metrics.PositiveClass(schema.Classes())
+}
+
+// relevance is the relevance of one input.
+type relevance = struct {
+	Name      string  `json:"name"`
+	Relevance float64 `json:"relevance"`
+}

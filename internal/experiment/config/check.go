@@ -1,0 +1,243 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/mlflow"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// crossCheck looks at keys that must fit together.
+func crossCheck(d *decoder) {
+	data := &d.spec.Data
+	clash := func(a, b, why string) {
+		if d.has(a) && d.has(b) {
+			d.fault(d.at[b], b, param.FieldError{Problem: "stands beside " + a + ": " + why})
+		}
+	}
+	checkSQL(d, clash)
+	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
+		d.fault(d.at["data"], "data", param.FieldError{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
+	}
+	clash("data.train", "data.dataset", "wanted one of them")
+	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
+	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
+	clash("search.folds", "search.cv.folds", "wanted one of them")
+	if data.Split.Stratify && !data.Split.Shuffle {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split is a shuffled one, and shuffle is false"})
+	}
+	if data.Split.Stratify && data.Group != "" {
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+	}
+	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
+		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
+	}
+	if c := data.CSV; c.Thousands == c.Decimal {
+		at := d.at["data.csv.thousands"]
+		if at == nil {
+			at = d.at["data.csv.decimal"]
+		}
+		d.fault(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "another mark than decimal, which is the same"})
+	}
+	if address := d.spec.Output.MLflow; address != "" {
+		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
+			d.faults = append(d.faults, d.spec.Fault("output.mlflow", param.FieldError{Problem: err.Error()}))
+		}
+	}
+	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
+		d.faults = append(d.faults, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
+	}
+	checkRoles(d)
+	checkSearch(d)
+	checkTask(d)
+}
+
+// mostNested bounds how deep models hold models: what each costs is the product over the levels.
+const mostNested = 5
+
+// nested returns how many levels of models a spec holds, itself included.
+func nested(spec any) int {
+	if p, ok := spec.(pipeline.Pipeline); ok {
+		return nested(p.Estimator)
+	}
+	deepest := 0
+	for _, c := range pipeline.Within(spec) {
+		if c.Spec == nil {
+			continue
+		}
+		if members, ok := c.Spec.(meta.Members); ok {
+			for _, m := range members {
+				deepest = max(deepest, nested(m.Estimator))
+			}
+			continue
+		}
+		deepest = max(deepest, nested(c.Spec))
+	}
+	return deepest + 1
+}
+
+// checkSQL looks whether there is all that a database is asked, and nothing else.
+func checkSQL(d *decoder, clash func(a, b, why string)) {
+	for _, key := range []string{"url", "train", "test"} {
+		if given := d.at["data.sql."+key]; given != nil && !d.has("data.sql") {
+			d.at["data.sql"] = given // of an override
+		}
+	}
+	if !d.has("data.sql") || slices.ContainsFunc(d.faults, func(f param.FieldError) bool { return f.Path == "data.sql" }) {
+		return
+	}
+	s := d.spec.Data.SQL
+	add := func(path string, f param.FieldError) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
+	clash("data.train", "data.sql", "wanted one of them")
+	clash("data.dataset", "data.sql", "wanted one of them")
+	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")
+	clash("data.sql.test", "data.split", "test rows come from a query or from a split, not both")
+	for _, path := range []string{"data.format", "data.csv", "data.svmlight"} {
+		clash("data.sql", path, "it says how files are written, and a database says itself what its columns are")
+	}
+	switch {
+	case s.URL == "":
+		add("data.sql.url", param.FieldError{Problem: "missing, wanted " + wantedURL})
+	case s.Variable() == "":
+		if _, _, err := s.Address(); err != nil {
+			add("data.sql.url", param.FieldError{Problem: err.Error()})
+		}
+	}
+	if len(s.Train) == 0 {
+		add("data.sql.train", param.FieldError{Problem: "missing, wanted a query"})
+	}
+	for _, part := range []struct {
+		path    string
+		queries reader.Texts
+	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
+		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
+			add(part.path, param.FieldError{Problem: "an empty query"})
+		}
+	}
+}
+
+// checkTask looks whether estimator and score are for the task, where the file says what it is.
+func checkTask(d *decoder) {
+	task := datasets.Task(d.spec.Data.Task)
+	if task != "auto" {
+		d.faults = append(d.faults, d.spec.CheckTask(task, 0)...)
+	}
+}
+
+// checkRoles finds columns that are given two roles.
+func checkRoles(d *decoder) {
+	data := d.spec.Data
+	roles := map[string]string{}
+	give := func(column, path string) {
+		if column == "" {
+			return
+		}
+		if other, twice := roles[column]; twice {
+			d.fault(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is %s already", column, other)})
+			return
+		}
+		roles[column] = path
+	}
+	for _, column := range data.Target {
+		give(column, "data.target")
+	}
+	give(data.Weight, "data.weight")
+	give(data.Group, "data.group")
+	for _, column := range data.Drop {
+		give(column, "data.drop")
+	}
+}
+
+func checkSearch(d *decoder) {
+	s := d.spec.Search
+	if s == nil {
+		return
+	}
+	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group, and data.group is not given"})
+	}
+	checkStrategy(d)
+	if s.Random > gridsearch.MaxCandidates {
+		d.fault(d.at["search.random"], "search.random", param.FieldError{Value: s.Random, Constraint: fmt.Sprintf("at most %d candidates", gridsearch.MaxCandidates)})
+	}
+	n := 1
+	for _, a := range s.Grid {
+		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
+			d.fault(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
+			return
+		}
+	}
+}
+
+// checkStrategy looks at how the grid is searched.
+func checkStrategy(d *decoder) {
+	s := d.spec.Search
+	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
+	checkCoordinate(d)
+	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.min_resources") {
+		d.fault(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "what the first round has, such as min_resources: 1000"})
+		return
+	}
+	if s.Halving.MinResources == 0 {
+		return
+	}
+	fault := func(key string, f param.FieldError) {
+		at := d.at[key]
+		if at == nil {
+			at = d.at["search.halving"]
+		}
+		d.fault(at, key, f)
+	}
+	if exact {
+		fault("search.halving", param.FieldError{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
+	}
+	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
+		fault("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
+	}
+	checkResource(d, fault)
+}
+
+// checkCoordinate looks whether anything else that is given does not go with how the axes are gone along.
+func checkCoordinate(d *decoder) {
+	s := d.spec.Search
+	switch {
+	case !s.Coordinate() && d.has("search.rounds"):
+		d.fault(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "rounds are those of strategy: coordinate", Hint: "say so, or leave them out"})
+	case s.Coordinate() && s.Random > 0:
+		d.fault(d.at["search.random"], "search.random", param.FieldError{Problem: "strategy: coordinate draws no candidates", Hint: "leave out one of the two"})
+	case s.Coordinate() && s.Halving.MinResources > 0:
+		d.fault(d.at["search.halving"], "search.halving", param.FieldError{Problem: "halving wants all candidates at once, and strategy: coordinate has one axis at a time", Hint: "leave out one of the two"})
+	}
+}
+
+// checkResource looks whether the pipeline has what is halved.
+func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
+	const key = "search.halving.resource"
+	s := d.spec.Search
+	if s.Halving.Resource == "rows" || !d.steps {
+		return
+	}
+	if slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return a.Path == s.Halving.Resource }) {
+		fault(key, param.FieldError{Problem: s.Halving.Resource + " is an axis of the grid already"})
+		return
+	}
+	value, _ := param.Get(d.spec.Pipeline, s.Halving.Resource)
+	if _, whole := value.(int); !whole {
+		f := param.FieldError{Value: s.Halving.Resource, Constraint: "rows, or the path of a parameter that takes integers"}
+		var names []string
+		for _, p := range param.All(d.spec.Pipeline) {
+			names = append(names, p.Path)
+		}
+		if near := param.Nearest(s.Halving.Resource, names); near != "" && near != s.Halving.Resource {
+			f.Hint = "did you mean " + near + "?"
+		}
+		fault(key, f)
+	}
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/yamlnode"
+	"github.com/bochner-ml/bochner/param"
+	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
+)
+
+// Document is an experiment file that has been read, with all that was found wrong with it. Whoever
+// looks at the data that it names adds to the faults.
+type Document struct {
+	Spec   Spec // as far as it could be read
+	Steps  bool // whether the pipeline could be read
+	Faults param.FieldErrors
+
+	file string
+}
+
+// Decode reads the text of a file of that name, with values overridden, and looks whether its keys fit
+// together. It opens no other file.
+func Decode(file string, text []byte, overrides ...Override) *Document {
+	d := newDecoder(file)
+	if root := d.parse(text); root != nil {
+		d.decode(root, overrides)
+		d.spec.places = &places{file: d.file, at: d.at, steps: d.list}
+		crossCheck(d)
+	}
+	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.faults, file: file}
+}
+
+// Owns says whether a fault is one of the document or of an override, and not one of the rows.
+func (d *Document) Owns(f param.FieldError) bool { return f.File == d.file || f.File == source }
+
+// Err returns the faults, each once, in the order of their places: those of the document, then those
+// of the rows. It is nil where there are none.
+func (d *Document) Err() error {
+	group := func(f param.FieldError) int {
+		if d.Owns(f) {
+			return 0
+		}
+		return 1
+	}
+	faults := slices.Clone(d.Faults)
+	slices.SortStableFunc(faults, func(a, b param.FieldError) int {
+		return cmp.Or(group(a)-group(b), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	said := map[string]bool{}
+	return slices.DeleteFunc(faults, func(f param.FieldError) bool {
+		text := f.Error()
+		defer func() { said[text] = true }()
+		return said[text]
+	}).Err()
+}
+
+// DecodeData reads the section about the data, without its heading, as [Data.Encode] writes it.
+func DecodeData(file, text string) (Data, error) {
+	t, spec := &tree{file: file}, New()
+	if root := t.parse([]byte(text)); root != nil && text != "" {
+		spec = t.section(spec, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamlnode.Of("data"), root}}, "", nil).(Spec)
+		if err := t.faults.Err(); err != nil {
+			return Data{}, err
+		}
+	}
+	return spec.Data, nil
+}
+
+// decode reads the spec, and looks at each value by itself.
+func (d *decoder) decode(root *yaml.Node, overrides []Override) {
+	d.root(root)
+	given := d.overrides(overrides)
+	for _, o := range given {
+		o.apply(d.overrideSection)
+	}
+	d.pipeline()
+	for _, o := range given {
+		o.apply(d.overrideStep)
+	}
+	d.resolve()
+	d.grid()
+}
+
+// root reads the sections.
+func (d *decoder) root(node *yaml.Node) {
+	if node.Kind != yaml.MappingNode {
+		d.fault(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "an experiment: keys with values, data and pipeline among them"})
+		return
+	}
+	d.mark(node, "")
+	if search := d.at["search"]; search != nil {
+		d.spec.Search = NewSearch()
+	}
+	if d.at["intervals"] != nil {
+		d.spec.Intervals = NewIntervals()
+	}
+	special := map[string]func(key, value *yaml.Node){
+		"pipeline":    func(_, value *yaml.Node) { d.list = value },
+		"search.grid": func(_, value *yaml.Node) { d.readGrid(value) },
+	}
+	if d.spec.Search == nil {
+		special["search"] = nil
+	}
+	if d.spec.Intervals == nil {
+		special["intervals"] = nil
+	}
+	d.spec = d.section(d.spec, node, "", special).(Spec)
+	for _, key := range []string{"data", "pipeline"} {
+		if d.at[key] == nil && !d.misspelt(node, key) {
+			d.fault(node, key, param.FieldError{Problem: "missing"})
+		}
+	}
+}
+
+// pipeline reads the steps.
+func (d *decoder) pipeline() {
+	if d.list == nil {
+		return
+	}
+	read, faults := pipeyaml.Decode(d.list, pipeyaml.Origin{File: d.file, Path: "pipeline", Seed: d.spec.Seed})
+	d.faults = append(d.faults, faults...)
+	read.Precision = d.spec.Pipeline.Precision
+	if read.Estimator != nil && len(faults) == 0 {
+		d.spec.Pipeline, d.steps = read, true
+	}
+}
+
+// resolve fills in what follows from the rest.
+func (d *decoder) resolve() {
+	s := &d.spec
+	if s.Name == "" {
+		base := filepath.Base(d.file)
+		s.Name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	if s.Output.Dir == "" {
+		s.Output.Dir = filepath.ToSlash(filepath.Join("runs", s.Name))
+	}
+	s.Data.Task = cmp.Or(string(s.Task()), "auto") // what the model says, if it learns without a target
+	base := filepath.Dir(d.file)
+	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
+		for i, path := range paths {
+			paths[i] = below(base, path)
+		}
+	}
+	s.Data.SQL = s.Data.SQL.moved(func(path string) string { return below(base, path) })
+}

@@ -1,0 +1,211 @@
+// Package config holds the YAML file of an experiment: what may stand in it, and what it says once
+// it has been read.
+//
+//	read := document.Decode("adult.yaml", text, document.Override{Path: "rff.gamma", Value: "0.1"})
+//	spec, err := read.Spec, read.Err()
+//	text, err := spec.Encode("runs/adult/spec.yaml")
+//
+// A [Spec] and its sections declare their keys as steps declare their parameters, and from that come
+// reading, defaults, the complaints, [JSONSchema] and [Reference]. Nothing here opens a file of rows: it
+// is package experiment that looks whether the data are what the document says, and runs it.
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Spec is an experiment. Read one with [Decode], or with Load and Parse of package experiment, which
+// look at its data, too.
+type Spec struct {
+	Name     string
+	Seed     uint64
+	Data     Data
+	Pipeline pipeline.Pipeline
+	Search   *Search // nil for none
+	Output   Output
+
+	Intervals *Intervals // nil for none
+	Report    Report
+
+	places *places // of its values in the file it was read from; nil for none
+}
+
+// Params declares the parameters of the sections; those of the steps and the grid are not among them.
+func (s *Spec) Params(l *param.List) {
+	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
+	l.Seed(&s.Seed, "seed", "Where all random draws come from. Each step, the split and the folds have a stream of their own, derived from it.")
+	l.Choice(&s.Pipeline.Precision, "precision", "Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.", pipeline.Float64, pipeline.Float32)
+	l.Child("data", &s.Data)
+	l.Child("search", &s.Search)
+	l.Child("intervals", &s.Intervals)
+	l.Child("report", &s.Report)
+	l.Child("output", &s.Output)
+}
+
+// FromFile says whether the spec was read from a file.
+func (s Spec) FromFile() bool { return s.places != nil }
+
+// File returns the name of the file that the spec was read from, "" for none.
+func (s Spec) File() string {
+	if s.places == nil {
+		return ""
+	}
+	return s.places.file
+}
+
+// Given says whether the file, or an override, gives a value for a path.
+func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
+
+// Fault puts a fault at a path, and at its place in the file that the spec was read from.
+func (s Spec) Fault(path string, f param.FieldError) param.FieldError { return s.places.fault(path, f) }
+
+// Unplaced returns the spec as one that stands in no file, so that faults name no line.
+func (s Spec) Unplaced() Spec {
+	s.places = nil
+	return s
+}
+
+// Data says which rows to learn from and what they are.
+type Data struct {
+	Train   reader.Paths
+	Test    reader.Paths
+	SQL     SQL
+	Dataset string
+	Split   Split
+	Stream  string
+
+	reader.Files
+
+	Asked Database // what answers SQL while it is read; nil is the one at SQL.URL; no key
+	Known *Known   // whose columns and codes the rows have, where a model learns on; no key
+}
+
+// Known is the rows that a model has learned from.
+type Known struct {
+	Schema datasets.Schema
+	Cols   int
+}
+
+// Params declares the keys of the section.
+func (s *Data) Params(l *param.List) {
+	l.Value(&s.Train, "train", "File of the rows to learn from, relative to the experiment file. Several files, in one format and with the same columns, are read as one: those of a pattern or a folder in the order of their names, in which numbers count as such, those of a list as listed.")
+	l.Value(&s.Test, "test", "File of the rows to test on, with the columns of the training file; or several.")
+	l.Child("sql", &s.SQL)
+	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
+	l.Child("split", &s.Split)
+	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
+	l.Child("csv", &s.CSV)
+	l.Child("svmlight", &s.SVMLight)
+	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")
+	l.Value(&s.Positive, "positive", "Values of the target that are the class of interest; all others are the class `rest`. When left out, scores of two classes speak of the second in order, of numbers or of letters: yes of no and yes. With task: anomaly the values that are anomalies.")
+	l.String(&s.Suffix, "suffix", "Text behind each value of the target in some of the files that does not belong to it.")
+	l.Choice(&s.Task, "task", "What to learn. auto: what the model learns without a target, if it does; else texts are classes, and so are at most 10 different integers; other numbers are a quantity. clustering: groups of rows. anomaly: which rows are unlike the others.", "auto", "classification", "regression", "clustering", "anomaly")
+	l.Choice(&s.MissingTarget, "missing_target", "What becomes of a row without a value of the target: it is an error, or the row is left out.", "error", "drop")
+	l.String(&s.Weight, "weight", "Column of sample weights ≥ 0, which is no input.")
+	l.String(&s.Group, "group", "Column that says which rows belong together, for grouped folds; no input.")
+	l.Names(&s.Drop, "drop", "Columns that are no inputs.")
+	l.Value(&s.Kinds, "kinds", "Kinds of columns where the values do not tell, such as codes that are written as numbers: {zip: categorical}.")
+	l.Value(&s.Dates, "dates", "Columns of dates. The parts of each, numbers in columns such as sold_year and sold_month, take its place: {sold: [year, month, weekday]}, or {sold: {order: dmy, parts: [year, month]}} where the day comes first, mdy where the month does.")
+	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
+}
+
+// Where returns the files, or the queries, that the rows come from.
+func (s Data) Where() (train, test reader.Paths) {
+	if s.SQL.Given() {
+		return reader.Paths(s.SQL.Train), reader.Paths(s.SQL.Test)
+	}
+	return s.Train, s.Test
+}
+
+// TrainAndTest returns the paths of both sets of rows.
+func (s Data) TrainAndTest() []string { return slices.Concat(s.Train, s.Test) }
+
+// Split takes test rows from the training file.
+type Split struct {
+	Test     float64
+	Stratify bool
+	Shuffle  bool
+}
+
+// Params declares the keys of the section.
+func (s *Split) Params(l *param.List) {
+	l.Float(&s.Test, "test", "Share of the rows to test on, instead of a test file; 0 for none.", param.Range{High: 1, HighOpen: true})
+	l.Bool(&s.Stratify, "stratify", "Keep the shares of the classes in both parts.")
+	l.Bool(&s.Shuffle, "shuffle", "Choose the test rows at random; otherwise they are the last ones.")
+}
+
+// Search is a grid search with cross-validation.
+type Search struct {
+	Grid     []gridsearch.Axis
+	CV       CV
+	Score    Score
+	Refit    string
+	Strategy string
+	Rounds   int
+	Random   int
+	Budget   Duration
+	Halving  gridsearch.Halving
+}
+
+// Params declares the keys of the section but the grid.
+func (s *Search) Params(l *param.List) {
+	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
+	l.Child("cv", &s.CV)
+	l.Value(&s.Score, "score", "Metric to choose by. auto: accuracy, for regression r2; for clustering adjusted_rand where a target is named, else silhouette; for anomaly roc_auc, which needs a target to be named.")
+	l.Choice(&s.Refit, "refit", "Candidate to fit on all training rows: the best, or the simplest whose score is within one standard error of it.", "best", "one_std_error")
+	l.Choice(&s.Strategy, "strategy", "Which candidates are tried. grid: all of them, but for random and halving. coordinate: the values of one axis after the other, those of the others at the best so far; for grids of many axes, such as scale.factors.*.", "grid", "coordinate")
+	l.Int(&s.Rounds, "rounds", "The most rounds over all axes with strategy: coordinate, which ends before where a round gains nothing.", param.Between(1, 1000))
+	l.Int(&s.Random, "random", "Number of candidates that are tried, drawn from the grid at random; 0 for all of them.", param.Between(0, 1_000_000))
+	l.Value(&s.Budget, "budget", "Time after which the search ends, such as 10m. The best of the candidates that are scored on every fold by then is fitted to all training rows. The same run again goes on from there, with as much time.")
+	l.Child("halving", &s.Halving)
+}
+
+// CV is how rows are divided into folds.
+type CV struct {
+	Kind    string
+	Folds   int
+	Shuffle bool
+}
+
+// Params declares the keys of the section.
+func (s *CV) Params(l *param.List) {
+	l.Choice(&s.Kind, "kind", "How folds are made. auto: group when data.group is given, stratified for classification and anomaly, else kfold. time keeps the order: it trains on what came before. hash puts each row into a fold by a hash of its number: the folds of rows that stay in the file (data.stream), for which auto takes it. loo predicts every row by the model of all others, exactly, and gcv by generalised cross-validation: for ridge and ridge_classifier behind steps that learn nothing from the rows.", "auto", "stratified", "kfold", "group", "time", "hash", "loo", "gcv")
+	l.Int(&s.Folds, "folds", "Number of folds.", param.Between(2, 100_000))
+	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
+}
+
+// Output is where the results go.
+type Output struct {
+	Dir    string
+	MLflow string
+}
+
+// Params declares the keys of the section.
+func (s *Output) Params(l *param.List) {
+	l.String(&s.Dir, "dir", "Folder for the outputs, relative to the working directory; runs/NAME when left out.")
+	l.String(&s.MLflow, "mlflow", "MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is not to have the name of this one. What goes wrong there is a warning of the run.")
+}
+
+// New returns a spec with the defaults, which lacks data and a pipeline.
+func New() Spec {
+	return Spec{
+		Data: Data{
+			Files: reader.NewFiles(), Stream: "auto",
+			Split: Split{Shuffle: true},
+		},
+		Pipeline: pipeline.Pipeline{Precision: pipeline.Float64},
+		Report:   NewReport(),
+	}
+}
+
+// NewSearch returns a search with the defaults and an empty grid.
+func NewSearch() *Search {
+	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Strategy: "grid", Rounds: 3, Halving: gridsearch.NewHalving(0)}
+}

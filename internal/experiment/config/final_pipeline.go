@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// Fitted is the pipeline that is fitted to all training rows, of that shape, in place of p: with intervals where the
+// document asks for them. Split goes around the whole pipeline, so that no step sees the rows that it keeps back; so
+// does auto where a step learns from the targets. The other ways go around the model.
+func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipeline {
+	if s.Intervals == nil || p.Estimator == nil {
+		return p
+	}
+	i := s.Intervals
+	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
+	wrapped.Method = wrapped.Way(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
+	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps, func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
+		wrapped.Method = "split"
+	}
+	if wrapped.Method != "split" {
+		p.Estimator, p.Name = wrapped, ""
+		return p
+	}
+	outer := pipeline.Pipeline{Precision: pipeline.Float64, Memory: p.Memory}
+	p.Precision = pipeline.Float64
+	wrapped.Estimator = p
+	if len(p.Steps) == 0 {
+		wrapped.Estimator = p.Estimator
+	}
+	outer.Estimator = wrapped
+	return outer
+}
+
+// checkIntervals looks whether the intervals are for the task and the pipeline.
+func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.FieldError)) {
+	i := s.Intervals
+	if i == nil || s.Pipeline.Estimator == nil {
+		return
+	}
+	own, _ := pipeline.EntryOf(s.Pipeline.Estimator)
+	_, smoothing := s.Pipeline.Estimator.(interface {
+		SmootherCost(datasets.Shape) datasets.Cost
+	})
+	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
+	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
+	switch {
+	case own.Name == "intervals":
+		add("intervals", param.FieldError{Problem: "the pipeline ends with intervals of its own", Hint: "leave out one of the two"})
+	case jackknife && task == datasets.Classification:
+		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
+	case jackknife && !smoothing:
+		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s needs ridge or kernel_ridge, and the pipeline ends with %s", i.Method, own.Name), Hint: "take split"})
+	case jackknife && s.Data.Group != "":
+		add("intervals.method", param.FieldError{Problem: i.Method + " leaves out single rows, and data.group says which belong together", Hint: "take split"})
+	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
+		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize need a model that knows its standard deviation, which %s does not", own.Name)})
+	case i.Normalize && (jackknife || i.Method == "normal"):
+		add("intervals.normalize", param.FieldError{Problem: "it goes with split, and method is " + i.Method})
+	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):
+		add("intervals", param.FieldError{Problem: "split fits a pipeline within another, which has precision float64", Hint: "leave out precision: float32, or take another method"})
+	}
+}

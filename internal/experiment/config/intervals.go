@@ -1,0 +1,29 @@
+package config
+
+import (
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Intervals asks for intervals around predictions, or for sets of classes.
+type Intervals struct {
+	Method      string
+	Level       float64
+	Calibration float64
+	Normalize   bool
+}
+
+// NewIntervals returns a section with the defaults.
+func NewIntervals() *Intervals {
+	s := meta.NewIntervals(nil)
+	return &Intervals{Method: s.Method, Level: s.Level, Calibration: s.Calibration}
+}
+
+// Params declares the keys of the section.
+func (s *Intervals) Params(l *param.List) {
+	between := param.Range{High: 1, LowOpen: true, HighOpen: true}
+	l.Choice(&s.Method, "method", "Way to them. jackknife_plus learns from all rows and is for ridge and kernel_ridge, split keeps some rows back and is for everything else; auto takes the first where it can. normal goes by the standard deviation of a model that has one.", meta.IntervalMethods...)
+	l.Float(&s.Level, "level", "Probability that a new target is in its interval, or a class in its set.", between)
+	l.Float(&s.Calibration, "calibration", "Share of the training rows that split does not learn from.", between)
+	l.Bool(&s.Normalize, "normalize", "Whether split divides residuals by the model's own standard deviation, so that it is wide where the model is unsure.")
+}

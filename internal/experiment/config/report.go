@@ -1,0 +1,42 @@
+package config
+
+import "github.com/bochner-ml/bochner/param"
+
+// Report says what is looked at of the model that was made, beside its scores, and written as a page.
+type Report struct {
+	HTML       bool
+	Importance Importance
+	Learning   LearningCurve
+}
+
+// NewReport returns a section with the defaults.
+func NewReport() Report {
+	return Report{HTML: true, Importance: Importance{Repeats: 5}, Learning: LearningCurve{Points: 6}}
+}
+
+// Params declares the keys of the section.
+func (s *Report) Params(l *param.List) {
+	l.Bool(&s.HTML, "html", "Whether to write report.html, a page that shows what was found; it needs no network.")
+	l.Child("importance", &s.Importance)
+	l.Child("learning_curve", &s.Learning)
+}
+
+// Importance asks how much each input matters.
+type Importance struct {
+	Repeats int
+}
+
+// Params declares the keys of the section.
+func (s *Importance) Params(l *param.List) {
+	l.Int(&s.Repeats, "repeats", "How often the values of an input are permuted, on some of the test rows, to see how much it matters; 0 for not.", param.Between(0, 1000))
+}
+
+// LearningCurve asks how models do that learn from fewer rows.
+type LearningCurve struct {
+	Points int
+}
+
+// Params declares the keys of the section.
+func (s *LearningCurve) Params(l *param.List) {
+	l.Int(&s.Points, "points", "Number of models, each of twice as many of the training rows as the one before; 0 for no curve. Unless it is given there is none where they would take more than some seconds.", param.Between(0, 40))
+}

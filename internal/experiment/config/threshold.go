@@ -1,0 +1,41 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// CheckDecisions looks whether each threshold in the pipeline, wherever it stands, can decide between classes of these
+// names by the model that it is around.
+func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
+	if s.Pipeline.Estimator == nil {
+		return nil
+	}
+	for _, p := range param.All(s.Pipeline) {
+		at, ok := strings.CutSuffix(p.Path, ".cost")
+		owner, err := param.Owner(s.Pipeline, p.Path)
+		decides, is := owner.(meta.Threshold)
+		if !ok || err != nil || !is || decides.Estimator == nil {
+			continue
+		}
+		var wrong param.FieldErrors
+		errors.As(decides.CheckClasses(classes), &wrong)
+		if does := pipeline.InferCapabilities(decides.Estimator); !does.Unknown {
+			switch {
+			case does.Task() != datasets.Classification:
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "a threshold decides between classes, and the model within predicts numbers"})
+			case len(classes) > 2 && !does.Probabilities:
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
+			}
+		}
+		for _, f := range wrong {
+			faults = append(faults, s.Fault("pipeline."+at+"."+f.Path, f))
+		}
+	}
+	return faults
+}

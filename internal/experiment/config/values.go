@@ -1,0 +1,95 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/metrics"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Score is the name of a metric; "" chooses by the task.
+type Score string
+
+// Set takes the name of a metric, or auto.
+func (s *Score) Set(plain any) error {
+	name, ok := plain.(string)
+	if !ok {
+		return param.FieldError{Constraint: s.Wanted()}
+	}
+	if name == "auto" {
+		name = ""
+	}
+	*s = Score(name)
+	return s.Check()
+}
+
+// Plain returns the name, auto for none.
+func (s *Score) Plain() any {
+	if *s == "" {
+		return "auto"
+	}
+	return string(*s)
+}
+
+// Wanted says what Set takes.
+func (s *Score) Wanted() string { return "the name of a metric, or auto" }
+
+// Check looks whether there is such a metric.
+func (s *Score) Check() error {
+	if *s == "" {
+		return nil
+	}
+	if _, err := metrics.ByName(string(*s)); err == nil {
+		return nil
+	}
+	names := metrics.Names()
+	for _, name := range slices.Clone(names) {
+		names = append(names, "neg_"+name)
+	}
+	f := param.FieldError{Constraint: s.Wanted()}
+	if near := param.Nearest(string(*s), names); near != "" {
+		f.Hint = "did you mean " + near + "?"
+	}
+	return f
+}
+
+// Duration is a length of time; 0 stands for no bound.
+type Duration time.Duration
+
+// Set takes a string such as 90s or 1h30m, or "" for no bound.
+func (t *Duration) Set(plain any) error {
+	text, ok := plain.(string)
+	if ok && text == "" {
+		*t = 0
+		return nil
+	}
+	length, err := time.ParseDuration(text)
+	if !ok || err != nil || length <= 0 {
+		return param.FieldError{Constraint: t.Wanted()}
+	}
+	*t = Duration(length)
+	return nil
+}
+
+// Plain returns the text that Set takes.
+func (t *Duration) Plain() any {
+	if *t == 0 {
+		return ""
+	}
+	text := time.Duration(*t).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Wanted says what Set takes.
+func (t *Duration) Wanted() string { return "a length of time such as 90s, 10m or 1h30m" }
+
+// Check finds no fault.
+func (t *Duration) Check() error { return nil }

@@ -1,0 +1,126 @@
+// Package dataload opens the data that the document of an experiment names: which reader, which roles of the
+// columns, which test rows, in memory or block by block.
+//
+//	parts, err := rows.Open(ctx, spec)
+//
+// Rows that can be read just once, and the way in which files are written that nobody describes, are
+// looked at here, too.
+package dataload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Parts are the training and the test rows of an experiment.
+type Parts struct {
+	Train, Test datasets.Source // Test is nil where there are none
+	Numbers     []int           // of the test rows in the file they come from; nil for all in order
+	Task        datasets.Task
+	Streamed    bool // whether the rows stay in the file
+	Warnings    []string
+}
+
+// Open opens what the spec names: built-in data, or a file and perhaps another one, or queries to a database that
+// [Connect] has begun to ask.
+func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
+	p := &Parts{Task: datasets.Regression}
+	spec.Data.Task = cmp.Or(string(spec.Task()), "auto")
+	file := Files(spec.Data)
+	file.KeepBytes = keeps(spec)
+	from, testFrom := spec.Data.Where()
+	var err error
+	if spec.Data.Dataset != "" {
+		p.Train, p.Test, err = openBuiltin(ctx, spec.Data)
+	} else {
+		err = p.openTrain(ctx, file, spec.Data.Known, from, len(testFrom) > 0)
+	}
+	if err != nil {
+		return nil, ErrorOf(ctx, spec, "data.train", err)
+	}
+	if len(p.Train.Schema().Classes()) > 0 {
+		p.Task = datasets.Classification
+	}
+	if spec.Task().Unsupervised() {
+		p.Task = spec.Task()
+	}
+	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
+		return nil, param.FieldErrors{spec.Fault("data.target", param.FieldError{
+			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
+			Hint:    "data.positive names them, though the rows to train on have none"})}
+	}
+	if len(testFrom) > 0 {
+		_, cols := p.Train.Dims()
+		like := reader.Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
+		if p.Test, err = file.WrittenAs(testFrom).OpenLike(ctx, testFrom, like); err != nil {
+			return nil, ErrorOf(ctx, spec, "data.test", err)
+		}
+	}
+	if p.Task.Unsupervised() {
+		p.scored()
+	}
+	return p, nil
+}
+
+// scored leaves out a target that cannot score what is found without it.
+func (p *Parts) scored() {
+	schema := p.Train.Schema()
+	if len(schema.Targets) == 0 || len(schema.Classes()) > 1 {
+		return
+	}
+	why := "is the same in every row"
+	if schema.Targets[0].Kind == datasets.Numeric {
+		why = "is a quantity"
+	}
+	p.Warnings = append(p.Warnings, fmt.Sprintf("the target, %s, %s: it scores nothing", schema.Targets[0].Name, why))
+	p.Train = datasets.DropTargets(p.Train)
+	if p.Test != nil {
+		p.Test = datasets.DropTargets(p.Test)
+	}
+}
+
+// openBuiltin opens a built-in set and its test part, if it has one.
+func openBuiltin(ctx context.Context, data config.Data) (train, test datasets.Source, err error) {
+	trainSet, testSet, err := builtin.Read(ctx, data.Dataset, data.Roles(nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	if testSet.Rows() > 0 && data.Split.Test == 0 {
+		test = testSet.Source()
+	}
+	return trainSet.Source(), test, nil
+}
+
+// openTrain opens the training rows. A target of few integers becomes one of classes, if the
+// spec does not say otherwise.
+func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Known, from reader.Paths, tested bool) error {
+	var err error
+	if known != nil {
+		p.Train, err = f.OpenLike(ctx, from, reader.Likeness{Schema: known.Schema, Cols: known.Cols, Scored: true})
+		return err
+	}
+	var found reader.Inferred
+	p.Train, found, err = f.OpenInferred(ctx, from, tested) // rows to test on may have more columns to drop
+	if found.Target != "" {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.target is not given: the last column, %s, is taken", found.Target))
+	}
+	if found.Classes > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("data.task is not given: the target has %d different values, all integers, and is taken for classes; task: regression says otherwise", found.Classes))
+	}
+	return err
+}
+
+// Prefetch reads the blocks ahead of whoever asks for them.
+func (p *Parts) Prefetch() {
+	p.Train = datasets.Prefetch(p.Train)
+	if p.Test != nil {
+		p.Test = datasets.Prefetch(p.Test)
+	}
+}

@@ -1,0 +1,50 @@
+package dataload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// ErrorOf is what is wrong with a file of rows, as [param.FieldErrors] where the spec is one of a file.
+func ErrorOf(ctx context.Context, spec config.Spec, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctxerr.Check(ctx)
+	case !spec.FromFile() || errors.Is(err, datasets.ErrChanged):
+		return fmt.Errorf("experiment: %w", err)
+	}
+	return FaultsOf(spec, path, err)
+}
+
+// FaultsOf returns what is wrong with files of rows: each fault at its line, or where the spec names the
+// file.
+func FaultsOf(spec config.Spec, path string, err error) param.FieldErrors {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var out param.FieldErrors
+		for _, one := range many.Unwrap() {
+			out = append(out, FaultsOf(spec, path, one)...)
+		}
+		return out
+	}
+	path = PathOf(spec, path)
+	var at *datasets.LineError
+	if errors.As(err, &at) && at.Line > 0 {
+		return param.FieldErrors{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
+	}
+	return param.FieldErrors{spec.Fault(path, param.FieldError{Problem: config.Problem(err), Err: err})}
+}
+
+// PathOf is where a document names the rows of data.train, or of data.test.
+func PathOf(spec config.Spec, path string) string {
+	if spec.Data.SQL.Given() && (path == "data.train" || path == "data.test") {
+		return "data.sql" + strings.TrimPrefix(path, "data")
+	}
+	return path
+}

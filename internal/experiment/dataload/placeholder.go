@@ -1,0 +1,115 @@
+package dataload
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+)
+
+// Outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
+// read where they are wanted, or where the source does not know how many rows it has.
+func Outline(ctx context.Context, source datasets.Source, wanted bool) (datasets.Set, error) {
+	n, d := source.Dims()
+	out := datasets.Set{Schema: source.Schema(), X: blank{n, d}}
+	if n >= 0 && !wanted {
+		return out, nil
+	}
+	if len(out.Schema.Targets) == 1 {
+		out.Y = make([]float64, 0, max(n, 0))
+	}
+	var several Matrix
+	n = 0
+	err := datasets.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
+		n += block.Rows()
+		out.Y = append(out.Y, block.Y...)
+		out.Groups = append(out.Groups, block.Groups...)
+		several.Add(block.Targets, max(n, 0))
+		return nil
+	})
+	out.Targets = several.Dense()
+	out.X = blank{n, d}
+	return out, err
+}
+
+// Pick returns the named rows of a stand-in.
+func Pick(stand datasets.Set, rows []int) datasets.Set {
+	out := datasets.Set{Schema: stand.Schema, X: blank{len(rows), stand.Cols()}}
+	for _, i := range rows {
+		if stand.Y != nil {
+			out.Y = append(out.Y, stand.Y[i])
+		}
+		if stand.Groups != nil {
+			out.Groups = append(out.Groups, stand.Groups[i])
+		}
+	}
+	if stand.Targets != nil {
+		out.Targets = datasets.SelectRows(stand.Targets, rows).(*mat.Dense)
+	}
+	return out
+}
+
+// Head returns the first n rows of a stand-in.
+func Head(stand datasets.Set, n int) datasets.Set {
+	stand.X = blank{n, stand.Cols()}
+	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
+	if stand.Targets != nil {
+		stand.Targets = datasets.SliceRows(stand.Targets, 0, n).(*mat.Dense)
+	}
+	return stand
+}
+
+// blank is a matrix of zeros that takes no memory, in the place of rows.
+type blank struct{ rows, cols int }
+
+func (b blank) Dims() (rows, cols int) { return b.rows, b.cols }
+
+func (b blank) At(i, j int) float64 { return 0 }
+
+func (b blank) T() mat.Matrix { return mat.Transpose{Matrix: b} }
+
+// Finite spares [datasets.Set.Check] to look at every zero.
+func (b blank) Finite() bool { return true }
+
+// SparseOutline returns a stand-in for so many sparse rows that have so many entries.
+func SparseOutline(rows, cols, entries int) mat.Matrix {
+	return sparseBlank{blank{rows, cols}, entries}
+}
+
+// sparseBlank is blank in the place of sparse rows.
+type sparseBlank struct {
+	blank
+	entries int
+}
+
+// NNZ is the number of entries of the rows that are stood for.
+func (b sparseBlank) NNZ() int { return b.entries }
+
+// Matrix is the data of a matrix that grows by rows.
+type Matrix struct {
+	cols int
+	data []float64
+}
+
+// Add appends the rows of m, into room for so many in all; nil has none.
+func (t *Matrix) Add(m *mat.Dense, room int) {
+	if m == nil || m.IsEmpty() {
+		return
+	}
+	rows, cols := m.Dims()
+	if t.data == nil {
+		t.cols, t.data = cols, make([]float64, 0, room*cols)
+	}
+	for i := range rows {
+		t.data = append(t.data, m.RawRowView(i)...)
+	}
+}
+
+// Dense returns the matrix, nil where it has no rows.
+func (t *Matrix) Dense() *mat.Dense {
+	if len(t.data) == 0 {
+		return nil
+	}
+	return mat.NewDense(len(t.data)/t.cols, t.cols, t.data)
+}

@@ -1,0 +1,94 @@
+package dataload
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+)
+
+// Streams says whether the rows stay in the file: when they are asked to, when they would take too
+// much memory, or when they would take much and the model reads them just once.
+func Streams(s config.Spec, train datasets.Source) bool {
+	switch {
+	case s.Data.Stream == "always":
+		return s.Data.Dataset == ""
+	case s.Data.Stream == "never" || s.Data.Dataset != "":
+		return false
+	}
+	size := Memory(s, train)
+	if s.Search != nil {
+		return size > memory.Available()/2
+	}
+	return size > memory.Available()/4 || size > reader.SmallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
+}
+
+// Memory estimates what the rows of the files take in memory.
+func Memory(s config.Spec, train datasets.Source) int64 {
+	n, d := train.Dims()
+	if f := Files(s.Data); f.SVM(s.Data.Train) {
+		return 4 * f.Bytes(s.Data.Train)
+	}
+	return int64(max(n, 0)) * int64(d+2) * 8
+}
+
+// Entries estimates how many entries the rows of svmlight files have that are not zero, by their size.
+func Entries(s config.Spec, rows, cols int) (entries int, sparse bool) {
+	const text = 8 // bytes of an entry
+	f := Files(s.Data)
+	if !f.SVM(s.Data.Train) {
+		return 0, false
+	}
+	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
+}
+
+// keeps is how many bytes of rows are kept when a file is read for its columns: as many as are taken into memory anyway,
+// where its size lets one hope that it has no more.
+func keeps(s config.Spec) int64 {
+	if s.Data.Stream == "always" {
+		return 0
+	}
+	size := int64(0)
+	files, _ := rowfile.List(s.Data.FS, s.Data.Train...)
+	for _, path := range files {
+		if info, err := s.Data.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	if size > 2*reader.SmallData { // a number takes about as many letters as bytes
+		return 0
+	}
+	return reader.SmallData
+}
+
+// Gather reads a source into memory, unless it is there, and tells how many rows it has so far.
+func Gather(ctx context.Context, source datasets.Source, tell func(done, total int)) (datasets.Source, error) {
+	n, _ := source.Dims()
+	if set, ok := datasets.InMemory(source); ok {
+		tell(set.Rows(), max(n, 0))
+		return set.Source(), nil
+	}
+	set, err := datasets.ReadAll(ctx, reported{source, func(rows int) { tell(rows, max(n, 0)) }})
+	if err != nil {
+		return nil, err
+	}
+	return set.Source(), nil
+}
+
+// reported is a source that tells how many rows it has handed out.
+type reported struct {
+	datasets.Source
+	tell func(rows int)
+}
+
+func (r reported) Blocks(ctx context.Context, yield func(datasets.Set) error) error {
+	rows := 0
+	return r.Source.Blocks(ctx, func(block datasets.Set) error {
+		rows += block.Rows()
+		r.tell(rows)
+		return yield(block)
+	})
+}

@@ -1,0 +1,170 @@
+package diagnostics
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/pipeline"
+	"github.com/bochner-ml/bochner/sparse"
+	"github.com/bochner-ml/bochner/transformer"
+)
+
+// LinearRows is how many of the training rows, evenly spread, the linear model is fitted to at most.
+const LinearRows = 20_000
+
+// linearTol is how near to its optimum a linear model of classes is: scores do not see the rest.
+const linearTol = 1e-2
+
+// widest is how many dense inputs the linear model may have: with more it is no simple model.
+const widest = 5000
+
+// Baseline is a simple model with its name.
+type Baseline struct {
+	Name  string
+	Model estimator.Predictor
+}
+
+// Baselines fits simple models to training rows: the most frequent class, or the mean, and a linear model of the inputs,
+// standardized, of the mean where they are missing, with an indicator for each category. One that cannot be fitted is
+// left out. A context that ends is the only error.
+func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]Baseline, error) {
+	if task.Unsupervised() || train.Rows() == 0 {
+		return nil, nil
+	}
+	name := "mean"
+	if task == datasets.Classification {
+		name = "most frequent class"
+	}
+	out := []Baseline{{name, newConstant(train, task)}}
+	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > widest {
+		return out, nil
+	}
+	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
+		out = append(out, Baseline{"linear model", model})
+	}
+	return out, ctxerr.Check(ctx)
+}
+
+// Linear is the pipeline of the linear model of rows of a shape.
+func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
+	var last estimator.Estimator = estimator.NewRidge()
+	if task == datasets.Classification {
+		logistic := estimator.NewLogistic()
+		logistic.Tol = linearTol
+		last = logistic
+	}
+	if shape.Filled > 0 {
+		return pipeline.Steps().Then(last)
+	}
+	if len(shape.Columns) == 0 {
+		return pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize()).Then(last)
+	}
+	numbers, categories := pipeline.Group{Select: []string{"numeric"}}, pipeline.Group{Select: []string{"categorical"}}
+	numbers.Steps = pipeline.Steps(transformer.NewImpute(), transformer.NewStandardize())
+	categories.Steps = pipeline.Steps(transformer.NewOneHot())
+	var groups []pipeline.Group
+	for _, g := range []struct {
+		kind  datasets.Kind
+		group pipeline.Group
+	}{{datasets.Numeric, numbers}, {datasets.Categorical, categories}} {
+		for _, c := range shape.Columns {
+			if c.Kind == g.kind {
+				groups = append(groups, g.group)
+				break
+			}
+		}
+	}
+	return pipeline.Steps(pipeline.NewColumns(groups...)).Then(last)
+}
+
+// constant predicts the same of every row.
+type constant struct {
+	value   float64
+	targets []float64 // where there are several
+	shares  []float64 // of classes
+}
+
+// newConstant returns the mean of the targets, or the most frequent class with the shares of all.
+func newConstant(train datasets.Set, task datasets.Task) constant {
+	weight := func(i int) float64 {
+		if train.Weights == nil {
+			return 1
+		}
+		return train.Weights[i]
+	}
+	total := 0.0
+	for i := range train.Rows() {
+		total += weight(i)
+	}
+	var c constant
+	switch {
+	case task == datasets.Classification:
+		c.shares = make([]float64, max(2, len(train.Schema.Classes())))
+		for i, y := range train.Y {
+			c.shares[int(y)] += weight(i) / total
+		}
+		for k, s := range c.shares {
+			if s > c.shares[int(c.value)] {
+				c.value = float64(k)
+			}
+		}
+	case train.Targets != nil:
+		_, t := train.Targets.Dims()
+		c.targets = make([]float64, t)
+		for k := range t {
+			for i := range train.Rows() {
+				c.targets[k] += weight(i) / total * train.Targets.At(i, k)
+			}
+		}
+	default:
+		for i, y := range train.Y {
+			c.value += weight(i) / total * y
+		}
+	}
+	return c
+}
+
+// Predict returns the same for each row.
+func (c constant) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	p, err := c.PredictFull(ctx, X, estimator.Request{})
+	return p.Values, err
+}
+
+// Outputs returns values, and probabilities of classes or several targets.
+func (c constant) Outputs() estimator.Outputs {
+	out := estimator.Outputs{Has: estimator.Values}
+	if c.targets != nil {
+		out.Has |= estimator.Targets
+	}
+	if c.shares != nil {
+		out.Has |= estimator.Probabilities
+	}
+	return out
+}
+
+// PredictFull adds the shares of the classes as probabilities, and the mean of each target.
+func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (p estimator.Prediction, err error) {
+	n, _ := X.Dims()
+	same := func(values []float64) *mat.Dense {
+		out := mat.NewDense(n, len(values), nil)
+		for i := range n {
+			out.SetRow(i, values)
+		}
+		return out
+	}
+	p.Values = make([]float64, n)
+	for i := range p.Values {
+		p.Values[i] = c.value
+	}
+	if c.targets != nil {
+		p.Targets = same(c.targets)
+	}
+	if c.shares != nil {
+		p.Probabilities = same(c.shares)
+	}
+	return p, ctxerr.Check(ctx)
+}

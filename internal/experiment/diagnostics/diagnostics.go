@@ -1,0 +1,220 @@
+// Package diagnostics looks at what a model said of rows whose truth is known: what it takes for what, how its scores
+// rank, whether its probabilities hold, how far off its numbers are, and whether simpler models do as well.
+//
+//	err := findings.Judged(&out, said, task, schema, number)
+//	simple, err := findings.Baselines(ctx, train, task)
+//	out.LearningCurve, err = findings.Learning(ctx, spec, train, points, judge)
+package diagnostics
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment/result"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// mostCurves is how many classes have curves at most, the most frequent.
+const mostCurves = 8
+
+const (
+	mostClasses = 200  // of a confusion matrix
+	curvePoints = 200  // of a curve
+	bins        = 10   // of a calibration curve
+	worstRows   = 10   // listed
+	sampleRows  = 1000 // of a picture
+)
+
+// Judged adds what the truth and what a model said of the same rows show. number gives the number of a row in its file.
+func Judged(f *result.Findings, said metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
+	classes := schema.Classes()
+	switch {
+	case len(said.Truth) == 0 && (said.TruthTargets == nil || said.TruthTargets.IsEmpty()):
+	case task == datasets.Regression:
+		regression(f, said, schema, number)
+	case (task == datasets.Classification || task == datasets.Anomaly) && said.Truth != nil && len(classes) > 1:
+		if task == datasets.Anomaly {
+			classes = []string{classes[0], classes[1]}
+		}
+		return classification(f, said, classes)
+	}
+	return nil
+}
+
+// classification adds what there is to see of classes.
+func classification(f *result.Findings, said metrics.Input, classes []string) error {
+	said.Classes = len(classes)
+	counted, err := metrics.NewConfusionMatrix(said, classes)
+	if err != nil {
+		return err
+	}
+	if len(classes) <= mostClasses {
+		f.Confusion = &result.Confusion{Classes: classes}
+		for i := range classes {
+			f.Confusion.Counts = append(f.Confusion.Counts, mat.Row(nil, i, counted.Counts))
+		}
+	}
+	f.PerClass = perClass(counted.Counts, classes)
+	for _, class := range curved(f.PerClass) {
+		curves(f, said, class, classes[class])
+	}
+	return nil
+}
+
+// perClass returns the scores of each class.
+func perClass(counts *mat.Dense, classes []string) []result.Class {
+	out := make([]result.Class, len(classes))
+	for i, name := range classes {
+		found, taken, support := counts.At(i, i), mat.Sum(counts.ColView(i)), mat.Sum(counts.RowView(i))
+		out[i] = result.Class{Name: name, Precision: share(found, taken), Recall: share(found, support), F1: share(2*found, taken+support), Support: support}
+	}
+	return out
+}
+
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}
+
+// curved returns the classes that have curves: the second of two, else the most frequent.
+func curved(list []result.Class) []int {
+	if len(list) == 2 {
+		return []int{1}
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Support, list[a].Support) })
+	order = order[:min(mostCurves, len(order))]
+	slices.Sort(order)
+	return order
+}
+
+// curves adds those of a class, as far as the model says what they need and there are rows of it and others.
+func curves(f *result.Findings, said metrics.Input, class int, name string) {
+	if roc, err := metrics.ROCCurve(said, class); err == nil {
+		c := result.Curve{Class: name, Area: roc.Area()}
+		for _, k := range alongside(roc.FPR, roc.TPR) {
+			c.X, c.Y = append(c.X, roc.FPR[k]), append(c.Y, roc.TPR[k])
+		}
+		f.ROC = append(f.ROC, c)
+	}
+	if pr, err := metrics.PrecisionRecallCurve(said, class); err == nil {
+		c := result.Curve{Class: name}
+		for k := 1; k < len(pr.Recall); k++ {
+			c.Area += (pr.Recall[k-1] - pr.Recall[k]) * pr.Precision[k-1]
+		}
+		for _, k := range alongside(pr.Recall, pr.Precision) {
+			c.X, c.Y = append(c.X, pr.Recall[k]), append(c.Y, pr.Precision[k])
+		}
+		f.PrecisionRecall = append(f.PrecisionRecall, c)
+	}
+	if said.Probabilities == nil || said.Probabilities.IsEmpty() {
+		return
+	}
+	if cal, err := metrics.CalibrationCurve(said, class, bins); err == nil {
+		c := result.Calibration{Class: name, Predicted: cal.Predicted, Observed: cal.Observed, Rows: cal.Weight}
+		all := 0.0
+		for k, w := range cal.Weight {
+			c.Error += w * math.Abs(cal.Predicted[k]-cal.Observed[k])
+			all += w
+		}
+		c.Error /= all
+		f.Calibration = append(f.Calibration, c)
+	}
+}
+
+// alongside returns the numbers of at most curvePoints points of a curve that are about as far from each other, the first
+// and the last among them.
+func alongside(x, y []float64) []int {
+	for step := 2.0 / curvePoints; ; step *= 1.5 {
+		out := []int{0}
+		for k := 1; k < len(x); k++ {
+			last := out[len(out)-1]
+			if k == len(x)-1 || math.Abs(x[k]-x[last])+math.Abs(y[k]-y[last]) >= step {
+				out = append(out, k)
+			}
+		}
+		if len(out) <= curvePoints {
+			return out
+		}
+	}
+}
+
+// thinned returns at most so many numbers from 0 to n-1, evenly spread, the first and the last among them.
+func thinned(n, most int) []int {
+	k := min(n, most)
+	out := make([]int, k)
+	for i := range out {
+		if out[i] = i; n > most {
+			out[i] = int(math.Round(float64(i) * float64(n-1) / float64(most-1)))
+		}
+	}
+	return out
+}
+
+// regression adds how far off predictions are, for each target.
+func regression(f *result.Findings, said metrics.Input, schema datasets.Schema, number func(int) int) {
+	truth, predicted := [][]float64{said.Truth}, [][]float64{said.Predicted}
+	if said.TruthTargets != nil && !said.TruthTargets.IsEmpty() {
+		_, targets := said.TruthTargets.Dims()
+		truth, predicted = nil, nil
+		for t := range targets {
+			truth, predicted = append(truth, mat.Col(nil, t, said.TruthTargets)), append(predicted, mat.Col(nil, t, said.PredictedTargets))
+		}
+	}
+	for t := range truth {
+		if len(truth[t]) == 0 {
+			continue
+		}
+		name := "target"
+		if t < len(schema.Targets) {
+			name = schema.Targets[t].Name
+		}
+		f.Errors = append(f.Errors, errorsOf(name, truth[t], predicted[t], said.Weights, number))
+	}
+}
+
+func errorsOf(target string, truth, predicted, weights []float64, number func(int) int) result.Errors {
+	out := result.Errors{Target: target}
+	off, order := make([]float64, len(truth)), make([]int, len(truth))
+	total := 0.0
+	for i := range truth {
+		w := 1.0
+		if weights != nil {
+			w = weights[i]
+		}
+		off[i], order[i] = math.Abs(predicted[i]-truth[i]), i
+		out.Mean += w * (predicted[i] - truth[i])
+		out.Absolute += w * off[i]
+		total += w
+	}
+	out.Mean /= total
+	out.Absolute /= total
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(off[b], off[a]) })
+	row := func(i int) result.Row { return result.Row{Number: number(i), Truth: truth[i], Predicted: predicted[i]} }
+	for _, i := range order[:min(worstRows, len(order))] {
+		out.Worst = append(out.Worst, row(i))
+	}
+	for _, i := range thinned(len(truth), sampleRows) {
+		out.Sample = append(out.Sample, row(i))
+	}
+	for _, q := range []float64{0.5, 0.75, 0.9, 0.95, 0.99, 1} {
+		k := max(0, int(math.Ceil(q*float64(len(order))))-1) // the least error that this share of the rows does not exceed
+		out.Quantiles = append(out.Quantiles, quantile{Share: q, Error: off[order[len(order)-1-k]]})
+	}
+	return out
+}
+
+// quantile is a quantile of the absolute error.
+type quantile = struct {
+	Share float64 `json:"share"`
+	Error float64 `json:"error"`
+}

@@ -1,0 +1,245 @@
+// Package predictions is what is done with the predictions of a model: it scores them where the truth is
+// known, and writes them as CSV.
+//
+//	verdict, err := predictions.Judge(ctx, model, datasets.Classification, rows, writer.Block, nil)
+//	scores, warnings, err := verdict.Score()
+package predictions
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/metrics"
+)
+
+// Judge predicts rows block by block with a model for a task, hands each block's predictions to write where that is not
+// nil, and keeps what the metrics need. Without write there are no intervals and sets, which may take longer than the rest.
+func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
+	n, _ := source.Dims()
+	v := newVerdict(task, source.Schema(), n)
+	var want estimator.Request
+	if write == nil {
+		want.Outputs = ^(estimator.Intervals | estimator.Sets)
+	}
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		p, err := estimator.Predict(ctx, model, block.X, want)
+		if err != nil {
+			return datasets.FromRow(block.Locate(err, 0), v.Rows)
+		}
+		if write != nil {
+			if err := write(block, p); err != nil {
+				return err
+			}
+		}
+		v.add(block, p)
+		if done != nil {
+			done(v.Rows)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// Beside is Judge of several models on one reading of the rows.
+func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict, error) {
+	n, _ := source.Dims()
+	out := make([]Verdict, len(models))
+	for k := range out {
+		out[k] = newVerdict(task, source.Schema(), n)
+	}
+	err := source.Blocks(ctx, func(block datasets.Set) error {
+		for k, model := range models {
+			p, err := estimator.Predict(ctx, model, block.X, estimator.Request{})
+			if err != nil {
+				return err
+			}
+			out[k].add(block, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Verdict is the truth about rows beside what a model said of them.
+type Verdict struct {
+	Rows int
+
+	task                        datasets.Task
+	seen                        sample // of a clustering
+	classNames                  []string
+	classes, room               int
+	truth, predicted, weights   []float64
+	scores, probabilities       dataload.Matrix
+	truthTargets, saidOfTargets dataload.Matrix
+
+	std, lower, upper                      []float64
+	stdTargets, lowerTargets, upperTargets dataload.Matrix
+	sets                                   dataload.Matrix
+}
+
+// newVerdict returns a verdict without rows yet; n is how many there are, negative where unknown.
+func newVerdict(task datasets.Task, schema datasets.Schema, n int) Verdict {
+	names := schema.Classes()
+	return Verdict{task: task, classNames: names, classes: len(names), room: max(n, 0)}
+}
+
+func (v *Verdict) add(block datasets.Set, p estimator.Prediction) {
+	v.Rows += block.Rows()
+	if v.task == datasets.Clustering {
+		v.seen.add(block)
+	}
+	if block.Targets != nil {
+		v.truthTargets.Add(block.Targets, v.room)
+		v.saidOfTargets.Add(p.Targets, v.room)
+		v.stdTargets.Add(p.StdTargets, v.room)
+		v.lowerTargets.Add(p.LowerTargets, v.room)
+		v.upperTargets.Add(p.UpperTargets, v.room)
+	} else {
+		for _, one := range []struct {
+			to   *[]float64
+			more []float64
+		}{{&v.std, p.Std}, {&v.lower, p.Lower}, {&v.upper, p.Upper}} {
+			if one.more != nil {
+				*one.to = extend(*one.to, one.more, v.room)
+			}
+		}
+		v.truth = extend(v.truth, block.Y, v.room)
+		v.predicted = extend(v.predicted, p.Values, v.room)
+	}
+	if block.Weights != nil {
+		v.weights = extend(v.weights, block.Weights, v.room)
+	}
+	v.scores.Add(p.Scores, v.room)
+	if len(p.Anomaly) > 0 {
+		v.scores.Add(mat.NewDense(len(p.Anomaly), 1, p.Anomaly), v.room)
+	}
+	v.probabilities.Add(p.Probabilities, v.room)
+	v.sets.Add(p.Sets, v.room)
+}
+
+func extend(list, more []float64, room int) []float64 {
+	if list == nil {
+		list = make([]float64, 0, room)
+	}
+	return append(list, more...)
+}
+
+// Clusters returns how many rows are in each cluster.
+func (v *Verdict) Clusters() []int {
+	var out []int
+	for _, cluster := range v.predicted {
+		for len(out) <= int(cluster) {
+			out = append(out, 0)
+		}
+		out[int(cluster)]++
+	}
+	return out
+}
+
+// Anomalies returns the share of the rows that are taken for anomalies.
+func (v *Verdict) Anomalies() float64 {
+	count := 0
+	for _, said := range v.predicted {
+		if said == 1 {
+			count++
+		}
+	}
+	return float64(count) / float64(max(v.Rows, 1))
+}
+
+// AllUsual reports whether the truth of rows among which anomalies are looked for has none.
+func (v *Verdict) AllUsual() bool {
+	return v.task == datasets.Anomaly && v.truth != nil && !slices.Contains(v.truth, 1)
+}
+
+// Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
+// that has no value on them is left out and told of, and one that compares with a truth left out where there is none, or
+// where it knows of no anomaly.
+func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []string, err error) {
+	if v.AllUsual() {
+		return nil, []string{"no row is known for an anomaly, so that nothing is scored: data.positive says which values of the target are anomalies"}, nil
+	}
+	in := v.Input()
+	if v.task == datasets.Regression {
+		in.Scores, in.Probabilities, in.Classes = nil, nil, 0
+	}
+	some, err := v.seen.input(v.predicted)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := metrics.ForTask(v.task, v.classes)
+	for _, name := range extra {
+		m, err := metrics.ByName(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(list, func(o metrics.Metric) bool { return o.Name == m.Name }) {
+			list = append(list, m)
+		}
+	}
+	if v.task.Unsupervised() && v.classes == 0 {
+		list = slices.DeleteFunc(list, metrics.Metric.NeedsTruth)
+	}
+	return score(list, func(m metrics.Metric) metrics.Input {
+		if !m.NeedsTruth() {
+			return some
+		}
+		return in
+	})
+}
+
+// Sureness returns how often the truth is in intervals or sets, and how large these are, where there are any.
+func (v *Verdict) Sureness() (map[string]float64, error) {
+	var list []metrics.Metric
+	for _, name := range []string{"coverage", "mean_width", "set_coverage", "mean_set_size"} {
+		m, err := metrics.ByName(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	in := v.Input()
+	if in.Sets == nil {
+		in.Classes = 0
+	}
+	found, _, err := score(list, func(metrics.Metric) metrics.Input { return in })
+	return found, err
+}
+
+// Input is the truth and all that was said.
+func (v *Verdict) Input() metrics.Input {
+	return metrics.Input{
+		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
+		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
+		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
+		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(),
+		StdTargets: v.stdTargets.Dense(), LowerTargets: v.lowerTargets.Dense(), UpperTargets: v.upperTargets.Dense(),
+	}
+}
+
+// score returns the metrics whose needs are met by what each of them looks at.
+func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (scores map[string]float64, warnings []string, err error) {
+	scores = map[string]float64{}
+	for _, m := range list {
+		in := input(m)
+		if !m.Needs.Met(in) {
+			continue
+		}
+		value, err := m.Score(in)
+		if errors.Is(err, metrics.ErrUndefined) {
+			warnings = append(warnings, err.Error())
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		scores[m.Name] = value
+	}
+	return scores, warnings, nil
+}

@@ -1,0 +1,485 @@
+// Package scaffold writes a commented experiment file for data that nobody has described yet.
+//
+//	text, err := draft.Experiment(ctx, "adult.csv", draft.Options{Target: "income"})
+//
+// A survey of all rows gives a profile of each column, the profile an opinion of what to make of it, and
+// all opinions together the pipeline and the search that the draft proposes.
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/preprocessing"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Options say more about the data of a draft.
+type Options struct {
+	Target string // column to predict; the last one when empty, but none for a task that needs none
+	Task   string // what to learn; "" goes by the target
+	Format string // one of [reader.Formats]; "" or auto goes by the ending and the first lines
+	File   string // where the draft will be written, so that it names the data relative to itself
+
+	More  []string  // further files of rows, behind the first
+	Input io.Reader // what the path "-" stands for; nil is standard input
+
+	// Remark, unless it is nil, is told what is wrong with the data or doubtful. The draft says the
+	// same in comments.
+	Remark func(text string)
+}
+
+// Experiment returns a commented experiment file for a data file, from a look at all of its rows: the kinds
+// of the columns, missing values, what the target may be, and a pipeline and a search that suit them.
+// What it doubts is in the comments; a file that can be read at all has a draft.
+func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
+	text, _, err := experiment(ctx, path, o)
+	return text, err
+}
+
+// experiment is Experiment, and where the files are.
+func experiment(ctx context.Context, path string, o Options) (text []byte, where fs.FS, err error) {
+	spec := config.New()
+	spec.Data.Train = append(reader.Paths{path}, o.More...)
+	if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
+		return nil, nil, fmt.Errorf("experiment: %w", err)
+	}
+	if o.Target != "" {
+		spec.Data.Target = reader.Texts{o.Target}
+	}
+	for _, given := range []param.Setting{{Path: "data.format", Value: o.Format}, {Path: "data.task", Value: o.Task}} {
+		if given.Value == "" {
+			continue
+		}
+		set, err := param.With(spec, given)
+		if err != nil {
+			return nil, nil, fmt.Errorf("experiment: %w", err)
+		}
+		spec = set.(config.Spec)
+	}
+	if err := spec.Data.Sniff(spec.Data.Train); err != nil {
+		return nil, nil, err
+	}
+	s, err := surveyOf(ctx, spec.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
+	if d.task, err = datasets.ParseTask(o.Task); err != nil && o.Task != "auto" {
+		return nil, nil, fmt.Errorf("experiment: %w", err)
+	}
+	if err := d.decide(o.Target); err != nil {
+		return nil, nil, err
+	}
+	text = []byte(d.text())
+	if len(text) > config.MaxBytes {
+		return nil, nil, fmt.Errorf("experiment: the file would have %d bytes, and an experiment file has at most %d; leave out columns of %s", len(text), config.MaxBytes, path)
+	}
+	return text, spec.Data.FS, nil
+}
+
+// decide forms an opinion of every column.
+func (d *draft) decide(target string) error {
+	if d.sparse {
+		d.goal = goal{classes: d.classes, rows: d.rows}
+		d.doubtGoal()
+		return nil
+	}
+	at := d.columns[len(d.columns)-1].name
+	if target != "" {
+		at = target
+	}
+	none := target == "" && d.task.Unsupervised()
+	if !none {
+		d.goal.column = d.find(at)
+	}
+	if d.goal.column == nil && !none {
+		var names []string
+		for _, p := range d.columns {
+			names = append(names, p.name)
+		}
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, param.Few(names))
+	}
+	d.notation = d.survey.notation()
+	if d.goal.rows = d.rows; !none {
+		if err := d.decideGoal(); err != nil {
+			return fmt.Errorf("%s: %w", d.paths, err)
+		}
+	}
+	for i := range d.columns {
+		if p := &d.columns[i]; p != d.goal.column {
+			c := p.judge(d.notation, preprocessing.MinCount(d.goal.rows))
+			d.refuse(&c)
+			d.words = append(d.words, c.words...)
+			d.inputs = append(d.inputs, c)
+		}
+	}
+	return nil
+}
+
+// refuse drops a column that asks for a missing value to be called what is a class.
+func (d *draft) refuse(c *opinion) {
+	for _, word := range c.words {
+		if slices.ContainsFunc(d.goal.classes, func(l tallied) bool { return l.name == word }) {
+			c.use, c.why, c.words, c.doubt = dropped, c.doubt, nil, ""
+			return
+		}
+	}
+}
+
+// decideGoal tells classes from a quantity.
+func (d *draft) decideGoal() error {
+	p, g := d.goal.column, &d.goal
+	g.rows = p.values()
+	all, complete := p.tally.all()
+	numbers := p.numbers[d.notation]
+	texts := g.rows - numbers
+	switch {
+	case d.task != datasets.AnyTask:
+		if d.task != datasets.Regression {
+			g.classes = all
+		}
+	case p.declared && p.kind == datasets.Categorical || p.coded():
+		g.classes = all
+	case p.declared:
+	case texts > 0 && 10*numbers >= 9*g.rows && p.distinctTexts() <= mostWords && len(all) > reader.MaxInferred:
+		var c opinion
+		c.profile = p
+		p.strange(&c, texts)
+		d.words = append(d.words, c.words...)
+		g.rows -= texts
+		g.doubts = append(g.doubts, c.doubt)
+	case texts > 0:
+		g.classes = all
+		names := make([]string, len(all))
+		for i, l := range all {
+			names[i] = l.name
+		}
+		if err := reader.CheckClasses(p.name, names); err != nil {
+			return err
+		}
+	}
+	if texts == 0 && g.classes == nil && d.task == datasets.AnyTask && complete && len(all) <= reader.MaxInferred && 2*len(all) <= g.rows && wholeNumbers(all) {
+		g.classes = all
+		slices.SortFunc(g.classes, func(a, b tallied) int { return compareNumbers(a.name, b.name) })
+	}
+	if len(g.classes) == 0 {
+		g.classes = nil
+	}
+	d.doubtGoal()
+	return nil
+}
+
+// doubtGoal says what is odd about the target.
+func (d *draft) doubtGoal() {
+	g := &d.goal
+	say := func(format string, args ...any) { g.doubts = append(g.doubts, fmt.Sprintf(format, args...)) }
+	switch {
+	case g.rows == 0:
+		say("no row has a value of it: name another target")
+	case len(g.classes) == 1:
+		say("there is one class only, %s: nothing to tell apart; name another target", printable(g.classes[0].name))
+	case g.column != nil && g.classes == nil && len(g.column.tally.counts) == 1:
+		say("it is the same in every row: nothing to learn; name another target")
+	case g.rows >= 20 && 2*len(g.classes) > g.rows:
+		say("%d different texts in %d rows are hardly classes; is it the right target?", len(g.classes), g.rows)
+	}
+	if p := g.column; p != nil && p.declared && g.rows < d.rows {
+		g.rows = d.rows
+	}
+}
+
+// wholeNumbers reports whether all values are integers.
+func wholeNumbers(all []tallied) bool {
+	return !slices.ContainsFunc(all, func(l tallied) bool {
+		v, err := strconv.ParseFloat(l.name, 64)
+		return err != nil || v != float64(int64(v))
+	})
+}
+
+func compareNumbers(a, b string) int {
+	v, _ := strconv.ParseFloat(a, 64)
+	w, _ := strconv.ParseFloat(b, 64)
+	switch {
+	case v < w:
+		return -1
+	case v > w:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+func (d *draft) text() string {
+	inputs := len(d.inputs)
+	if d.sparse {
+		inputs = d.survey.inputs
+	}
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.Called(d.paths.String()))), d.rows, inputs)
+	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
+	for _, text := range d.remarks {
+		d.doubt("", "%s", text)
+	}
+	d.line("name: %s", config.Flow(Name(d.paths)))
+	d.line("seed: 0")
+	d.dataSection()
+	d.pipelineSection()
+	d.searchSection()
+	d.line("output: {dir: runs/%s} # relative to where the command is run", d.runName())
+	return d.b.String()
+}
+
+func (d *draft) dataSection() {
+	paths := slices.Clone(d.paths)
+	for i, path := range paths {
+		if d.file != "" && d.file != "-" {
+			paths[i] = config.SeenFrom(d.file, path)
+		}
+	}
+	d.line("data:")
+	d.line("  train: %s # path relative to this file", config.Flow(paths.Plain()))
+	switch {
+	case d.task == datasets.Clustering || d.task == datasets.Anomaly && d.goal.classes == nil:
+		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
+	case d.goal.rows < 10:
+		d.line("  # With so few rows none are set aside to test on.")
+	case d.goal.classes != nil && d.goal.smallest() >= 2:
+		d.line("  split: {test: 0.2, stratify: true} # or  test: FILE")
+	default:
+		d.line("  split: {test: 0.2} # or  test: FILE")
+	}
+	d.dialect()
+	d.target()
+	d.drops()
+	d.kinds()
+	d.dates()
+	if !d.sparse && !slices.ContainsFunc(d.inputs, func(c opinion) bool { return c.use != dropped }) {
+		d.doubt("  ", "No column is left to learn from.")
+	}
+	for _, c := range d.inputs {
+		if c.doubt != "" && c.use != dates {
+			d.doubt("  ", "Column %s: %s.", printable(c.name), c.doubt)
+		}
+	}
+}
+
+// target writes what is to be predicted.
+func (d *draft) target() {
+	g := &d.goal
+	if g.column != nil {
+		d.line("  target: %s", config.Flow(g.column.name))
+		if missing := d.rows - g.rows; missing > 0 || g.column.declared && g.column.missing > 0 {
+			total := d.rows
+			if g.column.declared {
+				missing, total = g.column.missing, d.rows+g.column.missing
+			}
+			d.line("  missing_target: drop # %d of %d rows have no value of it", missing, total)
+		}
+	}
+	switch {
+	case d.task.Unsupervised():
+		d.scoring()
+	case g.classes != nil:
+		d.line("  task: classification # %d classes: %s", len(g.classes), d.shares())
+	default:
+		d.line("  task: regression")
+	}
+	for _, text := range g.doubts {
+		d.doubt("  ", "The target: %s.", text)
+	}
+}
+
+// scoring writes what a target is that only scores.
+func (d *draft) scoring() {
+	g := &d.goal
+	if g.classes == nil {
+		d.line("  task: %s # target: NAME would only score what is found", d.task)
+		return
+	}
+	if d.task == datasets.Anomaly {
+		rarest := slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count })
+		d.line("  positive: %s # the values of the target that are anomalies: here the rarest", config.Flow(rarest.name))
+	}
+	d.line("  task: %s # nothing is learned from the target, which scores: %s", d.task, d.shares())
+}
+
+// shares lists the classes with their share of the rows.
+func (d *draft) shares() string {
+	const most = 8
+	var words []string
+	for k, class := range d.goal.classes {
+		if k == most {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, fmt.Sprintf("%s %.1f %%", printable(class.name), 100*float64(class.count)/float64(max(d.goal.rows, 1))))
+	}
+	return strings.Join(words, ", ")
+}
+
+// dialect says how the file is written, where that is not what is usual.
+func (d *draft) dialect() {
+	if d.data.Format != "auto" {
+		d.line("  format: %s", d.data.Format)
+	}
+	c := d.data.CSV
+	var words []string
+	say := func(key string, value any) { words = append(words, key+": "+config.Flow(value)) }
+	note := ""
+	switch {
+	case len(c.Columns) > 0:
+		say("header", true)
+		say("columns", list(c.Columns))
+	case !c.Header.Auto && !c.Header.Given:
+		say("header", false)
+		note = " # columns: [NAME, …] gives better names than x0, x1, …"
+	}
+	if c.Delimiter != "" {
+		say("delimiter", c.Delimiter)
+	}
+	if c.Comment != "" {
+		say("comment", c.Comment)
+	}
+	if c.Encoding != "utf-8" {
+		say("encoding", c.Encoding)
+	}
+	if n := reader.Notations[d.notation]; d.notation > 0 {
+		if n.Decimal != "." {
+			say("decimal", n.Decimal)
+		}
+		if slices.ContainsFunc(d.columns, func(p profile) bool { return p.grouped[d.notation] > 0 && p.numbers[0] < p.values() }) {
+			say("thousands", n.Thousands)
+		}
+	}
+	if missing := d.survey.words(d.words); len(missing) > 0 {
+		say("missing", missing.Plain())
+	}
+	if len(words) > 0 {
+		d.line("  csv: {%s}%s", strings.Join(words, ", "), note)
+	}
+}
+
+func list(names []string) []any {
+	out := make([]any, len(names))
+	for i, name := range names {
+		out[i] = name
+	}
+	return out
+}
+
+// maxConstant is the number of constant columns up to which each is dropped by name.
+const maxConstant = 1000
+
+// drops lists the columns that are left out, each with the reason.
+func (d *draft) drops() {
+	constant := 0
+	for _, c := range d.inputs {
+		if c.use == dropped && c.why == sameValue {
+			constant++
+		}
+	}
+	if constant > maxConstant { // as inputs they change nothing, and a file that lists them all is too long
+		d.doubt("  ", "%d columns have the same value in every row. They are not listed under drop; standardize makes them 0.", constant)
+	}
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != dropped || c.why == sameValue && constant > maxConstant {
+			continue
+		}
+		if !begun {
+			d.line("  drop:")
+			begun = true
+		}
+		d.line("    - %s # %s", config.Flow(c.name), oneLine(c.why))
+		if d.remark != nil {
+			d.remark(fmt.Sprintf("Column %s is dropped: %s.", printable(c.name), c.why))
+		}
+	}
+}
+
+// kinds says of which kind columns are whose values do not tell.
+func (d *draft) kinds() {
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != categorical || c.why == "" || c.declared {
+			continue
+		}
+		if !begun {
+			d.line("  kinds:")
+			begun = true
+		}
+		d.line("    %s categorical # %s", config.Key(c.name, "    "), c.why)
+	}
+}
+
+// dates lists the columns of dates.
+func (d *draft) dates() {
+	begun := false
+	for _, c := range d.inputs {
+		if c.use != dates {
+			continue
+		}
+		if !begun {
+			d.line("  dates: # columns whose parts become numbers")
+			begun = true
+		}
+		if c.doubt != "" {
+			d.doubt("    ", "Column %s: %s.", printable(c.name), c.doubt)
+		}
+		parts := config.Flow(list(c.date.Parts))
+		if c.date.Order != "" {
+			parts = fmt.Sprintf("{order: %s, parts: %s}", c.date.Order, parts)
+		}
+		d.line("    %s %s", config.Key(c.name, "    "), parts)
+	}
+}
+
+// Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
+func Name(paths []string) string {
+	first := filepath.ToSlash(paths[0])
+	if reader.ComesOnce(first) {
+		return "rows"
+	}
+	base := strings.TrimSuffix(filepath.Base(first), ".gz")
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if !rowfile.IsPattern(name) {
+		return name
+	}
+	if folder := filepath.Base(filepath.Dir(first)); folder != "." && folder != "/" && !rowfile.IsPattern(folder) {
+		return folder
+	}
+	if name = strings.Trim(name[:strings.IndexAny(name, "*?[")], "-_. "); name != "" {
+		return name
+	}
+	return "rows"
+}
+
+func (d *draft) runName() string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" :#{}[],&*!|>'\"%@`\\/", r) {
+			return '_'
+		}
+		return r
+	}, Name(d.paths))
+}
+
+// Spec returns what the draft of a data file says, as a spec that stands in no file.
+func Spec(ctx context.Context, path string, o Options) (config.Spec, error) {
+	o.File = "" // the data are named as they are here
+	text, where, err := experiment(ctx, path, o)
+	if err != nil {
+		return config.Spec{}, err
+	}
+	read := config.Decode("", text)
+	read.Spec.Data.FS = where
+	return read.Spec.Unplaced(), read.Err()
+}

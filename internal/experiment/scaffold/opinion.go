@@ -1,0 +1,231 @@
+package scaffold
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/reader"
+)
+
+// use is what a draft makes of a column.
+type use int
+
+const (
+	numeric use = iota
+	categorical
+	dates
+	dropped
+)
+
+// sameValue is why a constant column is dropped.
+const sameValue = "the same value in every row"
+
+// opinion is what a draft makes of a column, and why.
+type opinion struct {
+	*profile
+	use   use
+	why   string   // of a column that is dropped, or of a kind that its values do not tell
+	doubt string   // what may be wrong with it
+	words []string // that stand for a missing value in it
+	date  datasets.Date
+}
+
+// values is how many rows have one.
+func (p *profile) values() int { return p.rows - p.missing }
+
+// judge says what to make of a column. Its numbers are in the notation of that number, and a category needs so
+// many rows to be of use.
+func (p *profile) judge(notation, minCount int) opinion {
+	v := opinion{profile: p}
+	if p.unfit != "" {
+		v.use, v.why = dropped, p.unfit
+		return v
+	}
+	switch p.kindOf(&v, notation); {
+	case p.values() == 0:
+		v.use, v.why = dropped, "no value in any row"
+		return v
+	case len(p.tally.counts) == 1 && p.rows > 1 && (p.missing == 0 || v.use == numeric):
+		v.use, v.why = dropped, sameValue
+		return v
+	case v.use == dates || v.use == dropped:
+		return v
+	}
+	p.identifier(&v)
+	if v.use == categorical && p.tally.top() < minCount && p.rows >= 20 {
+		v.use, v.why = dropped, fmt.Sprintf("%s different texts, none of them in %d rows", about(p.tally), minCount)
+	}
+	return v
+}
+
+// about writes the number of different values.
+func about(t tally) string {
+	if t.shift > 0 {
+		return fmt.Sprintf("about %d", t.distinct())
+	}
+	return fmt.Sprint(t.distinct())
+}
+
+// kindOf tells numbers, categories and dates apart.
+func (p *profile) kindOf(v *opinion, notation int) {
+	values, numbers := p.values(), p.numbers[notation]
+	switch {
+	case p.declared:
+		if p.kind == datasets.Categorical {
+			v.use = categorical
+		}
+	case values == 0:
+	case p.coded():
+		v.use, v.why = categorical, fmt.Sprintf("codes of %d digits, some with zeros in front", p.codes.width)
+	case numbers == values:
+	case p.dated(v):
+	case 10*numbers >= 9*values || 2*numbers >= values && p.distinctTexts() <= 3 && p.tally.distinct() > 20:
+		p.strange(v, values-numbers)
+	default:
+		v.use = categorical
+		p.written(v)
+	}
+}
+
+// coded reports whether a column of digits is one of codes: 01234 is no number.
+func (p *profile) coded() bool {
+	return p.codes.digits == p.values() && p.codes.width >= 3 && 100*p.codes.zeros >= p.values()
+}
+
+func (p *profile) distinctTexts() int { return len(p.texts) }
+
+// mostWords is how many different texts may be taken for missing values.
+const mostWords = 8
+
+// strange settles what becomes of a few texts among numbers.
+func (p *profile) strange(v *opinion, texts int) {
+	first, seen := "", 0
+	for word, at := range p.texts {
+		v.words = append(v.words, word)
+		if seen += at.count; first == "" || at.line < p.texts[first].line {
+			first = word
+		}
+	}
+	slices.Sort(v.words)
+	where := fmt.Sprintf("%d of %d values are no numbers, such as %q", texts, p.values(), printable(first))
+	if line := p.texts[first].line; line > 0 {
+		where += fmt.Sprintf(" on line %d", line)
+	}
+	if len(v.words) <= mostWords && seen == texts {
+		v.doubt = where + "; they are taken for missing values"
+		return
+	}
+	v.words = nil
+	v.use, v.why = dropped, where
+}
+
+// dated reports whether a column is one of dates, and in which order they are written.
+func (p *profile) dated(v *opinion) bool {
+	best := 0
+	for k := range dateOrders {
+		if p.dates[k].count > p.dates[best].count {
+			best = k
+		}
+	}
+	d := p.dates[best]
+	others := []string{}
+	seen := 0
+	for word, at := range p.texts {
+		if _, ok := (datasets.Date{Order: dateOrders[best]}).Parse([]byte(word)); !ok {
+			others = append(others, word)
+			seen += at.count
+		}
+	}
+	if d.count == 0 || 20*d.count < 19*p.values() || d.count+seen != p.values() || len(others) > mostWords {
+		return false
+	}
+	if dateOrders[best] != "" && p.dates[1].count == p.dates[2].count {
+		// Nothing tells which is which: 1/3/2024 is read as it is in most files with slashes.
+		if best = 1; strings.Contains(d.text, "/") {
+			best = 2
+		}
+		v.doubt = fmt.Sprintf("%s may be the day or the month first, and nothing in the file tells; order is dmy or mdy", d.text)
+	}
+	v.date = datasets.Date{Order: dateOrders[best], Parts: p.dates[best].parts()}
+	if v.use, v.words = dates, others; len(v.date.Parts) == 0 {
+		v.use, v.why, v.words = dropped, "the same date in every row", nil
+	}
+	slices.Sort(v.words)
+	return true
+}
+
+// written doubts texts that are numbers in a notation that is not the file's.
+func (p *profile) written(v *opinion) {
+	alike, example := 0, ""
+	all, _ := p.tally.all()
+	for _, l := range all {
+		if reader.IsFigure(l.name) {
+			if alike++; example == "" {
+				example = l.name
+			}
+		}
+	}
+	if len(all) >= 10 && 10*alike >= 9*len(all) {
+		v.doubt = fmt.Sprintf("its texts look like numbers, such as %s; write them without units and thousands separators to use them as numbers", printable(example))
+	}
+}
+
+var (
+	idName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(id|uuid|guid|index|idx|key|row|rowid|rownum|no|nr|unnamed: ?\d+|id[_ .-].*|.*[_ .-](id|uuid|guid|key))$|[a-z](Id|ID)$`)
+	})
+	timeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)year|month|week|day|date|hour|minute|time`) })
+)
+
+// identifier drops a column that tells rows apart instead of saying something about them: such a
+// number may stand in the order of the classes, and later rows have others.
+func (p *profile) identifier(v *opinion) {
+	values, distinct := p.values(), p.tally.distinct()
+	whole := v.use == numeric && p.whole.count == values
+	named := p.nameless || idName().MatchString(p.name)
+	drop := func(format string, args ...any) { v.use, v.why = dropped, fmt.Sprintf(format, args...) }
+	switch {
+	case !whole && v.use == numeric:
+		if values >= 50 && p.monotone() {
+			v.doubt = "it rises or falls from row to row; if it only counts rows or time, drop it"
+		}
+	case v.use == categorical && values >= 20 && 10*distinct >= 9*values:
+		drop("a different text in almost every row")
+	case whole && values >= 10 && p.whole.steps == values-1 && !p.calendar():
+		drop("counts the rows")
+	case whole && p.unrepeated() && !p.calendar():
+		drop("a number of the row: almost none occurs twice")
+	case whole && values >= 20 && p.monotone() && !p.calendar():
+		drop("rises or falls from row to row, as a number of the row")
+	case named && values >= 10 && 20*distinct > values:
+		drop("called like an identifier, %s different values; `group: %s` instead keeps the rows of one together", about(p.tally), config.Flow(p.name))
+	case named && whole:
+		v.use, v.why = categorical, "called like an identifier: its numbers are names"
+	case whole && values >= 100 && p.tally.repeats() == 0:
+		v.doubt = "no value occurs twice; if it is a number of the row, drop it"
+	}
+}
+
+// monotone reports whether every number is larger, or every number smaller, than the one before.
+func (p *profile) monotone() bool {
+	n := p.numbers[0]
+	return n > 1 && (p.rising == n-1 || p.falling == n-1)
+}
+
+// calendar reports whether a column counts time: it may rise from row to row and still say something.
+func (p *profile) calendar() bool {
+	return timeName().MatchString(p.name) || p.whole.low >= 1800 && p.whole.high <= 2100 && p.values() <= 300
+}
+
+// unrepeated reports whether far fewer integers occur again than must by chance in so narrow a
+// range. A price in cents over a wide range has few repeats too, and is not meant.
+func (p *profile) unrepeated() bool {
+	n := p.values()
+	must := chance(n, p.whole.low, p.whole.high)
+	return n >= 10 && must >= 5 && 5*p.tally.repeats()*float64(n) < must
+}

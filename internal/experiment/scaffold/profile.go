@@ -1,0 +1,329 @@
+package scaffold
+
+import (
+	"bytes"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/reader"
+)
+
+// profile is what a look at all values of a column has seen, in memory that does not grow with them.
+type profile struct {
+	name     string
+	nameless bool // whether the header has no name for it
+	declared bool // whether the file says of what kind it is
+	kind     datasets.Kind
+	unfit    string // why the file's type of it makes it no input; "" for nothing
+
+	rows, missing int
+	tally         tally
+	numbers       [len(reader.Notations)]int // values that are numbers, by notation
+	decisive      [len(reader.Notations)]int // of those, the ones that are no numbers with a decimal point
+	against       [len(reader.Notations)]int // numbers with a point that are none in this notation
+	grouped       [len(reader.Notations)]int // numbers with a mark between thousands
+	texts         map[string]text            // that are numbers in no notation, the first few
+	dates         [len(dateOrders)]dateProfile
+	whole         wholes
+	last          float64 // number before
+	rising        int     // numbers larger than the one before
+	falling       int
+	codes         codes
+}
+
+// text is where a string stands first, and how often.
+type text struct{ line, count int }
+
+// maxTexts is how many different texts among numbers are remembered.
+const maxTexts = 32
+
+// see takes note of one value; nil is a missing one.
+func (p *profile) see(line int, field []byte) {
+	p.rows++
+	if field == nil {
+		p.missing++
+		return
+	}
+	p.tally.add(field)
+	p.codes.add(field)
+	if v, ok := fewDigits(field); ok { // most values of many files, and a number in every notation
+		p.whole.note(v)
+		p.number(float64(v))
+		for k := 1; k < len(p.numbers); k++ {
+			p.numbers[k]++
+		}
+		return
+	}
+	v, plain := plainNumber(field)
+	if plain {
+		p.whole.add(field)
+		p.number(v)
+	}
+	p.notations(line, field, plain)
+	if !plain {
+		for k, order := range dateOrders {
+			p.dates[k].add(order, field)
+		}
+	}
+}
+
+// number takes note of a number with a decimal point or none.
+func (p *profile) number(v float64) {
+	p.numbers[0]++
+	if n := p.numbers[0]; n > 1 && v > p.last {
+		p.rising++
+	} else if n > 1 && v < p.last {
+		p.falling++
+	}
+	p.last = v
+}
+
+// fewDigits reads a number of nothing but digits, a few of them.
+func fewDigits(field []byte) (v int64, ok bool) {
+	const few = 9
+	if len(field) == 0 || len(field) > few {
+		return 0, false
+	}
+	for _, c := range field {
+		d := c - '0'
+		if d > 9 {
+			return 0, false
+		}
+		v = 10*v + int64(d)
+	}
+	return v, true
+}
+
+// notations counts a value as number in each notation, or as none.
+func (p *profile) notations(line int, field []byte, plain bool) {
+	marked := bytes.ContainsAny(field, ".,' ")
+	any := plain
+	for k := 1; k < len(reader.Notations); k++ {
+		suits := plain && !marked || field[0] <= '9' && reader.Notations[k].Pattern().Match(field)
+		switch {
+		case suits:
+			p.numbers[k]++
+			if bytes.IndexByte(field, reader.Notations[k].Mark()) >= 0 {
+				p.grouped[k]++
+			}
+			if !plain {
+				p.decisive[k]++
+			}
+			any = true
+		case plain:
+			p.against[k]++
+		}
+	}
+	if any {
+		return
+	}
+	if p.texts == nil {
+		p.texts = map[string]text{}
+	}
+	if seen, ok := p.texts[string(field)]; ok {
+		seen.count++
+		p.texts[string(field)] = seen
+	} else if len(p.texts) < maxTexts {
+		p.texts[string(field)] = text{line, 1}
+	}
+}
+
+// plainNumber reads a number with a decimal point or none.
+func plainNumber(field []byte) (float64, bool) {
+	switch c := field[0]; {
+	case c-'0' <= 9, c == '-', c == '+', c == '.':
+	default:
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(field), 64)
+	return v, err == nil && v-v == 0 && !bytes.ContainsAny(field, "xXpP_iInN")
+}
+
+// tally counts different values: all of them while they are few, then those whose hash falls into
+// a part that is halved again and again (P. Flajolet, On adaptive sampling, 1990).
+type tally struct {
+	most   int
+	shift  uint // values are counted whose hash has this many zeros in front
+	counts map[uint64]*tallied
+	before *tallied // the value before, which often comes again; nil where it is not counted
+	hash   uint64   // of it
+}
+
+// tallied is a value with the number of its rows.
+type tallied struct {
+	name  string
+	count int
+}
+
+func (t *tally) add(value []byte) {
+	h := hash(value)
+	if t.before != nil && h == t.hash {
+		t.before.count++
+		return
+	}
+	t.before = nil
+	if uint(bits.LeadingZeros64(h)) < t.shift {
+		return
+	}
+	if seen := t.counts[h]; seen != nil {
+		seen.count++
+		t.before, t.hash = seen, h
+		return
+	}
+	if t.counts == nil {
+		t.counts = map[uint64]*tallied{}
+	}
+	t.counts[h] = &tallied{string(value[:min(len(value), 200)]), 1}
+	for len(t.counts) > t.most {
+		t.shift++
+		for h := range t.counts {
+			if uint(bits.LeadingZeros64(h)) < t.shift {
+				delete(t.counts, h)
+			}
+		}
+	}
+}
+
+// hash is FNV-1a with its bits mixed.
+func hash(value []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range value {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0x9e3779b97f4a7c15
+	return h ^ h>>29
+}
+
+// distinct is the number of different values, estimated where they are many.
+func (t *tally) distinct() int { return len(t.counts) << t.shift }
+
+// all returns the values in order of their names, and whether there are no others.
+func (t *tally) all() ([]tallied, bool) {
+	out := make([]tallied, 0, len(t.counts))
+	for _, seen := range t.counts {
+		out = append(out, *seen)
+	}
+	slices.SortFunc(out, func(a, b tallied) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	return out, t.shift == 0
+}
+
+// top is how many rows have the most frequent value.
+func (t *tally) top() int {
+	top := 0
+	for _, seen := range t.counts {
+		top = max(top, seen.count)
+	}
+	return top
+}
+
+// repeats is the share of rows that have a value seen before.
+func (t *tally) repeats() float64 {
+	rows := 0
+	for _, seen := range t.counts {
+		rows += seen.count
+	}
+	if rows == 0 {
+		return 0
+	}
+	return float64(rows-len(t.counts)) / float64(rows)
+}
+
+// wholes is what was seen of integers.
+type wholes struct {
+	count, steps int // steps: those that are one more than the one before
+	last         int64
+	low, high    int64
+}
+
+func (w *wholes) add(field []byte) {
+	if len(field) > 18 {
+		return
+	}
+	v, err := strconv.ParseInt(string(field), 10, 64)
+	if err == nil {
+		w.note(v)
+	}
+}
+
+func (w *wholes) note(v int64) {
+	if w.count == 0 {
+		w.low, w.high = v, v
+	} else if v == w.last+1 {
+		w.steps++
+	}
+	w.count++
+	w.last, w.low, w.high = v, min(w.low, v), max(w.high, v)
+}
+
+// codes is what was seen of fields of digits.
+type codes struct {
+	digits, zeros int // fields of digits only; of those with a zero in front
+	width         int // of all, -1 where they differ
+}
+
+func (c *codes) add(field []byte) {
+	for _, d := range field {
+		if d-'0' > 9 {
+			return
+		}
+	}
+	if c.digits++; c.digits == 1 {
+		c.width = len(field)
+	} else if c.width != len(field) {
+		c.width = -1
+	}
+	if len(field) > 1 && field[0] == '0' {
+		c.zeros++
+	}
+}
+
+// dateOrders are the orders of dates that are tried.
+var dateOrders = [...]string{"", "dmy", "mdy"}
+
+// dateProfile is what was seen of dates in one order.
+type dateProfile struct {
+	count       int
+	first, last int // years
+	seen        [5]uint32
+	text        string // one of them
+}
+
+func (d *dateProfile) add(order string, field []byte) {
+	if len(field) < 6 || field[0]-'0' > 9 {
+		return
+	}
+	date := datasets.Date{Order: order}
+	t, ok := date.Parse(field)
+	if !ok {
+		return
+	}
+	if d.count++; d.count == 1 {
+		d.first, d.last, d.text = t.Year(), t.Year(), string(field)
+	}
+	d.first, d.last = min(d.first, t.Year()), max(d.last, t.Year())
+	for k, v := range date.Values(t)[1:] {
+		d.seen[k+1] |= 1 << uint(v)
+	}
+}
+
+// parts are those of the dates that are not the same in all of them.
+func (d *dateProfile) parts() []string {
+	var out []string
+	for k, part := range datasets.DateParts {
+		if k == 0 && d.first < d.last || k > 0 && bits.OnesCount32(d.seen[k]) > 1 {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// chance is how many of n values of a uniform draw from low..high have been drawn before: as few as
+// any draw has.
+func chance(n int, low, high int64) float64 {
+	width := float64(high) - float64(low) + 1
+	return float64(n) - width*-math.Expm1(float64(n)*math.Log1p(-1/width))
+}

@@ -1,0 +1,440 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// survey is a look at all rows of a file.
+type survey struct {
+	data    config.Data // how the file is written
+	columns []profile
+	rows    int
+	missing []string // words for a missing value that occur
+	remarks []string // what is wrong with the file
+
+	controls bool // whether letters occur that Latin-1 has no use for
+
+	sparse  bool      // rows of an svmlight file, or sparse ones of ARFF: the rest is of those
+	inputs  int       // columns
+	target  string    // name of the target
+	classes []tallied // of it, where it has any
+	sums    []float64 // of each column
+	squares float64   // sum of all squares
+}
+
+// surveyOf looks at files that are written as data says.
+func surveyOf(ctx context.Context, data config.Data) (*survey, error) {
+	file := dataload.Files(data)
+	format, err := file.FormatOf(data.Train)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := file.List(data.Train)
+	if err != nil {
+		return nil, err
+	}
+	if format != "csv" && format != "tsv" {
+		s := &survey{data: data}
+		return s, s.read(ctx)
+	}
+	encodings := []string{"utf-8", "latin-1", "windows-1252"}
+	if data.CSV.Encoding == "utf-16" {
+		encodings = []string{"utf-16"}
+	}
+	for i, encoding := range encodings {
+		data.CSV.Encoding = encoding
+		s := &survey{data: data}
+		err = s.scan(ctx, paths, format)
+		if errors.Is(err, csv.ErrEncoding) && i+1 < len(encodings) || err == nil && s.controls && encoding == "latin-1" {
+			continue
+		}
+		if err != nil && (s.rows == 0 || ctx.Err() != nil) {
+			return nil, err
+		}
+		if err != nil {
+			s.remarks = append(s.remarks, fmt.Sprintf("reading stops here, and so will a run: %v", err))
+		}
+		if s.rows == 0 {
+			return nil, fmt.Errorf("%s: no rows", data.Train)
+		}
+		return s, nil
+	}
+	return nil, err
+}
+
+// mostValues bounds the different values that are counted, over all columns.
+const mostValues = 1 << 19
+
+// scan looks at the records of CSV files.
+func (s *survey) scan(ctx context.Context, paths []string, format string) error {
+	o := dataload.Files(s.data).CSVOptions(format, datasets.Roles{})
+	o.Missing = []string{} // what stands for a missing value is to be found out
+	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
+	var names []string // in the header of the first file
+	ragged, firstRagged := 0, ""
+	var err error
+	for _, path := range paths {
+		var order []int // where the file has the columns; nil before its first record
+		begin := func(fields [][]byte) (err error) {
+			if s.columns == nil {
+				s.name(fields)
+				names = texts(fields)
+			}
+			if order, err = orderOf(names, texts(fields), header); err != nil {
+				err = fmt.Errorf("%s: %w, as in %s", path, err, paths[0])
+			}
+			return err
+		}
+		err = csv.Scan(ctx, path, o, func(line int, fields [][]byte) error {
+			if order == nil {
+				if err := begin(fields); err != nil || header {
+					return err
+				}
+			}
+			if len(fields) != len(s.columns) {
+				if ragged++; ragged == 1 {
+					firstRagged = fmt.Sprintf("line %d has %d fields, wanted %d", line, len(fields), len(s.columns))
+					if len(paths) > 1 {
+						firstRagged += " (" + path + ")"
+					}
+				}
+				return nil
+			}
+			s.rows++
+			for j, at := range order {
+				s.columns[j].see(line, s.present(fields[at]))
+			}
+			return nil
+		})
+		if err != nil {
+			break
+		}
+	}
+	if ragged > 0 {
+		s.remarks = append(s.remarks, fmt.Sprintf("%s, and %d rows are like that; a run refuses them", firstRagged, ragged))
+		if s.rows == 0 {
+			return fmt.Errorf("%s: %s", paths[0], firstRagged)
+		}
+	}
+	return err
+}
+
+func texts(fields [][]byte) []string {
+	out := make([]string, len(fields))
+	for j, field := range fields {
+		out[j] = string(field)
+	}
+	return out
+}
+
+// orderOf returns where a record has the columns that are called so in the first file: by name where it is a header, else
+// by number.
+func orderOf(names, fields []string, header bool) ([]int, error) {
+	order := make([]int, len(names))
+	for j := range order {
+		order[j] = j
+	}
+	if !header || slices.Equal(names, fields) {
+		return order, nil
+	}
+	for j, name := range names {
+		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
+			return nil, fmt.Errorf("the header names the columns %s, wanted %s", param.Few(fields), param.Few(names))
+		}
+	}
+	return order, nil
+}
+
+// name makes the columns, by the first record.
+func (s *survey) name(fields [][]byte) {
+	header := s.data.CSV.Header.Auto || s.data.CSV.Header.Given
+	seen := map[string]bool{}
+	repeated := ""
+	for j, field := range fields {
+		p := profile{name: "x" + strconv.Itoa(j)}
+		p.tally.most = min(max(mostValues/len(fields), 256), 1<<14)
+		if header && field != nil {
+			p.name = string(field)
+		}
+		p.nameless = header && field == nil
+		for k := 2; seen[p.name]; k++ {
+			repeated, p.name = string(field), fmt.Sprintf("%s_%d", field, k)
+		}
+		seen[p.name] = true
+		s.columns = append(s.columns, p)
+	}
+	if repeated != "" {
+		s.remarks = append(s.remarks, fmt.Sprintf("the header has several columns called %s; csv.columns gives them names of their own", repeated))
+		s.data.CSV.Header = reader.Header{Given: true}
+		for _, p := range s.columns {
+			s.data.CSV.Columns = append(s.data.CSV.Columns, p.name)
+		}
+	}
+}
+
+// present returns a field, nil where it is a word for a missing value.
+func (s *survey) present(field []byte) []byte {
+	if field == nil {
+		return nil
+	}
+	if s.data.CSV.Encoding == "latin-1" && !s.controls {
+		for i := 0; i+1 < len(field); i++ {
+			s.controls = s.controls || field[i] == 0xc2 && field[i+1] < 0xa0
+		}
+	}
+	if c := field[0]; c != '?' && c != 'N' && c != 'n' {
+		return field
+	}
+	at := slices.Index(reader.MissingWords, string(field))
+	if at < 0 {
+		return field
+	}
+	if !slices.Contains(s.missing, reader.MissingWords[at]) {
+		s.missing = append(s.missing, reader.MissingWords[at])
+	}
+	return nil
+}
+
+// words returns what csv.missing has to say, with more words: nothing where only NaN occurs, which is
+// a missing value anyway.
+func (s *survey) words(more []string) reader.Texts {
+	out := append(slices.Clone(s.missing), more...)
+	if !slices.ContainsFunc(out, func(word string) bool { return word != "NaN" && word != "nan" }) {
+		return nil
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// read looks at the rows of a file in a format that says what its columns are.
+func (s *survey) read(ctx context.Context) error {
+	spec := config.New()
+	spec.Data = s.data
+	spec.Data.MissingTarget = "drop"
+	outside, err := s.leaveOut(ctx, &spec.Data)
+	if err != nil {
+		return err
+	}
+	parts, err := dataload.Open(ctx, spec)
+	if err != nil {
+		return err
+	}
+	train := parts.Train
+	schema := train.Schema()
+	_, s.inputs = train.Dims()
+	if len(schema.Targets) > 0 {
+		s.target = schema.Targets[0].Name
+	}
+	all := append(slices.Clone(schema.Columns), schema.Targets...)
+	if partial, ok := train.(datasets.FilteredSource); ok && len(partial.SkippedRows()) > 0 {
+		s.columns = make([]profile, len(all))
+		s.columns[len(all)-1].missing = len(partial.SkippedRows())
+	}
+	err = train.Blocks(ctx, func(block datasets.Set) error {
+		s.rows += block.Rows()
+		if rows, ok := block.X.(*sparse.CSR); ok {
+			s.sparse = true
+			s.spread(rows)
+			s.count(schema.Classes(), block.Y)
+			return nil
+		}
+		s.take(all, block)
+		return nil
+	})
+	if at := len(s.columns) - 1; err == nil && at >= 0 {
+		s.columns = slices.Insert(s.columns, at, outside...) // the last one may be the target
+	}
+	return err
+}
+
+// leaveOut leaves out the columns that are no inputs as they are, by their types in the file, and returns what they
+// look like: times as texts.
+func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, error) {
+	file := dataload.Files(*data)
+	if file.SVM(data.Train) {
+		return nil, nil
+	}
+	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
+	typed, ok := src.(interface {
+		Unfit() []datasets.UnsupportedColumn
+	}) // its file says of what type its columns are
+	if err != nil || !ok || len(typed.Unfit()) == 0 {
+		return nil, err
+	}
+	names := src.Schema().Columns
+	var out []profile
+	var times []string
+	for _, c := range typed.Unfit() {
+		p := profile{name: c.Column}
+		p.tally.most = min(max(mostValues/len(names), 256), 1<<14)
+		if !c.Times {
+			p.unfit = c.Why
+		} else {
+			times = append(times, c.Column)
+		}
+		out = append(out, p)
+		data.Drop = append(data.Drop, c.Column)
+		names = slices.DeleteFunc(names, func(n datasets.Column) bool { return n.Name == c.Column })
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
+	}
+	if len(data.Target) == 0 && !datasets.Task(data.Task).Unsupervised() {
+		data.Target = reader.Texts{names[len(names)-1].Name}
+	}
+	return out, s.takeTimes(ctx, file, names[0], times, out)
+}
+
+// takeTimes looks at columns of times as texts. Beside them there is a column of another kind.
+func (s *survey) takeTimes(ctx context.Context, file reader.Files, beside datasets.Column, times []string, profiles []profile) error {
+	if len(times) == 0 {
+		return nil
+	}
+	roles := datasets.Roles{Schema: &datasets.Schema{Columns: []datasets.Column{{Name: beside.Name, Kind: datasets.Categorical}}}, IgnoreExtra: true, Passthrough: times}
+	src, err := file.Open(ctx, s.data.Train, roles)
+	if err != nil {
+		return err
+	}
+	return src.Blocks(ctx, func(block datasets.Set) error {
+		for _, row := range block.Passthrough {
+			for k, t := range row {
+				p := &profiles[slices.IndexFunc(profiles, func(p profile) bool { return p.name == times[k] })]
+				if t == "" {
+					p.see(0, nil)
+				} else {
+					p.see(0, []byte(t))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// take looks at the values of a dense block as texts.
+func (s *survey) take(all []datasets.Column, block datasets.Set) {
+	if s.columns == nil {
+		s.columns = make([]profile, len(all))
+	}
+	var room []byte
+	rows, cols := block.X.Dims()
+	for j, c := range all {
+		p := &s.columns[j]
+		p.name, p.declared, p.kind = c.Name, true, c.Kind
+		p.tally.most = min(max(mostValues/len(all), 256), 1<<14)
+		for i := range rows {
+			v := math.NaN()
+			if j < cols {
+				v = block.X.At(i, j)
+			} else if j == cols && block.Y != nil {
+				v = block.Y[i]
+			}
+			switch {
+			case math.IsNaN(v):
+				p.see(0, nil)
+			case c.Kind == datasets.Categorical:
+				p.see(0, []byte(c.Categories[int(v)]))
+			default:
+				room = strconv.AppendFloat(room[:0], v, 'f', -1, 64)
+				p.see(0, room)
+			}
+		}
+	}
+}
+
+// count adds up the classes of sparse rows.
+func (s *survey) count(classes []string, y []float64) {
+	if s.classes == nil {
+		for _, name := range classes {
+			s.classes = append(s.classes, tallied{name: name})
+		}
+	}
+	for _, v := range y {
+		if len(s.classes) > 0 {
+			s.classes[int(v)].count++
+		}
+	}
+}
+
+// spread adds up entries and their squares.
+func (s *survey) spread(X *sparse.CSR) {
+	rows, cols := X.Dims()
+	shared, _ := X.Shared()
+	s.sums = append(s.sums, make([]float64, max(cols-len(s.sums), 0))...)
+	for i := range rows {
+		columns, values := X.Row(i)
+		for k, j := range columns {
+			v := shared
+			if values != nil {
+				v = values[k]
+			}
+			s.sums[j] += v
+			s.squares += v * v
+		}
+	}
+}
+
+// variance is the sum of the variances of the columns of sparse rows, which are not standardized.
+func (s *survey) variance() float64 {
+	n := float64(max(s.rows, 1))
+	sum := s.squares / n
+	for _, t := range s.sums {
+		sum -= t / n * (t / n)
+	}
+	if sum > 0 {
+		return sum
+	}
+	return 1
+}
+
+// find returns the column called name, or of that number, nil where there is none.
+func (s *survey) find(name string) *profile {
+	at := slices.IndexFunc(s.columns, func(p profile) bool { return p.name == name })
+	if k, err := strconv.Atoi(name); at < 0 && err == nil {
+		if at = k; k < 0 {
+			at += len(s.columns)
+		}
+	}
+	if at < 0 || at >= len(s.columns) {
+		return nil
+	}
+	return &s.columns[at]
+}
+
+// notation returns the one for the whole file: that in which a column is numbers that is none with a
+// decimal point, unless other columns are against it.
+func (s *survey) notation() int {
+	best, most := 0, 0
+	for k := 1; k < len(reader.Notations); k++ {
+		gain := 0
+		for i := range s.columns {
+			p := &s.columns[i]
+			values := p.rows - p.missing
+			if p.numbers[0] == values && p.against[k] > 0 {
+				gain = -1 // these are numbers as they are
+				break
+			}
+			if 10*p.numbers[k] >= 9*values && p.decisive[k] > 0 && p.numbers[k] > p.numbers[0] {
+				gain += p.numbers[k]
+			}
+		}
+		// Of 1,234 alone nobody knows what it is: between commas it stands in quotes, as people write
+		// thousands; between other marks it is taken for a decimal.
+		if gain > most || gain == most && gain > 0 && reader.Notations[k].Thousands == "," && s.data.CSV.Delimiter == "" {
+			best, most = k, gain
+		}
+	}
+	return best
+}

@@ -1,0 +1,53 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/reader"
+)
+
+// draft writes an experiment from a survey of its data.
+type draft struct {
+	*survey
+	paths  reader.Paths
+	file   string
+	remark func(string)
+
+	task     datasets.Task // as given, "" for none
+	notation int
+	inputs   []opinion
+	goal     goal
+	words    []string // for missing values, that columns of numbers have
+	b        strings.Builder
+}
+
+// goal is what the target is.
+type goal struct {
+	column  *profile  // nil for sparse rows
+	classes []tallied // nil for a quantity
+	rows    int       // that have it
+	doubts  []string
+}
+
+// smallest and largest are the rows of the rarest and of the most frequent class.
+func (g goal) smallest() int {
+	return slices.MinFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
+}
+
+func (g goal) largest() int {
+	return slices.MaxFunc(g.classes, func(a, b tallied) int { return a.count - b.count }).count
+}
+
+func (d *draft) line(format string, args ...any) { fmt.Fprintf(&d.b, format+"\n", args...) }
+
+// doubt writes a comment that is worth a look, and tells it.
+func (d *draft) doubt(indent, format string, args ...any) {
+	text := oneLine(fmt.Sprintf(format, args...))
+	d.line("%s# ! %s", indent, text)
+	if d.remark != nil {
+		d.remark(text)
+	}
+}

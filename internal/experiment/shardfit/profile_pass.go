@@ -1,0 +1,48 @@
+package shardfit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/model"
+)
+
+// described is a pass of the pipeline, the first one, on whose way the rows are described.
+type described struct{ learned, seen datasets.Pass }
+
+func (d *described) Add(ctx context.Context, block datasets.Set) error {
+	return errors.Join(d.learned.Add(ctx, block), d.seen.Add(ctx, block))
+}
+
+func (d *described) Merge(ctx context.Context, other datasets.Pass) error {
+	o, ok := other.(*described)
+	if !ok {
+		return fmt.Errorf("job: a pass of type %T", other)
+	}
+	if err := d.learned.Merge(ctx, o.learned); err != nil {
+		return err
+	}
+	return d.seen.Merge(ctx, o.seen)
+}
+
+func (d *described) Next(ctx context.Context) (datasets.Pass, error) { return d.learned.Next(ctx) }
+
+func (d *described) State(s *model.State) {
+	d.learned.State(s.Child("learned"))
+	if s.Err() == nil {
+		d.seen.State(s.Child("seen"))
+	}
+}
+
+// learns is the name of what a pass is for.
+func learns(p datasets.Pass) string {
+	if d, ok := p.(*described); ok {
+		p = d.learned
+	}
+	if named, ok := p.(interface{ Learns() string }); ok {
+		return named.Learns()
+	}
+	return ""
+}

@@ -1,0 +1,56 @@
+package shardfit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/pipeline/modelfile"
+)
+
+// try does the shard of the fits of the search.
+func try(ctx context.Context, s *State, o Options) (err error) {
+	switch {
+	case o.Data != "":
+		return errors.New("job: every fit of a search needs all rows, so that a shard has none of its own (--data)")
+	case o.From != nil:
+		return errors.New("job: a search takes one round of parts, which begin from nothing (--from)")
+	}
+	options := experiment.Options{Force: true}
+	if o.Progress != nil {
+		done := 0
+		options.Progress = func(phase string, now, total int) {
+			if phase == "search" {
+				o.Progress(now - done)
+				done = now
+			}
+		}
+	}
+	s.tried, err = experiment.Try(ctx, s.spec, options, o.Shard, o.Shards)
+	return err
+}
+
+// mergeTried takes in the fits of other shards.
+func mergeTried(s *State, o *State) error {
+	var all bytes.Buffer
+	if err := gridsearch.MergeJournals(&all, s.tried, o.tried); err != nil {
+		return err
+	}
+	s.tried = all.Bytes()
+	return nil
+}
+
+// choose runs the experiment, all of whose fits are done but the last.
+func choose(ctx context.Context, s *State, force bool) (*Outcome, error) {
+	found, err := experiment.Run(ctx, s.spec, experiment.Options{SearchJournal: s.tried, Force: force})
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Rows: found.Rows.Train, Result: &found, Warnings: found.Warnings}
+	out.Model, err = modelfile.Load(filepath.Join(s.spec.Output.Dir, files.ModelName))
+	return out, err
+}

@@ -1,0 +1,420 @@
+package shardfit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/experiment"
+	"github.com/bochner-ml/bochner/internal/distributed"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/profile"
+	"github.com/bochner-ml/bochner/model"
+	"github.com/bochner-ml/bochner/pipeline"
+)
+
+// MaxShards is the most shards that a job is cut into.
+const MaxShards = 1 << 16
+
+// State is what some shards have found in one pass over their rows, or, without any shards, where a job is
+// between two passes: then it is what the next parts begin from.
+type State struct {
+	spec   config.Spec
+	values config.Values
+	text   []byte // of the spec
+
+	pass   int    // 0 is the look at the columns
+	shards int    // into how many the rows are cut; 0 between two passes
+	done   []int  // those of them that are in here, ascending
+	own    bool   // whether shards bring rows of their own
+	from   string // digest of what the parts were begun from; "" for none
+
+	again  []string       // columns that the look has to take for categorical
+	pieces []piece        // that were looked at: in a look those of the shards that are done, later all
+	all    dataload.Piece // what all of them have in common, once that is known
+	tree   *distributed.Tree
+	begun  datasets.Pass // between two passes: what the next one begins with
+	tried  []byte        // of a search, the journal of its fits
+	seen   string        // profile of the rows, once they have been read
+}
+
+// piece is a file, or the rows of a shard, that was looked at.
+type piece struct {
+	index int
+	name  string
+	bytes int64 // of the file; 0 where that is not known
+	dataload.Piece
+}
+
+// newState returns one of a spec without any shards.
+func newState(spec config.Spec) (*State, error) {
+	text, err := spec.Encode("spec.yaml")
+	if err != nil {
+		return nil, err
+	}
+	s := &State{spec: spec, text: text}
+	s.values, err = config.ValuesOf("spec.yaml", text)
+	return s, err
+}
+
+// Pass says which reading of the rows it is: 0 the look at their columns, then 1 and on.
+func (s *State) Pass() int { return s.pass }
+
+// Between reports whether it is no shard's, but what the parts of the next pass begin from.
+func (s *State) Between() bool { return s.shards == 0 }
+
+// Missing returns the shards that are not in here.
+func (s *State) Missing() (out []int) {
+	for i := range s.shards {
+		if _, found := slices.BinarySearch(s.done, i); !found {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// start begins the first pass of all.
+func (s *State) start(ctx context.Context) (datasets.Pass, error) {
+	learned, err := s.learner().Start(ctx, s.schema(), s.all.Cols)
+	if err != nil || s.seen != "" {
+		return learned, err
+	}
+	return &described{learned, profile.Start(s.schema(), s.all.Cols)}, nil
+}
+
+// sizes says how many rows every piece has.
+func (s *State) sizes() distributed.Pieces {
+	out := make(distributed.Pieces, len(s.pieces))
+	for k, p := range s.pieces {
+		out[k] = p.Rows
+	}
+	return out
+}
+
+// learner is what the passes are of.
+func (s *State) learner() pipeline.Pipeline { return s.spec.Pipeline }
+
+// schema is that of the rows that are learned from.
+func (s *State) schema() datasets.Schema {
+	if s.spec.Task().Unsupervised() {
+		return datasets.Set{Schema: s.all.Schema}.WithoutTargets().Schema
+	}
+	return s.all.Schema
+}
+
+const kind = "a job's state"
+
+// versions says by what program a file is written.
+func versions() map[string]string { return map[string]string{"bochner": experiment.Version().Bochner} }
+
+// Write writes the state to a file: a sealed zip as a model file is. The same state gives the same bytes.
+func (s *State) Write(w io.Writer) error {
+	archive, err := model.Record(s)
+	if err != nil {
+		return fmt.Errorf("job: %w", err)
+	}
+	return model.Write(w, model.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text), Versions: versions()}, archive)
+}
+
+// Digest is the SHA-256 sum of the file that Write writes.
+func (s *State) Digest() (string, error) {
+	h := sha256.New()
+	if err := s.Write(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// ErrNoState is of a file that is a model file or another one of that kind, but no state of a job.
+var ErrNoState = errors.New("it is not what a part of a job has written")
+
+// ErrOtherVersion is of a state that another version of the program has written. One fit is done by one version: what another one
+// has added up may not be what this one would go on from.
+var ErrOtherVersion = errors.New("it is the state of another version of bochner")
+
+// damaged is [model.ErrDamaged] of what was to be a state: why.
+type damaged string
+
+func (e damaged) Error() string {
+	return "the file is damaged, or none that a part, a merge or a finish has written: " + string(e)
+}
+
+func (damaged) Unwrap() error { return model.ErrDamaged }
+
+// Read reads what Write has written, of that many bytes. A file that is damaged or cut off gives an error that
+// wraps [model.ErrDamaged], a model file one that wraps [ErrNoState], and a state of another version one that wraps [ErrOtherVersion].
+func Read(r io.ReaderAt, size int64) (*State, error) {
+	header, archive, err := model.Read(r, size)
+	switch {
+	case errors.Is(err, model.ErrDamaged):
+		_, why, _ := strings.Cut(err.Error(), model.ErrDamaged.Error()+": ")
+		return nil, damaged(why)
+	case err != nil:
+		return nil, err
+	case header.Task != kind:
+		return nil, fmt.Errorf("job: %w", ErrNoState)
+	}
+	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
+		return nil, fmt.Errorf("job: %w: %s wrote it, and this is %s; parts, merges and the finish of one fit are done by one version: begin the fit anew, or go on with that one", ErrOtherVersion, cmp.Or(by, "an earlier one"), own)
+	}
+	d := config.Decode("spec.yaml", []byte(header.Spec))
+	if err := d.Err(); err != nil {
+		return nil, fmt.Errorf("job: %w: %w", model.ErrDamaged, err)
+	}
+	s := &State{spec: d.Spec, text: []byte(header.Spec)}
+	if s.values, err = config.ValuesOf("spec.yaml", s.text); err == nil {
+		err = model.Restore(archive, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job: %w: %w", model.ErrDamaged, err)
+	}
+	return s, nil
+}
+
+// State carries it to a file and back.
+func (s *State) State(m *model.State) {
+	m.Int("pass", &s.pass)
+	m.Int("shards", &s.shards)
+	m.Ints("done", &s.done)
+	m.Bool("own", &s.own)
+	m.String("from", &s.from)
+	m.String("seen", &s.seen)
+	m.Strings("again", &s.again)
+	tried := string(s.tried)
+	m.String("tried", &tried)
+	s.tried = []byte(tried)
+	m.Require(s.pass >= 0 && s.shards >= 0 && s.shards <= MaxShards && ascending(s.done, s.shards), "the numbers of the pass and of its shards do not fit")
+	s.statePieces(m)
+	if m.Err() != nil {
+		return
+	}
+	if s.pass == 0 {
+		return
+	}
+	statePiece(m.Child("all"), &s.all)
+	if m.Reading() && m.Err() == nil {
+		task := s.spec.Task()
+		m.Require(s.all.Rows == s.sizes().Rows() && s.all.Cols > 0 && (len(s.all.Schema.Columns) == 0 || len(s.all.Schema.Columns) == s.all.Cols), "the rows of the pieces and of all do not fit")
+		m.Require(task.Unsupervised() || len(s.all.Schema.Targets) > 0, "there is no target")
+	}
+	if m.Err() != nil {
+		return
+	}
+	if s.shards > 0 {
+		if m.Reading() {
+			s.tree = distributed.New(s.sizes().Leaves(), s.start)
+		}
+		s.tree.State(m.Child("tree"))
+		return
+	}
+	if m.Reading() {
+		var err error
+		if s.begun, err = s.start(context.Background()); err != nil {
+			m.Fail("%v", err)
+			return
+		}
+	}
+	s.begun.State(m.Child("begun"))
+}
+
+// ascending reports whether a list has numbers from 0 to below n, each once and in order.
+func ascending(list []int, n int) bool {
+	for k, i := range list {
+		if i < 0 || i >= n || k > 0 && i <= list[k-1] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *State) statePieces(m *model.State) {
+	n := len(s.pieces)
+	m.Count("pieces", &n)
+	if m.Err() != nil {
+		return
+	}
+	if m.Reading() {
+		s.pieces = make([]piece, n)
+	}
+	for k := range s.pieces {
+		p := &s.pieces[k]
+		at := m.Child("piece" + strconv.Itoa(k))
+		size := int(p.bytes)
+		at.Int("index", &p.index)
+		at.String("name", &p.name)
+		at.Int("bytes", &size)
+		p.bytes = int64(size)
+		if s.pass > 0 { // all there is to know of columns is known of all
+			at.Int("rows", &p.Rows)
+			at.Require(p.index == k && p.Rows >= 0, "a piece of no rows, or in a wrong order")
+		} else {
+			statePiece(at, &p.Piece)
+			at.Require(k == 0 || p.index > s.pieces[k-1].index, "pieces in a wrong order")
+		}
+		if m.Err() != nil {
+			return
+		}
+	}
+}
+
+func statePiece(m *model.State, p *dataload.Piece) {
+	m.Int("rows", &p.Rows)
+	m.Int("cols", &p.Cols)
+	m.Strings("missing", &p.Schema.Missing)
+	stateColumns(m.Child("columns"), &p.Schema.Columns)
+	stateColumns(m.Child("targets"), &p.Schema.Targets)
+	stateContent(m.Child("content"), &p.Content)
+	m.Require(p.Rows >= 0 && p.Cols >= 0, "rows and columns are not negative")
+}
+
+func stateColumns(m *model.State, columns *[]datasets.Column) {
+	names, levels, ends, kinds := []string{}, []string{}, []int{}, []int{}
+	for _, c := range *columns {
+		names, kinds = append(names, c.Name), append(kinds, int(c.Kind))
+		levels = append(levels, c.Categories...)
+		ends = append(ends, len(levels))
+	}
+	m.Strings("names", &names)
+	m.Ints("kinds", &kinds)
+	m.Strings("levels", &levels)
+	m.Ints("ends", &ends)
+	if !m.Reading() || m.Err() != nil {
+		return
+	}
+	m.Require(len(kinds) == len(names) && len(ends) == len(names) && (len(ends) == 0 || ends[len(ends)-1] == len(levels)), "names, kinds and levels of columns differ in number")
+	*columns = nil
+	from := 0
+	for j := range names {
+		if m.Err() != nil {
+			return
+		}
+		kind := datasets.Kind(kinds[j])
+		m.Require((kind == datasets.Numeric || kind == datasets.Categorical) && ends[j] >= from && ends[j] <= len(levels), "a column of no kind, or with no end of its levels")
+		if m.Err() != nil {
+			return
+		}
+		c := datasets.Column{Name: names[j], Kind: kind}
+		if kind == datasets.Categorical {
+			c.Categories = levels[from:ends[j]:ends[j]]
+		}
+		*columns, from = append(*columns, c), ends[j]
+	}
+}
+
+func stateContent(m *model.State, content *[]datasets.ColumnContent) {
+	n := len(*content)
+	m.Count("columns", &n)
+	var empty, missing []int
+	var spots []string
+	for j, c := range *content {
+		if c.Empty {
+			empty = append(empty, j)
+		}
+		if c.Missing != nil {
+			missing = append(missing, j, c.Missing.Row, c.Missing.Line)
+			spots = append(spots, c.Missing.File)
+		}
+	}
+	m.Ints("empty", &empty)
+	m.Ints("missing", &missing)
+	m.Strings("files", &spots)
+	if !m.Reading() || m.Err() != nil {
+		return
+	}
+	m.Require(ascending(empty, n) && len(missing) == 3*len(spots), "columns without values do not fit")
+	if m.Err() != nil {
+		return
+	}
+	*content = make([]datasets.ColumnContent, n)
+	for _, j := range empty {
+		(*content)[j].Empty = true
+	}
+	for k, file := range spots {
+		j := missing[3*k]
+		m.Require(j >= 0 && j < n, "a missing value in no column")
+		if m.Err() != nil {
+			return
+		}
+		(*content)[j].Missing = &datasets.Position{Row: missing[3*k+1], File: file, Line: missing[3*k+2]}
+	}
+}
+
+// same reports how another state is not of the same job, or of another moment of it.
+func (s *State) same(o *State) error {
+	if d := s.values.Differences(o.values); len(d) > 0 {
+		lines := make([]string, len(d))
+		for k, one := range d {
+			lines[k] = one.String()
+		}
+		return fmt.Errorf("it is of another experiment: %s", strings.Join(lines[:min(len(lines), 5)], "; "))
+	}
+	switch {
+	case o.pass != s.pass:
+		return fmt.Errorf("it is of pass %d, wanted one of pass %d", o.pass, s.pass)
+	case o.from != s.from:
+		return errors.New("its part was begun from another model (--from)")
+	case o.shards != s.shards:
+		return fmt.Errorf("it is of a job in %d shards, wanted %d", o.shards, s.shards)
+	case o.own != s.own:
+		return errors.New("its part was given rows of its own (--data), the others were not")
+	case s.pass > 0 && !slices.EqualFunc(s.pieces, o.pieces, func(a, b piece) bool { return a.Rows == b.Rows }):
+		return errors.New("it is of other rows")
+	}
+	return nil
+}
+
+// goOn takes over what the pass begins from.
+func (s *State) goOn(from *State) error {
+	if !from.Between() {
+		return fmt.Errorf("job: what a part goes on from is what finish has written, and this is a state of %s", shardsOf(from))
+	}
+	if d := s.values.Differences(from.values); len(d) > 0 {
+		return fmt.Errorf("job: --from is of another experiment: %s", d[0])
+	}
+	var err error
+	s.pass, s.pieces, s.all, s.seen, s.again, s.begun = from.pass, from.pieces, from.all, from.seen, from.again, from.begun
+	if s.pass > 0 && s.own != from.own {
+		return errors.New("job: either every pass is given the rows of its shards (--data), or none")
+	}
+	s.from, err = from.Digest()
+	return err
+}
+
+// shardsOf names the shards of a state.
+func shardsOf(s *State) string {
+	if len(s.done) == 1 {
+		return fmt.Sprintf("shard %d of %d", s.done[0], s.shards)
+	}
+	return fmt.Sprintf("shards %s of %d", few(s.done), s.shards)
+}
+
+func few(list []int) string {
+	const most = 12
+	texts := make([]string, min(len(list), most))
+	for k := range texts {
+		texts[k] = fmt.Sprint(list[k])
+	}
+	if len(list) > most {
+		return strings.Join(texts, ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	if len(texts) > 1 {
+		return strings.Join(texts[:len(texts)-1], ", ") + " and " + texts[len(texts)-1]
+	}
+	return strings.Join(texts, "")
+}
+
+func are(missing []int, of int) string {
+	if len(missing) == 1 {
+		return fmt.Sprintf("shard %d of %d is missing", missing[0], of)
+	}
+	return fmt.Sprintf("shards %s of %d are missing", few(missing), of)
+}

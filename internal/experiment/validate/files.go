@@ -1,0 +1,290 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/datasets/builtin"
+	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/files"
+	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/param"
+)
+
+// Document looks at the data that a document names, and adds what is wrong with them to its faults. It
+// reads the heads of files, and all rows where the files are small or all is wanted.
+func Document(ctx context.Context, d *config.Document, all bool) {
+	h := &heads{d}
+	switch {
+	case d.Spec.Data.Dataset != "":
+		h.dataset()
+	case d.Spec.Data.SQL.Given():
+		end, ok := h.database(ctx, all)
+		if !ok {
+			return
+		}
+		defer end()
+		h.files(ctx)
+	default:
+		h.files(ctx)
+	}
+	h.rows(ctx, all)
+}
+
+// heads looks at the heads of the files that a document names.
+type heads struct{ *config.Document }
+
+// files looks whether the data can be opened and have the columns that the spec names.
+func (d *heads) files(ctx context.Context) {
+	data := d.Spec.Data
+	trainFrom, testFrom := data.Where()
+	train := d.head(ctx, "data.train", trainFrom)
+	test := d.head(ctx, "data.test", testFrom)
+	if train == nil {
+		return
+	}
+	for _, c := range d.namedColumns() {
+		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
+			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + param.Few(train)}
+			if near := param.Nearest(c.name, train); near != "" {
+				f.Hint = "did you mean " + near + "?"
+			}
+			d.place(c.path, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
+		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
+			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + param.Few(train)})
+		}
+	}
+	if test != nil {
+		d.compare(train, test)
+	}
+}
+
+// isSmall says whether files are read through to learn the kinds of their columns.
+func (d *heads) isSmall(paths []string) bool {
+	files, err := d.file().List(paths)
+	limit := int64(4 << 20)
+	for _, path := range files {
+		info, wrong := d.file().Stat(path)
+		if err == nil && wrong == nil {
+			if limit -= info.Size(); strings.HasSuffix(path, ".gz") {
+				limit -= 9 * info.Size()
+			}
+		}
+		err = errors.Join(err, wrong)
+	}
+	return err == nil && limit >= 0
+}
+
+// rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
+// all.
+func (d *heads) rows(ctx context.Context, all bool) {
+	data, whole := d.Spec.Data, d.Steps
+	for _, f := range d.Faults {
+		section, rest, _ := strings.Cut(f.Path, ".")
+		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
+		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
+			return // which rows are meant is not known
+		}
+		whole = whole && !divided
+	}
+	switch {
+	case all && data.SQL.Given():
+	case len(data.Train) == 0 && data.Dataset == "" || !all && !(d.isSmall(data.Train) && d.isSmall(data.Test)):
+		return
+	}
+	parts, err := dataload.Open(ctx, d.Spec)
+	var faults param.FieldErrors
+	switch {
+	case errors.As(err, &faults):
+	case err != nil:
+		faults = dataload.FaultsOf(d.Spec, "data", err)
+	case whole:
+		err = All(ctx, d.Spec, parts)
+		errors.As(err, &faults)
+	default:
+		faults, _ = Rows(ctx, d.Spec, parts)
+	}
+	d.Faults = append(d.Faults, faults...)
+}
+
+// database looks whether there is a driver for the database, at the address that is given, and begins to ask it where all
+// is wanted; otherwise, and where it cannot, ok is false.
+func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
+	data := &d.Spec.Data
+	for _, f := range d.Faults {
+		if strings.HasPrefix(f.Path, "data.sql") {
+			return nil, false // said already
+		}
+	}
+	err := dataload.Addressed(data.SQL)
+	if err == nil && !all {
+		return nil, false
+	}
+	var closed func() error
+	if err == nil {
+		closed, err = dataload.Connect(ctx, data)
+	}
+	if err != nil {
+		d.place("data.sql.url", param.FieldError{Problem: config.Problem(err), Err: err})
+		return nil, false
+	}
+	return func() { closed(); data.Asked = nil }, true
+}
+
+// dataset looks whether there is a built-in set of that name.
+func (d *heads) dataset() {
+	name := d.Spec.Data.Dataset
+	if slices.Contains(builtin.Names(), name) {
+		return
+	}
+	f := param.FieldError{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
+	if near := param.Nearest(name, builtin.Names()); near != "" {
+		f.Hint = "did you mean " + near + "?"
+	}
+	d.place("data.dataset", f)
+}
+
+// place records a fault of a value, of the file or of an override.
+func (d *heads) place(path string, f param.FieldError) {
+	d.Faults = append(d.Faults, d.Spec.Fault(path, f))
+}
+
+// file is how the files are written.
+func (d *heads) file() reader.Files { return dataload.Files(d.Spec.Data) }
+
+// called is what the rows of a path are called in faults: the files, or the query.
+func (d *heads) called(path string) string {
+	data := d.Spec.Data
+	switch train, test := data.Where(); {
+	case data.SQL.Given():
+		return map[string]string{"data.train": "the query to train on", "data.test": "the query to test on"}[path]
+	case path == "data.test":
+		return test.String()
+	default:
+		return train.String()
+	}
+}
+
+// head returns the names of the columns of files, nil where there are none to be had.
+func (d *heads) head(ctx context.Context, path string, paths []string) []string {
+	if len(paths) == 0 {
+		return nil
+	}
+	if !d.Spec.Data.SQL.Given() && !d.openable(path, paths) {
+		return nil
+	}
+	names, err := d.file().Header(ctx, paths)
+	if err != nil {
+		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, path, err)...)
+		return nil
+	}
+	return names
+}
+
+// openable looks whether files can be opened and have names of columns to be read; svmlight has none, and reading it takes
+// time.
+func (d *heads) openable(path string, paths []string) bool {
+	list, err := d.file().List(paths)
+	if err != nil {
+		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, path, err)...)
+		return false
+	}
+	wrong := false
+	for _, file := range list {
+		if f, unopenable := d.unopenable(file, len(list) == 1); unopenable {
+			d.place(path, f)
+			wrong = true
+		}
+	}
+	return !wrong && !d.file().SVM(paths)
+}
+
+// unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
+func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bool) {
+	info, err := d.file().Stat(file)
+	var at *datasets.LineError
+	switch {
+	case errors.As(err, &at):
+		return param.FieldError{Problem: err.Error(), Err: err}, true
+	case err != nil:
+		return param.FieldError{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
+	case info.Size() == 0 && only:
+		return param.FieldError{Problem: file + " is empty"}, true
+	}
+	opened, err := d.file().OpenBytes(file)
+	if err != nil {
+		return param.FieldError{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
+	}
+	defer opened.Close()
+	if d.Spec.Data.Format != "auto" || d.file().FormatShown(file) != "" {
+		return param.FieldError{}, false
+	}
+	start, _ := io.ReadAll(io.LimitReader(opened, files.KindBytes))
+	if what, remedy := files.Kind(start); remedy != "" {
+		return param.FieldError{Problem: file + " is " + what, Hint: remedy}, true
+	}
+	return param.FieldError{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
+}
+
+// namedColumn is a column that the spec names at a path.
+type namedColumn struct{ path, name string }
+
+func (d *heads) namedColumns() []namedColumn {
+	data := d.Spec.Data
+	var out []namedColumn
+	for _, name := range data.Target {
+		out = append(out, namedColumn{"data.target", name})
+	}
+	for _, c := range []namedColumn{{"data.weight", data.Weight}, {"data.group", data.Group}} {
+		if c.name != "" {
+			out = append(out, c)
+		}
+	}
+	for _, name := range data.Drop {
+		out = append(out, namedColumn{"data.drop", name})
+	}
+	var kinds []string
+	for name := range data.Kinds {
+		kinds = append(kinds, name)
+	}
+	slices.Sort(kinds)
+	for _, name := range kinds {
+		out = append(out, namedColumn{"data.kinds", name})
+	}
+	return out
+}
+
+// compare looks whether the test file has the columns of the training file, those apart that are
+// no inputs.
+func (d *heads) compare(train, test []string) {
+	data := d.Spec.Data
+	other := append([]string{data.Weight, data.Group}, data.Drop...)
+	var missing, extra []string
+	for _, name := range train {
+		if !slices.Contains(test, name) && !slices.Contains(other, name) {
+			missing = append(missing, strconv.Quote(name))
+		}
+	}
+	for _, name := range test {
+		if !slices.Contains(train, name) && !slices.Contains(data.Drop, name) {
+			extra = append(extra, strconv.Quote(name))
+		}
+	}
+	if missing != nil {
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), param.Few(missing), d.called("data.train"))})
+	}
+	if extra != nil {
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), param.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
+	}
+}
