@@ -42,11 +42,11 @@ func TestWrongShards(t *testing.T) {
 	}
 	for _, args := range []string{"fit spec.yaml --shard 0/3 -o -", "merge states/0 -o -", "finish states/* -o -"} {
 		_, errs := call(t, misuse, "-q shard "+args)
-		has(t, errs, `"-" is no file: states and models are not written to standard output`)
+		has(t, errs, `must be a file name, got "-"`)
 	}
 	for _, shard := range []string{"3/3", "0", "0/0", "a/b"} {
 		_, errs := call(t, misuse, "-q shard fit spec.yaml --shard "+shard+" -o m")
-		has(t, errs, "the shards of 64 count from 0")
+		has(t, errs, "must be I/N with 0 ≤ I < N ≤ 65536")
 	}
 	for _, name := range []string{"m", "-"} {
 		if _, err := os.Stat(name); err == nil {

@@ -445,7 +445,7 @@ func TestSchemaAndReference(t *testing.T) {
 			t.Errorf("the JSON schema has no %s", want)
 		}
 	}
-	for _, want := range []string{"### `trimmed`", "| `model` | an estimator, or a list of steps and an estimator | `expectile` | the model within |", "the maps whose features are added up", "| `tau` |"} {
+	for _, want := range []string{"### `trimmed`", "| `model` | estimator, or a list of steps ending in one | `expectile` | inner estimator |", "the maps whose features are added up", "| `tau` |"} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference has no %s", want)
 		}

@@ -25,7 +25,7 @@ type Override struct {
 func (o *Override) UnmarshalText(text []byte) error {
 	path, value, found := strings.Cut(string(text), "=")
 	if !found || path == "" {
-		return fmt.Errorf("got %q, wanted path=value", text)
+		return fmt.Errorf("must be path=value, got %q", text)
 	}
 	*o = Override{Path: path, Value: value}
 	return nil

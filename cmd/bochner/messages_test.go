@@ -19,11 +19,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what commands say now into testdata/complaints.txt")
+var update = flag.Bool("update", false, "write what commands say now into testdata/messages.txt")
 
-// complaint is a wrong input and the command that meets it. What it says is in
-// testdata/complaints.txt under the name.
-type complaint struct {
+// messageCase is a wrong input and the command that meets it. What it says is in
+// testdata/messages.txt under the name.
+type messageCase struct {
 	name  string
 	files map[string]string // beside those of workplace
 	args  string            // fields of the command line; "spec.yaml" is in files
@@ -101,7 +101,7 @@ func gone(text string, column int) string {
 	return strings.Join(lines, "\n")
 }
 
-var specComplaints = []complaint{
+var configMessages = []messageCase{
 	validate("empty file", ""),
 	validate("comments only", "# nothing yet\n"),
 	validate("no mapping", "- data\n- pipeline\n"),
@@ -281,7 +281,7 @@ func given(name, rows, more string) complaint {
 	return c
 }
 
-var dataComplaints = []complaint{
+var dataMessages = []messageCase{
 	given("text in another encoding", with(rows(40), 4, "1,2,caf\xe9,no"), ""),
 	given("a name in another encoding", with(rows(40), 1, "a,b,caf\xe9,y"), ""),
 	given("a column without values", gone(rows(40), 1), ""),
@@ -346,7 +346,7 @@ func compared(t *testing.T) {
 	put(t, "runs/d/result.json", "{")
 }
 
-var modelComplaints = []complaint{
+var modelMessages = []messageCase{
 	{name: "a run that is none", args: "compare folder gone", code: failure},
 	{name: "one run", args: "compare folder", code: failure},
 	{name: "runs of other questions", args: "compare runs/a runs/b runs/c runs/d", code: failure, setup: compared},
@@ -466,7 +466,7 @@ func fullDisk(name string) func(t *testing.T) {
 	}
 }
 
-var usageComplaints = []complaint{
+var usageMessages = []messageCase{
 	{name: "no command", args: "", code: misuse},
 	{name: "an unknown command", args: "runn good.yaml", code: misuse},
 	{name: "an unknown flag", args: "run good.yaml --fast", code: misuse},
@@ -485,19 +485,19 @@ var usageComplaints = []complaint{
 
 // Every wrong input is met with one exact message on standard error, nothing on standard output,
 // its exit code, and no file left behind.
-func TestComplaints(t *testing.T) {
-	path, err := filepath.Abs("testdata/complaints.txt")
+func TestMessages(t *testing.T) {
+	path, err := filepath.Abs("testdata/messages.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := readComplaints(t, path)
-	var said strings.Builder
+	want := readMessages(t, path)
+	var table strings.Builder
 	home := workplace(t)
-	for _, group := range [][]complaint{specComplaints, dataComplaints, modelComplaints, usageComplaints} {
+	for _, group := range [][]messageCase{configMessages, dataMessages, modelMessages, usageMessages} {
 		for _, c := range group {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 				got := c.meet(t, home)
-				fmt.Fprintf(&said, "== %s\n%s\n", c.name, strings.TrimRight(got, "\n"))
+				fmt.Fprintf(&table, "== %s\n%s\n", c.name, strings.TrimRight(got, "\n"))
 				if !*update && strings.TrimRight(got, "\n") != want[c.name] {
 					t.Errorf("said\n%s\nwanted\n%s", got, want[c.name])
 				}
@@ -505,14 +505,14 @@ func TestComplaints(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(said.String()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // meet runs the command and returns what it says.
-func (c complaint) meet(t *testing.T, home string) string {
+func (c messageCase) meet(t *testing.T, home string) string {
 	dir := t.TempDir()
 	copyFolder(t, home, dir)
 	t.Chdir(dir)
@@ -642,8 +642,8 @@ func reindex(t *testing.T, file []byte, f func(doc []byte) []byte) []byte {
 	return append(out, prefix+hex.EncodeToString(sum[:])...)
 }
 
-// readComplaints reads what commands are to say, by name.
-func readComplaints(t *testing.T, path string) map[string]string {
+// readMessages reads what commands are to say, by name.
+func readMessages(t *testing.T, path string) map[string]string {
 	out := map[string]string{}
 	if *update {
 		return out
