@@ -31,13 +31,13 @@ type messageCase struct {
 	setup func(t *testing.T)
 }
 
-// validate is a complaint about the text of an experiment file.
-func validate(name, text string) complaint {
-	return complaint{name: name, files: map[string]string{"spec.yaml": text}, args: "validate spec.yaml", code: failure}
+// validate tests a message about the text of an experiment file.
+func validate(name, text string) messageCase {
+	return messageCase{name: name, files: map[string]string{"spec.yaml": text}, args: "validate spec.yaml", code: failure}
 }
 
-// about is a complaint about one value of an otherwise good experiment file.
-func about(name, section, text string) complaint {
+// about tests a message about one value of an otherwise good experiment file.
+func about(name, section, text string) messageCase {
 	sections := map[string]string{
 		"data":     "data: {train: rows.csv, target: y, task: classification}",
 		"pipeline": "pipeline: [{columns: [{select: numeric, steps: [standardize]}]}, {rff: {features: 10}}, logistic]",
@@ -54,13 +54,13 @@ func about(name, section, text string) complaint {
 	return validate(name, strings.Join(lines, "\n")+"\n")
 }
 
-// data is a complaint about rows, met by a run.
-func data(name, file, rows, more string) complaint {
+// data tests a message about rows, met by a run.
+func data(name, file, rows, more string) messageCase {
 	spec := "data: {train: " + file + ", target: y" + more + "}\npipeline: [{columns: [{select: numeric, steps: [standardize]}]}, logistic]\noutput: {dir: out}\n"
 	if strings.HasSuffix(file, ".svm") {
 		spec = strings.Replace(spec, ", target: y", "", 1)
 	}
-	return complaint{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml", code: failure}
+	return messageCase{name: name, files: map[string]string{"spec.yaml": spec, file: rows}, args: "run --quiet spec.yaml", code: failure}
 }
 
 // rows is a good file: two numbers, a string, and a class.
@@ -275,7 +275,7 @@ func numeric(model string) string {
 }
 
 // given is a complaint of validate about rows.
-func given(name, rows, more string) complaint {
+func given(name, rows, more string) messageCase {
 	c := data(name, "bad.csv", rows, more)
 	c.args = "validate spec.yaml"
 	return c
