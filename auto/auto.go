@@ -31,6 +31,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -162,7 +163,7 @@ func (o Options) Check() error {
 	}
 	for _, name := range o.Recipes {
 		if !known(name) {
-			faults = append(faults, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + param.Nearest(name, Recipes()) + "?"})
+			faults = append(faults, param.FieldError{Path: "only", Value: name, Constraint: "the name of a recipe", Hint: "did you mean " + suggest.Nearest(name, Recipes()) + "?"})
 		}
 	}
 	return faults.Err()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -118,7 +119,7 @@ func ofRows(p estimator.Prediction, all, some []int) estimator.Prediction {
 		if m == nil {
 			return nil
 		}
-		return datasets.SelectRows(m, at).(*mat.Dense)
+		return rowblock.Select(m, at).(*mat.Dense)
 	}
 	return estimator.Prediction{Values: list(p.Values), Std: list(p.Std), Targets: table(p.Targets), Scores: table(p.Scores),
 		StdTargets: table(p.StdTargets), Probabilities: table(p.Probabilities)}

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/cputime"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -51,7 +52,7 @@ func BenchmarkLogisticSearch(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test), estimator.Request{}); err != nil {
+			if _, err := estimator.Predict(ctx, fitted, rowblock.Select(data.X, fold.Test), estimator.Request{}); err != nil {
 				b.Fatal(err)
 			}
 			fits++

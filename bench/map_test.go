@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 	"github.com/bochner-ml/bochner/single"
@@ -32,7 +33,7 @@ func inTiles[M mat.Matrix](tile M, slice func(tile M, rows int) M, X *mat.Dense,
 	n, _ := X.Dims()
 	for lo := 0; lo < n; lo += tileRows {
 		rows := min(tileRows, n-lo)
-		if err := mapTo(slice(tile, rows), datasets.SliceRows(X, lo, lo+rows)); err != nil {
+		if err := mapTo(slice(tile, rows), rowblock.Slice(X, lo, lo+rows)); err != nil {
 			return err
 		}
 	}
@@ -99,7 +100,7 @@ func BenchmarkPredictOne(b *testing.B) {
 		eachPrecision(b, s.String()+"/", func(b *testing.B, precision string) {
 			data := regression(s.rows, inputs)
 			loaded := saved(b, machine(b, precision, s.features, ridge()), data)
-			row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
+			row := mat.DenseCopyOf(rowblock.Slice(data.X, 0, 1))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := loaded.Predictor.Predict(ctx, row); err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // The folds of a set by hash are those that Of says, and as large as chance has it: chi-squared with 6 degrees of
@@ -58,7 +60,7 @@ func TestPartition(t *testing.T) {
 	of := func(row int) int { return fold.Of(row) - 1 }
 	for _, step := range []int{1, 700, 2048, 9000} {
 		got := make([][]datasets.Set, 2)
-		err := datasets.Partition(context.Background(), chunks{set, step, 9000}, 2, of, func(part int, block datasets.Set) error {
+		err := rowsource.Partition(context.Background(), chunks{set, step, 9000}, 2, of, func(part int, block datasets.Set) error {
 			got[part] = append(got[part], block.Select(rowsUpTo(block.Rows())))
 			return nil
 		})
@@ -77,12 +79,12 @@ func TestPartition(t *testing.T) {
 				t.Fatal(err)
 			}
 			sourcetest.Equal(t, all, set.Select(rows))
-			if slices.ContainsFunc(blocks[:len(blocks)-1], func(b datasets.Set) bool { return b.Rows() != datasets.BlockRows }) {
+			if slices.ContainsFunc(blocks[:len(blocks)-1], func(b datasets.Set) bool { return b.Rows() != rowblock.Size }) {
 				t.Errorf("in steps of %d, blocks that are not full", step)
 			}
 		}
 	}
-	sourcetest.Run(t, datasets.FilterRows(chunks{set, 300, 9000}, func(row int) bool { return of(row) == 1 }))
+	sourcetest.Run(t, rowsource.Filter(chunks{set, 300, 9000}, func(row int) bool { return of(row) == 1 }))
 }
 
 func rowsUpTo(n int) []int {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // A range has the rows of the set, whatever blocks the source cuts them into, and its own blocks depend on
@@ -17,7 +18,7 @@ func TestRange(t *testing.T) {
 		hi := min(c.hi, 5000)
 		var sizes []int
 		for _, step := range []int{1, 7, 1000, 2048, 5000} {
-			r, err := datasets.Range(chunks{set, step, 5000}, c.lo, c.hi, c.run)
+			r, err := rowsource.Range(chunks{set, step, 5000}, c.lo, c.hi, c.run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,12 +56,12 @@ func TestRange(t *testing.T) {
 			sourcetest.Equal(t, got, set.Slice(c.lo, hi))
 		}
 	}
-	r, _ := datasets.Range(chunks{set, 300, 5000}, 100, 4000, 1500)
+	r, _ := rowsource.Range(chunks{set, 300, 5000}, 100, 4000, 1500)
 	sourcetest.Run(t, r)
-	if _, err := datasets.Range(set.Source(), 3, 2, 1); err == nil {
+	if _, err := rowsource.Range(set.Source(), 3, 2, 1); err == nil {
 		t.Error("an end before the beginning is no error")
 	}
-	r, _ = datasets.Range(set.Source(), 10, 4000, 100)
+	r, _ = rowsource.Range(set.Source(), 10, 4000, 100)
 	stop := errors.New("stop")
 	if err := r.Blocks(context.Background(), func(datasets.Set) error { return stop }); err != stop {
 		t.Errorf("the error of yield became %v", err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -95,8 +96,8 @@ func TestSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sourcetest.Run(t, set.Source())
 			sourcetest.Run(t, chunks{set, 700, -1})
-			sourcetest.Run(t, datasets.Prefetch(chunks{set, 700, set.Rows()}))
-			sub, err := datasets.Subset(chunks{set, 700, -1}, []int{0, 2, 3, 699, 700, 4999})
+			sourcetest.Run(t, rowsource.Prefetch(chunks{set, 700, set.Rows()}))
+			sub, err := rowsource.Subset(chunks{set, 700, -1}, []int{0, 2, 3, 699, 700, 4999})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +167,7 @@ func TestPrefetchReadsAhead(t *testing.T) {
 	second := make(chan struct{})
 	src := watched{chunks{randomSet(30), 10, -1}, second}
 	blocks := 0
-	err := datasets.Prefetch(src).Blocks(context.Background(), func(datasets.Set) error {
+	err := rowsource.Prefetch(src).Blocks(context.Background(), func(datasets.Set) error {
 		if blocks++; blocks == 1 {
 			select {
 			case <-second:
@@ -199,11 +200,11 @@ func (w watched) Blocks(ctx context.Context, yield func(datasets.Set) error) err
 
 // TestPrefetchFailure: the source's own error comes through, after the blocks before it.
 func TestPrefetchFailure(t *testing.T) {
-	sub, err := datasets.Subset(chunks{randomSet(10), 4, -1}, []int{2, 10})
+	sub, err := rowsource.Subset(chunks{randomSet(10), 4, -1}, []int{2, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = datasets.ReadAll(context.Background(), datasets.Prefetch(sub))
+	_, err = datasets.ReadAll(context.Background(), rowsource.Prefetch(sub))
 	if err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
 		t.Error(err)
 	}
@@ -219,11 +220,11 @@ func TestSubsetErrors(t *testing.T) {
 		{[]int{-1}, "datasets: no row -1 in 10 rows"},
 		{[]int{10}, "datasets: no row 10 in 10 rows"},
 	} {
-		if _, err := datasets.Subset(set.Source(), c.rows); err == nil || err.Error() != c.want {
+		if _, err := rowsource.Subset(set.Source(), c.rows); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
-	sub, err := datasets.Subset(chunks{set, 4, -1}, []int{2, 10})
+	sub, err := rowsource.Subset(chunks{set, 4, -1}, []int{2, 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestNames(t *testing.T) {
 
 func ExampleSubset() {
 	X := mat.NewDense(4, 1, []float64{10, 11, 12, 13})
-	some, err := datasets.Subset(datasets.Set{X: X}.Source(), []int{1, 3})
+	some, err := rowsource.Subset(datasets.Set{X: X}.Source(), []int{1, 3})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -324,7 +325,7 @@ func ExampleSubset() {
 func ExamplePrefetch() {
 	set := datasets.Set{X: mat.NewDense(5000, 1, nil)}
 	rows := 0
-	err := datasets.Prefetch(set.Source()).Blocks(context.Background(), func(block datasets.Set) error {
+	err := rowsource.Prefetch(set.Source()).Blocks(context.Background(), func(block datasets.Set) error {
 		rows += block.Rows() // while the next block is being read
 		return nil
 	})
@@ -353,7 +354,7 @@ func TestWithoutTargets(t *testing.T) {
 	schema := datasets.Schema{Columns: []datasets.Column{{Name: "x"}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}}
 	set := datasets.Set{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{0, 1, 0}, Weights: []float64{1, 2, 3}, Schema: schema}
 	rows := []int{0, 2}
-	some, err := datasets.Subset(set.Source(), rows)
+	some, err := rowsource.Subset(set.Source(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +363,7 @@ func TestWithoutTargets(t *testing.T) {
 		source datasets.Source
 		want   datasets.Set
 	}{{"in memory", set.Source(), set}, {"by blocks", some, set.Select(rows)}} {
-		bare := datasets.DropTargets(c.source)
+		bare := rowsource.DropTargets(c.source)
 		got, err := datasets.ReadAll(context.Background(), bare)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -64,7 +65,7 @@ func equalsNaive(t *testing.T, data datasets.Set, folds []datasets.Fold, specs [
 				t.Errorf("candidate %d, fold %d: %v", i, f, one.Err)
 				continue
 			}
-			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+			want, err := estimator.Predict(ctx, p, rowblock.Select(data.X, fold.Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

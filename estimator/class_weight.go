@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -30,7 +31,7 @@ func (c *ClassWeight) Set(plain any) error {
 		*c = ClassWeight{}
 	case string:
 		if v != "none" && v != "balanced" {
-			if near := param.Nearest(v, []string{"none", "balanced"}); near != "" {
+			if near := suggest.Nearest(v, []string{"none", "balanced"}); near != "" {
 				return param.FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 			}
 			return wanted
@@ -110,7 +111,7 @@ func (c ClassWeight) factors(classes []string, mass []float64, present int) ([]f
 	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
 		if !slices.Contains(classes, name) {
 			f := param.FieldError{Path: "class_weight", Problem: fmt.Sprintf("there is no class %q", name)}
-			if near := param.Nearest(name, classes); near != "" {
+			if near := suggest.Nearest(name, classes); near != "" {
 				f.Hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			return nil, f

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -64,7 +65,7 @@ func TestRidgeFamilyGivesConstantColumnsNoWeight(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := share.Outcome{}
-		predicted, err := Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[fold].Test), Request{})
+		predicted, err := Predict(context.Background(), fitted, rowblock.Select(data.X, folds[fold].Test), Request{})
 		one.Prediction, one.Err = share.Prediction(predicted), err
 		return one
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -126,7 +128,7 @@ func (s *GaussianProcess) Params(l *param.List) {
 				continue
 			}
 			fault := param.FieldError{Constraint: "a list of gamma, scales, noise and amplitude"}
-			if near := param.Nearest(name, names); near != "" {
+			if near := suggest.Nearest(name, names); near != "" {
 				fault.Hint = "did you mean " + near + "?"
 			}
 			return fault
@@ -192,7 +194,7 @@ func (s GaussianProcess) fit(ctx context.Context, r *design.Rows, src datasets.S
 }
 
 func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src datasets.Source) (*FittedGaussianProcess, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if err := forNumbers(r.Schema, "gaussian_process"); err != nil {

@@ -8,11 +8,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -211,7 +211,7 @@ func (f *processFunction) each(ctx context.Context, X mat.Matrix, yield func(lo 
 		for lo := 0; lo < n; lo += mappedRows {
 			hi := min(lo+mappedRows, n)
 			tile := mat.NewDense(hi-lo, D, hold.Data[:(hi-lo)*D])
-			if err := f.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
+			if err := f.features.mapTo(ctx, tile, rowblock.Slice(X, lo, hi)); err != nil {
 				return err
 			}
 			if !kern.AllFinite(tile.RawMatrix().Data) {

@@ -12,9 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // processSums are the sums of a gaussian process in its pass: those of the products of features and targets.
@@ -53,7 +54,7 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 		for lo := 0; lo < n; lo += mappedRows {
 			hi := min(lo+mappedRows, n)
 			tile := mat.NewDense(hi-lo, D, hold.Data[:(hi-lo)*D])
-			if err := p.features.mapTo(ctx, tile, datasets.SliceRows(X, lo, hi)); err != nil {
+			if err := p.features.mapTo(ctx, tile, rowblock.Slice(X, lo, hi)); err != nil {
 				return err
 			}
 			some := weights
@@ -126,7 +127,7 @@ func (s GaussianProcess) Start(ctx context.Context, schema datasets.Schema, cols
 }
 
 func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols int) (*processSums, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if err := forNumbers(schema, "gaussian_process"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
@@ -117,7 +118,7 @@ func (s KernelRidge) Fit(ctx context.Context, data datasets.Set) (Predictor, err
 }
 
 func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	r, err := design.FromSet(data)

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -66,7 +67,7 @@ func (s KernelRidgeClassifier) Fit(ctx context.Context, data datasets.Set) (Pred
 }
 
 func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*kernelridge.Model, []string, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, nil, err
 	}
 	r, err := design.FromSet(data)

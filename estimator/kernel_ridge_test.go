@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
@@ -260,7 +261,7 @@ func TestKernelRidgeBatches(t *testing.T) {
 		}
 		for at, out := range outcomes {
 			fold := folds[at[1]]
-			want, _ := predictTargets(t, specs[at[0]], data.Select(fold.Train), datasets.SelectRows(data.X, fold.Test))
+			want, _ := predictTargets(t, specs[at[0]], data.Select(fold.Train), rowblock.Select(data.X, fold.Test))
 			nearly(t, fmt.Sprint(solver, at), out.Targets, want, 1e-7)
 		}
 	}

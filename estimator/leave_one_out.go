@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/specs"
 )
 
 // LeaveOneOut is what ridge regression would predict for every row, had that row been left out, for
@@ -65,7 +65,7 @@ func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, alphas []floa
 	}
 	for _, a := range alphas {
 		s.Alpha = a
-		if err := param.CheckFit(s); err != nil {
+		if err := specs.CheckFit(s); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -61,7 +62,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want, err := estimator.Predict(ctx, p, datasets.SelectRows(job.data.X, []int{i}), estimator.Request{})
+					want, err := estimator.Predict(ctx, p, rowblock.Select(job.data.X, []int{i}), estimator.Request{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -72,7 +73,7 @@ func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predicto
 }
 
 func fitRows(ctx context.Context, s penalised, r *design.Rows) (Predictor, error) {
-	err := param.CheckFit(s)
+	err := specs.CheckFit(s)
 	var model solve.Linear
 	var classes []string
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/newton"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // newtonSums are the sums of Newton's method in a pass.
@@ -69,7 +69,7 @@ func (s SVR) task(l *design.Labels) newton.Task {
 // that is not nil.
 func startPasses(ctx context.Context, s passing, from Predictor, schema datasets.Schema, cols int) (datasets.Pass, error) {
 	name := "estimator: " + s.name()
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	solver, loss, _, numbers := s.solver()

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // Posterior is ridge regression read as Bayesian linear regression, which on random features is a
@@ -53,7 +53,7 @@ func (s Ridge) FitPosteriorSource(ctx context.Context, data datasets.Source, noi
 }
 
 func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float64) (*Posterior, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if err := forNumbers(data.Schema(), "ridge"); err != nil {

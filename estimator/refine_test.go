@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
@@ -133,7 +134,7 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test := datasets.SelectRows(data.X, folds[fold].Test).(*mat.Dense)
+		test := rowblock.Select(data.X, folds[fold].Test).(*mat.Dense)
 		n, _ := test.Dims()
 		one := share.Outcome{}
 		predicted, err := Predict(context.Background(), fitted, test.Slice(0, n, 0, f.Candidates[k].Width), Request{})

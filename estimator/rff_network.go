@@ -12,6 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/network"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/param"
@@ -115,7 +117,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 		}
 		return nil
 	})
-	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.NonNegative)
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
 	l.Int(&s.Epochs, "epochs", "most readings of the rows", param.AtLeast(1))
@@ -136,7 +138,7 @@ func (s RFFNetwork) Fit(ctx context.Context, data datasets.Set) (Predictor, erro
 }
 
 func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwork, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	r, err := design.FromSet(data)
@@ -230,7 +232,7 @@ func (t *lesson) take(X mat.Matrix) error {
 	case len(chosen) == len(t.Weights):
 		t.X = X
 	default:
-		t.X = datasets.SelectRows(X, chosen)
+		t.X = rowblock.Select(X, chosen)
 		Y, weights, class := t.Y, t.Weights, t.Class
 		t.Y, t.Weights, t.Class = nil, nil, nil
 		for _, i := range chosen {

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -61,7 +62,7 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *Ridge) Params(l *param.List) {
-	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Choice(&s.Solver, "solver", "how to solve", "auto", "cholesky", "dual", "cg")
@@ -93,7 +94,7 @@ func (s Ridge) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
 
 // fitBy checks rows and has the problem on them solved.
 func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve.Linear, error)) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	if err := forNumbers(r.Schema, "ridge"); err != nil {

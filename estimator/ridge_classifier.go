@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -39,7 +40,7 @@ var (
 
 // Params declares the hyper-parameters.
 func (s *RidgeClassifier) Params(l *param.List) {
-	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.NonNegative)
+	l.Float(&s.Alpha, "alpha", "penalty on the squared weights", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
@@ -71,7 +72,7 @@ func (s RidgeClassifier) ridge() Ridge {
 }
 
 func (s RidgeClassifier) fit(ctx context.Context, r *design.Rows) (Predictor, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge_classifier: %w", err)
 	}
 	model, classes, err := s.solve(ctx, r)

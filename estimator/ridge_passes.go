@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // ridgeSums are the sums of a ridge regression in a pass.
@@ -70,7 +70,7 @@ func (r *ridgeSums) state(s *model.State) {
 
 // checkPasses reports what is wrong with spec, and a solver that does not go by passes of sums.
 func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols int) error {
-	if err := param.CheckFit(spec); err != nil {
+	if err := specs.CheckFit(spec); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if way := leastsquares.Ridge(s).SolverFor(-1, cols, false); way != "cholesky" {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -74,7 +75,7 @@ func equalsExtendedPrecision(t *testing.T, at string, s Ridge, data datasets.Set
 	}
 	for _, s.Solver = range []string{"cholesky", "dual", "cg"} {
 		for kind, X := range map[string]mat.Matrix{"dense": data.X, "sparse": sparse.FromDense(data.X)} {
-			train.X = datasets.SliceRows(X, 0, fit)
+			train.X = rowblock.Slice(X, 0, fit)
 			fitted, err := s.Fit(context.Background(), train)
 			if err != nil {
 				t.Errorf("%s, %s, %s: %v", at, s.Solver, kind, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -61,7 +62,7 @@ func leaveOneOut(t *testing.T, s estimator.Ridge, data datasets.Set) {
 				}
 			}
 			p := fit(t, s, data.Select(others)).(*estimator.FittedLinear)
-			want, err := p.PredictFull(ctx, datasets.SliceRows(data.X, i, i+1), estimator.Request{})
+			want, err := p.PredictFull(ctx, rowblock.Slice(data.X, i, i+1), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +312,7 @@ func (c counted) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 // Reading a stream may mean mapping its rows again: ridge reads it once, after a look at its first
 // block.
 func TestRidgeReadsAStreamOnce(t *testing.T) {
-	const n = 5 * datasets.BlockRows
+	const n = 5 * rowblock.Size
 	x, codes, y, weights := noisy(2, n, 3)
 	schema := datasets.Schema{Targets: []datasets.Column{{Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}
 	for _, c := range []struct {
@@ -325,7 +326,7 @@ func TestRidgeReadsAStreamOnce(t *testing.T) {
 		if _, err := c.spec.FitSource(context.Background(), counted{c.data.Source(), &rows}); err != nil {
 			t.Fatal(err)
 		}
-		if rows != n+datasets.BlockRows {
+		if rows != n+rowblock.Size {
 			t.Errorf("%T read %d rows of %d", c.spec, rows, n)
 		}
 		passes := func(rows int) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/sgd"
 	"github.com/bochner-ml/bochner/internal/solve"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -53,7 +54,7 @@ type descending struct {
 // stepParams declares how the steps are taken.
 func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, intercept *bool) {
 	l.Choice(penalty, "penalty", "l2: half the squared weights; l1: their sizes; elasticnet: both; none", "l2", "l1", "elasticnet", "none")
-	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by it, too", param.NonNegative)
+	l.Float(alpha, "alpha", "weight of the penalty against the mean loss; steps of rates auto and optimal shrink by it, too", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(l1Ratio, "l1_ratio", "share of l1 in elasticnet", param.Between(0, 1))
 	l.Bool(intercept, "intercept", "whether to fit an intercept, which is not penalised")
@@ -62,8 +63,8 @@ func stepParams(l *param.List, penalty *string, alpha, l1Ratio *float64, interce
 // rateParams declares the sizes of the steps.
 func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *bool, averageFrom *int) {
 	l.Choice(rate, "learning_rate", "size of step t. auto: η·(1+alpha·η·t)^−0.75, η by the first rows; optimal: 1/(alpha·(t0+t)); invscaling: eta0/t^power_t; constant: eta0; adaptive: eta0, a fifth whenever the loss falls no more", "auto", "optimal", "invscaling", "constant", "adaptive")
-	l.Float(eta0, "eta0", "first step; 0, for auto only: by the first rows", param.NonNegative)
-	l.Float(powerT, "power_t", "power of invscaling", param.NonNegative)
+	l.Float(eta0, "eta0", "first step; 0, for auto only: by the first rows", param.AtLeast(0))
+	l.Float(powerT, "power_t", "power of invscaling", param.AtLeast(0))
 	l.Bool(average, "average", "whether the model is the mean of the weights of the steps, and not the last ones")
 	l.Int(averageFrom, "average_from", "first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten", param.AtLeast(0))
 	l.Also("eta0", func() error {
@@ -77,7 +78,7 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 // epochParams declares how rows are read, and when that ends.
 func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop *bool, validation *float64, patience *int, seed *uint64) {
 	l.Int(epochs, "epochs", "most times that the rows are read", param.AtLeast(1))
-	l.Float(tol, "tol", "an epoch gains nothing whose loss is not lower than the best by so much of the loss without weights; 0: all epochs are made", param.NonNegative)
+	l.Float(tol, "tol", "an epoch gains nothing whose loss is not lower than the best by so much of the loss without weights; 0: all epochs are made", param.AtLeast(0))
 	l.Int(patience, "n_iter_no_change", "epochs that gain nothing after which it ends", param.AtLeast(1))
 	l.Int(batch, "batch", "rows of a step", param.AtLeast(1))
 	l.Bool(shuffle, "shuffle", "whether rows come in random order in each epoch: all in memory, of a stream some thousands at a time")
@@ -147,7 +148,7 @@ func (d descending) fitSource(ctx context.Context, data datasets.Source) (*desce
 }
 
 func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error) {
-	err := param.CheckFit(d.spec)
+	err := specs.CheckFit(d.spec)
 	if err == nil && !d.loss.Classes {
 		err = forNumbers(r.Schema, d.name)
 	}
@@ -325,7 +326,7 @@ func (d descending) continued(ctx context.Context, from *descended, classes []st
 
 // goesOn returns the rows to go on with, or why the model does not.
 func (d descending) goesOn(ctx context.Context, from *descended, classes []string, data datasets.Source) (*design.Rows, error) {
-	if err := param.CheckFit(d.spec); err != nil {
+	if err := specs.CheckFit(d.spec); err != nil {
 		return nil, err
 	}
 	if from.coef == nil {

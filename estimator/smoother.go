@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 var _ model.Stateful = (*Smoother)(nil)
@@ -50,7 +50,7 @@ func (s Ridge) SmootherWeights(ctx context.Context, data datasets.Set) (*Smoothe
 }
 
 func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if err := forNumbers(data.Schema, "ridge"); err != nil {
@@ -87,7 +87,7 @@ func (s KernelRidge) SmootherWeights(ctx context.Context, data datasets.Set) (*S
 }
 
 func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if err := forNumbers(data.Schema, "kernel_ridge"); err != nil {

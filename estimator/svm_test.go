@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -153,7 +154,7 @@ func TestDualSweepIsTheNaiveSearch(t *testing.T) {
 				continue
 			}
 			near(t, fmt.Sprint(name, at, " objective"), []float64{one.Report.Objective}, []float64{fitted.(estimator.Reporter).Report().Objective}, 2e-9)
-			want, err := estimator.Predict(context.Background(), fitted, datasets.SelectRows(data.X, folds[at[1]].Test), estimator.Request{})
+			want, err := estimator.Predict(context.Background(), fitted, rowblock.Select(data.X, folds[at[1]].Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

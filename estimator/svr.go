@@ -47,7 +47,7 @@ var (
 func (s *SVR) Params(l *param.List) {
 	l.Float(&s.C, "C", "weight of the loss against the penalty", param.Positive)
 	l.Complexity("C", param.LessPenalty)
-	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.NonNegative)
+	l.Float(&s.Epsilon, "epsilon", "residuals of up to this size cost nothing", param.AtLeast(0))
 	l.Complexity("epsilon", param.MorePenalty)
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")

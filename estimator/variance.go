@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -25,7 +26,7 @@ func (v *Variance) Set(plain any) error {
 	case string:
 		if p == "auto" {
 			next.value = 0
-		} else if near := param.Nearest(p, []string{"auto"}); near != "" {
+		} else if near := suggest.Nearest(p, []string{"auto"}); near != "" {
 			return param.FieldError{Constraint: v.Wanted(), Hint: "did you mean " + near + "?"}
 		}
 	case int:

@@ -24,6 +24,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/mlflow"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -232,7 +234,7 @@ func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), 
 	schema := data.Train.Schema()
 	text := fmt.Sprintf("target %s: %s", schema.Targets[0].Name, data.Task)
 	if classes := schema.Classes(); len(classes) > 0 {
-		text += ", classes " + param.Few(classes)
+		text += ", classes " + suggest.List(classes)
 	}
 	tell(text)
 	tested := "none held out to test on"
@@ -325,7 +327,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	f = fitted{model: found.Model, score: found.Score}
 	if out.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
-		f.judged = datasets.EvenlySpacedRows(set.Rows(), mostJudged)
+		f.judged = rowblock.EvenlySpaced(set.Rows(), mostJudged)
 	}
 	out.result.Seconds.Search = found.Seconds
 	out.warn(found.Warnings...)

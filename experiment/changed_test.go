@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/arff"
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/svmlight"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // A file that is replaced or changed between two readings, or in the middle of one, is an error that
@@ -20,7 +21,7 @@ import (
 func TestChangedFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var plain, pairs strings.Builder
-	for i := range 3 * datasets.BlockRows {
+	for i := range 3 * rowblock.Size {
 		fmt.Fprintf(&plain, "%d,%d\n", 1000+i, i%7)
 		fmt.Fprintf(&pairs, "%d 1:%d\n", i%2, 1000+i)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -104,7 +106,7 @@ func sampled(ctx context.Context, source datasets.Source, met, most int) (datase
 		n = met
 	}
 	if n > most {
-		some, err := datasets.Subset(source, datasets.EvenlySpacedRows(n, most))
+		some, err := rowsource.Subset(source, rowblock.EvenlySpaced(n, most))
 		if err != nil {
 			return datasets.Set{}, err
 		}

@@ -10,7 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 	"github.com/bochner-ml/bochner/internal/experiment/predictions"
 	"github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // evaluated is the rows that the model of a run is looked at on, with its predictions for them.
@@ -46,7 +48,7 @@ func evaluate(ctx context.Context, data *loaded, f fitted, o Options, out *outpu
 	}
 	if data.Task == datasets.Classification {
 		if never := unpredicted(e.Verdict, data.Train.Schema().Classes()); len(never) > 0 {
-			out.warn("never predicted, though in the scored rows: " + param.Few(never) +
+			out.warn("never predicted, though in the scored rows: " + suggest.List(never) +
 				"; choose by balanced_accuracy, or give the model class_weight: balanced")
 		}
 	}
@@ -59,13 +61,13 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 	found, judged := &out.result, f.judged
 	n, _ := data.Train.Dims()
 	if judged == nil && data.Streamed && n > mostJudgedInFile && !data.Task.Unsupervised() {
-		judged = datasets.EvenlySpacedRows(n, mostJudgedInFile)
+		judged = rowblock.EvenlySpaced(n, mostJudgedInFile)
 	}
 	some := func(train datasets.Source) (datasets.Source, error) {
 		if judged == nil {
 			return train, nil
 		}
-		return datasets.Subset(train, judged)
+		return rowsource.Subset(train, judged)
 	}
 	read := &described{Source: data.Train}
 	train, err := some(read)

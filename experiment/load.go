@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // loaded is the data of a run.
@@ -104,7 +105,7 @@ func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.
 func shapeOf(parts *dataload.Parts) (datasets.Shape, error) {
 	train := parts.Train
 	if parts.Task.Unsupervised() {
-		train = datasets.DropTargets(train)
+		train = rowsource.DropTargets(train)
 	}
 	n, cols := train.Dims()
 	shape := datasets.Shape{Rows: n, Cols: cols, Outputs: train.Schema().Outputs(), Columns: train.Schema().Columns}

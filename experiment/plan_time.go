@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // PlanSample is how long the search and the last fit took on some of the rows.
@@ -116,13 +117,13 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 // sampleOf returns n rows, spread over all where they are in memory, else the first of the file.
 func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
 	if set, ok := datasets.InMemory(source); ok {
-		return set.Select(datasets.EvenlySpacedRows(min(all, set.Rows()), min(n, set.Rows()))), nil
+		return set.Select(rowblock.EvenlySpaced(min(all, set.Rows()), min(n, set.Rows()))), nil
 	}
 	var blocks []datasets.Set
 	left := n
 	err = source.Blocks(ctx, func(block datasets.Set) error {
 		take := min(left, block.Rows())
-		blocks = append(blocks, block.Select(datasets.EvenlySpacedRows(take, take))) // a copy, for the block is the reader's
+		blocks = append(blocks, block.Select(rowblock.EvenlySpaced(take, take))) // a copy, for the block is the reader's
 		if left -= take; left <= 0 {
 			return errEnough
 		}

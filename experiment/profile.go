@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/profile"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // described is rows that are described as they are read for something else.
@@ -34,10 +34,10 @@ func constantWarnings(p profile.Profile) (warnings []string) {
 		if p.Rows == 1 {
 			in = "a value in one training row only"
 		}
-		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", param.Few(names), in))
+		warnings = append(warnings, fmt.Sprintf("the target %s has %s, so that the model can only predict it; name another target with data.target, or give more rows", suggest.List(names), in))
 	}
 	if names := constants(p.Columns); len(names) > 0 {
-		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+param.Few(names))
+		warnings = append(warnings, "the same in all training rows, so that nothing is learned from them: "+suggest.List(names))
 	}
 	return warnings
 }

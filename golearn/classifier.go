@@ -10,7 +10,6 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 
 	"github.com/bochner-ml/bochner/datasets"
-	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/param"
@@ -43,7 +42,7 @@ func (c *Classifier) Model() *modelfile.Model { return c.model }
 // Fit learns the class attributes of the grid from all others. After an error there is no model.
 func (c *Classifier) Fit(grid base.FixedDataGrid) error {
 	c.model = nil
-	data, err := instances.FromGrid(grid)
+	data, err := FromGrid(grid)
 	if err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	if c.model == nil {
 		return nil, fmt.Errorf("golearn: %w", ErrNotFitted)
 	}
-	data, err := instances.FromInputs(grid, c.model.Schema.Targets)
+	data, err := fromInputs(grid, c.model.Schema.Targets)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
 	var out *base.DenseInstances
-	err = instances.Guard("writing predictions", func() error {
+	err = guard("writing predictions", func() error {
 		out, err = c.fillIn(grid, said)
 		return err
 	})
@@ -175,7 +174,7 @@ func classAttribute(grid base.FixedDataGrid, target datasets.Column) base.Attrib
 			}
 		}
 	}
-	return instances.NewAttribute(target)
+	return newAttribute(target)
 }
 
 // encode returns the bytes of a prediction.
@@ -283,7 +282,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 	if err := c.model.Write(&file); err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	return instances.Guard("writing a file", func() error {
+	return guard("writing a file", func() error {
 		return writer.WriteBytesForKey(writer.Prefix(prefix, entry), file.Bytes())
 	})
 }
@@ -291,7 +290,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 // LoadWithPrefix takes the model from a file of golearn's.
 func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix string) error {
 	var file []byte
-	err := instances.Guard("reading a file", func() (err error) {
+	err := guard("reading a file", func() (err error) {
 		file, err = reader.GetBytesForKey(reader.Prefix(prefix, entry))
 		return err
 	})

@@ -17,7 +17,6 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/builtin"
-	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/metrics"
@@ -39,7 +38,7 @@ func irises(t testing.TB) (datasets.Set, *base.DenseInstances) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grid, err := instances.ToInstances(flowers)
+	grid, err := ToInstances(flowers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,7 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 			out.Y[i] = code(out.Y[i])
 		}
 	}
-	grid, err := instances.ToInstances(out)
+	grid, err := ToInstances(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +228,7 @@ func TestPredictMatchesNames(t *testing.T) {
 		pipeline.Group{Select: []string{"numeric"}},
 		pipeline.Group{Select: []string{"categorical"}, Steps: pipeline.Steps(transformer.NewOneHot())})
 	spec := pipeline.Steps(columns).Then(estimator.NewLogistic())
-	grid, err := instances.ToInstances(data)
+	grid, err := ToInstances(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +362,7 @@ func TestOtherSpecs(t *testing.T) {
 		numbers.X.(*mat.Dense).SetRow(i, x)
 		numbers.Targets.SetRow(i, []float64{x[0] - x[1], 3 * x[1]})
 	}
-	grid, err := instances.ToInstances(numbers)
+	grid, err := ToInstances(numbers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +397,7 @@ func TestOtherSpecs(t *testing.T) {
 func TestSeveralClassAttributes(t *testing.T) {
 	two := base.NewDenseInstances()
 	two.AddAttribute(base.NewFloatAttribute("x"))
-	word := instances.NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
+	word := newAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
 	number := base.NewFloatAttribute("number")
 	two.AddAttribute(word)
 	two.AddAttribute(number)

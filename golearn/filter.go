@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -70,7 +69,7 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 		c.Name = data.Schema.Name(j)
 		f.columns = append(f.columns, c)
 	}
-	err := instances.Guard("filter", func() error { return f.find(s.Trained.GetAttributesAfterFiltering()) })
+	err := guard("filter", func() error { return f.find(s.Trained.GetAttributesAfterFiltering()) })
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func (f *FittedFilter) find(filtered []base.FilteredAttribute) error {
 				continue
 			}
 			passes = false
-			o := output{from: j, old: a.Old, new: a.New, column: instances.ColumnOf(a.New)}
+			o := output{from: j, old: a.Old, new: a.New, column: columnOf(a.New)}
 			if a.Old == a.New { // golearn's way to say that an attribute stays
 				o = output{from: j, column: c}
 			} else if err := o.learn(f.filter, c); err != nil {
@@ -241,7 +240,7 @@ func (f *FittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	if rows, cols := dst.Dims(); rows != n || cols != len(f.outputs) {
 		return fmt.Errorf("golearn: filter: a tile of %d×%d, wanted %d×%d", rows, cols, n, len(f.outputs))
 	}
-	return instances.Guard("filter", func() error {
+	return guard("filter", func() error {
 		for i := range n {
 			if i%1024 == 0 {
 				if err := ctxerr.Check(ctx); err != nil {

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer/transformertest"
@@ -35,7 +34,7 @@ func mixed(t testing.TB) (datasets.Set, *base.DenseInstances) {
 		data.X.(*mat.Dense).SetRow(i, []float64{rng.NormFloat64(), float64(rng.IntN(3)), rng.Float64(), float64(rng.IntN(2))})
 		data.Y[i] = float64(i % 3)
 	}
-	grid, err := instances.ToInstances(data)
+	grid, err := ToInstances(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func TestFilterIsGolearns(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		schema := f.(*FittedFilter).OutputSchema(data.Schema)
-		want, err := instances.FromGrid(base.NewLazilyFilteredInstances(grid, filter))
+		want, err := FromGrid(base.NewLazilyFilteredInstances(grid, filter))
 		if err != nil {
 			t.Fatal(name, err)
 		}

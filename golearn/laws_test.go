@@ -7,7 +7,6 @@ import (
 	"github.com/sjwhitworth/golearn/base"
 
 	"github.com/bochner-ml/bochner/datasets"
-	instances "github.com/bochner-ml/bochner/datasets/golearn"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/model"
@@ -23,11 +22,11 @@ func through(data datasets.Set) (datasets.Set, error) {
 	}
 	bare := data
 	bare.Weights, bare.Groups = nil, nil
-	grid, err := instances.ToInstances(bare)
+	grid, err := ToInstances(bare)
 	if err != nil {
 		return data, err
 	}
-	back, err := instances.FromGrid(base.NewInstancesViewFromAttrs(grid, grid.AllAttributes()))
+	back, err := FromGrid(base.NewInstancesViewFromAttrs(grid, grid.AllAttributes()))
 	if err != nil {
 		return data, err
 	}
@@ -64,7 +63,7 @@ func TestEstimatorLaws(t *testing.T) {
 // The laws of transformers hold on golearn's own rows.
 func TestTransformerLaws(t *testing.T) {
 	_, grid := irises(t)
-	data, err := instances.FromGrid(grid)
+	data, err := FromGrid(grid)
 	if err != nil {
 		t.Fatal(err)
 	}

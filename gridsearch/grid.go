@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -80,7 +82,7 @@ func (s Search) axes() (axes, param.FieldErrors) {
 	if s.Estimator == nil {
 		return nil, append(faults, param.FieldError{Path: "estimator", Constraint: "an estimator"})
 	}
-	if err := param.CheckValue(s.Estimator); err != nil {
+	if err := specs.CheckValue(s.Estimator); err != nil {
 		return nil, append(faults, param.FieldError{Path: "estimator", Problem: err.Error()})
 	}
 	grid := make(axes, len(s.Grid))
@@ -171,7 +173,7 @@ func (s Search) unknown(path string, err error) param.FieldErrors {
 		}
 	}
 	if len(ends) > 0 && len(faults) == 1 {
-		faults[0].Hint = "did you mean " + param.Alternatives(ends) + "?"
+		faults[0].Hint = "did you mean " + suggest.Alternatives(ends) + "?"
 	}
 	return faults
 }

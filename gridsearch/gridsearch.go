@@ -31,6 +31,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -119,7 +120,7 @@ type Search struct {
 // NewSearch returns a search over the grid that refits the best candidate and otherwise has the
 // defaults that its fields name.
 func NewSearch(spec estimator.Estimator, grid ...Axis) Search {
-	return Search{Estimator: param.ByValue(spec), Grid: grid, Refit: RefitBest}
+	return Search{Estimator: specs.ByValue(spec), Grid: grid, Refit: RefitBest}
 }
 
 // Params declares the parameters that make a difference to the result; those of the estimator are

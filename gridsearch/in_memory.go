@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -273,7 +274,7 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	if estimator.As(model, &m) {
 		out.Report = share.Report(m.Report())
 	}
-	predicted, err := r.scorer.predict(ctx, model, datasets.SelectRows(r.data.X, fold.Test))
+	predicted, err := r.scorer.predict(ctx, model, rowblock.Select(r.data.X, fold.Test))
 	out.Prediction = share.Prediction(predicted)
 	out.Err = r.data.AtRows(err, fold.Test)
 	return out

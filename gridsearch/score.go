@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -141,7 +142,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 	for k, f := range folds {
 		known := datasets.Set{Schema: data.Schema, Weights: pick(data.Weights, f.Test)}
 		if data.Targets != nil {
-			known.Targets = datasets.SelectRows(data.Targets, f.Test).(*mat.Dense)
+			known.Targets = rowblock.Select(data.Targets, f.Test).(*mat.Dense)
 		} else {
 			known.Y = pick(data.Y, f.Test)
 		}

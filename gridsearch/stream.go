@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/journal"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/metricinput"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/model"
@@ -348,7 +349,7 @@ func (r *stream) begin(ctx context.Context, g *sharing) error {
 // readOnce adds all rows to the passes of the groups. What a group cannot take in is its own error.
 func (r *stream) readOnce(ctx context.Context, groups []*sharing) (bad []error, err error) {
 	bad = make([]error, len(groups))
-	err = datasets.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
+	err = rowsource.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
 		for k, g := range groups {
 			if bad[k] == nil {
 				bad[k] = block.Locate(g.add(ctx, fold, block), 0)
@@ -484,7 +485,7 @@ func (r *stream) learnAlone(ctx context.Context, c int) error {
 	var all []*fitted
 	for f := range r.folds {
 		began := time.Now()
-		train := datasets.FilterRows(r.source, func(row int) bool { return r.hash.Of(row) != f })
+		train := rowsource.Filter(r.source, func(row int) bool { return r.hash.Of(row) != f })
 		fit, err := fitSource(ctx, r.candidates[c].spec, train)
 		if ctx.Err() != nil {
 			return ctxerr.Check(ctx)
@@ -534,7 +535,7 @@ func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 		return -1
 	}
 	if slices.ContainsFunc(byFold, func(list []*fitted) bool { return len(list) > 0 }) {
-		err := datasets.Partition(ctx, r.source, r.hash.Folds, of, func(fold int, block datasets.Set) error {
+		err := rowsource.Partition(ctx, r.source, r.hash.Folds, of, func(fold int, block datasets.Set) error {
 			for _, f := range byFold[fold] {
 				if f.err != nil {
 					continue

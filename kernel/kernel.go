@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -106,7 +107,7 @@ func (g *Gamma) Check() error {
 	case g.rule == "" && len(g.values) > 0, g.rule == "scale", g.rule == "median":
 		return nil
 	}
-	if near := param.Nearest(g.rule, []string{"scale", "median"}); near != "" && g.rule != "" {
+	if near := suggest.Nearest(g.rule, []string{"scale", "median"}); near != "" && g.rule != "" {
 		return param.FieldError{Constraint: g.Wanted(), Hint: "did you mean " + near + "?"}
 	}
 	return errors.New(g.Wanted())

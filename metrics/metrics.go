@@ -27,7 +27,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Need says which outputs of a model a metric reads. Where two will do, the first named is taken if both are given.
@@ -222,7 +222,7 @@ func ByName(name string) (Metric, error) {
 		}
 	}
 	hint := "."
-	if near := param.Nearest(name, spellings()); near != "" {
+	if near := suggest.Nearest(name, spellings()); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return Metric{}, fmt.Errorf("metrics: no metric is named %q%s Known are %s; and neg_ before those of which less is better",

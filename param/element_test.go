@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -70,11 +71,11 @@ func TestElementsOfAParameter(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for path, want := range map[string][]string{"list": {"list.0", "list.1"}, "named": {"named.a.c", "named.b"}, "size": nil} {
-		if got, err := param.Elements(spec, path); err != nil || !slices.Equal(got, want) {
+		if got, err := specs.Elements(spec, path); err != nil || !slices.Equal(got, want) {
 			t.Errorf("the elements of %s are %v, error %v", path, got, err)
 		}
 	}
-	if _, err := param.Elements(spec, "nothing"); err == nil {
+	if _, err := specs.Elements(spec, "nothing"); err == nil {
 		t.Error("nothing has elements")
 	}
 }

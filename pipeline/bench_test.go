@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -23,7 +23,7 @@ func BenchmarkPredictRow(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
+			row := mat.DenseCopyOf(rowblock.Slice(data.X, 0, 1))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := f.Predict(ctx, row); err != nil {

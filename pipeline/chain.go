@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -108,7 +109,7 @@ func (c Chain) check() error {
 	if err := CheckChildren(c); err != nil {
 		return err
 	}
-	return param.CheckFit(&c)
+	return specs.CheckFit(&c)
 }
 
 // FitsWithoutRows reports whether that holds for every step.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -232,7 +233,7 @@ func (c Columns) check() error {
 	if err := CheckChildren(c); err != nil {
 		return err
 	}
-	return param.CheckFit(&c)
+	return specs.CheckFit(&c)
 }
 
 // FitsWithoutRows reports whether that holds for the steps of every group.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
@@ -506,7 +507,7 @@ func TestOneRowMakesNoGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := mat.DenseCopyOf(datasets.SliceRows(data.X, 3, 4))
+	row := mat.DenseCopyOf(rowblock.Slice(data.X, 3, 4))
 	want, _ := f.Predict(ctx, data.X)
 	got, err := f.Predict(ctx, row)
 	if err != nil || got[0] != want[3] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/transformer"
@@ -99,7 +100,7 @@ func checkSteps(what string, steps []Step) error {
 		if s.Fitter == nil {
 			return fmt.Errorf("%s %d has no spec", what, i+1)
 		}
-		if err := param.CheckValue(s.Fitter); err != nil {
+		if err := specs.CheckValue(s.Fitter); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i+1, err)
 		}
 		names = append(names, ChildName(s, i))
@@ -123,7 +124,7 @@ func cloneSteps(steps []Step) []Step {
 func Required(spec any) []string {
 	faults, _ := param.Check(spec).(param.FieldErrors)
 	var out []string
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		if empty(p.Value) && slices.ContainsFunc(faults, func(f param.FieldError) bool { return f.Path == p.Path }) {
 			out = append(out, p.Name)
 		}

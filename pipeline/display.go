@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/svg"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // SVG returns the pipeline as a diagram, which a notebook shows by itself: the steps from left to
@@ -59,7 +59,7 @@ func box(s Step, i int) svg.Box {
 // settings returns the parameters of a spec as lines.
 func settings(spec any) []string {
 	var out []string
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		if !empty(p.Value) {
 			out = append(out, p.Name+" "+svg.Shown(p.Value))
 		}

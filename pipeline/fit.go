@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 )
@@ -40,7 +41,7 @@ func (p Pipeline) FitSource(ctx context.Context, data datasets.Source) (estimato
 		return nil, place.Here(err)
 	}
 	if p.Task().Unsupervised() {
-		data = datasets.DropTargets(data)
+		data = rowsource.DropTargets(data)
 	}
 	r, err := rows.From(ctx, data, p.memory())
 	if err != nil {

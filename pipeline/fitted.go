@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -150,7 +151,7 @@ func (p *FittedPipeline) mapBlock(ctx context.Context, X mat.Matrix, lo, hi int,
 		return place.Here(fmt.Errorf("%d columns at fit, %d now", p.chain.cols, cols))
 	}
 	if n, _ := X.Dims(); lo != 0 || hi != n {
-		X = datasets.SliceRows(X, lo, hi)
+		X = rowblock.Slice(X, lo, hi)
 	}
 	work := p.chain.work()
 	defer p.chain.pool.Put(work)

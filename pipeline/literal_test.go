@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -222,7 +223,7 @@ func TestPointersToSpecs(t *testing.T) {
 // byValue declares its parameters through a copy.
 type byValue struct{ Alpha float64 }
 
-func (s byValue) Params(l *param.List) { l.Float(&s.Alpha, "alpha", "a number", param.NonNegative) }
+func (s byValue) Params(l *param.List) { l.Float(&s.Alpha, "alpha", "a number", param.AtLeast(0)) }
 
 func (s byValue) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	return estimator.NewRidge().Fit(ctx, data)
@@ -254,7 +255,7 @@ func TestReceiversAndMethods(t *testing.T) {
 // Every integer of every registered spec has an upper bound.
 func TestIntegersAreBounded(t *testing.T) {
 	for _, e := range pipeline.Registered() {
-		for _, p := range param.Own(e.New()) {
+		for _, p := range specs.Own(e.New()) {
 			if p.Kind != paramkind.Int {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -41,7 +42,7 @@ func TestRidgeFitMemoryDoesNotGrowWithRows(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties pools
 	const features = 128
-	block := numbers(datasets.BlockRows, 1)
+	block := numbers(rowblock.Size, 1)
 	for _, precision := range []string{pipeline.Float64, pipeline.Float32} {
 		p := pipeline.Steps(transformer.NewStandardize(), fourier(features)).Then(estimator.NewRidge())
 		p.Precision = precision
@@ -56,7 +57,7 @@ func TestRidgeFitMemoryDoesNotGrowWithRows(t *testing.T) {
 		}
 		allocated(2) // fills pools
 		few, many := allocated(4), allocated(160)
-		perRow := (many - few) / (156 * datasets.BlockRows)
+		perRow := (many - few) / (156 * rowblock.Size)
 		if perRow > 0.05*8*features {
 			t.Errorf("%s: %.1f bytes for each further row, its features have %d", precision, perRow, 8*features)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 func checkNames(what string, names []string) error {
@@ -21,4 +21,4 @@ func checkNames(what string, names []string) error {
 }
 
 // ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
-func ValidName(name string) bool { return param.ValidName(name) }
+func ValidName(name string) bool { return suggest.ValidName(name) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -192,7 +193,7 @@ func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 		return f, false
 	}
 	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Because), Hint: d.Hint}
-	if near := param.Nearest(d.Name, names); near != "" && d.Hint == "" {
+	if near := suggest.Nearest(d.Name, names); near != "" && d.Hint == "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	return f, true

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
@@ -163,7 +164,7 @@ func TestOwnSparseFamily(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want, err := p.Predict(ctx, datasets.SelectRows(data.X, fold.Test))
+					want, err := p.Predict(ctx, rowblock.Select(data.X, fold.Test))
 					out := got[key{i, f}]
 					if err != nil || out.Err != nil || !slices.Equal(out.Values, want) {
 						t.Fatalf("%q: candidate %d on fold %d: %v, want %v (%v, %v)", broken, i, f, out.Values, want, out.Err, err)

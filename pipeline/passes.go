@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
@@ -182,7 +183,7 @@ func (o *oneBlock) Blocks(_ context.Context, yield func(block datasets.Set) erro
 }
 
 // firstRow returns a copy of the first row of a block: what comes out of a step is known by it.
-func firstRow(block datasets.Set) mat.Matrix { return datasets.SelectRows(block.X, []int{0}) }
+func firstRow(block datasets.Set) mat.Matrix { return rowblock.Select(block.X, []int{0}) }
 
 // chainSums are the sums of the step, or of the estimator behind all steps, that is learned in a pass over
 // rows mapped by the steps before it.

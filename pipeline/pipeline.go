@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
 )
@@ -51,7 +52,7 @@ const (
 
 // Then returns the pipeline of the steps and the model on what comes out of them.
 func (s Sequence) Then(model estimator.Estimator) Pipeline {
-	return Pipeline{Steps: s, Estimator: param.ByValue(model), Precision: Float64}
+	return Pipeline{Steps: s, Estimator: specs.ByValue(model), Precision: Float64}
 }
 
 // Params declares the precision, and the parameters of the steps and of the estimator, each below
@@ -97,7 +98,7 @@ func (p Pipeline) check() error {
 	if p.Estimator == nil {
 		return errors.New("no estimator")
 	}
-	if err := param.CheckValue(p.Estimator); err != nil {
+	if err := specs.CheckValue(p.Estimator); err != nil {
 		return fmt.Errorf("estimator: %w", err)
 	}
 	if err := checkSteps("step", p.Steps); err != nil {
@@ -117,7 +118,7 @@ func (p Pipeline) check() error {
 	if err := p.CheckTargets(); err != nil {
 		return err
 	}
-	return param.CheckFit(&p)
+	return specs.CheckFit(&p)
 }
 
 // String returns the pipeline on one line: "standardize → rff → ridge".

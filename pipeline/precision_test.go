@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -159,7 +160,7 @@ func TestSingleModelsAreTheSameByAnyWay(t *testing.T) {
 		t.Error("loaded: other predictions")
 	}
 	for _, i := range []int{0, 1234, 2999} {
-		if got := scores(t, back.Predictor, datasets.SliceRows(data.X, i, i+1)); got[0] != want[i] {
+		if got := scores(t, back.Predictor, rowblock.Slice(data.X, i, i+1)); got[0] != want[i] {
 			t.Errorf("row %d alone: %v, %v in a batch", i, got[0], want[i])
 		}
 	}
@@ -183,7 +184,7 @@ func TestOneSingleRowMakesNoGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := mat.DenseCopyOf(datasets.SliceRows(data.X, 0, 1))
+	row := mat.DenseCopyOf(rowblock.Slice(data.X, 0, 1))
 	if n := testing.AllocsPerRun(100, func() { f.Predict(ctx, row) }); n > 1 {
 		t.Errorf("%v allocations, want that of the result", n)
 	}
@@ -295,7 +296,7 @@ func TestSweepInSinglePrecision(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		want, err := estimator.Predict(ctx, f, datasets.SelectRows(data.X, folds[fold].Test), estimator.Request{})
+		want, err := estimator.Predict(ctx, f, rowblock.Select(data.X, folds[fold].Test), estimator.Request{})
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/transformer"
@@ -29,7 +30,7 @@ func (e Entry) IsEstimator() bool {
 }
 
 // Params lists the parameters of the spec with their defaults.
-func (e Entry) Params() []param.Param { return param.Own(e.New()) }
+func (e Entry) Params() []param.Param { return specs.Own(e.New()) }
 
 // registry is the steps by name. It holds the built-in ones from the start.
 var registry = struct {

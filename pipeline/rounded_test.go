@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -167,7 +168,7 @@ func TestSearchesRoundOnTheWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := estimator.Predict(ctx, alone, datasets.SelectRows(data.X, folds[0].Test), estimator.Request{})
+			want, err := estimator.Predict(ctx, alone, rowblock.Select(data.X, folds[0].Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -133,7 +134,7 @@ func noColumn(term string, schema datasets.Schema, cols int) error {
 		return fmt.Errorf("no column is %s; the columns are %s", term, list)
 	}
 	hint := ""
-	if near := param.Nearest(term, names); near != "" {
+	if near := suggest.Nearest(term, names); near != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return fmt.Errorf("no column matches %q%s; the columns are %s", term, hint, list)

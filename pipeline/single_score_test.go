@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -62,7 +63,7 @@ func TestSearchScoresWhatIsFittedInSinglePrecision(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(c.data.X, folds[0].Test), estimator.Request{})
+			want, err := estimator.Predict(ctx, fitted, rowblock.Select(c.data.X, folds[0].Test), estimator.Request{})
 			if err != nil {
 				return err
 			}
@@ -108,7 +109,7 @@ func TestSearchInSinglePrecisionIsOfTheSameFeatures(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := estimator.Predict(ctx, fitted, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+				want, err := estimator.Predict(ctx, fitted, rowblock.Select(data.X, fold.Test), estimator.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/pipeline/internal/rows"
 	"github.com/bochner-ml/bochner/transformer"
 )
@@ -69,7 +69,7 @@ type Sequence []Step
 func Steps(fitters ...transformer.Fitter) Sequence {
 	steps := make(Sequence, len(fitters))
 	for i, f := range fitters {
-		steps[i] = Step{Fitter: param.ByValue(f)}
+		steps[i] = Step{Fitter: specs.ByValue(f)}
 	}
 	return steps
 }

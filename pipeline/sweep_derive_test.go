@@ -17,6 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/sparse"
@@ -397,7 +398,7 @@ func alone(t *testing.T, e estimator.Estimator, data datasets.Set, fold datasets
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+	want, err := estimator.Predict(ctx, p, rowblock.Select(data.X, fold.Test), estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

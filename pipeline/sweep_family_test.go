@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -39,7 +40,7 @@ func naive(t *testing.T, data datasets.Set, folds []datasets.Fold, settings []es
 			if outcome.Err != nil {
 				t.Fatalf("setting %d on fold %d: %v", i, f, outcome.Err)
 			}
-			want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+			want, err := estimator.Predict(ctx, p, rowblock.Select(data.X, fold.Test), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

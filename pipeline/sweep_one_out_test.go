@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/transformer"
@@ -43,7 +43,7 @@ func TestSearchLeavesOneOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			y, err := p.Predict(ctx, datasets.SelectRows(data.X, []int{i}))
+			y, err := p.Predict(ctx, rowblock.Select(data.X, []int{i}))
 			if err != nil {
 				t.Fatal(err)
 			}

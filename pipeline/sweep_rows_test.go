@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -37,7 +38,7 @@ func TestSweepNamesRows(t *testing.T) {
 		odd[k] = 2*k + 1
 	}
 	part := file.Select(odd)
-	whole := datasets.Set{X: datasets.SelectRows(file.X, odd), Y: part.Y} // which comes from nowhere
+	whole := datasets.Set{X: rowblock.Select(file.X, odd), Y: part.Y} // which comes from nowhere
 	map1, map2 := transformer.NewRFF(), transformer.NewBinning()
 	map1.Features, map2.Grids = 20, 10
 	for name, p := range map[string]pipeline.Pipeline{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -156,7 +157,7 @@ func TestSweepIsTheNaiveSearch(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if want[key{i, f}], err = estimator.Predict(ctx, p, datasets.SelectRows(c.data.X, fold.Test), estimator.Request{}); err != nil {
+					if want[key{i, f}], err = estimator.Predict(ctx, p, rowblock.Select(c.data.X, fold.Test), estimator.Request{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -351,7 +352,7 @@ func TestSweepOfRandomSettings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+				want, err := estimator.Predict(ctx, p, rowblock.Select(data.X, fold.Test), estimator.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline/internal/place"
@@ -35,7 +36,7 @@ func NewUnion(fitters ...transformer.Fitter) Union { return Union{Parts: Steps(f
 
 // Params declares the weights, and the parameters of the parts, each below the part's name.
 func (u *Union) Params(l *param.List) {
-	l.Floats(&u.Weights, "weights", "weight of each part in the kernel; none stands for 1", param.NonNegative)
+	l.Floats(&u.Weights, "weights", "weight of each part in the kernel; none stands for 1", param.AtLeast(0))
 	l.Also("weights", func() error {
 		if n := len(u.Weights); n != 0 && n != len(u.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(u.Parts))
@@ -112,7 +113,7 @@ func (u Union) split() ([]*part, []transformer.Fitter, error) {
 	if err := CheckChildren(u); err != nil {
 		return nil, nil, place.Here(err)
 	}
-	if err := param.CheckFit(&u); err != nil {
+	if err := specs.CheckFit(&u); err != nil {
 		return nil, nil, place.Here(err)
 	}
 	parts, specs := make([]*part, len(u.Parts)), make([]transformer.Fitter, len(u.Parts))

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // uniform returns n×d uniform numbers.
@@ -33,13 +34,13 @@ func BenchmarkRFF(b *testing.B) {
 			spec := NewRFF()
 			spec.Gamma, spec.Features = FixedGamma(1), c.D
 			f := mustFit(b, spec, datasets.Set{X: X}).(*FittedRFF)
-			rows := min(c.n, datasets.BlockRows)
+			rows := min(c.n, rowblock.Size)
 			tile := mat.NewDense(rows, c.D, nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				for lo := 0; lo < c.n; lo += rows {
 					hi := min(lo+rows, c.n)
-					if err := f.TransformTo(ctx, tile.Slice(0, hi-lo, 0, c.D).(*mat.Dense), datasets.SliceRows(X, lo, hi)); err != nil {
+					if err := f.TransformTo(ctx, tile.Slice(0, hi-lo, 0, c.D).(*mat.Dense), rowblock.Slice(X, lo, hi)); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/bins"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -197,7 +198,7 @@ func (k pitchKernel) Set(plain any) error {
 
 func (k pitchKernel) Plain() any { return *k.name }
 
-func (k pitchKernel) Wanted() string { return param.Alternatives(spectral.BinningKernels) }
+func (k pitchKernel) Wanted() string { return suggest.Alternatives(spectral.BinningKernels) }
 
 func (k pitchKernel) Check() error {
 	switch {
@@ -210,7 +211,7 @@ func (k pitchKernel) Check() error {
 	case slices.Contains(spectral.FourierKernels, *k.name):
 		return param.FieldError{Constraint: k.Wanted(), Hint: "use rff for the " + *k.name + " kernel"}
 	}
-	if near := param.Nearest(*k.name, spectral.BinningKernels); near != "" {
+	if near := suggest.Nearest(*k.name, spectral.BinningKernels); near != "" {
 		return param.FieldError{Constraint: k.Wanted(), Hint: "did you mean " + near + "?"}
 	}
 	return errors.New(k.Wanted())

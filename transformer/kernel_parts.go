@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -67,10 +68,10 @@ func (k *KernelPart) set(name string, plain any) error {
 	}
 	to, ok := map[string]*float64{"gamma": &k.Gamma, "weight": &k.Weight, "nu": &k.Nu, "alpha": &k.Alpha}[name]
 	if !ok {
-		if near := param.Nearest(name, partParams); near != "" {
+		if near := suggest.Nearest(name, partParams); near != "" {
 			return fmt.Errorf("no %s; did you mean %s?", name, near)
 		}
-		return fmt.Errorf("no %s; there are %s", name, param.Alternatives(partParams))
+		return fmt.Errorf("no %s; there are %s", name, suggest.Alternatives(partParams))
 	}
 	switch v := plain.(type) {
 	case int:
@@ -117,7 +118,7 @@ func (p *KernelParts) Check() error {
 // fault says what is wrong with a part, "" for nothing.
 func (k KernelPart) fault() string {
 	if !slices.Contains(spectral.FourierKernels, k.Kernel) {
-		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, param.Alternatives(spectral.FourierKernels))
+		return fmt.Sprintf("kernel is %q, wanted %s", k.Kernel, suggest.Alternatives(spectral.FourierKernels))
 	}
 	numbers := map[string]float64{"gamma": k.Gamma, "weight": k.Weight}
 	switch k.Kernel {

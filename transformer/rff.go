@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/spectral"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/single"
@@ -158,7 +159,7 @@ func (s *RFF) checkDraw() error {
 	if s.Draw == "qmc" {
 		why = "whose distribution of frequencies is not known well enough"
 	}
-	return fmt.Errorf("%s for kernel: %s, %s", param.Alternatives(laws), s.Kernel, why)
+	return fmt.Errorf("%s for kernel: %s, %s", suggest.Alternatives(laws), s.Kernel, why)
 }
 
 // known returns the kernel, and whether there is one.

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/sample"
 	"github.com/bochner-ml/bochner/internal/spectral"
 	"github.com/bochner-ml/bochner/model"
@@ -294,7 +295,7 @@ func (f *FittedRFM) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Matri
 	return eachTile(ctx, n, func(lo, hi int) {
 		tile := to.Slice(lo, hi, 0, d)
 		if x, ok := X.(*sparse.CSR); ok {
-			part := datasets.SliceRows(x, lo, hi).(*sparse.CSR)
+			part := rowblock.Slice(x, lo, hi).(*sparse.CSR)
 			kern.SparseMul(tile, design.SparseView(part), design.View(f.matrix), false)
 			return
 		}

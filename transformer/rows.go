@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -59,7 +59,7 @@ func checkFinite(step string, spec any, data datasets.Set) error {
 }
 
 func checkSpec(step string, spec any) error {
-	if err := param.CheckFit(spec); err != nil {
+	if err := specs.CheckFit(spec); err != nil {
 		return fmt.Errorf("transformer: %s: %w", step, err)
 	}
 	return nil

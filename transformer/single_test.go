@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -48,7 +49,7 @@ func TestSingleFeatures(t *testing.T) {
 			}
 			alone := single.New(1, 130, nil)
 			for _, i := range []int{0, 700, 2099} {
-				if err := f.TransformSingle(ctx, alone, datasets.SliceRows(x, i, i+1)); err != nil {
+				if err := f.TransformSingle(ctx, alone, rowblock.Slice(x, i, i+1)); err != nil {
 					t.Fatal(err)
 				}
 				for j, v := range alone.Row(0) {

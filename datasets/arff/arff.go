@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Options say what the attributes are for. The zero value makes all of them inputs.
@@ -44,7 +45,7 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source,
 	r, err := table.Several(paths, func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), path, o)
 		if err == nil && f.empty && len(paths) > 1 {
-			err = fmt.Errorf("%s: %w", path, datasets.ErrNoRows)
+			err = fmt.Errorf("%s: %w", path, rowsource.ErrNoRows)
 		}
 		return f, err
 	})

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 func read(text string, o csv.Options) (datasets.Set, error) {
@@ -194,7 +195,7 @@ func TestDropMissingTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		sourcetest.Equal(t, got, want)
-		left := source.(datasets.FilteredSource).SkippedRows()
+		left := source.(rowsource.FilteredSource).SkippedRows()
 		if !slices.Equal(left, []int{0, 2, 4}) {
 			t.Errorf("left out are %v", left)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // TestRealFiles reads files that others have written, each in its own manner.
@@ -62,7 +63,7 @@ func TestIntrusions(t *testing.T) {
 		t.Fatal(err)
 	}
 	normal, rows := 0, 0
-	err = datasets.Prefetch(src).Blocks(context.Background(), func(b datasets.Set) error {
+	err = rowsource.Prefetch(src).Blocks(context.Background(), func(b datasets.Set) error {
 		rows += b.Rows()
 		for _, y := range b.Y {
 			normal += int(y)

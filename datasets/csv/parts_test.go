@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // inOrder is a reader that reads one record after the other.
@@ -47,7 +48,7 @@ func outcomeOf(r table.Reader, roles datasets.Roles, hold int64) (out outcome) {
 	out.Rows, _ = src.Dims()
 	out.Content, err = datasets.ScanContent(ctx, src)
 	out.Survey = fmt.Sprint(err)
-	out.LeftOut = append(out.LeftOut, src.(datasets.FilteredSource).SkippedRows()...)
+	out.LeftOut = append(out.LeftOut, src.(rowsource.FilteredSource).SkippedRows()...)
 	out.Blocks = fmt.Sprint(src.Blocks(ctx, func(b datasets.Set) error {
 		set := fmt.Sprint(b.Rows(), b.Passthrough, b.Groups)
 		for _, list := range [][]float64{b.Y, b.Weights} {

@@ -21,6 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 var ctx = context.Background()
@@ -56,7 +58,7 @@ func TestSameAsCSV(t *testing.T) {
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -284,7 +286,7 @@ func TestCores(t *testing.T) {
 		}
 		first := 0
 		err = src.Blocks(ctx, func(b datasets.Set) error {
-			if want := min(datasets.BlockRows, n-first); b.Rows() != want {
+			if want := min(rowblock.Size, n-first); b.Rows() != want {
 				return fmt.Errorf("a block of %d rows, wanted %d", b.Rows(), want)
 			}
 			for i := range b.Rows() {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/npy"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // fields writes an array of fields in version 1 of the format.
@@ -56,7 +57,7 @@ func TestSeveralFiles(t *testing.T) {
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))

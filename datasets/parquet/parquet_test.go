@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 var ctx = context.Background()
@@ -71,7 +72,7 @@ func TestSameAsCSV(t *testing.T) {
 				if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 					t.Errorf("schema\n%v, want\n%v", a, b)
 				}
-				if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("rows left out: %v, want %v", a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
@@ -183,10 +184,10 @@ func TestWithoutInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, got := gather(t, src), gather(t, datasets.DropInputs(src))
+	want, got := gather(t, src), gather(t, rowsource.DropInputs(src))
 	want.X = mat.NewDense(want.Rows(), want.Cols(), nil)
 	sourcetest.Equal(t, got, want)
-	if n, d := datasets.DropInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
+	if n, d := rowsource.DropInputs(src).Dims(); n != want.Rows() || d != want.Cols() {
 		t.Errorf("%d×%d, want %d×%d", n, d, want.Rows(), want.Cols())
 	}
 }

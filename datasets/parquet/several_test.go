@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/csv"
 	"github.com/bochner-ml/bochner/datasets/parquet"
 	"github.com/bochner-ml/bochner/datasets/sourcetest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Rows in several files, each packed in another way, are those of one file that has them all.
@@ -29,7 +30,7 @@ func TestSeveralFiles(t *testing.T) {
 			if a, b := got.Schema(), want.Schema(); !reflect.DeepEqual(a, b) {
 				t.Errorf("schema\n%v, want\n%v", a, b)
 			}
-			if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+			if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 				t.Errorf("rows left out: %v, want %v", a, b)
 			}
 			sourcetest.Equal(t, gather(t, got), gather(t, want))

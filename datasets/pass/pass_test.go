@@ -9,7 +9,7 @@ import (
 
 type mean struct{ Shrink float64 }
 
-func (m *mean) Params(l *param.List) { l.Float(&m.Shrink, "shrink", "to 0", param.NonNegative) }
+func (m *mean) Params(l *param.List) { l.Float(&m.Shrink, "shrink", "to 0", param.AtLeast(0)) }
 
 // A spec is known by its package's whole path, for two modules may have packages of one name, and by the
 // values of its parameters.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // law is one property of every source, of which all are the rows.
@@ -58,7 +59,7 @@ func again(t testing.TB, src datasets.Source, all datasets.Set) { Equal(t, gathe
 
 // prefetch: a pass may read ahead of what is done with the blocks.
 func prefetch(t testing.TB, src datasets.Source, all datasets.Set) {
-	Equal(t, gather(t, datasets.Prefetch(src)), all)
+	Equal(t, gather(t, rowsource.Prefetch(src)), all)
 }
 
 // atOnce: a pass may begin while another one has a block.
@@ -82,7 +83,7 @@ var errStop = errors.New("stop")
 
 // stops: the error of whoever reads ends the pass and is returned as it is.
 func stops(t testing.TB, src datasets.Source, _ datasets.Set) {
-	for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
+	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		calls := 0
 		err := s.Blocks(context.Background(), func(datasets.Set) error { calls++; return errStop })
 		if err != errStop || calls != 1 {
@@ -95,7 +96,7 @@ func stops(t testing.TB, src datasets.Source, _ datasets.Set) {
 func cancels(t testing.TB, src datasets.Source, _ datasets.Set) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, s := range []datasets.Source{src, datasets.Prefetch(src)} {
+	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		err := s.Blocks(done, func(datasets.Set) error { return nil })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled reading returns %v", err)
@@ -138,7 +139,7 @@ func subset(t testing.TB, src datasets.Source, all datasets.Set) {
 			rows = append(rows, i)
 		}
 	}
-	sub, err := datasets.Subset(src, rows)
+	sub, err := rowsource.Subset(src, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

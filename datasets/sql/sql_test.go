@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/sql"
 	"github.com/bochner-ml/bochner/internal/canceltest"
 	"github.com/bochner-ml/bochner/internal/postgrestest"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 var ctx = context.Background()
@@ -135,7 +136,7 @@ func TestSameAsCSV(t *testing.T) {
 					t.Errorf("%s: schema\n%v, want\n%v", what, a, b)
 				}
 				sourcetest.Equal(t, gather(t, got), gather(t, want))
-				if a, b := got.(datasets.FilteredSource).SkippedRows(), want.(datasets.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
+				if a, b := got.(rowsource.FilteredSource).SkippedRows(), want.(rowsource.FilteredSource).SkippedRows(); !reflect.DeepEqual(a, b) {
 					t.Errorf("%s: rows left out: %v, want %v", what, a, b)
 				}
 				schema := want.Schema()

@@ -22,6 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -166,7 +168,7 @@ func (s *source) learn(ctx context.Context) error {
 		return err
 	}
 	if s.rows == 0 {
-		return fmt.Errorf("%s: %w", s.path, datasets.ErrNoRows)
+		return fmt.Errorf("%s: %w", s.path, rowsource.ErrNoRows)
 	}
 	if s.cols == 0 {
 		s.cols = width
@@ -264,7 +266,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		if err := b.add(r); err != nil {
 			return err
 		}
-		if len(b.labels) < datasets.BlockRows {
+		if len(b.labels) < rowblock.Size {
 			return nil
 		}
 		return b.flush(yield)
@@ -276,7 +278,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.path, rows, s.rows)
 	}
 	if rows == 0 {
-		return fmt.Errorf("%s: %w", s.path, datasets.ErrNoRows)
+		return fmt.Errorf("%s: %w", s.path, rowsource.ErrNoRows)
 	}
 	if len(b.labels) > 0 {
 		return b.flush(yield)

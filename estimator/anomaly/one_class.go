@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/oneclass"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -85,7 +86,7 @@ func (s OneClass) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 }
 
 func (s OneClass) fit(ctx context.Context, data datasets.Set) (*FittedOneClass, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	r, err := design.FromSet(data)

@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // numbers is what the models here ask for: complete numeric columns.
@@ -29,7 +29,7 @@ var numbers = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.E
 
 // opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
 func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows, error) {
-	if err := param.CheckFit(spec); err != nil {
+	if err := specs.CheckFit(spec); err != nil {
 		return nil, err
 	}
 	r, err := open()

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kmeans"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -64,7 +65,7 @@ func (s *KMeans) Params(l *param.List) {
 	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
 	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
-	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.NonNegative)
+	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.AtLeast(0))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
 	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")
 }
@@ -119,7 +120,7 @@ func (s KMeans) fit(ctx context.Context, open func() (*design.Rows, error)) (est
 
 // Start begins the pass of the sample; each other one is a pass of Lloyd's. Minibatches are not learned by passes.
 func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-	err := param.CheckFit(s)
+	err := specs.CheckFit(s)
 	switch {
 	case err != nil:
 	case s.Batch > 0:

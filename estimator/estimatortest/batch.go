@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -109,7 +110,7 @@ func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
 		data := mapped(b.Candidates[candidate])
 		p, err := fitter.Fit(ctx, data.Select(b.Folds[fold].Train))
 		if out.Err = err; err == nil {
-			predicted, err := estimator.Predict(ctx, p, datasets.SelectRows(data.X, b.Folds[fold].Test), estimator.Request{})
+			predicted, err := estimator.Predict(ctx, p, rowblock.Select(data.X, b.Folds[fold].Test), estimator.Request{})
 			out.Prediction, out.Err = share.Prediction(predicted), err
 		}
 		return out
@@ -225,7 +226,7 @@ func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, 
 		}
 		return fmt.Errorf("the error is %v, that of a fit %v", out.Err, failed)
 	}
-	want, err := estimator.Predict(context.Background(), lone, datasets.SelectRows(data.X, fold.Test), estimator.Request{})
+	want, err := estimator.Predict(context.Background(), lone, rowblock.Select(data.X, fold.Test), estimator.Request{})
 	if err != nil {
 		return err
 	}

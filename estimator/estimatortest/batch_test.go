@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -57,7 +58,7 @@ func (s mean) FitBatch(ctx context.Context, b share.Batch) ([]string, error) {
 				return nil, err
 			}
 			var out share.Outcome
-			predicted, err := estimator.Predict(ctx, p, datasets.SelectRows(b.Data.X, fold.Test), estimator.Request{})
+			predicted, err := estimator.Predict(ctx, p, rowblock.Select(b.Data.X, fold.Test), estimator.Request{})
 			out.Prediction, out.Err = share.Prediction(predicted), err
 			for range map[bool]int{false: 1, true: 2}[s.fault == "twice"] {
 				if err := b.Yield(i, f, out); err != nil && s.fault != "deaf" {

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -33,7 +34,7 @@ func (s *suite) oneRow(t testing.TB) {
 			t.Fatal(err)
 		}
 		for i := range batch.Values {
-			one, err := estimator.Predict(context.Background(), p, datasets.SliceRows(X, i, i+1), estimator.Request{})
+			one, err := estimator.Predict(context.Background(), p, rowblock.Slice(X, i, i+1), estimator.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}

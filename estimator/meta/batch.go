@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
@@ -164,7 +164,7 @@ func alone(ctx context.Context, b share.Batch, candidate, fold int) (out share.O
 	if err != nil {
 		return share.Outcome{Err: err}
 	}
-	predicted, err := estimator.Predict(ctx, fitted, datasets.SelectRows(b.Data.X, rows.Test), estimator.Request{})
+	predicted, err := estimator.Predict(ctx, fitted, rowblock.Select(b.Data.X, rows.Test), estimator.Request{})
 	out.Prediction = share.Prediction(predicted)
 	out.Err = b.Data.AtRows(err, rows.Test)
 	var r estimator.Reporter

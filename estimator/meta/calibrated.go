@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/calibration"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -43,7 +44,7 @@ type Calibrated struct {
 
 // NewCalibrated returns the spec that calibrates of by a sigmoid.
 func NewCalibrated(inner estimator.Estimator) Calibrated {
-	return Calibrated{Method: "sigmoid", Estimator: param.ByValue(inner)}
+	return Calibrated{Method: "sigmoid", Estimator: specs.ByValue(inner)}
 }
 
 // Params declares the method, the number of folds, and the parameters of the model, below of.

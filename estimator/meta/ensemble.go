@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/paramkind"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -51,7 +52,7 @@ type Ensemble struct {
 func NewEnsemble(members ...Member) Ensemble {
 	members = slices.Clone(members)
 	for i := range members {
-		members[i].Estimator = param.ByValue(members[i].Estimator)
+		members[i].Estimator = specs.ByValue(members[i].Estimator)
 	}
 	return Ensemble{Members: members, Weights: "stacked", SumToOne: true}
 }
@@ -59,7 +60,7 @@ func NewEnsemble(members ...Member) Ensemble {
 // NewSeedEnsemble returns the spec of so many copies of one model that differ in their random draws.
 func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 	s := NewEnsemble()
-	s.Estimator, s.Seeds = param.ByValue(inner), seeds
+	s.Estimator, s.Seeds = specs.ByValue(inner), seeds
 	return s
 }
 
@@ -68,7 +69,7 @@ func (s *Ensemble) Params(l *param.List) {
 	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members", param.Between(0, 1000))
 	l.Also("seeds", s.checkParts)
 	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked", "equal", "given")
-	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.NonNegative)
+	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.AtLeast(0))
 	l.Also("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
 	declareFolds(l, &s.Folds, "cross-validation folds for stacking; 0: exact leave-one-out if available, else 5")
@@ -132,7 +133,7 @@ func seedsOf(spec estimator.Estimator) (out []param.Param) {
 
 // parts are the members as they are to be fitted.
 func (s Ensemble) parts() (Members, error) {
-	if err := param.CheckFit(s); err != nil {
+	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
 	if s.Estimator == nil {

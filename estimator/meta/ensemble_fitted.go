@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/model"
-	"github.com/bochner-ml/bochner/param"
 )
 
 // FittedEnsemble is what [Ensemble] is fitted to. It has the outputs that all of its members have.
@@ -141,7 +141,7 @@ func (f *FittedEnsemble) read(s *model.State, names []string, weights []float64)
 	}
 	s.Require(sum > 0, "every weight is 0")
 	for _, name := range names {
-		s.Require(param.ValidName(name), "the name of a member is none")
+		s.Require(suggest.ValidName(name), "the name of a member is none")
 	}
 	if s.Err() != nil {
 		return

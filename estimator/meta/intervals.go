@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -70,7 +71,7 @@ var IntervalMethods = []string{"auto", "jackknife_plus", "jackknife", "split", "
 
 // NewIntervals returns the spec of intervals of level 0.9 around what of predicts.
 func NewIntervals(inner estimator.Estimator) Intervals {
-	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Estimator: param.ByValue(inner)}
+	return Intervals{Method: "auto", Level: estimator.DefaultLevel, Calibration: 0.25, Estimator: specs.ByValue(inner)}
 }
 
 // Params declares the method with its numbers, and the parameters of the model, below of.

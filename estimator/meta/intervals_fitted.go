@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -157,7 +157,7 @@ func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64,
 	tile := max(8, plusNumbers/f.smoother.Rows())
 	for lo := 0; lo < n; lo += tile {
 		hi := min(lo+tile, n)
-		weights, err := f.smoother.Weights(ctx, datasets.SliceRows(X, lo, hi))
+		weights, err := f.smoother.Weights(ctx, rowblock.Slice(X, lo, hi))
 		if err != nil {
 			return err
 		}

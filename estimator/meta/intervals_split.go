@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // split fits to some of the rows and looks at the others.
@@ -70,11 +71,11 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	if err != nil {
 		return nil, err
 	}
-	learned, err := datasets.Subset(data, train)
+	learned, err := rowsource.Subset(data, train)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := datasets.Subset(data, others)
+	seen, err := rowsource.Subset(data, others)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 // besideInputs returns the rows of a stream with zeros for their inputs.
 func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, error) {
 	var blocks []datasets.Set
-	err := datasets.DropInputs(data).Blocks(ctx, func(block datasets.Set) error {
+	err := rowsource.DropInputs(data).Blocks(ctx, func(block datasets.Set) error {
 		all := make([]int, block.Rows())
 		for i := range all {
 			all[i] = i

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/golden"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/kernel"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -210,7 +211,7 @@ func byRefits(t *testing.T, of estimator.Estimator, data datasets.Set, X mat.Mat
 			}
 			return all.Targets
 		}
-		own, others := at(datasets.SelectRows(data.X, []int{i})), at(X)
+		own, others := at(rowblock.Select(data.X, []int{i})), at(X)
 		for j := range targets {
 			r := math.Abs(y.At(i, j) - own.At(0, j))
 			for k := range m {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -37,7 +38,7 @@ func (m Members) Check() error {
 	names := map[string]bool{}
 	for i, one := range m {
 		switch {
-		case !param.ValidName(one.Name):
+		case !suggest.ValidName(one.Name):
 			return fmt.Errorf("member %d: name %q, wanted letters, digits, _ and -", i+1, one.Name)
 		case names[one.Name]:
 			return fmt.Errorf("two members are called %s", one.Name)

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/graph"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -43,7 +44,7 @@ func checkModel(spec any, inner estimator.Estimator) error {
 	if inner == nil {
 		return errNoModel
 	}
-	return param.CheckFit(spec)
+	return specs.CheckFit(spec)
 }
 
 // named says which wrapper failed; nil stays nil.

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/monotone"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -47,7 +48,7 @@ type Target struct {
 
 // NewTarget returns the spec that fits of to logarithms of the targets.
 func NewTarget(inner estimator.Estimator) Target {
-	return Target{Transform: "log", Estimator: param.ByValue(inner)}
+	return Target{Transform: "log", Estimator: specs.ByValue(inner)}
 }
 
 // Params declares the transform, smear, and the parameters of the model, below of.

@@ -11,6 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/specs"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/threshold"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
@@ -49,7 +51,7 @@ type Threshold struct {
 
 // NewThreshold returns the spec that decides between the classes of by balanced accuracy.
 func NewThreshold(inner estimator.Estimator) Threshold {
-	return Threshold{Score: "auto", Estimator: param.ByValue(inner)}
+	return Threshold{Score: "auto", Estimator: specs.ByValue(inner)}
 }
 
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
@@ -69,15 +71,15 @@ func (s *Threshold) checkScore() error {
 	m, err := metrics.ByName(s.Score)
 	switch {
 	case err != nil:
-		f := param.FieldError{Constraint: "auto, or a metric of predicted classes: " + param.Alternatives(decisive())}
-		if near := param.Nearest(s.Score, decisive()); near != "" {
+		f := param.FieldError{Constraint: "auto, or a metric of predicted classes: " + suggest.Alternatives(decisive())}
+		if near := suggest.Nearest(s.Score, decisive()); near != "" {
 			f.Hint = "did you mean " + near + "?"
 		}
 		return f
 	case m.Task != datasets.Classification:
-		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + param.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + suggest.Alternatives(decisive())}
 	case m.Needs != metrics.Predictions:
-		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + param.Alternatives(decisive())}
+		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + suggest.Alternatives(decisive())}
 	case s.Costs.given():
 		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
 	}

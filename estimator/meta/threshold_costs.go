@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -77,7 +78,7 @@ func (c *Costs) Set(plain any) error {
 		to := map[string]*float64{falsePositive: &out.FalsePositive, falseNegative: &out.FalseNegative}[key]
 		if to == nil {
 			text := fmt.Sprintf("%q has no costs of predictions", key)
-			if near := param.Nearest(key, []string{falsePositive, falseNegative}); near != "" {
+			if near := suggest.Nearest(key, []string{falsePositive, falseNegative}); near != "" {
 				text = fmt.Sprintf("nothing is called %q, did you mean %s?", key, near)
 			}
 			wrong = append(wrong, text)
@@ -165,7 +166,7 @@ func (c Costs) strangers(classes []string) (faults param.FieldErrors) {
 			continue
 		}
 		f := param.FieldError{Path: "cost", Problem: fmt.Sprintf("there is no class %q", name)}
-		if near := param.Nearest(name, classes); near != "" {
+		if near := suggest.Nearest(name, classes); near != "" {
 			f.Hint = fmt.Sprintf("did you mean %s?", near)
 		}
 		faults = append(faults, f)

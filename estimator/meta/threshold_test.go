@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/estimatortest"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -105,7 +106,7 @@ func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []
 	}
 	scores = make([]float64, data.Rows())
 	for _, f := range folds {
-		said := predicted(t, of, data.Select(f.Train), datasets.SelectRows(data.X, f.Test))
+		said := predicted(t, of, data.Select(f.Train), rowblock.Select(data.X, f.Test))
 		for k, i := range f.Test {
 			if scores[i] = said.Scores.At(k, 0); said.Probabilities != nil {
 				scores[i] = said.Probabilities.At(k, 1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -78,7 +79,7 @@ func TestReLUSharesInASearch(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			want, err := p.Predict(ctx, datasets.SelectRows(X, folds[fold].Test))
+			want, err := p.Predict(ctx, rowblock.Select(X, folds[fold].Test))
 			if err != nil {
 				return err
 			}

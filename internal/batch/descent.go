@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/descent"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -89,7 +89,7 @@ func (s *descentBatch) fold(ctx context.Context, f int) {
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
 		return
 	}
-	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}}
+	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
 		d.walk(ctx, path[:s.last(path, f)+1])
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kernelridge"
 	"github.com/bochner-ml/bochner/internal/memory"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -58,7 +59,7 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 				return nil, err
 			}
 			if split == nil {
-				split = &Split{design.Select(b.Data, fold.Train), datasets.SelectRows(b.Data.X, fold.Test)}
+				split = &Split{design.Select(b.Data, fold.Train), rowblock.Select(b.Data.X, fold.Test)}
 			}
 			if err := s.fold(members, f, split); err != nil {
 				return nil, err

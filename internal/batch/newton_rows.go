@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/single"
 )
 
@@ -110,7 +111,7 @@ func (s *mappedNewton) tiles(ctx context.Context, which int, list []int, yield f
 func (s *mappedNewton) pieces(list []int, yield func(first int, X mat.Matrix) error) error {
 	for lo := 0; lo < len(list); lo += tileRows {
 		part := list[lo:min(lo+tileRows, len(list))]
-		if err := yield(lo, datasets.SelectRows(s.Data.X, part)); err != nil {
+		if err := yield(lo, rowblock.Select(s.Data.X, part)); err != nil {
 			return s.Data.AtRows(err, part)
 		}
 	}
@@ -178,12 +179,12 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 	first := 0
 	for _, p := range parts {
 		n := len(m.family.parts[p])
-		for lo := 0; lo < n; lo += datasets.BlockRows {
+		for lo := 0; lo < n; lo += rowblock.Size {
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
 			}
-			at, end := m.starts[p]+lo, m.starts[p]+min(lo+datasets.BlockRows, n)
-			if err := yield(first+lo, datasets.Set{X: design.LeadingColumns(datasets.SliceRows(m.Z, at, end), width)}); err != nil {
+			at, end := m.starts[p]+lo, m.starts[p]+min(lo+rowblock.Size, n)
+			if err := yield(first+lo, datasets.Set{X: design.LeadingColumns(rowblock.Slice(m.Z, at, end), width)}); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -116,7 +117,7 @@ func (s *ridgeBatch) each(members []int) error {
 		if err := ctxerr.Check(s.ctx); err != nil {
 			return err
 		}
-		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
+		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
 		for _, i := range s.wanted(members, f) {
 			if err := s.FitOne(s.ctx, i, f, split); err != nil {
 				return err
@@ -182,7 +183,7 @@ func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, fai
 	start := time.Now()
 	first := s.candidates[members[0]]
 	fold := s.Folds[f]
-	test := datasets.SelectRows(s.Data.X, fold.Test)
+	test := rowblock.Select(s.Data.X, fold.Test)
 	var train *leastsquares.Moments
 	subtracted := false
 	if total != nil && s.complementary(fold) {

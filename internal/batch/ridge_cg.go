@@ -3,9 +3,9 @@ package batch
 import (
 	"time"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -33,7 +33,7 @@ func (s *ridgeBatch) together(members []int) error {
 			return err
 		}
 		start := time.Now()
-		split := &Split{design.Select(s.Data, fold.Train), datasets.SelectRows(s.Data.X, fold.Test)}
+		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
 		models, err := s.alphasOf(members, f)
 		if err != nil {
 			if s.ctx.Err() != nil {

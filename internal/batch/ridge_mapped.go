@@ -10,10 +10,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // FitMappedRidges fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
@@ -349,7 +349,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	rows := s.rowsAtOnce()
 	for lo := 0; lo < len(test); lo += rows {
 		hi := min(lo+rows, len(test))
-		X := datasets.SelectRows(s.Data.X, test[lo:hi])
+		X := rowblock.Select(s.Data.X, test[lo:hi])
 		err := s.each(active, X, func(k int, Z mat.Matrix) error {
 			for _, b := range blocks[of[k]] {
 				b.score(Z, lo)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -43,7 +44,7 @@ func FromSet(data datasets.Set) (*Rows, error) {
 		return nil, err
 	}
 	r := &Rows{Schema: data.Schema, N: n, Cols: d, Set: &data}
-	size := datasets.BlockRows
+	size := rowblock.Size
 	if _, r.Sparse = data.X.(*sparse.CSR); r.Sparse {
 		size = SparseBlock
 	}
@@ -219,7 +220,7 @@ func (r *Rows) TargetCount() int {
 // FromSelection reads some rows of a set in memory, a block at a time.
 func FromSelection(data datasets.Set, list []int) *Rows {
 	r := &Rows{Schema: data.Schema, N: len(list), Cols: data.Cols()}
-	r.Each = eachBlock(len(list), datasets.BlockRows, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
+	r.Each = eachBlock(len(list), rowblock.Size, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
 	return r
 }
 

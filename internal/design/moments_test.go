@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -26,7 +26,7 @@ func TestMoments(t *testing.T) {
 	sum, block, whole := design.NewMoments(3), design.NewMoments(3), design.NewMoments(3)
 	whole.Compute(X)
 	for _, cut := range [][2]int{{0, 1}, {1, 60}, {60, n}} {
-		block.Compute(datasets.SliceRows(X, cut[0], cut[1]))
+		block.Compute(rowblock.Slice(X, cut[0], cut[1]))
 		sum.Merge(block)
 	}
 	ofSparse := design.NewMoments(3)
@@ -84,7 +84,7 @@ func TestMomentsOfAnyUnit(t *testing.T) {
 		X := mat.NewDense(n, 1, x)
 		sum, block := design.NewMoments(1), design.NewMoments(1)
 		for _, cut := range [][2]int{{0, 3}, {3, 25}, {25, n}} {
-			block.Compute(datasets.SliceRows(X, cut[0], cut[1]))
+			block.Compute(rowblock.Slice(X, cut[0], cut[1]))
 			sum.Merge(block)
 		}
 		return sum.Deviation(0)

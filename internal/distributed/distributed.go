@@ -28,6 +28,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -164,7 +165,7 @@ func (t *Tree) learn(ctx context.Context, s Share, src datasets.Source) error {
 	if s.Whole {
 		end++ // where there is a row more than there was
 	}
-	runs, err := datasets.Range(src, s.Begin, end, Leaf)
+	runs, err := rowsource.Range(src, s.Begin, end, Leaf)
 	if err != nil {
 		return err
 	}

@@ -71,13 +71,10 @@ var Allowed = map[string][]string{
 	"datasets/arrow":     {"internal/formats", "datasets", "datasets/internal/..."},
 	"internal/reader":    {"internal/rowfile", "datasets", "internal/formats", "datasets/arff", "datasets/csv", "datasets/jsonl", "datasets/npy", "datasets/svmlight", "internal/files", "param"},
 	"datasets/builtin":   {"datasets", "datasets/csv", "datasets/arff"},
-	"datasets/fetch":     {},
 	"datasets/synthetic": {"datasets"},
 
-	// golearn's rows both ways, and above the models its classifiers and filters; nothing in the house
-	// imports the latter.
-	"datasets/golearn": {"datasets", "sparse"},
-	"golearn":          {"datasets", "datasets/golearn", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
+	// The adapter for golearn; no other package imports it.
+	"golearn": {"datasets", "sparse", "param", "transformer", "estimator", "pipeline", "pipeline/modelfile", "gridsearch"},
 
 	// What the readers share.
 	"datasets/internal/text":   {"internal/rowfile", "datasets"},

@@ -8,13 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/landmarks"
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/pairwise"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 	"github.com/bochner-ml/bochner/sparse"
 )
@@ -132,7 +132,7 @@ func (t *Training) take(X mat.Matrix, data Data) error {
 		return errors.New("every weight is 0")
 	}
 	if t.rows = X; len(t.from) < n {
-		t.rows = datasets.SelectRows(X, t.from)
+		t.rows = rowblock.Select(X, t.from)
 	}
 	kern.Scale(1/total, t.mean)
 	if !t.spec.Intercept {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Widths up to which a Gram matrix is formed.
@@ -108,7 +109,7 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1)}
 	if shape.Filled == 0 {
-		coded = min(coded, datasets.BlockRows)
+		coded = min(coded, rowblock.Size)
 	}
 	numbers := 6*d*t + coded*t
 	switch s.SolverFor(shape.Rows, shape.Cols, shape.Filled > 0) {

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/share"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/param"
@@ -248,7 +249,7 @@ func rowByRow(t *testing.T, w *world) []float64 {
 	}
 	var out []float64
 	for i := range w.test.Rows() {
-		out = append(out, answers(t, p, datasets.SliceRows(w.test.X, i, i+1))...)
+		out = append(out, answers(t, p, rowblock.Slice(w.test.X, i, i+1))...)
 	}
 	return out
 }
@@ -451,7 +452,7 @@ func searched(t *testing.T, w *world) []float64 {
 		if w.task == "clusters" && !w.steady {
 			return nil
 		}
-		want := answers(t, lone, datasets.SelectRows(w.train.X, folds[fold].Test))
+		want := answers(t, lone, rowblock.Select(w.train.X, folds[fold].Test))
 		if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test), w.tolerance()); !ok {
 			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
 		}

@@ -6,10 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Prepare makes the maps of the layers, which have to be of shapes that fit each other.
@@ -37,7 +37,7 @@ func eachTile(ctx context.Context, maps []fourier.Map, X mat.Matrix, yield func(
 	}
 	for lo := 0; lo < n; lo += tileRows {
 		hi := min(lo+tileRows, n)
-		in := datasets.SliceRows(X, lo, hi)
+		in := rowblock.Slice(X, lo, hi)
 		for l := range maps {
 			to := hold[l].Slice(0, hi-lo, 0, maps[l].Width()).(*mat.Dense)
 			if err := maps[l].Float64.Transform(ctx, design.View(to), in); err != nil {

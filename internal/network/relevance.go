@@ -7,10 +7,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/fourier"
 	"github.com/bochner-ml/bochner/internal/kern"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/spectral"
 )
 
@@ -43,7 +43,7 @@ func (s Spec) relevance(ctx context.Context, m *Model, data Data, deviations []f
 	}
 	out := make([]float64, d)
 	for rows := range slices.Chunk(list, rowsAtOnce) {
-		slopes, err := m.slopes(ctx, turned, datasets.SelectRows(data.X, rows))
+		slopes, err := m.slopes(ctx, turned, rowblock.Select(data.X, rows))
 		if err != nil {
 			return nil, err
 		}

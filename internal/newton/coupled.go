@@ -6,11 +6,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // coupled is a preconditioner of the softmax of k classes, whose curvatures differ and hang together. A row's loss has the
@@ -89,7 +89,7 @@ func (c *coupled) add(ctx context.Context, X mat.Matrix, first, sample int, p, w
 		if len(picked) == 0 {
 			continue
 		}
-		if err := g.Add(ctx, datasets.SelectRows(X, picked), nil, mass); err != nil {
+		if err := g.Add(ctx, rowblock.Select(X, picked), nil, mass); err != nil {
 			return err
 		}
 	}

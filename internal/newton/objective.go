@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
@@ -234,7 +235,7 @@ func (o *objective) addSample(first int, block datasets.Set, curve, weights []fl
 		if len(picked) == 0 {
 			return nil
 		}
-		X, mass = datasets.SelectRows(X, picked), mass[:len(picked)]
+		X, mass = rowblock.Select(X, picked), mass[:len(picked)]
 	}
 	if o.gram.Add(o.ctx, X, nil, mass) != nil {
 		return design.NonFiniteError(first, block)

@@ -7,11 +7,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/design"
 	"github.com/bochner-ml/bochner/internal/kern"
 	"github.com/bochner-ml/bochner/internal/leastsquares"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Problem is the problem of one C on one fold for one output.
@@ -184,7 +184,7 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	if len(picked) == 0 {
 		return nil
 	}
-	sampled := datasets.SelectRows(X, picked)
+	sampled := rowblock.Select(X, picked)
 	return a.summed(func(l *preconditioner) error { return a.addTo(l, sampled, a.mass(l, first, rows, picked)) })
 }
 

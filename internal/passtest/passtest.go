@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/model"
 )
 
@@ -347,7 +348,7 @@ func (l Learner[T]) failed(data datasets.Set) (datasets.Pass, error) {
 		return nil, err
 	}
 	bad := data
-	bad.X = datasets.SliceRows(data.X.T(), 0, 1) // one row as wide as there are rows
+	bad.X = rowblock.Slice(data.X.T(), 0, 1) // one row as wide as there are rows
 	if p.Add(context.Background(), bad) == nil {
 		return nil, errors.New("rows of another width are added")
 	}

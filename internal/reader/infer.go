@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Inferred is what the rows have told that the options do not say.
@@ -90,7 +91,7 @@ var errEnough = errors.New("enough")
 // integers.
 func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
 	seen := map[float64]bool{}
-	err := datasets.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
+	err := rowsource.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		if block.Targets != nil {
 			return errEnough
 		}

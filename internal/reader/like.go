@@ -7,7 +7,8 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Likeness says how rows go with others, which came before.
@@ -78,7 +79,7 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 		return nil, err
 	}
 	if f.SVM(paths) && len(like.Schema.Targets) == 0 {
-		source = datasets.DropTargets(source) // labels that nobody asked for
+		source = rowsource.DropTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
 		return nil, fmt.Errorf("%s: %d columns, wanted %d", Paths(paths), cols, like.Cols)
@@ -99,7 +100,7 @@ func (f Files) keys(names []string, like *Likeness) ([]string, error) {
 				n, _ := strconv.Atoi(name)
 				(*list)[i] = names[(n+len(names))%len(names)]
 			case !once:
-				return nil, fmt.Errorf("%s: no column %q; there are %s", role, name, param.Few(names))
+				return nil, fmt.Errorf("%s: no column %q; there are %s", role, name, suggest.List(names))
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/datasets"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Field is a named value of a row: a column of the model, a date that stands for several columns, a target, or a column of
@@ -253,7 +253,7 @@ func (c *Coding) Names() string {
 	for _, f := range c.Fields[:c.Width] {
 		names = append(names, f.Name)
 	}
-	return param.Few(names)
+	return suggest.List(names)
 }
 
 // decimal reads a number as files have it: decimal and finite.

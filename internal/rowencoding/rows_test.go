@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/csv"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/rowencoding"
 )
 
@@ -204,8 +205,8 @@ func TestEncodeManyRows(t *testing.T) {
 	}
 	for i, row := range rows {
 		one, err := encode(s, []map[string]any{row})
-		if err != nil || !same(one.X, datasets.SliceRows(all.X, i, i+1)) {
-			t.Fatalf("row %d: %v alone, %v with others, %v", i, one.X, datasets.SliceRows(all.X, i, i+1), err)
+		if err != nil || !same(one.X, rowblock.Slice(all.X, i, i+1)) {
+			t.Fatalf("row %d: %v alone, %v with others, %v", i, one.X, rowblock.Slice(all.X, i, i+1), err)
 		}
 	}
 }

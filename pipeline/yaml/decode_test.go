@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/estimator/meta"
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 	"github.com/bochner-ml/bochner/pipeline/yaml"
@@ -315,7 +316,7 @@ func (r writer) selection(k int) []string {
 
 // dial gives a spec random values for its parameters, as far as they are valid.
 func (r writer) dial(spec any) any {
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		var v any
 		switch p.Kind {
 		case paramkind.Float:
@@ -446,7 +447,7 @@ func TestComplexities(t *testing.T) {
 	}
 	got := map[string]param.Complexity{}
 	for _, e := range pipeline.Registered() {
-		for _, p := range param.Own(e.New()) {
+		for _, p := range specs.Own(e.New()) {
 			if p.Complexity != param.NoComplexity {
 				got[e.Name+"."+p.Name] = p.Complexity
 			}

@@ -7,8 +7,8 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
-	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
@@ -103,7 +103,7 @@ func encodeComposite(c pipeline.Composite, entry pipeline.Entry) (*tree.Node, er
 
 // values returns the values of the parameters of spec itself, none for an empty list.
 func values(spec any) (out []any) {
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		if empty(p.Value) {
 			p.Value = nil
 		}
@@ -158,7 +158,7 @@ func encodeMember(child pipeline.Step) (*tree.Node, error) {
 func encodeParams(spec any) (*tree.Node, error) {
 	out := mapping()
 	out.Style = tree.FlowStyle
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		if empty(p.Value) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	tree "gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -44,7 +45,7 @@ var trees = regexp.MustCompile(`(?i)forest|tree|boost|gbm|gbdt|cart`)
 // unknown reports a word that is none of the known ones.
 func (d *decoder) unknown(node *tree.Node, path, what string, known []string) {
 	f := param.FieldError{Problem: fmt.Sprintf("no %s is called %q", what, clip(node.Value))}
-	switch near := param.Nearest(node.Value, known); {
+	switch near := suggest.Nearest(node.Value, known); {
 	case near != "":
 		f.Hint = "did you mean " + near + "?"
 	case what == "step" && trees.MatchString(node.Value):

@@ -7,6 +7,7 @@ import (
 	tree "gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -15,7 +16,7 @@ import (
 // known are the keys that may stand below a step.
 func (d *decoder) known(spec any) []string {
 	var out []string
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		out = append(out, p.Name)
 	}
 	for _, c := range pipeline.Within(spec) {
@@ -52,7 +53,7 @@ func (d *decoder) set(spec any, p yamlnode.Pair, where string) any {
 
 // finish derives the seeds that are not given and checks the parameters against each other.
 func (d *decoder) finish(spec any, key *tree.Node, given map[string]*tree.Node, where, within string) any {
-	for _, p := range param.Own(spec) {
+	for _, p := range specs.Own(spec) {
 		if p.Kind == paramkind.Seed && given[p.Name] == nil {
 			spec, _ = param.With(spec, param.Setting{Path: p.Name, Value: pipeline.DeriveSeed(d.from.Seed, within)})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/graph"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // exportsWhatItComputes: what a step says that it computes is what it computes, for rows that it has not seen, also
@@ -40,12 +41,12 @@ func exportsWhatItComputes(s *suite) {
 	}
 	taken := 0
 	for i := range rows.RawMatrix().Rows {
-		want, err := f.Transform(context.Background(), datasets.SliceRows(rows, i, i+1))
+		want, err := f.Transform(context.Background(), rowblock.Slice(rows, i, i+1))
 		if err != nil {
 			continue
 		}
 		taken++
-		s.equal(datasets.SliceRows(got["features"], i, i+1), want, s.ExportTolerance, "the graph makes of a row what Transform makes of it")
+		s.equal(rowblock.Slice(got["features"], i, i+1), want, s.ExportTolerance, "the graph makes of a row what Transform makes of it")
 	}
 	if taken < 20 {
 		s.Errorf("%d rows of %d are taken by the step: too few to tell", taken, rows.RawMatrix().Rows)

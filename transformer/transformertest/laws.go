@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/canceltest"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/internal/snapshot"
 	"github.com/bochner-ml/bochner/model"
 	"github.com/bochner-ml/bochner/sparse"
@@ -137,7 +138,7 @@ func rowIsRowOfBatch(s *suite) {
 	all := s.transform(f, s.Data.X)
 	_, width := all.Dims()
 	for i := range s.Data.Rows() {
-		row := s.transform(f, datasets.SliceRows(s.Data.X, i, i+1))
+		row := s.transform(f, rowblock.Slice(s.Data.X, i, i+1))
 		want := mat.NewDense(1, width, nil)
 		for j := range width {
 			want.Set(0, j, all.At(i, j))

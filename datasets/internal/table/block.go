@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -42,9 +43,9 @@ type entry struct {
 }
 
 func (s *source) newBlock() *block {
-	b := &block{source: s, full: datasets.BlockRows, indptr: []int{0}, numbers: map[string]int{}}
+	b := &block{source: s, full: rowblock.Size, indptr: []int{0}, numbers: map[string]int{}}
 	if !s.layout.sparse {
-		b.full = datasets.RowsPerBlock(len(s.schema.Columns))
+		b.full = rowblock.SizeForWidth(len(s.schema.Columns))
 	}
 	return b
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // slab is some blocks of rows: their columns, and the blocks made of these.
@@ -35,7 +36,7 @@ const slabValues = 1 << 21
 // newSlab returns an empty slab, with room for its columns as far as there are rows.
 func (s *columnSource) newSlab(feeds []*feed) *slab {
 	cols := len(s.schema.Columns)
-	b := &slab{source: s, feeds: feeds, block: datasets.RowsPerBlock(cols), out: s.newBlock()}
+	b := &slab{source: s, feeds: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
 	b.full = b.block * max(1, min(chunk/b.block, slabValues/(b.block*max(cols, 1))))
 	if s.rows >= 0 {
 		b.full = min(b.full, (s.rows+b.block)/b.block*b.block)

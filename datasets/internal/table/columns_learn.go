@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // learn reads the columns that the schema needs: those with categories, targets, weights and groups. What can only
@@ -82,7 +83,7 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Lear
 }
 
 func (s *columnSource) noRows() error {
-	return fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
+	return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 }
 
 func (s *columnSource) changed(rows, before int) error {

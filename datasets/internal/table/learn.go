@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
@@ -625,7 +626,7 @@ func (l *Learned) spot(n *note) datasets.Position {
 // another reading first.
 func (l *Learned) Schema() (s datasets.Schema, err error) {
 	if l.rows == 0 && l.layout != nil && l.before == nil {
-		err = fmt.Errorf("%s: %w", l.layout.file, datasets.ErrNoRows)
+		err = fmt.Errorf("%s: %w", l.layout.file, rowsource.ErrNoRows)
 	}
 	if err := l.faults(err); err != nil {
 		return s, err

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // ErrEmptyFile is a file that does not even have a header.
@@ -19,7 +20,7 @@ var ErrEmptyFile error = emptyFile{}
 type emptyFile struct{}
 
 func (emptyFile) Error() string { return "empty file" }
-func (emptyFile) Unwrap() error { return datasets.ErrNoRows }
+func (emptyFile) Unwrap() error { return rowsource.ErrNoRows }
 
 // Several opens every path and returns the records of all files as those of one that has them all, one
 // after the other. Columns go by their names, in the order of the first file. A file that cannot be opened for want
@@ -44,7 +45,7 @@ func openAll[R any](paths []string, open func(path string) (R, error)) (readers 
 		switch {
 		case err == nil:
 			readers = append(readers, r)
-		case errors.Is(err, datasets.ErrNoRows):
+		case errors.Is(err, rowsource.ErrNoRows):
 			empty = cmp.Or(empty, err)
 		default:
 			wrong = append(wrong, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
@@ -68,7 +69,7 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 		return ctxerr.Check(ctx)
 	}
 	if end == nil && l.rows == 0 {
-		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
+		end = fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
 	if err := l.faults(end); err != nil {
 		return err
@@ -257,7 +258,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.layout.file, rows, s.rows)
 	}
 	if rows == 0 {
-		return fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
+		return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
 	if b.rows == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Survey returns what learning has found, or reads rows that are coded by the schema of others.
@@ -20,7 +21,7 @@ func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 		return nil, ctxerr.Check(ctx)
 	}
 	if end == nil && l.rows == 0 {
-		end = fmt.Errorf("%s: %w", s.layout.file, datasets.ErrNoRows)
+		end = fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
 	return l.content(), l.faults(end)
 }

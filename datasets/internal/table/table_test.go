@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/exhaustive"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // records is a Reader of fields in memory.
@@ -224,7 +225,7 @@ func TestKeptColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := datasets.Subset(datasets.Prefetch(src), []int{7, 8, 4999})
+	part, err := rowsource.Subset(rowsource.Prefetch(src), []int{7, 8, 4999})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/gridsearch"
 	"github.com/bochner-ml/bochner/internal/mlflow"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -235,7 +236,7 @@ func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
 		for _, p := range param.All(d.spec.Pipeline) {
 			names = append(names, p.Path)
 		}
-		if near := param.Nearest(s.Halving.Resource, names); near != "" && near != s.Halving.Resource {
+		if near := suggest.Nearest(s.Halving.Resource, names); near != "" && near != s.Halving.Resource {
 			f.Hint = "did you mean " + near + "?"
 		}
 		fault(key, f)

@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -33,7 +34,7 @@ func newDecoder(file string) *decoder {
 // misspelt says whether a key is there in other letters, which is reported already.
 func (d *decoder) misspelt(node *yaml.Node, key string) bool {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		if param.Nearest(node.Content[i].Value, []string{key}) != "" {
+		if suggest.Nearest(node.Content[i].Value, []string{key}) != "" {
 			return true
 		}
 	}
@@ -69,7 +70,7 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 			meant = append(meant, p.Path)
 		}
 	}
-	if near := param.Nearest(name, paths); near != "" && len(meant) == 0 {
+	if near := suggest.Nearest(name, paths); near != "" && len(meant) == 0 {
 		meant = []string{near}
 	}
 	f := param.FieldError{Problem: "no such parameter"}
@@ -77,11 +78,11 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	case name == "pipeline":
 		f = param.FieldError{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
 	case len(below) > 0:
-		f = param.FieldError{Problem: "it has values of its own and is none", Hint: "there are " + param.Few(below)}
+		f = param.FieldError{Problem: "it has values of its own and is none", Hint: "there are " + suggest.List(below)}
 	case len(meant) > 0:
-		f.Hint = "did you mean " + param.Alternatives(meant[:min(len(meant), 4)]) + "?"
+		f.Hint = "did you mean " + suggest.Alternatives(meant[:min(len(meant), 4)]) + "?"
 	case len(paths) > 0:
-		f.Hint = "there are " + param.Few(paths)
+		f.Hint = "there are " + suggest.List(paths)
 	}
 	d.fault(node, path, f)
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/gridsearch"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -44,7 +45,7 @@ func (d *decoder) grid() {
 // path stands for itself.
 func (d *decoder) elements(path string) []string {
 	if list, ok := strings.CutSuffix(path, ".*"); ok && d.steps {
-		if paths, err := param.Elements(d.spec.Pipeline, list); err == nil && len(paths) > 0 {
+		if paths, err := specs.Elements(d.spec.Pipeline, list); err == nil && len(paths) > 0 {
 			return paths
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -188,7 +189,7 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 // defaultOf returns what a parameter of a step is where the file does not give it, nil where that is
 // unknown.
 func (d *decoder) defaultOf(path string) any {
-	owner, err := param.Owner(d.spec.Pipeline, path)
+	owner, err := specs.Owner(d.spec.Pipeline, path)
 	own, known := pipeline.EntryOf(owner)
 	if err != nil || !known {
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -185,7 +186,7 @@ func childrenOf(e pipeline.Entry) children {
 	if h.Kind == nil {
 		return out
 	}
-	out.members = param.Own(h.Kind)
+	out.members = specs.Own(h.Kind)
 	if inside, ok := h.Kind.(pipeline.Composite); ok {
 		out.members = append(out.members, listOf(inside.Holds()))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -251,7 +252,7 @@ func childrenSchema(h pipeline.ChildrenSpec) *property {
 	}
 	member := &property{Type: "object", Required: pipeline.Required(h.Kind), Others: false, Properties: &properties{}}
 	member.Properties.add("name", &property{Type: "string"})
-	for _, p := range param.Own(h.Kind) {
+	for _, p := range specs.Own(h.Kind) {
 		schema := value(p)
 		if slices.Contains(member.Required, p.Name) {
 			schema.Default = nil

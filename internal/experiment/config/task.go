@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/share"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -126,7 +127,7 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 		}
 	}
 	add(param.FieldError{Problem: fmt.Sprintf("%s needs %s, which %s does not give", m.Name, m.Needs, own.Name),
-		Hint: "take " + param.Alternatives(append(others, "another score"))})
+		Hint: "take " + suggest.Alternatives(append(others, "another score"))})
 }
 
 // input is one for metrics that has what a model gives.
@@ -170,7 +171,7 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 			others = append(others, e.Name)
 		}
 	}
-	return param.FieldError{Problem: fmt.Sprintf("%s %s, and the task is %s; take %s", own.Name, deeds[does.Task()], task, param.Alternatives(others))}, true
+	return param.FieldError{Problem: fmt.Sprintf("%s %s, and the task is %s; take %s", own.Name, deeds[does.Task()], task, suggest.Alternatives(others))}, true
 }
 
 // deeds are what models for the tasks do.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator/meta"
+	"github.com/bochner-ml/bochner/internal/specs"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
 )
@@ -18,7 +19,7 @@ func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
 	}
 	for _, p := range param.All(s.Pipeline) {
 		at, ok := strings.CutSuffix(p.Path, ".cost")
-		owner, err := param.Owner(s.Pipeline, p.Path)
+		owner, err := specs.Owner(s.Pipeline, p.Path)
 		decides, is := owner.(meta.Threshold)
 		if !ok || err != nil || !is || decides.Estimator == nil {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/internal/yamlnode"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -151,7 +152,7 @@ func (t *tree) set(spec any, path string, node *yaml.Node) any {
 // unknown reports a key that is not among the known ones.
 func (t *tree) unknown(key *yaml.Node, path string, known []string) {
 	f := param.FieldError{Problem: "unknown key", Hint: "there are " + strings.Join(known, ", ")}
-	if near := param.Nearest(key.Value, known); near != "" {
+	if near := suggest.Nearest(key.Value, known); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	t.fault(key, path, f)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 )
@@ -49,7 +50,7 @@ func (s *Score) Check() error {
 		names = append(names, "neg_"+name)
 	}
 	f := param.FieldError{Constraint: s.Wanted()}
-	if near := param.Nearest(string(*s), names); near != "" {
+	if near := suggest.Nearest(string(*s), names); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	return f

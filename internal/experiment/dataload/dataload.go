@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/datasets/builtin"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -80,9 +81,9 @@ func (p *Parts) scored() {
 		why = "is a quantity"
 	}
 	p.Warnings = append(p.Warnings, fmt.Sprintf("the target, %s, %s: it scores nothing", schema.Targets[0].Name, why))
-	p.Train = datasets.DropTargets(p.Train)
+	p.Train = rowsource.DropTargets(p.Train)
 	if p.Test != nil {
-		p.Test = datasets.DropTargets(p.Test)
+		p.Test = rowsource.DropTargets(p.Test)
 	}
 }
 
@@ -119,8 +120,8 @@ func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Kno
 
 // Prefetch reads the blocks ahead of whoever asks for them.
 func (p *Parts) Prefetch() {
-	p.Train = datasets.Prefetch(p.Train)
+	p.Train = rowsource.Prefetch(p.Train)
 	if p.Test != nil {
-		p.Test = datasets.Prefetch(p.Test)
+		p.Test = rowsource.Prefetch(p.Test)
 	}
 }

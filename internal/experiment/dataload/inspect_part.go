@@ -12,7 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Piece is what a look at some of the rows has found: those of a file, or of a partition.
@@ -55,7 +56,7 @@ func Look(ctx context.Context, f reader.Files, path string, categorical []string
 		}
 	}
 	src, err := f.Open(ctx, []string{path}, roles)
-	if errors.Is(err, datasets.ErrNoRows) {
+	if errors.Is(err, rowsource.ErrNoRows) {
 		return Piece{}, nil
 	}
 	if err != nil {
@@ -77,7 +78,7 @@ const mostly = 0.9
 func Together(f reader.Files, pieces []Piece) (all Piece, again []string, err error) {
 	pieces = slices.DeleteFunc(slices.Clone(pieces), func(p Piece) bool { return p.Rows == 0 })
 	if len(pieces) == 0 {
-		return all, nil, datasets.ErrNoRows
+		return all, nil, rowsource.ErrNoRows
 	}
 	first := pieces[0]
 	all.Schema.Missing = first.Schema.Missing
@@ -217,7 +218,7 @@ func positive(f reader.Files, s *datasets.Schema) error {
 	}
 	for _, p := range f.Positive {
 		if !slices.Contains(s.Targets[0].Categories, p) && f.Task != string(datasets.Anomaly) {
-			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, param.Few(s.Targets[0].Categories))
+			return fmt.Errorf("data.positive: target %q has no level %q; there are %s", s.Targets[0].Name, p, suggest.List(s.Targets[0].Categories))
 		}
 	}
 	s.Targets[0].Kind, s.Targets[0].Categories = datasets.Categorical, []string{"rest", strings.Join(f.Positive, "|")}
@@ -229,7 +230,7 @@ func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.Like
 	all.Scored = true
 	src, err := f.OpenLike(ctx, []string{path}, all)
 	if err == nil && all.Targetless {
-		src = datasets.DropTargets(src)
+		src = rowsource.DropTargets(src)
 	}
 	return src, err
 }

@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
+	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Outline returns what a splitter looks at, with a stand-in for the inputs. Targets and groups are
@@ -21,7 +23,7 @@ func Outline(ctx context.Context, source datasets.Source, wanted bool) (datasets
 	}
 	var several Matrix
 	n = 0
-	err := datasets.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
+	err := rowsource.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		n += block.Rows()
 		out.Y = append(out.Y, block.Y...)
 		out.Groups = append(out.Groups, block.Groups...)
@@ -45,7 +47,7 @@ func Pick(stand datasets.Set, rows []int) datasets.Set {
 		}
 	}
 	if stand.Targets != nil {
-		out.Targets = datasets.SelectRows(stand.Targets, rows).(*mat.Dense)
+		out.Targets = rowblock.Select(stand.Targets, rows).(*mat.Dense)
 	}
 	return out
 }
@@ -55,7 +57,7 @@ func Head(stand datasets.Set, n int) datasets.Set {
 	stand.X = blank{n, stand.Cols()}
 	stand.Y, stand.Groups = stand.Y[:min(len(stand.Y), n)], stand.Groups[:min(len(stand.Groups), n)]
 	if stand.Targets != nil {
-		stand.Targets = datasets.SliceRows(stand.Targets, 0, n).(*mat.Dense)
+		stand.Targets = rowblock.Slice(stand.Targets, 0, n).(*mat.Dense)
 	}
 	return stand
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Split takes test rows out of the training rows, the same ones whether they are in memory or not.
@@ -23,10 +24,10 @@ func (p *Parts) Split(ctx context.Context, spec config.Spec) error {
 	p.Numbers = test
 	if p.Streamed {
 		all := p.Train
-		if p.Train, err = datasets.Subset(all, train); err != nil {
+		if p.Train, err = rowsource.Subset(all, train); err != nil {
 			return err
 		}
-		p.Test, err = datasets.Subset(all, test)
+		p.Test, err = rowsource.Subset(all, test)
 		return err
 	}
 	all, err := datasets.ReadAll(ctx, p.Train)
@@ -39,7 +40,7 @@ func (p *Parts) Split(ctx context.Context, spec config.Spec) error {
 
 // LeftOut returns the rows of a file that its source leaves out, and warns of them.
 func (p *Parts) SkippedRows(source datasets.Source, file string) []int {
-	partial, ok := source.(datasets.FilteredSource)
+	partial, ok := source.(rowsource.FilteredSource)
 	if !ok || len(partial.SkippedRows()) == 0 {
 		return nil
 	}

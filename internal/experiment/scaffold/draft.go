@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/preprocessing"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -108,7 +109,7 @@ func (d *draft) decide(target string) error {
 		for _, p := range d.columns {
 			names = append(names, p.name)
 		}
-		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, param.Few(names))
+		return fmt.Errorf("%s: target: no column %q; there are %s", d.paths, at, suggest.List(names))
 	}
 	d.notation = d.survey.notation()
 	if d.goal.rows = d.rows; !none {

@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/reader"
-	"github.com/bochner-ml/bochner/param"
+	"github.com/bochner-ml/bochner/internal/rowsource"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/sparse"
 )
 
@@ -152,7 +153,7 @@ func orderOf(names, fields []string, header bool) ([]int, error) {
 	}
 	for j, name := range names {
 		if order[j] = slices.Index(fields, name); order[j] < 0 || len(fields) != len(names) {
-			return nil, fmt.Errorf("the header names the columns %s, wanted %s", param.Few(fields), param.Few(names))
+			return nil, fmt.Errorf("the header names the columns %s, wanted %s", suggest.List(fields), suggest.List(names))
 		}
 	}
 	return order, nil
@@ -239,7 +240,7 @@ func (s *survey) read(ctx context.Context) error {
 		s.target = schema.Targets[0].Name
 	}
 	all := append(slices.Clone(schema.Columns), schema.Targets...)
-	if partial, ok := train.(datasets.FilteredSource); ok && len(partial.SkippedRows()) > 0 {
+	if partial, ok := train.(rowsource.FilteredSource); ok && len(partial.SkippedRows()) > 0 {
 		s.columns = make([]profile, len(all))
 		s.columns[len(all)-1].missing = len(partial.SkippedRows())
 	}

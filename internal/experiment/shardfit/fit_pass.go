@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/diagnostics"
 	"github.com/bochner-ml/bochner/internal/profile"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
@@ -71,7 +72,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 	if o.Progress != nil {
 		src = told{src, o.Progress}
 	}
-	if err := s.tree.Learn(ctx, share, datasets.Prefetch(src)); err != nil {
+	if err := s.tree.Learn(ctx, share, rowsource.Prefetch(src)); err != nil {
 		return dataload.ErrorOf(ctx, s.spec, "data.train", err)
 	}
 	return nil

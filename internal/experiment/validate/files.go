@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/files"
 	"github.com/bochner-ml/bochner/internal/reader"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/param"
 )
 
@@ -53,8 +54,8 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, c := range d.namedColumns() {
 		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + param.Few(train)}
-			if near := param.Nearest(c.name, train); near != "" {
+			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + suggest.List(train)}
+			if near := suggest.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
 			d.place(c.path, f)
@@ -62,7 +63,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + param.Few(train)})
+			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + suggest.List(train)})
 		}
 	}
 	if test != nil {
@@ -149,7 +150,7 @@ func (d *heads) dataset() {
 		return
 	}
 	f := param.FieldError{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
-	if near := param.Nearest(name, builtin.Names()); near != "" {
+	if near := suggest.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	d.place("data.dataset", f)
@@ -282,9 +283,9 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), param.Few(missing), d.called("data.train"))})
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), suggest.List(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), param.Few(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), suggest.List(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
 	}
 }

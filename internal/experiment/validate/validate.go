@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
+	"github.com/bochner-ml/bochner/internal/suggest"
 	"github.com/bochner-ml/bochner/metrics"
 	"github.com/bochner-ml/bochner/param"
 	"github.com/bochner-ml/bochner/pipeline"
@@ -37,7 +38,7 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
 	case p.Task == datasets.Anomaly && len(classes) > 2:
-		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), param.Few(classes)),
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), suggest.List(classes)),
 			Hint: "data.positive names them"})
 	case p.Task.Unsupervised():
 	case len(targets) == 0:

@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/sparse"
 	"github.com/bochner-ml/bochner/transformer"
@@ -35,12 +35,12 @@ func MapAll(ctx context.Context, s *Step, X mat.Matrix) (mat.Matrix, error) {
 		var t Tile
 		out := single.New(n, s.Width, nil)
 		return out, eachBlock(ctx, n, func(lo, hi int) error {
-			return s.applySingle(ctx, out.Slice(lo, hi), &t, datasets.SliceRows(X, lo, hi))
+			return s.applySingle(ctx, out.Slice(lo, hi), &t, rowblock.Slice(X, lo, hi))
 		})
 	}
 	out := mat.NewDense(n, s.Width, nil)
 	return out, eachBlock(ctx, n, func(lo, hi int) error {
-		_, err := s.Apply(ctx, out.Slice(lo, hi, 0, s.Width).(*mat.Dense), datasets.SliceRows(X, lo, hi))
+		_, err := s.Apply(ctx, out.Slice(lo, hi, 0, s.Width).(*mat.Dense), rowblock.Slice(X, lo, hi))
 		return err
 	})
 }
@@ -58,13 +58,13 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 		some[i] = i * (n / thinSample)
 	}
 	var t Tile
-	sample, err := s.Apply(ctx, t.Shape(thinSample, s.Width), datasets.SelectRows(X, some))
+	sample, err := s.Apply(ctx, t.Shape(thinSample, s.Width), rowblock.Select(X, some))
 	if err != nil || thinness*sparse.FromDense(sample).NNZ() > thinSample*s.Width {
 		return MapAll(ctx, s, X)
 	}
 	var blocks []*sparse.CSR
 	err = eachBlock(ctx, n, func(lo, hi int) error {
-		Z, err := s.Apply(ctx, t.Shape(hi-lo, s.Width), datasets.SliceRows(X, lo, hi))
+		Z, err := s.Apply(ctx, t.Shape(hi-lo, s.Width), rowblock.Slice(X, lo, hi))
 		if err == nil {
 			blocks = append(blocks, sparse.FromDense(Z))
 		}
@@ -91,11 +91,11 @@ const (
 
 // eachBlock calls f for the rows of a matrix, block by block, until ctx is done.
 func eachBlock(ctx context.Context, n int, f func(lo, hi int) error) error {
-	for lo := 0; lo < n; lo += datasets.BlockRows {
+	for lo := 0; lo < n; lo += rowblock.Size {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		if err := f(lo, min(lo+datasets.BlockRows, n)); err != nil {
+		if err := f(lo, min(lo+rowblock.Size, n)); err != nil {
 			return err
 		}
 	}

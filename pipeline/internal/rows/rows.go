@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 	"github.com/bochner-ml/bochner/pipeline/internal/pick"
 	"github.com/bochner-ml/bochner/single"
 	"github.com/bochner-ml/bochner/transformer"
@@ -29,7 +30,7 @@ func Of(set datasets.Set, memory int64) (Rows, error) {
 	if err := set.Check(); err != nil {
 		return Rows{}, err
 	}
-	return Rows{Set: set, sample: datasets.SliceRows(set.X, 0, 1), memory: memory}, nil
+	return Rows{Set: set, sample: rowblock.Slice(set.X, 0, 1), memory: memory}, nil
 }
 
 // Begun returns the rows of a source whose first row is known.

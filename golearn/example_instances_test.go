@@ -7,7 +7,7 @@ import (
 
 	"github.com/sjwhitworth/golearn/base"
 
-	"github.com/bochner-ml/bochner/datasets/golearn"
+	"github.com/bochner-ml/bochner/golearn"
 )
 
 // Rows that golearn has read become a set: its class attribute is the target.

@@ -38,9 +38,9 @@ func FromGrid(grid base.FixedDataGrid) (datasets.Set, error) {
 	return t.set(inputs, classes)
 }
 
-// FromInputs returns the rows of a grid without targets, for prediction: class attributes and those
+// fromInputs returns the rows of a grid without targets, for prediction: class attributes and those
 // that are called like a target are left out.
-func FromInputs(grid base.FixedDataGrid, targets []datasets.Column) (datasets.Set, error) {
+func fromInputs(grid base.FixedDataGrid, targets []datasets.Column) (datasets.Set, error) {
 	t, err := open(grid)
 	if err != nil {
 		return datasets.Set{}, err
@@ -72,7 +72,7 @@ func open(grid base.FixedDataGrid) (table, error) {
 	if grid == nil {
 		return t, fmt.Errorf("golearn: no grid")
 	}
-	err := Guard("looking at attributes", func() error {
+	err := guard("looking at attributes", func() error {
 		_, t.rows = grid.Size()
 		classes := grid.AllClassAttributes()
 		seen := map[string]bool{}
@@ -107,7 +107,7 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	out.X = X
 	var cells []cell
 	for j, a := range inputs {
-		out.Schema.Columns = append(out.Schema.Columns, ColumnOf(a.Attribute))
+		out.Schema.Columns = append(out.Schema.Columns, columnOf(a.Attribute))
 		cells = append(cells, newCell(a, X.RawMatrix().Data, len(inputs), j))
 	}
 	var targets []float64
@@ -124,7 +124,7 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	case len(classes) > 1:
 		out.Targets = mat.NewDense(t.rows, len(classes), targets)
 	}
-	return out, Guard("reading rows", func() error { return t.read(cells) })
+	return out, guard("reading rows", func() error { return t.read(cells) })
 }
 
 // cell is where the values of an attribute are found in a row, and where they go.

@@ -22,7 +22,7 @@
 // groups are refused on their way to golearn. A NaN that a FloatAttribute holds is a missing value
 // on its way back.
 //
-// golearn says much by panicking. Where this package calls it, a panic comes back as an error, by [Guard].
+// golearn says much by panicking. Where this package calls it, a panic comes back as an error, by [guard].
 package golearn
 
 import (
@@ -33,8 +33,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Guard runs work, which calls golearn, and returns golearn's panic as an error.
-func Guard(doing string, work func() error) (err error) {
+// guard runs work, which calls golearn, and returns golearn's panic as an error.
+func guard(doing string, work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("golearn: %s: golearn panicked: %v", doing, r)
@@ -64,8 +64,8 @@ func kindOf(a base.Attribute) (kind, error) {
 	return 0, fmt.Errorf("golearn: an attribute is a %T, wanted a float, categorical or binary attribute", a)
 }
 
-// ColumnOf returns the column that an input attribute is.
-func ColumnOf(a base.Attribute) datasets.Column {
+// columnOf returns the column that an input attribute is.
+func columnOf(a base.Attribute) datasets.Column {
 	c := datasets.Column{Name: a.GetName()}
 	if values, ok := a.(*base.CategoricalAttribute); ok {
 		c.Kind, c.Categories = datasets.Categorical, append([]string{}, values.GetValues()...)
@@ -75,7 +75,7 @@ func ColumnOf(a base.Attribute) datasets.Column {
 
 // classColumnOf returns the target that a class attribute is.
 func classColumnOf(a base.Attribute, only bool) datasets.Column {
-	c := ColumnOf(a)
+	c := columnOf(a)
 	if _, ok := a.(*base.BinaryAttribute); ok && only {
 		c.Kind, c.Categories = datasets.Categorical, []string{"0", "1"}
 	}

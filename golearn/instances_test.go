@@ -142,7 +142,7 @@ func TestOtherOrders(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		want := random(rng, 1+rng.IntN(30), 1+rng.IntN(12))
-		grid := shuffled(t, rng, want)
+		grid := shuffledCells(t, rng, want)
 		got, err := FromGrid(grid)
 		if err != nil {
 			t.Fatal(err)
@@ -177,9 +177,9 @@ func all(n int) []int {
 	return out
 }
 
-// shuffled returns the set as golearn would make it itself, cell by cell, with the attributes and
+// shuffledCells returns the set as golearn would make it itself, cell by cell, with the attributes and
 // their values in random orders.
-func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstances {
+func shuffledCells(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstances {
 	t.Helper()
 	out := base.NewDenseInstances()
 	columns := append(slices.Clone(data.Schema.Columns), data.Schema.Targets...)
@@ -188,7 +188,7 @@ func shuffled(t *testing.T, rng *rand.Rand, data datasets.Set) *base.DenseInstan
 		c := columns[j]
 		c.Categories = slices.Clone(c.Categories)
 		rng.Shuffle(len(c.Categories), func(i, k int) { c.Categories[i], c.Categories[k] = c.Categories[k], c.Categories[i] })
-		a := NewAttribute(c)
+		a := newAttribute(c)
 		specs[j] = out.AddAttribute(a)
 		if j >= data.Cols() {
 			if err := out.AddClassAttribute(a); err != nil {
@@ -294,7 +294,7 @@ func TestRefusals(t *testing.T) {
 	void.Extend(3)
 	two := base.NewDenseInstances()
 	two.AddAttribute(base.NewFloatAttribute("x"))
-	word := NewAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
+	word := newAttribute(datasets.Column{Name: "word", Kind: datasets.Categorical, Categories: []string{"a"}})
 	number := base.NewFloatAttribute("number")
 	two.AddAttribute(word)
 	two.AddAttribute(number)

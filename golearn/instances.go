@@ -31,7 +31,7 @@ func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 	}
 	inputs, targets := columnsOf(data)
 	out := base.NewDenseInstances()
-	err := Guard("making instances", func() error { return lay(out, data.Rows(), inputs, targets) })
+	err := guard("making instances", func() error { return lay(out, data.Rows(), inputs, targets) })
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func lay(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) 
 			}
 		}
 		previous = c.Kind
-		a := NewAttribute(c)
+		a := newAttribute(c)
 		if _, err := out.AddAttributeToAttributeGroup(a, name); err != nil {
 			return fmt.Errorf("golearn: column %s: %w", c.Name, err)
 		}
@@ -127,9 +127,9 @@ func lay(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) 
 	return out.Extend(rows)
 }
 
-// NewAttribute returns the attribute of a column with a name: a categorical attribute with the
+// newAttribute returns the attribute of a column with a name: a categorical attribute with the
 // column's levels, or a float attribute.
-func NewAttribute(c datasets.Column) base.Attribute {
+func newAttribute(c datasets.Column) base.Attribute {
 	if c.Kind != datasets.Categorical {
 		return base.NewFloatAttribute(c.Name)
 	}
