@@ -73,9 +73,6 @@ func (s Set) fault(row int, column string, err error) error {
 
 var errInfinite = errors.New("infinite value")
 
-// ErrNoRows is in the chain of the error about a file that has no rows.
-var ErrNoRows = errors.New("no rows")
-
 // ErrEmpty is a set without rows or columns.
 var ErrEmpty = errors.New("nothing to learn from")
 

@@ -28,11 +28,11 @@ func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 	}
 }
 
-// Blocks in single precision are not stacked with blocks in double.
-func TestStackRefusesMixedPrecision(t *testing.T) {
+// Blocks in float32 and float64 cannot be concatenated.
+func TestConcatRefusesMixedPrecision(t *testing.T) {
 	double, short := Set{X: mat.NewDense(2, 1, []float64{1, 2})}, Set{X: single.New(2, 1, []float32{1, 2})}
 	for _, blocks := range [][]Set{{double, short}, {short, double}} {
-		if set, err := Concat(blocks...); err == nil || !strings.Contains(err.Error(), "single and others in double") {
+		if set, err := Concat(blocks...); err == nil || !strings.Contains(err.Error(), "same precision") {
 			t.Errorf("%v and the error %v", set, err)
 		}
 	}

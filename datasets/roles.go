@@ -53,21 +53,11 @@ const (
 // Unsupervised reports whether a model of this task learns without a target.
 func (t Task) Unsupervised() bool { return t == Clustering || t == Anomaly }
 
-// ParseTask returns the task called name.
-func ParseTask(name string) (Task, error) {
-	switch t := Task(name); t {
+// Check returns an error if there is no such task.
+func (t Task) Check() error {
+	switch t {
 	case AnyTask, Classification, Regression, Clustering, Anomaly:
-		return t, nil
+		return nil
 	}
-	return AnyTask, fmt.Errorf("datasets: no task %q; there are classification, regression, clustering and anomaly", name)
-}
-
-// ParseKind returns the kind called name.
-func ParseKind(name string) (Kind, error) {
-	for k := Numeric; k <= Categorical; k++ {
-		if k.String() == name {
-			return k, nil
-		}
-	}
-	return Numeric, fmt.Errorf("datasets: no kind %q; there are numeric and categorical", name)
+	return fmt.Errorf("datasets: task must be classification, regression, clustering or anomaly, got %q", string(t))
 }

@@ -95,3 +95,15 @@ func (s Set) originOf(rows []int) []int {
 	}
 	return pick(s.origin, rows)
 }
+
+// NumberRows returns s with the row numbers first, first+1, … for [Set.Locate]. If s was selected from
+// other rows, its row numbers are those, and NumberRows returns it unchanged.
+func (s Set) NumberRows(first int) Set {
+	if s.origin == nil {
+		s.origin = make([]int, s.Rows())
+		for i := range s.origin {
+			s.origin[i] = first + i
+		}
+	}
+	return s
+}

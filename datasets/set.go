@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/ctxerr"
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Set is rows in memory. The zero value of every optional field means "none".
@@ -46,12 +47,12 @@ func (s Set) Cols() int {
 // outside of the rows.
 func (s Set) Slice(lo, hi int) Set {
 	out := s
-	out.X = SliceRows(s.X, lo, hi)
+	out.X = rowblock.Slice(s.X, lo, hi)
 	if s.Y != nil {
 		out.Y = s.Y[lo:hi:hi]
 	}
 	if s.Targets != nil {
-		out.Targets = SliceRows(s.Targets, lo, hi).(*mat.Dense)
+		out.Targets = rowblock.Slice(s.Targets, lo, hi).(*mat.Dense)
 	}
 	if s.Weights != nil {
 		out.Weights = s.Weights[lo:hi:hi]
@@ -68,30 +69,21 @@ func (s Set) Slice(lo, hi int) Set {
 	return out
 }
 
-// EvenlySpacedRows returns at most so many rows, evenly spread over all: the set itself where it has no more.
-func (s Set) EvenlySpaced(most int) Set {
-	if s.Rows() <= most {
+// EvenlySpaced returns at most maxRows rows, evenly spaced and in order; s itself if it has no more.
+func (s Set) EvenlySpaced(maxRows int) Set {
+	if s.Rows() <= maxRows {
 		return s
 	}
-	return s.Select(EvenlySpacedRows(s.Rows(), most))
+	return s.Select(rowblock.EvenlySpaced(s.Rows(), maxRows))
 }
 
-// EvenlySpacedRows returns the numbers of at most so many of n rows, evenly spread over them, in their order.
-func EvenlySpacedRows(n, most int) []int {
-	out := make([]int, min(n, most))
-	for i := range out {
-		out[i] = int(int64(i) * int64(n) / int64(len(out)))
-	}
-	return out
-}
-
-// Select returns a copy of the named rows, in that order. Like indexing it panics outside of the rows.
+// Select returns a copy of the given rows, in that order. It panics if a row number is out of range.
 func (s Set) Select(rows []int) Set {
 	out := s
-	out.X = SelectRows(s.X, rows)
+	out.X = rowblock.Select(s.X, rows)
 	out.Y = pick(s.Y, rows)
 	if s.Targets != nil {
-		out.Targets = SelectRows(s.Targets, rows).(*mat.Dense)
+		out.Targets = rowblock.Select(s.Targets, rows).(*mat.Dense)
 	}
 	out.Weights = pick(s.Weights, rows)
 	out.Groups = pick(s.Groups, rows)
@@ -112,18 +104,32 @@ func (s Set) Source() Source { return setSource{s} }
 
 type setSource struct{ set Set }
 
+// Set returns the rows. It tells internal/rowsource that src is a Set.
+func (s setSource) Set() Set { return s.set }
+
 func (s setSource) Schema() Schema         { return s.set.Schema }
 func (s setSource) Dims() (rows, cols int) { return s.set.Rows(), s.set.Cols() }
 
 func (s setSource) Blocks(ctx context.Context, yield func(block Set) error) error {
-	step := blockRows(s.set.X)
-	for lo := 0; lo < s.set.Rows(); lo += step {
+	size := rowblock.SizeFor(s.set.X)
+	for lo := 0; lo < s.set.Rows(); lo += size {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		if err := yield(s.set.Slice(lo, min(lo+step, s.set.Rows()))); err != nil {
+		if err := yield(s.set.Slice(lo, min(lo+size, s.set.Rows()))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func pick[T any](list []T, rows []int) []T {
+	if list == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for k, i := range rows {
+		out[k] = list[i]
+	}
+	return out
 }

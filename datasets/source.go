@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
 // Source is rows as a stream of blocks that can be read more than once.
@@ -55,20 +57,19 @@ type Column struct {
 	EncodedFrom string   // name of the categorical column that a step has encoded to this one and others; "" for none
 }
 
-// SameColumns returns an error that names the first column whose values do not mean what they meant
-// in a fit: it has another name, another kind, or other categories. Where either list is empty, the
-// columns have no names to compare.
-func SameColumns(fitted, now []Column) error {
-	if len(fitted) == 0 || len(now) == 0 {
+// CheckColumns returns an error if the columns of now have other names, kinds or categories than
+// those of s. If either schema has no columns, there is nothing to compare.
+func (s Schema) CheckColumns(now Schema) error {
+	if len(s.Columns) == 0 || len(now.Columns) == 0 {
 		return nil
 	}
-	if len(fitted) != len(now) {
-		return fmt.Errorf("must have %d columns as in the fit, got %d", len(fitted), len(now))
+	if len(s.Columns) != len(now.Columns) {
+		return fmt.Errorf("must have %d columns as in the fit, got %d", len(s.Columns), len(now.Columns))
 	}
-	for j, then := range fitted {
-		c := now[j]
-		if then.Name != c.Name || then.Kind != c.Kind || !slices.Equal(then.Categories, c.Categories) {
-			return fmt.Errorf("column %s must be as in the fit (%s), got %s", then.Name, then.describe(), c.describe())
+	for j, fitted := range s.Columns {
+		c := now.Columns[j]
+		if fitted.Name != c.Name || fitted.Kind != c.Kind || !slices.Equal(fitted.Categories, c.Categories) {
+			return fmt.Errorf("column %s must be as in the fit (%s), got %s", fitted.Name, fitted.describe(), c.describe())
 		}
 	}
 	return nil
@@ -170,7 +171,7 @@ type Shape struct {
 func (s Shape) Held() int {
 	const blocks = 4 // one that is read, one that is mapped, and what these are made of
 	if s.Streamed {
-		return min(s.Rows, blocks*BlockRows)
+		return min(s.Rows, blocks*rowblock.Size)
 	}
 	return s.Rows
 }
@@ -205,26 +206,6 @@ func (s Set) Shape() Shape {
 	return out
 }
 
-// DropTargets returns the rows of src as [Set.WithoutTargets] does.
-func DropTargets(src Source) Source {
-	if s, ok := src.(setSource); ok {
-		return s.set.WithoutTargets().Source()
-	}
-	return untargeted{src}
-}
-
-type untargeted struct{ Source }
-
-func (u untargeted) Schema() Schema {
-	s := u.Source.Schema()
-	s.Targets = nil
-	return s
-}
-
-func (u untargeted) Blocks(ctx context.Context, yield func(block Set) error) error {
-	return u.Source.Blocks(ctx, func(block Set) error { return yield(block.WithoutTargets()) })
-}
-
 // Outputs is how many numbers a model has for a row: one for each target, for each class where there
 // are more than two, else 1.
 func (s Schema) Outputs() int {
@@ -236,33 +217,3 @@ func (s Schema) Outputs() int {
 
 // ErrChanged is a file that is not what it was when it was first read.
 var ErrChanged = errors.New("the file has changed since it was first read")
-
-// aside is a source that can leave its inputs unread.
-type aside interface {
-	Source
-	// DropInputs returns the same rows with zeros for the inputs.
-	WithoutInputs() Source
-}
-
-// DropInputs returns the rows of src for those who look at targets, weights and groups alone. The inputs are not
-// read where src can do without, and mean nothing then.
-func DropInputs(src Source) Source {
-	if a, ok := src.(aside); ok {
-		return a.WithoutInputs()
-	}
-	return src
-}
-
-// UnsupportedColumn is a column that is no input as it is.
-type UnsupportedColumn struct {
-	Column string
-	Times  bool   // whether [Roles] with Dates makes inputs of it
-	Why    string // what is wrong with it
-}
-
-// FilteredSource is a source that leaves out some rows of its file.
-type FilteredSource interface {
-	Source
-	// LeftOut returns their numbers in the file, ascending, from 0.
-	SkippedRows() []int
-}

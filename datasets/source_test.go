@@ -141,9 +141,9 @@ func TestStack(t *testing.T) {
 		want string
 	}{
 		{datasets.Set{}, datasets.Set{}, "datasets: nothing to learn from"},
-		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: 3 columns, then 2"},
-		{all["dense"], all["view"], "datasets: some blocks have targets, weights, groups or kept columns and others have none"},
-		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: some blocks are sparse and others are dense"},
+		{all["dense"], datasets.Set{X: mat.NewDense(1, 2, nil)}, "datasets: all blocks must have 3 columns, got 2"},
+		{all["dense"], all["view"], "datasets: all blocks must have the same of targets, weights, groups and passthrough columns"},
+		{datasets.Set{X: all["dense"].X}, datasets.Set{X: all["sparse"].X}, "datasets: all blocks must be sparse or all dense"},
 	} {
 		if _, err := datasets.Concat(c.a, c.b); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
@@ -216,9 +216,9 @@ func TestSubsetErrors(t *testing.T) {
 		rows []int
 		want string
 	}{
-		{[]int{3, 3}, "datasets: row 3 follows row 3, wanted ascending rows"},
-		{[]int{-1}, "datasets: no row -1 in 10 rows"},
-		{[]int{10}, "datasets: no row 10 in 10 rows"},
+		{[]int{3, 3}, "datasets: row numbers must be ascending, got 3 after 3"},
+		{[]int{-1}, "datasets: row number must be from 0 to 9, got -1"},
+		{[]int{10}, "datasets: row number must be from 0 to 9, got 10"},
 	} {
 		if _, err := rowsource.Subset(set.Source(), c.rows); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
@@ -228,7 +228,7 @@ func TestSubsetErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := datasets.ReadAll(context.Background(), sub); err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
+	if _, err := datasets.ReadAll(context.Background(), sub); err == nil || err.Error() != "datasets: row number must be from 0 to 9, got 10" {
 		t.Errorf("error %v for a row behind the end", err)
 	}
 }
@@ -285,21 +285,14 @@ func TestGatherMemory(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for _, k := range []datasets.Kind{datasets.Numeric, datasets.Categorical} {
-		if got, err := datasets.ParseKind(k.String()); err != nil || got != k {
-			t.Error(got, err)
-		}
-	}
+func TestTaskCheck(t *testing.T) {
 	for _, k := range []datasets.Task{datasets.AnyTask, datasets.Regression, datasets.Classification, datasets.Clustering, datasets.Anomaly} {
-		if got, err := datasets.ParseTask(string(k)); err != nil || got != k {
-			t.Error(got, err)
+		if err := k.Check(); err != nil {
+			t.Error(err)
 		}
 	}
-	if _, err := datasets.ParseKind("text"); err == nil || err.Error() != `datasets: no kind "text"; there are numeric and categorical` {
-		t.Error(err)
-	}
-	if _, err := datasets.ParseTask("ranking"); err == nil || err.Error() != `datasets: no task "ranking"; there are classification, regression, clustering and anomaly` {
+	want := `datasets: task must be classification, regression, clustering or anomaly, got "ranking"`
+	if err := datasets.Task("ranking").Check(); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 }

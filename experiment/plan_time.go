@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 	"github.com/bochner-ml/bochner/internal/experiment/dataload"
 	"github.com/bochner-ml/bochner/internal/rowblock"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // PlanSample is how long the search and the last fit took on some of the rows.
@@ -69,7 +70,7 @@ func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, c
 		seconds = min(seconds, time.Duration(spec.Search.Budget).Seconds())
 	}
 	readings := 1.0
-	if _, held := datasets.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
+	if _, held := rowsource.InMemory(parts.Train); !held && spec.Data.Dataset == "" {
 		readings = 2
 	}
 	return seconds + readings*opening.Seconds()

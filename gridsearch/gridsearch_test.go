@@ -666,7 +666,7 @@ func (k *knobs) Params(l *param.List) {
 	for i, p := range []struct {
 		name string
 		what param.Complexity
-	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher}, {"depth", param.NoComplexity}} {
+	}{{"features", param.MoreUnits}, {"alpha", param.MorePenalty}, {"C", param.LessPenalty}, {"gamma", param.Rougher}, {"depth", 0}} {
 		l.Float(&k.values[i], p.name, "", param.Any)
 		l.Complexity(p.name, p.what)
 	}

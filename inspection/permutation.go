@@ -206,7 +206,7 @@ func (o Options) check(model estimator.Predictor, data datasets.Set) error {
 	var faults []error
 	var fitted interface{ InputSchema() datasets.Schema }
 	if estimator.As(model, &fitted) {
-		if err := datasets.SameColumns(fitted.InputSchema().Columns, data.Schema.Columns); err != nil {
+		if err := fitted.InputSchema().CheckColumns(data.Schema); err != nil {
 			faults = append(faults, fmt.Errorf("importance: %w", err))
 		}
 	}

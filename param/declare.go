@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Float declares a number.
@@ -75,13 +76,13 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 				return nil
 			}
 		}
-		if near := Nearest(v, options); near != "" {
+		if near := suggest.Nearest(v, options); near != "" {
 			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 		}
 		return errWanted
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Wanted: Alternatives(options)},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Wanted: suggest.Alternatives(options)},
 		set: func(plain any) error {
 			v, ok := plain.(string)
 			if !ok {
@@ -255,28 +256,6 @@ func isSpecPointer(v reflect.Value, of reflect.Type) bool {
 	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().Implements(of)
 }
 
-// ByValue returns the spec that a pointer leads to, where the spec itself serves as the interface T,
-// and spec where it does not.
-func ByValue[T any](spec T) T {
-	if v := reflect.ValueOf(spec); v.IsValid() && isSpecPointer(v, reflect.TypeFor[T]()) {
-		return v.Elem().Interface().(T)
-	}
-	return spec
-}
-
-// CheckValue returns an error for a spec that is a pointer where its value would do, and for a nil
-// pointer, which struct literals may have.
-func CheckValue[T any](spec T) error {
-	value := ByValue(spec)
-	if v := reflect.ValueOf(spec); v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("a nil %T is no spec", spec)
-	}
-	if reflect.TypeOf(spec) != reflect.TypeOf(value) {
-		return fmt.Errorf("must be %T, got %T; pass what it points to", value, spec)
-	}
-	return nil
-}
-
 // childField is a field of a spec that holds another one.
 type childField struct {
 	name     string
@@ -290,6 +269,8 @@ type Child struct {
 	Type     reflect.Type // of the field that holds it
 	Spec     any          // nil where there is none
 	Optional bool         // whether it may be left out
+
+	with func(spec any) (any, error)
 }
 
 // Children lists the specs that spec declares by [List.Child], in that order.
@@ -297,31 +278,24 @@ func Children(spec any) []Child {
 	_, l := open(spec)
 	out := make([]Child, len(l.children))
 	for i, c := range l.children {
-		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface(), Optional: c.optional}
+		out[i] = Child{Name: c.name, Type: c.field.Type(), Spec: c.field.Interface(), Optional: c.optional, with: func(child any) (any, error) {
+			result, l := open(spec)
+			field, v := l.children[i].field, reflect.ValueOf(child)
+			if !v.IsValid() || !v.Type().AssignableTo(field.Type()) {
+				return nil, fmt.Errorf("param: %s must be a %s, got a %T", c.name, field.Type(), child)
+			}
+			field.Set(v)
+			return result(), nil
+		}}
 	}
 	return out
 }
 
-// WithChild returns a copy of spec that holds another child of that name.
-func WithChild(spec any, name string, child any) (any, error) {
-	result, l := open(spec)
-	for _, c := range l.children {
-		if c.name != name {
-			continue
-		}
-		v := reflect.ValueOf(child)
-		if !v.IsValid() || !v.Type().AssignableTo(c.field.Type()) {
-			return nil, fmt.Errorf("param: %s: a %T, wanted a %s", name, child, c.field.Type())
-		}
-		c.field.Set(v)
-		return result(), nil
-	}
-	return nil, fmt.Errorf("param: %T holds no %s", spec, name)
-}
+// With returns a copy of the spec that was listed, with spec as this child.
+func (c Child) With(spec any) (any, error) { return c.with(spec) }
 
 // open copies spec, so that what follows cannot change it, and lists the parameters of the copy;
 // result returns the copy as it then is. A spec that declares nothing has an empty list.
-// This, Child and WithChild are all the reflection there is.
 func open(spec any) (result func() any, l *List) {
 	l = &List{}
 	v := reflect.ValueOf(spec)
@@ -421,16 +395,4 @@ func whole(plain any) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Alternatives writes a list of options as words: "a, b or c".
-func Alternatives(options []string) string {
-	switch n := len(options); n {
-	case 0:
-		return "nothing"
-	case 1:
-		return options[0]
-	default:
-		return strings.Join(options[:n-1], ", ") + " or " + options[n-1]
-	}
 }

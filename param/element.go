@@ -63,24 +63,3 @@ func (e *entry) direct(name string) *entry {
 	}
 	return &out
 }
-
-// Elements returns the paths of the elements of the list or map at path, in order; none of a parameter that is
-// neither.
-func Elements(spec any, path string) ([]string, error) {
-	value, err := Get(spec, path)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	switch v := value.(type) {
-	case []any:
-		for k := range v {
-			paths = append(paths, path+"."+strconv.Itoa(k))
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			paths = append(paths, path+"."+name)
-		}
-	}
-	return paths, nil
-}

@@ -129,6 +129,7 @@ func asFault(err error, path string, value any, e *entry) FieldError {
 	}
 	return f
 }
+<<<<<<< HEAD
 
 // synonyms are names of scikit-learn and other libraries, without _ and in lower case, each with
 // the names here that may be meant, the likelier ones first.
@@ -269,3 +270,5 @@ func Few(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+=======
+>>>>>>> d8caf156 (datasets, param: what only engines use is internal (rowblock, rowsource, suggest, specs))

@@ -23,12 +23,11 @@ package param
 
 import (
 	"fmt"
-	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/paramkind"
+	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
 // Declarer is a spec that has hyper-parameters. The method has a pointer receiver and binds each
@@ -60,7 +59,12 @@ type Param struct {
 	Range      Range          // of a Float, Int or Floats
 	Complexity Complexity     // how a larger value changes the model
 	Value      any            // the plain value it has
+
+	owner func() any
 }
+
+// Owner returns a copy of the spec that declares the parameter: the listed spec or a descendant.
+func (p Param) Owner() any { return p.owner() }
 
 // Complexity says how a larger value of a parameter changes the complexity of a model. Searches that
 // prefer simpler models compare candidates by it.
@@ -69,12 +73,11 @@ type Complexity int
 // The ways to change a model. Those of units matter before those of penalties, and these before
 // roughness.
 const (
-	NoComplexity Complexity = iota // not at all, or not in one direction
-	MoreUnits                      // a larger model: random features, landmarks, clusters
-	FewerUnits                     // a smaller model: rows that a bin needs to count
-	MorePenalty                    // a stronger penalty: alpha of ridge regression
-	LessPenalty                    // a weaker penalty: C of a support vector machine
-	Rougher                        // rougher functions: gamma of a kernel
+	MoreUnits   Complexity = iota + 1 // a larger model: random features, landmarks, clusters
+	FewerUnits                        // a smaller model: rows that a bin needs to count
+	MorePenalty                       // a stronger penalty: alpha of ridge regression
+	LessPenalty                       // a weaker penalty: C of a support vector machine
+	Rougher                           // rougher functions: gamma of a kernel
 )
 
 // entry is a declared parameter bound to its field.
@@ -83,7 +86,6 @@ type entry struct {
 	set    func(plain any) error
 	get    func() any
 	checks []func() error
-	owner  func() any // the spec that declares it
 }
 
 // List collects what a spec declares.
@@ -106,11 +108,6 @@ func All(spec any) []Param {
 	return l.params()
 }
 
-// Own lists the parameters of spec itself, leaving out those of its children.
-func Own(spec any) []Param {
-	return slices.DeleteFunc(All(spec), func(p Param) bool { return p.Path != p.Name })
-}
-
 func (l *List) params() []Param {
 	out := make([]Param, len(l.entries))
 	for i, e := range l.entries {
@@ -129,17 +126,6 @@ func Get(spec any, path string) (any, error) {
 		return nil, err
 	}
 	return e.get(), nil
-}
-
-// Owner returns the spec that declares the parameter at path by itself: spec, or the one among its
-// children, and theirs, that has it.
-func Owner(spec any, path string) (any, error) {
-	_, l := open(spec)
-	e, err := l.find(path)
-	if err != nil {
-		return nil, err
-	}
-	return e.owner(), nil
 }
 
 // With returns a copy of spec, of the same type, with the settings replaced. Every setting that
@@ -172,45 +158,14 @@ func Replace[T any](spec T, settings ...Setting) (T, error) {
 	return out, err
 }
 
-// Check reports every parameter of spec that is out of its range, as [FieldErrors].
+// Check checks the value of every parameter of spec and returns all violations as [FieldErrors].
 func Check(spec any) error {
-	return check(spec, func(*entry, *FieldError) {})
-}
-
-// CheckFit is Check of a spec that is about to be fitted, which a struct literal may have made with
-// fields left out: of the first such field the fault says which constructor has its default.
-func CheckFit(spec any) error {
-	told := map[reflect.Type]bool{}
-	return check(spec, func(e *entry, f *FieldError) {
-		here := reflect.TypeFor[List]().PkgPath()
-		module := strings.TrimSuffix(here, path.Base(here))
-		owner := reflect.TypeOf(e.owner())
-		if owner.Kind() == reflect.Pointer {
-			owner = owner.Elem()
-		}
-		if f.Hint != "" || told[owner] || !isZero(f.Value) || !strings.HasPrefix(owner.PkgPath(), module) {
-			return
-		}
-		told[owner] = true
-		f.Hint = "start from New" + owner.Name() + "()"
-	})
-}
-
-func isZero(plain any) bool {
-	v := reflect.ValueOf(plain)
-	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
-}
-
-// check reports every parameter that is out of its range, and lets more say more of each.
-func check(spec any, more func(e *entry, f *FieldError)) error {
 	_, l := open(spec)
 	faults := l.faults
 	for _, e := range l.entries {
 		for _, check := range e.checks {
 			if err := check(); err != nil {
-				f := asFault(err, e.Path, e.get(), e)
-				more(e, &f)
-				faults = append(faults, f)
+				faults = append(faults, asFault(err, e.Path, e.get(), e))
 				break
 			}
 		}
@@ -236,7 +191,7 @@ func (l *List) find(path string) (*entry, error) {
 		names[i] = e.Path
 	}
 	f := FieldError{Path: path, Problem: "no such parameter"}
-	if near := Nearest(path, names); near != "" {
+	if near := suggest.Nearest(path, names); near != "" {
 		f.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else if len(names) > 0 {
 		f.Hint = "there are " + strings.Join(names, ", ")
@@ -250,16 +205,4 @@ func (l *List) add(e *entry) {
 		panic("param: " + e.Name + " is declared twice")
 	}
 	l.entries = append(l.entries, e)
-}
-
-// ValidName says whether name, of letters, digits, _ and -, can stand in a path and in a file's name.
-func ValidName(name string) bool {
-	for _, r := range name {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r > 127:
-		default:
-			return false
-		}
-	}
-	return name != ""
 }

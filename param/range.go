@@ -7,7 +7,7 @@ import (
 )
 
 // Range is an interval of finite numbers. Its zero value is the single number 0; make one with
-// [Any], [Positive], [NonNegative], [AtLeast], [Between] or [Within].
+// [Any], [Positive], [AtLeast], [Between] or [Within].
 type Range struct {
 	Low, High         float64 // may be infinite
 	LowOpen, HighOpen bool    // whether the end itself is left out
@@ -18,8 +18,6 @@ var (
 	Any = Range{Low: math.Inf(-1), High: math.Inf(1)}
 	// Positive is every finite number above 0.
 	Positive = Range{High: math.Inf(1), LowOpen: true}
-	// NonNegative is every finite number from 0.
-	NonNegative = Range{High: math.Inf(1)}
 )
 
 // AtLeast is every finite number from low.

@@ -98,7 +98,7 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int, in datasets
 			parts = append(parts, datasets.InferredSchema{Columns: in.Columns[j : j+1]})
 		}
 	}
-	return datasets.ConcatColumns(parts), nil
+	return concatColumns(parts), nil
 }
 
 var (

@@ -99,7 +99,7 @@ func sameColumns(then datasets.Schema, cols int, data datasets.Source) error {
 	}
 	now := data.Schema()
 	for _, pair := range [][2][]datasets.Column{{then.Columns, now.Columns}, {then.Targets, now.Targets}} {
-		if err := datasets.SameColumns(pair[0], pair[1]); err != nil {
+		if err := (datasets.Schema{Columns: pair[0]}).CheckColumns(datasets.Schema{Columns: pair[1]}); err != nil {
 			return fmt.Errorf("%w; read new rows by the schema of the model", err)
 		}
 	}

@@ -98,7 +98,7 @@ func (p *FittedPipeline) Predict(ctx context.Context, X mat.Matrix) ([]float64, 
 // and categories of those of the fit: codes of other categories would give wrong predictions
 // without an error. Predict of a modelfile.Model aligns the rows first.
 func (p *FittedPipeline) PredictSet(ctx context.Context, data datasets.Set) ([]float64, error) {
-	if err := datasets.SameColumns(p.in.Columns, data.Schema.Columns); err != nil {
+	if err := p.in.CheckColumns(data.Schema); err != nil {
 		return nil, place.Here(err)
 	}
 	return p.Predict(ctx, data.X)

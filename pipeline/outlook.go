@@ -28,7 +28,7 @@ func (p Pipeline) CheckContent(schema datasets.Schema, content []datasets.Column
 		return nil
 	}
 	var f forecast
-	f.pipeline(p, datasets.InferSchema(schema, content), "")
+	f.pipeline(p, schema.Infer(content), "")
 	return f.faults.Err()
 }
 

@@ -60,13 +60,24 @@ func (u Union) WithChildren(parts []Step) transformer.Fitter {
 	return Union{Parts: parts, Weights: slices.Clone(u.Weights)}
 }
 
+// concatColumns concatenates the columns of parts, which can then no longer be selected by name.
+func concatColumns(parts []datasets.InferredSchema) datasets.InferredSchema {
+	var out datasets.InferredSchema
+	for _, p := range parts {
+		out.Columns = append(out.Columns, p.Columns...)
+		out.More = out.More || p.More || len(p.Columns) == 0
+		out.Unknown = out.Unknown || p.Unknown
+	}
+	return out
+}
+
 // Route goes through every part and puts the results side by side.
 func (u Union) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
 	parts := make([]datasets.InferredSchema, len(u.Parts))
 	for i := range parts {
 		parts[i] = child(i, in)
 	}
-	return datasets.ConcatColumns(parts), nil
+	return concatColumns(parts), nil
 }
 
 var _ Composite = Union{}

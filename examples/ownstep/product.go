@@ -52,11 +52,11 @@ func (p Product) WithChildren(parts []pipeline.Step) transformer.Fitter {
 
 // Route goes through every part; what comes out is numbers.
 func (p Product) Route(in datasets.InferredSchema, child func(i int, in datasets.InferredSchema) datasets.InferredSchema) (datasets.InferredSchema, error) {
-	parts := make([]datasets.InferredSchema, len(p.Parts))
-	for i := range parts {
-		parts[i] = child(i, in)
+	var out datasets.InferredSchema
+	for i := range p.Parts {
+		out.Unknown = child(i, in).Unknown || out.Unknown
 	}
-	return datasets.InferredSchema{Unknown: datasets.ConcatColumns(parts).Unknown}, nil
+	return out, nil
 }
 
 // FitsWithoutRows reports whether that holds for every part: then a search fits them once for all folds.

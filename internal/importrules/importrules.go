@@ -6,7 +6,7 @@ package importrules
 const Module = "github.com/bochner-ml/bochner"
 
 // Everywhere lists the packages that every package of the module may import.
-var Everywhere = []string{"internal/ctxerr"}
+var Everywhere = []string{"internal/ctxerr", "internal/rowblock", "internal/rowsource", "internal/specs", "internal/suggest"}
 
 // Allowed lists, for each package that is no test, the packages of the module it may import. A
 // package below a listed folder is allowed with it ("datasets" allows datasets/csv only to those

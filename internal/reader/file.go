@@ -179,12 +179,14 @@ func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
 func (f Files) Roles(names []string) datasets.Roles {
 	r := datasets.Roles{Weight: f.Weight, Group: f.Group, Drop: f.Drop, Positive: f.Positive, Suffix: f.Suffix,
 		DropMissingTarget: f.MissingTarget == "drop", Dates: f.Dates}
-	r.Task, _ = datasets.ParseTask(f.Task) // auto is any
+	if task := datasets.Task(f.Task); task.Check() == nil { // "auto" is AnyTask
+		r.Task = task
+	}
 	for name, word := range f.Kinds {
 		if r.Kinds == nil {
 			r.Kinds = map[string]datasets.Kind{}
 		}
-		r.Kinds[name], _ = datasets.ParseKind(word) // checked when it was set
+		r.Kinds[name], _ = parseKind(word) // checked when it was set
 	}
 	switch {
 	case len(f.Target) > 0:

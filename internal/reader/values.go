@@ -166,7 +166,7 @@ func (k *Kinds) Wanted() string { return "names of columns, each with numeric or
 // Check looks for a kind that does not exist.
 func (k *Kinds) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*k)) {
-		if _, err := datasets.ParseKind((*k)[name]); err != nil {
+		if _, err := parseKind((*k)[name]); err != nil {
 			return param.FieldError{Constraint: k.Wanted(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
 		}
 	}
@@ -275,4 +275,14 @@ func (d Dates) Columns(names []string) []string {
 		out = append(out, name)
 	}
 	return out
+}
+
+// parseKind returns the kind with the given name.
+func parseKind(name string) (datasets.Kind, error) {
+	for k := datasets.Numeric; k <= datasets.Categorical; k++ {
+		if k.String() == name {
+			return k, nil
+		}
+	}
+	return datasets.Numeric, fmt.Errorf("kind must be numeric or categorical, got %q", name)
 }

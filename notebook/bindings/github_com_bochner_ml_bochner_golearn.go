@@ -15,8 +15,10 @@ func init() {
 		Name: "golearn",
 		Binds: map[string]reflect.Value{
 			"ErrNotFitted":  reflect.ValueOf(&golearn.ErrNotFitted).Elem(),
+			"FromGrid":      reflect.ValueOf(golearn.FromGrid),
 			"NewClassifier": reflect.ValueOf(golearn.NewClassifier),
 			"NewFilter":     reflect.ValueOf(golearn.NewFilter),
+			"ToInstances":   reflect.ValueOf(golearn.ToInstances),
 		},
 		Types: map[string]reflect.Type{
 			"Classifier":   reflect.TypeOf((*golearn.Classifier)(nil)).Elem(),

@@ -182,7 +182,7 @@ func Read(r io.ReaderAt, size int64) (*Model, error) {
 
 // restore makes a model of what a file holds.
 func restore(h model.Header, state *model.Archive) (*Model, error) {
-	if _, err := datasets.ParseTask(h.Task); err != nil {
+	if datasets.Task(h.Task).Check() != nil {
 		return nil, fmt.Errorf("%w: it is %s, not a model", model.ErrDamaged, h.Task)
 	}
 	m := &Model{Name: h.Name, Task: datasets.Task(h.Task), Metrics: h.Metrics, Reading: h.Reading, Versions: h.Versions}

@@ -50,7 +50,7 @@ func (d *decoder) within(spec any, key *tree.Node, given map[string]*tree.Node, 
 		default:
 			child = d.finish(c.Spec, key, nil, path, inside)
 		}
-		changed, err := param.WithChild(spec, c.Name, child)
+		changed, err := c.With(child)
 		if err != nil {
 			d.fault(key, path, param.FieldError{Problem: err.Error()})
 			continue

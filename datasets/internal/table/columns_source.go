@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/datasets/internal/text"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // OpenColumns learns the schema of r's columns, unless the roles bring one, and returns the rows as a
@@ -151,17 +152,17 @@ func (s *columnSource) readable() error {
 	return errors.Join(errs...)
 }
 
-// Unfit returns the columns of the file of which no inputs are made as they are.
-func (s *columnSource) Unfit() []datasets.UnsupportedColumn {
-	var out []datasets.UnsupportedColumn
+// UnsupportedColumns returns the columns of the file whose types cannot be inputs.
+func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
+	var out []rowsource.UnsupportedColumn
 	for k, c := range s.typed.Columns {
 		dated := slices.ContainsFunc(s.origins, func(o part) bool { return o.column == k && o.date != nil })
 		switch {
 		case dated || c.Type != Unreadable && c.Type != Times:
 		case c.Why != "":
-			out = append(out, datasets.UnsupportedColumn{Column: c.Name, Why: c.Why})
+			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, Reason: c.Why})
 		default:
-			out = append(out, datasets.UnsupportedColumn{Column: c.Name, Times: c.Type == Times, Why: "it is of type " + c.As})
+			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, IsTime: c.Type == Times, Reason: "it is of type " + c.As})
 		}
 	}
 	return out

@@ -97,8 +97,8 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	return nil
 }
 
-// Held returns the rows, if they are in memory.
-func (s *source) Held() (set datasets.Set, ok bool) {
+// InMemory returns the rows if they are in memory.
+func (s *source) InMemory() (set datasets.Set, ok bool) {
 	if s.held == nil {
 		return set, false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 	"github.com/bochner-ml/bochner/internal/reader"
 	"github.com/bochner-ml/bochner/internal/rowfile"
+	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
 // Streams says whether the rows stay in the file: when they are asked to, when they would take too
@@ -67,7 +68,7 @@ func keeps(s config.Spec) int64 {
 // Gather reads a source into memory, unless it is there, and tells how many rows it has so far.
 func Gather(ctx context.Context, source datasets.Source, tell func(done, total int)) (datasets.Source, error) {
 	n, _ := source.Dims()
-	if set, ok := datasets.InMemory(source); ok {
+	if set, ok := rowsource.InMemory(source); ok {
 		tell(set.Rows(), max(n, 0))
 		return set.Source(), nil
 	}

@@ -76,8 +76,11 @@ func experiment(ctx context.Context, path string, o Options) (text []byte, where
 		return nil, nil, err
 	}
 	d := &draft{survey: s, paths: spec.Data.Train, file: o.File, remark: o.Remark}
-	if d.task, err = datasets.ParseTask(o.Task); err != nil && o.Task != "auto" {
-		return nil, nil, fmt.Errorf("experiment: %w", err)
+	if o.Task != "auto" {
+		d.task = datasets.Task(o.Task)
+		if err := d.task.Check(); err != nil {
+			return nil, nil, fmt.Errorf("experiment: %w", err)
+		}
 	}
 	if err := d.decide(o.Target); err != nil {
 		return nil, nil, err

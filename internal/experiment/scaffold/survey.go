@@ -269,20 +269,18 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 		return nil, nil
 	}
 	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
-	typed, ok := src.(interface {
-		Unfit() []datasets.UnsupportedColumn
-	}) // its file says of what type its columns are
-	if err != nil || !ok || len(typed.Unfit()) == 0 {
+	typed, ok := src.(rowsource.TypedSource)
+	if err != nil || !ok || len(typed.UnsupportedColumns()) == 0 {
 		return nil, err
 	}
 	names := src.Schema().Columns
 	var out []profile
 	var times []string
-	for _, c := range typed.Unfit() {
+	for _, c := range typed.UnsupportedColumns() {
 		p := profile{name: c.Column}
 		p.tally.most = min(max(mostValues/len(names), 256), 1<<14)
-		if !c.Times {
-			p.unfit = c.Why
+		if !c.IsTime {
+			p.unfit = c.Reason
 		} else {
 			times = append(times, c.Column)
 		}

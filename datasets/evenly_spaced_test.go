@@ -5,16 +5,18 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Rows that are evenly spread are in order, begin with the first, and are all where there are no more.
-func TestSpread(t *testing.T) {
+// Evenly spaced rows are ascending and begin with the first.
+func TestEvenlySpaced(t *testing.T) {
 	for _, c := range []struct {
-		n, most int
-		want    []int
+		n, maxRows int
+		want       []int
 	}{{10, 3, []int{0, 3, 6}}, {3, 10, []int{0, 1, 2}}, {0, 5, []int{}}, {7, 1, []int{0}}} {
-		if got := EvenlySpacedRows(c.n, c.most); !slices.Equal(got, c.want) {
-			t.Errorf("%d of %d rows: %v, want %v", c.most, c.n, got, c.want)
+		if got := rowblock.EvenlySpaced(c.n, c.maxRows); !slices.Equal(got, c.want) {
+			t.Errorf("%d of %d rows: %v, want %v", c.maxRows, c.n, got, c.want)
 		}
 	}
 	s := Set{X: mat.NewDense(5, 1, []float64{0, 1, 2, 3, 4}), Y: []float64{0, 10, 20, 30, 40}}

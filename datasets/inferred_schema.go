@@ -16,10 +16,11 @@ type InferredColumn struct {
 	ColumnContent
 }
 
-// InferSchema returns what schema says, and content where that has been looked at, as [ScanContent] does.
-func InferSchema(schema Schema, content []ColumnContent) InferredSchema {
-	out := InferredSchema{Named: true, Columns: make([]InferredColumn, len(schema.Columns))}
-	for j, c := range schema.Columns {
+// Infer returns the inferred schema of rows that have the schema s and the given content, from
+// [ScanContent]; content may be nil.
+func (s Schema) Infer(content []ColumnContent) InferredSchema {
+	out := InferredSchema{Named: true, Columns: make([]InferredColumn, len(s.Columns))}
+	for j, c := range s.Columns {
 		out.Columns[j].Column = c
 		if j < len(content) {
 			out.Columns[j].ColumnContent = content[j]
@@ -41,17 +42,6 @@ func (o InferredSchema) Each(change func(c *InferredColumn)) InferredSchema {
 func (o InferredSchema) AsNumbers() InferredSchema {
 	o.Named = false
 	return o.Each(func(c *InferredColumn) { c.Kind, c.Categories = Numeric, nil })
-}
-
-// ConcatColumns returns the columns of all parts, one after the other and no longer by name.
-func ConcatColumns(parts []InferredSchema) InferredSchema {
-	var out InferredSchema
-	for _, p := range parts {
-		out.Columns = append(out.Columns, p.Columns...)
-		out.More = out.More || p.More || len(p.Columns) == 0
-		out.Unknown = out.Unknown || p.Unknown
-	}
-	return out
 }
 
 // Constraint is something that a step or a model may want of the columns that come to it.

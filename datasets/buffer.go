@@ -1,0 +1,277 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// ReadAll reads all blocks of src into one Set. If the rows of src are in memory, it returns them
+// without a copy. If src knows its number of rows, ReadAll allocates no more than the result.
+func ReadAll(ctx context.Context, src Source) (Set, error) {
+	if s, ok := inMemory(src); ok {
+		return s, nil
+	}
+	rows, cols := src.Dims()
+	b := &Buffer{capacity: rows}
+	if err := src.Blocks(ctx, func(block Set) error { return b.Append(block) }); err != nil {
+		return Set{}, err
+	}
+	if b.rows == 0 {
+		return Set{}, fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, 0, cols)
+	}
+	return b.Set(), nil
+}
+
+// inMemory returns the rows of a source that [Set.Source] made, or of a reader that stores its rows.
+func inMemory(src Source) (set Set, ok bool) {
+	switch s := src.(type) {
+	case setSource:
+		return s.set, true
+	case interface{ InMemory() (Set, bool) }:
+		return s.InMemory()
+	}
+	return Set{}, false
+}
+
+// Concat concatenates the rows of sets; the result has the schema of the first one. The sets must
+// have the same columns, the same type of X, and the same optional fields.
+func Concat(sets ...Set) (Set, error) {
+	b := &Buffer{}
+	for _, s := range sets {
+		b.capacity += s.Rows()
+	}
+	for _, s := range sets {
+		if s.Rows() > 0 && s.Rows() == b.capacity {
+			return s, nil
+		}
+		if err := b.Append(s); err != nil {
+			return Set{}, err
+		}
+	}
+	if b.rows == 0 {
+		return Set{}, fmt.Errorf("datasets: %w", ErrEmpty)
+	}
+	return b.Set(), nil
+}
+
+// Buffer is a growable set of rows, to which blocks are appended. The zero value is empty.
+type Buffer struct {
+	capacity int // expected number of rows; ≤ 0 if unknown
+
+	schema      Schema
+	rows, cols  int
+	sparse      bool
+	single      bool
+	x           []float64 // dense X
+	x32         []float32 // X in single precision
+	indptr      []int     // sparse X
+	indices     []uint32
+	values      []float64 // nil while all entries equal scale
+	scale       float64
+	freeValues  []float64 // array of an earlier set, for values
+	y, weights  []float64
+	targets     []float64
+	targetCols  int
+	groups      []int
+	passthrough [][]string
+	origin      []int
+}
+
+// Append appends a copy of all rows of block.
+func (b *Buffer) Append(block Set) error { return b.AppendRows(block, 0, block.Rows()) }
+
+// AppendRows appends a copy of rows lo to hi−1 of block. All blocks since the last Reset must have
+// the same columns, the same type of X, and the same optional fields.
+func (b *Buffer) AppendRows(block Set, lo, hi int) error {
+	if lo == hi {
+		return nil
+	}
+	if b.rows == 0 {
+		b.start(block)
+	}
+	if err := b.check(block); err != nil {
+		return err
+	}
+	switch X := block.X.(type) {
+	case *sparse.CSR:
+		b.addSparse(X, lo, hi)
+	case *mat.Dense:
+		raw := X.RawMatrix()
+		if raw.Stride == raw.Cols {
+			b.x = append(b.x, raw.Data[lo*raw.Cols:hi*raw.Cols]...)
+			break
+		}
+		for i := lo; i < hi; i++ {
+			b.x = append(b.x, X.RawRowView(i)...)
+		}
+	case *single.Dense:
+		for i := lo; i < hi; i++ {
+			b.x32 = append(b.x32, X.Row(i)...)
+		}
+	default:
+		for i := lo; i < hi; i++ {
+			for j := range b.cols {
+				b.x = append(b.x, X.At(i, j))
+			}
+		}
+	}
+	if b.targetCols > 0 {
+		for i := lo; i < hi; i++ {
+			b.targets = append(b.targets, block.Targets.RawRowView(i)...)
+		}
+	}
+	b.y = appendRows(b.y, block.Y, lo, hi)
+	b.weights = appendRows(b.weights, block.Weights, lo, hi)
+	b.groups = appendRows(b.groups, block.Groups, lo, hi)
+	b.passthrough = appendRows(b.passthrough, block.Passthrough, lo, hi)
+	b.origin = appendRows(b.origin, block.origin, lo, hi)
+	b.rows += hi - lo
+	return nil
+}
+
+func appendRows[T any](dst, src []T, lo, hi int) []T {
+	if src == nil {
+		return dst
+	}
+	return append(dst, src[lo:hi]...)
+}
+
+// start adopts the schema and the types of the first block, and reuses arrays of an earlier set.
+func (b *Buffer) start(block Set) {
+	b.schema = block.Schema
+	b.cols = block.Cols()
+	_, b.sparse = block.X.(*sparse.CSR)
+	_, b.single = block.X.(*single.Dense)
+	if b.values != nil {
+		b.freeValues = b.values[:0]
+	}
+	b.indices, b.values = b.indices[:0], nil
+	b.targetCols = 0
+	if block.Targets != nil {
+		_, b.targetCols = block.Targets.Dims()
+	}
+	b.y = emptied(b.y, b.capacity, block.Y != nil)
+	b.weights = emptied(b.weights, b.capacity, block.Weights != nil)
+	b.groups = emptied(b.groups, b.capacity, block.Groups != nil)
+	b.passthrough = emptied(b.passthrough, b.capacity, block.Passthrough != nil)
+	b.origin = emptied(b.origin, b.capacity, block.origin != nil)
+	b.targets = emptied(b.targets, b.capacity*b.targetCols, b.targetCols > 0)
+	if b.sparse {
+		b.indptr = append(emptied(b.indptr, b.capacity+1, true), 0)
+		return
+	}
+	b.x = emptied(b.x, b.capacity*b.cols, !b.single)
+	b.x32 = emptied(b.x32, b.capacity*b.cols, b.single)
+}
+
+// emptied returns an empty list of capacity ≥ n, in the array of list if that suffices, or nil if the
+// list is not used.
+func emptied[T any](list []T, n int, used bool) []T {
+	if !used {
+		return nil
+	}
+	if list == nil || cap(list) < n {
+		return make([]T, 0, max(n, 1))
+	}
+	return list[:0]
+}
+
+// check returns an error if block and the first block have different columns, types or fields.
+func (b *Buffer) check(block Set) error {
+	if block.Cols() != b.cols {
+		return fmt.Errorf("datasets: all blocks must have %d columns, got %d", b.cols, block.Cols())
+	}
+	targetCols := 0
+	if block.Targets != nil {
+		_, targetCols = block.Targets.Dims()
+	}
+	if (block.Y == nil) != (b.y == nil) || (block.Weights == nil) != (b.weights == nil) ||
+		(block.Groups == nil) != (b.groups == nil) || (block.Passthrough == nil) != (b.passthrough == nil) || targetCols != b.targetCols {
+		return errors.New("datasets: all blocks must have the same of targets, weights, groups and passthrough columns")
+	}
+	if _, ok := block.X.(*sparse.CSR); ok != b.sparse {
+		return errors.New("datasets: all blocks must be sparse or all dense")
+	}
+	if _, ok := block.X.(*single.Dense); ok != b.single {
+		return errors.New("datasets: all blocks must have the same precision, float32 or float64")
+	}
+	return nil
+}
+
+func (b *Buffer) addSparse(X *sparse.CSR, lo, hi int) {
+	indptr, indices, values := X.Raw()
+	from, to := indptr[lo], indptr[hi]
+	b.addValues(X, values, from, to)
+	base := len(b.indices) - from
+	for _, end := range indptr[lo+1 : hi+1] {
+		b.indptr = append(b.indptr, base+end)
+	}
+	b.indices = append(b.indices, indices[from:to]...)
+}
+
+// addValues appends entries from to to−1 of the values of X. It stores a shared value explicitly as
+// soon as the entries differ.
+func (b *Buffer) addValues(X *sparse.CSR, values []float64, from, to int) {
+	scale, shared := X.Shared()
+	if len(b.indices) == 0 && shared {
+		b.scale = scale
+	}
+	if b.values == nil && shared && scale == b.scale {
+		return
+	}
+	if b.values == nil {
+		b.values = slices.Grow(b.freeValues, len(b.indices)+to-from)
+		for range b.indices {
+			b.values = append(b.values, b.scale)
+		}
+	}
+	if !shared {
+		b.values = append(b.values, values[from:to]...)
+		return
+	}
+	for range to - from {
+		b.values = append(b.values, scale)
+	}
+}
+
+// Rows returns the number of rows.
+func (b *Buffer) Rows() int { return b.rows }
+
+// Set returns the rows as a view, which is valid until the next Reset or Append.
+func (b *Buffer) Set() Set {
+	out := Set{Schema: b.schema, Y: b.y, Weights: b.weights, Groups: b.groups, Passthrough: b.passthrough}
+	if len(b.origin) == b.rows { // else only some of the blocks have an origin
+		out.origin = b.origin
+	}
+	if b.targetCols > 0 {
+		out.Targets = mat.NewDense(b.rows, b.targetCols, b.targets)
+	}
+	if b.single {
+		out.X = single.New(b.rows, b.cols, b.x32)
+		return out
+	}
+	if !b.sparse {
+		out.X = mat.NewDense(b.rows, b.cols, b.x)
+		return out
+	}
+	var err error
+	if b.values == nil {
+		out.X, err = sparse.NewShared(b.rows, b.cols, b.indptr, b.indices, b.scale)
+	} else {
+		out.X, err = sparse.New(b.rows, b.cols, b.indptr, b.indices, b.values)
+	}
+	if err != nil {
+		panic("datasets: " + err.Error()) // unreachable: the rows are from valid matrices
+	}
+	return out
+}
+
+// Reset removes all rows and retains the arrays for reuse.
+func (b *Buffer) Reset() { b.rows = 0 }

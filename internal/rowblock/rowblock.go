@@ -1,0 +1,87 @@
+// Package rowblock slices and selects rows of matrices, and defines how many rows a block has.
+package rowblock
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/single"
+	"github.com/bochner-ml/bochner/sparse"
+)
+
+// Size is the number of rows of a block of a source; the last block may have fewer.
+const Size = 2048
+
+// maxBytes bounds a block of a source with many dense columns.
+const maxBytes = 64 << 20
+
+// SizeForWidth returns the number of rows of a block of a dense source with the given number of
+// columns: [Size], or fewer if these would take more than 64 MiB.
+func SizeForWidth(cols int) int {
+	return max(1, min(Size, maxBytes/8/max(cols, 1)))
+}
+
+// SizeFor returns the number of rows of a block of X.
+func SizeFor(X mat.Matrix) int {
+	if _, ok := X.(*sparse.CSR); ok || X == nil {
+		return Size
+	}
+	_, cols := X.Dims()
+	return SizeForWidth(cols)
+}
+
+// Slice returns rows lo to hi−1 of X, as a view if X is a *mat.Dense, *sparse.CSR or *single.Dense.
+func Slice(X mat.Matrix, lo, hi int) mat.Matrix {
+	if lo == hi {
+		return &mat.Dense{}
+	}
+	switch m := X.(type) {
+	case *mat.Dense:
+		_, d := m.Dims()
+		return m.Slice(lo, hi, 0, d)
+	case *sparse.CSR:
+		return m.Slice(lo, hi)
+	case *single.Dense:
+		return m.Slice(lo, hi)
+	}
+	rows := make([]int, hi-lo)
+	for i := range rows {
+		rows[i] = lo + i
+	}
+	return Select(X, rows)
+}
+
+// Select returns a copy of the given rows of X: a *sparse.CSR or *single.Dense if X is one, else a
+// *mat.Dense.
+func Select(X mat.Matrix, rows []int) mat.Matrix {
+	switch m := X.(type) {
+	case *sparse.CSR:
+		return m.Select(rows)
+	case *single.Dense:
+		return m.Select(rows)
+	}
+	_, d := X.Dims()
+	if len(rows) == 0 || d == 0 {
+		return &mat.Dense{}
+	}
+	out := mat.NewDense(len(rows), d, nil)
+	for k, i := range rows {
+		if m, ok := X.(*mat.Dense); ok {
+			copy(out.RawRowView(k), m.RawRowView(i))
+			continue
+		}
+		row := out.RawRowView(k)
+		for j := range row {
+			row[j] = X.At(i, j)
+		}
+	}
+	return out
+}
+
+// EvenlySpaced returns at most maxRows of the row numbers 0 to n−1, evenly spaced and ascending.
+func EvenlySpaced(n, maxRows int) []int {
+	out := make([]int, min(n, maxRows))
+	for i := range out {
+		out[i] = int(int64(i) * int64(n) / int64(len(out)))
+	}
+	return out
+}
