@@ -74,7 +74,9 @@ var synonyms = map[string][]string{
 	"stackingregressor":          {"ensemble"},
 	"votingclassifier":           {"ensemble"},
 	"votingregressor":            {"ensemble"},
-	"of":                         {"estimator"}, // this and the next: names of earlier development versions
+	"of":                         {"estimator"}, // this and the next three: names of earlier development versions
+	"least":                      {"min_resources"},
+	"most":                       {"max_resources"},
 	"optimise":                   {"optimize"},
 }
 
