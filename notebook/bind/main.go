@@ -21,7 +21,7 @@ const ours = "github.com/bochner-ml/bochner/"
 
 var paths = []string{
 	strings.TrimSuffix(ours, "/"),
-	ours + "datasets", ours + "datasets/arff", ours + "datasets/arrow", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/golearn", ours + "datasets/jsonl", ours + "datasets/npy", ours + "datasets/parquet",
+	ours + "datasets", ours + "datasets/arff", ours + "datasets/arrow", ours + "datasets/builtin", ours + "datasets/csv", ours + "datasets/jsonl", ours + "datasets/npy", ours + "datasets/parquet",
 	ours + "attention", ours + "auto", ours + "compare", ours + "datasets/svmlight", ours + "datasets/synthetic", ours + "estimator", ours + "estimator/anomaly", ours + "estimator/cluster", ours + "estimator/meta", ours + "experiment", ours + "experiment/result", ours + "inspection", ours + "report", ours + "graph",
 	ours + "golearn", ours + "gridsearch", ours + "kernel",
 	ours + "metrics", ours + "model", ours + "param", ours + "pipeline", ours + "pipeline/modelfile", ours + "pipeline/yaml", ours + "single", ours + "sparse", ours + "transformer",
