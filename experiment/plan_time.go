@@ -117,7 +117,7 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 
 // sampleOf returns n rows, spread over all where they are in memory, else the first of the file.
 func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
-	if set, ok := datasets.InMemory(source); ok {
+	if set, ok := rowsource.InMemory(source); ok {
 		return set.Select(rowblock.EvenlySpaced(min(all, set.Rows()), min(n, set.Rows()))), nil
 	}
 	var blocks []datasets.Set
