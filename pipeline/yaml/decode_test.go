@@ -448,7 +448,7 @@ func TestComplexities(t *testing.T) {
 	got := map[string]param.Complexity{}
 	for _, e := range pipeline.Registered() {
 		for _, p := range specs.Own(e.New()) {
-			if p.Complexity != param.NoComplexity {
+			if p.Complexity != 0 {
 				got[e.Name+"."+p.Name] = p.Complexity
 			}
 		}
