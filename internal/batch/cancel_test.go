@@ -48,10 +48,10 @@ func TestCanceledBatchesCopyNoFold(t *testing.T) {
 			return err
 		},
 		"ridge one by one": func(ctx context.Context, b Batch) error {
-			return (&ridgeBatch{Batch: b, ctx: ctx, candidates: make([]Ridge, 1)}).each([]int{0})
+			return (&ridgeBatch{Batch: b, ctx: ctx, candidates: make([]Ridge, 1)}).fitEach([]int{0})
 		},
 		"ridge together": func(ctx context.Context, b Batch) error {
-			return (&ridgeBatch{Batch: b, ctx: ctx, candidates: make([]Ridge, 2)}).together([]int{0, 1})
+			return (&ridgeBatch{Batch: b, ctx: ctx, candidates: make([]Ridge, 2)}).fitSharedCG([]int{0, 1})
 		},
 		"kernel ridge": func(ctx context.Context, b Batch) error {
 			_, err := FitKernelRidges(ctx, b, []KernelRidge{{Key: "a", Spec: kernelridge.Spec{}}})

@@ -18,12 +18,12 @@ import (
 // descentBatch is one batch on rows as they are.
 type descentBatch struct {
 	Batch
-	candidates []PenalizedLoss
-	paths      [][]int    // numbers of candidates that differ in C, which ascends
-	wants      [][]bool   // candidates × folds
-	mu         sync.Mutex // of what follows
-	failed     error
-	walked     bool // whether a solution was where another began
+	candidates  []PenalizedLoss
+	paths       [][]int    // numbers of candidates that differ in C, which ascends
+	include     [][]bool   // candidates × folds
+	mu          sync.Mutex // of what follows
+	failed      error
+	warmStarted bool // whether a solution was where another began
 }
 
 // FitByDescent fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
@@ -37,7 +37,7 @@ func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []
 		for f := range wants {
 			wants[f] = b.Include(i, f)
 		}
-		s.wants = append(s.wants, wants)
+		s.include = append(s.include, wants)
 		if one.Invalid != nil {
 			s.paths = append(s.paths, []int{i})
 			continue
@@ -55,50 +55,50 @@ func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []
 	}
 	kern.Parallel(len(b.Folds), 1, func(lo, hi int) {
 		for f := lo; f < hi; f++ {
-			s.fold(ctx, f)
+			s.fitFold(ctx, f)
 		}
 	})
 	if s.failed == nil {
 		s.failed = ctxerr.Check(ctx)
 	}
-	if s.walked {
+	if s.warmStarted {
 		shared = []string{"path"}
 	}
 	return shared, s.failed
 }
 
-// end ends the batch with the first error there is.
-func (s *descentBatch) end(err error) {
+// fail ends the batch with the first error there is.
+func (s *descentBatch) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = cmp.Or(s.failed, err)
 }
 
-func (s *descentBatch) over() bool {
+func (s *descentBatch) stopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed != nil
 }
 
-// fold walks every path on one fold.
-func (s *descentBatch) fold(ctx context.Context, f int) {
-	if s.over() || ctx.Err() != nil {
+// fitFold walks every path on one fold.
+func (s *descentBatch) fitFold(ctx context.Context, f int) {
+	if s.stopped() || ctx.Err() != nil {
 		return // the rows of a fold are expensive to copy
 	}
 	fold := s.Folds[f]
-	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.last(path, f) >= 0 }) {
+	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
 		return
 	}
 	d := &descentFold{descentBatch: s, number: f, split: &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}}
 	for _, path := range s.paths {
-		d.walk(ctx, path[:s.last(path, f)+1])
+		d.fitPath(ctx, path[:s.lastIncluded(path, f)+1])
 	}
 }
 
-// last returns the place of the last candidate of a path that is wanted, -1 for none.
-func (s *descentBatch) last(path []int, fold int) int {
+// lastIncluded returns the place of the last candidate of a path that is wanted, -1 for none.
+func (s *descentBatch) lastIncluded(path []int, fold int) int {
 	for k := len(path) - 1; k >= 0; k-- {
-		if s.wants[path[k]][fold] {
+		if s.include[path[k]][fold] {
 			return k
 		}
 	}
@@ -113,25 +113,25 @@ type descentFold struct {
 	inputs descent.Rows // of the training rows, once they are wanted
 }
 
-// walk solves the candidates of a path, each from the solution of the one before.
-func (d *descentFold) walk(ctx context.Context, path []int) {
+// fitPath solves the candidates of a path, each from the solution of the one before.
+func (d *descentFold) fitPath(ctx context.Context, path []int) {
 	var from []solve.DualResult
 	for _, i := range path {
-		if d.over() || ctx.Err() != nil {
+		if d.stopped() || ctx.Err() != nil {
 			return
 		}
 		start := time.Now()
 		s := d.candidates[i]
 		results, l, err := d.solve(ctx, s, from)
 		if err == nil && results == nil {
-			d.end(d.FitOne(ctx, i, d.number, d.split))
+			d.fail(d.FitOne(ctx, i, d.number, d.split))
 			continue
 		}
 		out := Result{Test: d.split.Test}
 		if err == nil {
 			if from != nil {
 				d.mu.Lock()
-				d.walked = true
+				d.warmStarted = true
 				d.mu.Unlock()
 			}
 			from = results
@@ -141,7 +141,7 @@ func (d *descentFold) walk(ctx context.Context, path []int) {
 			}
 		}
 		out.Err, out.Seconds = err, time.Since(start).Seconds()
-		d.end(d.Yield(i, d.number, out))
+		d.fail(d.Yield(i, d.number, out))
 	}
 }
 

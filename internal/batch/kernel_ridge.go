@@ -61,7 +61,7 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 			if split == nil {
 				split = &Split{design.Select(b.Data, fold.Train), rowblock.Select(b.Data.X, fold.Test)}
 			}
-			if err := s.fold(members, f, split); err != nil {
+			if err := s.fitFold(members, f, split); err != nil {
 				return nil, err
 			}
 		}
@@ -111,8 +111,8 @@ func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
 	return list
 }
 
-// fold fits candidates that differ in alpha on one fold.
-func (s *kernelBatch) fold(members []int, f int, split *Split) error {
+// fitFold fits candidates that differ in alpha on one fold.
+func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	start := time.Now()
 	wanted := s.wanted(members, f)
 	t, classes, err := s.training(members, split.Train)
@@ -213,7 +213,7 @@ func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRi
 			continue
 		}
 		start := time.Now()
-		t, classes, err := s.oneOutTraining(members)
+		t, classes, err := s.leaveOneOutTraining(members)
 		for _, i := range wanted {
 			var out Result
 			if err == nil {
@@ -235,8 +235,8 @@ func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRi
 	return append(s.shared(groups), "rows"), nil
 }
 
-// oneOutTraining is training, for what does not depend on the rows that are left out.
-func (s *kernelBatch) oneOutTraining(members []int) (*kernelridge.Training, []string, error) {
+// leaveOneOutTraining is training, for what does not depend on the rows that are left out.
+func (s *kernelBatch) leaveOneOutTraining(members []int) (*kernelridge.Training, []string, error) {
 	first := s.candidates[members[0]]
 	switch {
 	case first.Invalid != nil:

@@ -17,6 +17,6 @@ func FitByNewtonBytes(b Batch, shape datasets.Shape) (most int64) {
 	for _, m := range numbers {
 		most = max(most, design.Float64Bytes(m+2*n*folds))
 	}
-	features, _ := cached(max(shape.Rows, 0), widest)
+	features, _ := cacheBytes(max(shape.Rows, 0), widest)
 	return most + features
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/newton"
 )
 
-// fewTogether is the number of problems from which on it pays to solve them together.
-const fewTogether = 4
+// minJointProblems is the number of problems from which on it pays to solve them together.
+const minJointProblems = 4
 
-// together is candidates on all folds, to be solved together.
-type together struct {
+// jointFit is candidates on all folds, to be solved together.
+type jointFit struct {
 	*mappedNewton
 	members  []int
 	folds    []int            // that have the classes they need
@@ -24,12 +24,12 @@ type together struct {
 	seconds  float64          // for each candidate and fold
 }
 
-// together divides a path into candidates to be solved together, as many as memory holds; nil where they are
+// groupJoint divides a path into candidates to be solved together, as many as memory holds; nil where they are
 // not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
 // that cannot be fitted are left out.
-func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) (list []*together) {
+func (s *mappedNewton) groupJoint(ctx context.Context, m *mappedRows, path []int) (list []*jointFit) {
 	first := s.candidates[path[0]]
-	all := &together{mappedNewton: s}
+	all := &jointFit{mappedNewton: s}
 	for fold := range s.Folds {
 		l, err := s.labels(ctx, first, fold)
 		if err != nil {
@@ -42,7 +42,7 @@ func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) 
 		all.outputs = t.Outputs
 		all.folds, all.labels = append(all.folds, fold), append(all.labels, l)
 	}
-	n := int64(m.all(1).N)
+	n := int64(m.allRows(1).N)
 	for from := 0; from < len(path); {
 		to := from + 1
 		for to < len(path) && all.bytes(n, path[from:to+1]) <= s.Memory {
@@ -50,7 +50,7 @@ func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) 
 		}
 		u := *all
 		u.members = path[from:to]
-		if len(u.members)*len(u.folds)*u.outputs < fewTogether || u.bytes(n, u.members) > s.Memory {
+		if len(u.members)*len(u.folds)*u.outputs < minJointProblems || u.bytes(n, u.members) > s.Memory {
 			return nil
 		}
 		list = append(list, &u)
@@ -60,7 +60,7 @@ func (s *mappedNewton) together(ctx context.Context, m *mappedRows, path []int) 
 }
 
 // bytes returns the bytes that candidates take together.
-func (u *together) bytes(n int64, members []int) (bytes int64) {
+func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 	for _, i := range members {
 		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
 		bytes += 8 * (n*k + 3*d*d)
@@ -69,7 +69,7 @@ func (u *together) bytes(n int64, members []int) (bytes int64) {
 }
 
 // wanted reports whether anything of them is.
-func (u *together) wanted() bool {
+func (u *jointFit) wanted() bool {
 	for _, i := range u.members {
 		for fold := range u.Folds {
 			if u.Include(i, fold) {
@@ -81,7 +81,7 @@ func (u *together) wanted() bool {
 }
 
 // fill makes the problems.
-func (u *together) fill(m *mappedRows, n int) {
+func (u *jointFit) fill(m *mappedRows, n int) {
 	type shares struct{ y, weights [][]float64 }
 	by := make([]shares, len(u.folds))
 	for f, fold := range u.folds {
@@ -118,10 +118,10 @@ func (u *together) fill(m *mappedRows, n int) {
 }
 
 // solve fits all candidates on all its folds and hands over what they predict.
-func (u *together) solve(ctx context.Context, m *mappedRows) error {
+func (u *jointFit) solve(ctx context.Context, m *mappedRows) error {
 	start := time.Now()
 	first := u.mappedNewton.candidates[u.members[0]]
-	r := m.all(u.width())
+	r := m.allRows(u.width())
 	u.fill(m, r.N)
 	a := newton.NewBatch(ctx, r, first.Intercept, u.problems)
 	err := a.Solve(first.Tol, first.MaxIter)
@@ -152,7 +152,7 @@ func (u *together) solve(ctx context.Context, m *mappedRows) error {
 }
 
 // width is that of the widest candidate.
-func (u *together) width() int {
+func (u *jointFit) width() int {
 	most := 0
 	for _, i := range u.members {
 		most = max(most, u.Features[i].Width)
@@ -161,7 +161,7 @@ func (u *together) width() int {
 }
 
 // predict hands over what the models predict for one of the folds.
-func (u *together) predict(ctx context.Context, m *mappedRows, at int, a *newton.Batch) error {
+func (u *jointFit) predict(ctx context.Context, m *mappedRows, at int, a *newton.Batch) error {
 	fold, l, t := u.folds[at], u.labels[at], u.outputs
 	models := make([]model, len(u.members))
 	for k, i := range u.members {

@@ -19,7 +19,7 @@ import (
 func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, error) {
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
-	s.parts, s.trains, ok = f.divide()
+	s.parts, s.trains, ok = f.partition()
 	groups := map[string][]int{}
 	byMap := map[int][]string{}
 	for i, e := range f.Features {
@@ -48,7 +48,7 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 			paths = append(paths, path)
 			shared["features"] = shared["features"] || len(path)*len(f.Folds) > 1
 		}
-		if err := s.walk(ctx, which, paths); err != nil {
+		if err := s.fitMap(ctx, which, paths); err != nil {
 			return nil, err
 		}
 	}
@@ -62,8 +62,8 @@ type job struct {
 	fold int
 }
 
-// walk does all paths on a map: those whose problems can be solved together first.
-func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error {
+// fitMap does all paths on a map: those whose problems can be solved together first.
+func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) error {
 	if !slices.ContainsFunc(paths, func(path []int) bool { return len(s.jobs(path)) > 0 }) {
 		return nil
 	}
@@ -75,9 +75,9 @@ func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error
 	seconds := time.Since(start).Seconds()
 	var jobs []job
 	for _, path := range paths {
-		var list []*together
+		var list []*jointFit
 		if err == nil {
-			list = s.together(ctx, m, path)
+			list = s.groupJoint(ctx, m, path)
 		}
 		if list == nil {
 			jobs = append(jobs, s.jobs(path)...)
@@ -92,11 +92,11 @@ func (s *mappedNewton) walk(ctx context.Context, which int, paths [][]int) error
 			}
 		}
 	}
-	return s.sideBySide(jobs, func(j job) error {
+	return s.runJobs(jobs, func(j job) error {
 		if err != nil { // each says for itself what is wrong with the rows
 			return s.singles(ctx, j.path, j.fold)
 		}
-		return s.path(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
+		return s.fitPath(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
 	})
 }
 
@@ -113,8 +113,8 @@ func (s *mappedNewton) jobs(path []int) (jobs []job) {
 	return jobs
 }
 
-// sideBySide does jobs on all cores and returns the first of their errors.
-func (s *mappedNewton) sideBySide(jobs []job, do func(job) error) error {
+// runJobs does jobs on all cores and returns the first of their errors.
+func (s *mappedNewton) runJobs(jobs []job, do func(job) error) error {
 	next := make(chan job)
 	errs := make(chan error, len(jobs))
 	var workers sync.WaitGroup
@@ -139,8 +139,8 @@ func (s *mappedNewton) sideBySide(jobs []job, do func(job) error) error {
 	return nil
 }
 
-// path solves candidates of the same kind on a fold, one after the other.
-func (s *mappedNewton) path(ctx context.Context, m *mappedRows, members []int, fold int, seconds float64) error {
+// fitPath solves candidates of the same kind on a fold, one after the other.
+func (s *mappedNewton) fitPath(ctx context.Context, m *mappedRows, members []int, fold int, seconds float64) error {
 	first := s.candidates[members[0]]
 	l, err := s.labels(ctx, first, fold)
 	if err != nil {

@@ -34,23 +34,23 @@ func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, err
 		m.starts = append(m.starts, n)
 		n += len(part)
 	}
-	bytes, rounds := cached(n, width)
+	bytes, rounds := cacheBytes(n, width)
 	if bytes > s.Memory {
 		return m, nil
 	}
-	hold := m.hold
+	hold := m.storeFloat64
 	if rounds {
-		hold = m.holdRounded
+		hold = m.storeFloat32
 	}
 	return m, hold(ctx, n, width)
 }
 
-// hold keeps the features.
-func (m *mappedRows) hold(ctx context.Context, n, width int) error {
+// storeFloat64 keeps the features.
+func (m *mappedRows) storeFloat64(ctx context.Context, n, width int) error {
 	Z := mat.NewDense(n, width, nil)
 	m.Z = Z
 	for p, part := range m.family.parts {
-		err := m.family.tiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
+		err := m.family.mapTiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
 			k, _ := tile.Dims()
 			Z.Slice(m.starts[p]+first, m.starts[p]+first+k, 0, width).(*mat.Dense).Copy(tile)
 			return nil
@@ -62,20 +62,20 @@ func (m *mappedRows) hold(ctx context.Context, n, width int) error {
 	return nil
 }
 
-// holdRounded keeps them in single precision, in which they are made where that can be.
-func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
+// storeFloat32 keeps them in single precision, in which they are made where that can be.
+func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 	s := m.family
-	if len(s.room) < n*width {
-		s.room = make([]float32, n*width)
+	if len(s.float32Buffer) < n*width {
+		s.float32Buffer = make([]float32, n*width)
 	}
-	Z := single.New(n, width, s.room[:n*width])
+	Z := single.New(n, width, s.float32Buffer[:n*width])
 	m.Z = Z
 	maps, ok := s.Maps.(Float32Maps)
 	for p, part := range s.parts {
 		at := m.starts[p]
 		var err error
 		if ok {
-			err = s.pieces(part, func(first int, X mat.Matrix) error {
+			err = s.eachChunk(part, func(first int, X mat.Matrix) error {
 				return maps.EachFloat32(ctx, X, []int{m.which}, func(_ int, tile *single.Dense) error {
 					k, _ := tile.Dims()
 					for i := range k {
@@ -85,7 +85,7 @@ func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
 				})
 			})
 		} else {
-			err = s.tiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
+			err = s.mapTiles(ctx, m.which, part, func(first int, tile *mat.Dense) error {
 				k, _ := tile.Dims()
 				for i := range k {
 					design.Round(Z.Row(at+first+i), tile.RawRowView(i))
@@ -100,15 +100,15 @@ func (m *mappedRows) holdRounded(ctx context.Context, n, width int) error {
 	return nil
 }
 
-// tiles maps rows, so many at a time.
-func (s *mappedNewton) tiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
-	return s.pieces(list, func(first int, X mat.Matrix) error {
+// mapTiles maps rows, so many at a time.
+func (s *mappedNewton) mapTiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
+	return s.eachChunk(list, func(first int, X mat.Matrix) error {
 		return s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(first, Z) })
 	})
 }
 
-// pieces reads the inputs of rows, as many at a time as are mapped at once.
-func (s *mappedNewton) pieces(list []int, yield func(first int, X mat.Matrix) error) error {
+// eachChunk reads the inputs of rows, as many at a time as are mapped at once.
+func (s *mappedNewton) eachChunk(list []int, yield func(first int, X mat.Matrix) error) error {
 	for lo := 0; lo < len(list); lo += tileRows {
 		part := list[lo:min(lo+tileRows, len(list))]
 		if err := yield(lo, rowblock.Select(s.Data.X, part)); err != nil {
@@ -118,8 +118,8 @@ func (s *mappedNewton) pieces(list []int, yield func(first int, X mat.Matrix) er
 	return nil
 }
 
-// all returns the rows of all parts.
-func (m *mappedRows) all(width int) *design.Rows {
+// allRows returns the rows of all parts.
+func (m *mappedRows) allRows(width int) *design.Rows {
 	list := make([]int, len(m.starts))
 	for p := range list {
 		list[p] = p
@@ -127,9 +127,9 @@ func (m *mappedRows) all(width int) *design.Rows {
 	return m.rows(list, width)
 }
 
-// cached is how many bytes features take in memory, and whether in single precision: those that are so many that
+// cacheBytes is how many bytes features take in memory, and whether in single precision: those that are so many that
 // passes wait for them.
-func cached(n, width int) (bytes int64, rounds bool) {
+func cacheBytes(n, width int) (bytes int64, rounds bool) {
 	const many = 32 << 20
 	bytes = 8 * int64(n) * int64(width)
 	if bytes < many {
@@ -148,7 +148,7 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 		return m.inMemory(ctx, parts, width, yield)
 	}
 	r.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
-		return m.afresh(ctx, parts, width, yield)
+		return m.mapParts(ctx, parts, width, yield)
 	}
 	switch m.Z.(type) {
 	case *mat.Dense:
@@ -159,11 +159,11 @@ func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	return r
 }
 
-// afresh maps the rows of some parts.
-func (m *mappedRows) afresh(ctx context.Context, parts []int, width int, yield func(int, datasets.Set) error) error {
+// mapParts maps the rows of some parts.
+func (m *mappedRows) mapParts(ctx context.Context, parts []int, width int, yield func(int, datasets.Set) error) error {
 	first := 0
 	for _, p := range parts {
-		err := m.family.tiles(ctx, m.which, m.family.parts[p], func(lo int, Z *mat.Dense) error {
+		err := m.family.mapTiles(ctx, m.which, m.family.parts[p], func(lo int, Z *mat.Dense) error {
 			return yield(first+lo, datasets.Set{X: design.LeadingColumns(Z, width)})
 		})
 		if err != nil {
@@ -196,10 +196,10 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 // mappedNewton is one batch on related maps.
 type mappedNewton struct {
 	Batch
-	candidates []PenalizedLoss
-	parts      [][]int
-	trains     [][]int
-	room       []float32 // of the rows on one map, then of those on the next
+	candidates    []PenalizedLoss
+	parts         [][]int
+	trains        [][]int
+	float32Buffer []float32 // of the rows on one map, then of those on the next
 }
 
 // labels returns the classes and weights of a fold's training rows, in the order of rows.
@@ -228,7 +228,7 @@ func (s *mappedNewton) singles(ctx context.Context, members []int, fold int) err
 func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []model, classes []string, fold int) error {
 	start := time.Now()
 	blocks := scoreBlocks(models, len(s.Folds[fold].Test))
-	err := s.tiles(ctx, m.which, s.Folds[fold].Test, func(first int, Z *mat.Dense) error {
+	err := s.mapTiles(ctx, m.which, s.Folds[fold].Test, func(first int, Z *mat.Dense) error {
 		for _, b := range blocks {
 			b.score(Z, first)
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// divide cuts the rows that folds train on into parts such that each fold trains on some of the parts,
+// partition cuts the rows that folds train on into parts such that each fold trains on some of the parts,
 // whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
 // many parts that every fold is as well done by itself.
-func (b Batch) divide() (parts, trains [][]int, ok bool) {
+func (b Batch) partition() (parts, trains [][]int, ok bool) {
 	last := -1 // folds may leave out any rows, so their number says nothing
 	for _, fold := range b.Folds {
 		for _, i := range fold.Train {

@@ -25,7 +25,7 @@ func TestPartsMakeUpTheFolds(t *testing.T) {
 				}
 			}
 		}
-		parts, trains, ok := b.divide()
+		parts, trains, ok := b.partition()
 		if !ok || len(parts) > count+1 {
 			t.Fatalf("%d folds: ok %v, %d parts", count, ok, len(parts))
 		}
@@ -52,7 +52,7 @@ func TestPartsMakeUpTheFolds(t *testing.T) {
 // There are no parts where a fold trains on a row twice, nor where rows of nearly as many kinds as there are rows
 // would make them.
 func TestNoPartsOfOddFolds(t *testing.T) {
-	if _, _, ok := (Batch{Folds: []datasets.Fold{{Train: []int{0, 1, 1}}}}).divide(); ok {
+	if _, _, ok := (Batch{Folds: []datasets.Fold{{Train: []int{0, 1, 1}}}}).partition(); ok {
 		t.Error("a row is trained on twice, and there are parts")
 	}
 	random := rand.New(rand.NewPCG(8, 8))
@@ -64,7 +64,7 @@ func TestNoPartsOfOddFolds(t *testing.T) {
 			}
 		}
 	}
-	if parts, _, ok := b.divide(); ok {
+	if parts, _, ok := b.partition(); ok {
 		t.Errorf("%d parts of folds at random", len(parts))
 	}
 }

@@ -29,15 +29,15 @@ type Ridge struct {
 // ridgeBatch is one batch on rows as they are.
 type ridgeBatch struct {
 	Batch
-	ctx        context.Context
-	candidates []Ridge
-	alphas     bool // whether candidates shared sums
-	rest       bool // whether sums were got by subtraction, for more folds than one
+	ctx          context.Context
+	candidates   []Ridge
+	alphasShared bool // whether candidates shared sums
+	foldsShared  bool // whether sums were got by subtraction, for more folds than one
 }
 
 // FitRidges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
 // fold are the sums of all rows less those of the test rows. Those that go by conjugate gradients take their steps
-// together.
+// jointFit.
 func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
 	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.FromSet(s.Data)
@@ -50,7 +50,7 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	var keys []string
 	groups := map[string][]int{}
 	for i, candidate := range candidates {
-		key := s.key(candidate, r)
+		key := s.groupKey(candidate, r)
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
@@ -59,42 +59,42 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	for _, key := range keys {
 		members := groups[key]
 		switch {
-		case key == "", s.conjugate(s.candidates[members[0]], r) && len(members) == 1:
-			err = s.each(members)
-		case s.cholesky(s.candidates[members[0]], r):
-			err = s.group(r, members)
+		case key == "", s.usesSharedCG(s.candidates[members[0]], r) && len(members) == 1:
+			err = s.fitEach(members)
+		case s.usesCholesky(s.candidates[members[0]], r):
+			err = s.fitGroup(r, members)
 		default:
-			err = s.together(members)
+			err = s.fitSharedCG(members)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if s.rest {
+	if s.foldsShared {
 		shared = append(shared, "folds")
 	}
-	if s.alphas {
+	if s.alphasShared {
 		shared = append(shared, "alpha")
 	}
 	return shared, nil
 }
 
-// key is the same for candidates that are fitted together, "" for one that shares nothing.
-func (s *ridgeBatch) key(candidate Ridge, r *design.Rows) string {
+// groupKey is the same for candidates that are fitted together, "" for one that shares nothing.
+func (s *ridgeBatch) groupKey(candidate Ridge, r *design.Rows) string {
 	switch {
 	case candidate.Independent || candidate.Invalid != nil:
 		return ""
-	case s.cholesky(candidate, r):
+	case s.usesCholesky(candidate, r):
 		return "sums " + candidate.Key
-	case s.conjugate(candidate, r):
+	case s.usesSharedCG(candidate, r):
 		return fmt.Sprint("rows ", candidate.Key, candidate.Tol, candidate.MaxIter)
 	}
 	return ""
 }
 
-// cholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
+// usesCholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
 // happen to be wanted are not to change a result.
-func (s *ridgeBatch) cholesky(candidate Ridge, r *design.Rows) bool {
+func (s *ridgeBatch) usesCholesky(candidate Ridge, r *design.Rows) bool {
 	return candidate.SharedSolverFor(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
@@ -108,8 +108,8 @@ func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
 	return list
 }
 
-// each fits candidates by themselves.
-func (s *ridgeBatch) each(members []int) error {
+// fitEach fits candidates by themselves.
+func (s *ridgeBatch) fitEach(members []int) error {
 	for f, fold := range s.Folds {
 		if len(s.wanted(members, f)) == 0 {
 			continue
@@ -127,11 +127,11 @@ func (s *ridgeBatch) each(members []int) error {
 	return nil
 }
 
-// group fits candidates that have the same sums.
-func (s *ridgeBatch) group(r *design.Rows, members []int) error {
+// fitGroup fits candidates that have the same sums.
+func (s *ridgeBatch) fitGroup(r *design.Rows, members []int) error {
 	start := time.Now()
 	first := s.candidates[members[0]]
-	s.alphas = s.alphas || len(members) > 1
+	s.alphasShared = s.alphasShared || len(members) > 1
 	if !slices.ContainsFunc(members, s.IncludesAny) {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *ridgeBatch) group(r *design.Rows, members []int) error {
 	}
 	seconds := time.Since(start).Seconds() / float64(len(members)*max(1, len(s.Folds)))
 	for f := range s.Folds {
-		if err := s.fold(members, f, total, failed, seconds); err != nil {
+		if err := s.fitFold(members, f, total, failed, seconds); err != nil {
 			return err
 		}
 	}
@@ -175,8 +175,8 @@ func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 	return true
 }
 
-// fold fits candidates with the same sums on one fold.
-func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
+// fitFold fits candidates with the same sums on one fold.
+func (s *ridgeBatch) fitFold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
 	if members = s.wanted(members, f); len(members) == 0 {
 		return nil
 	}
@@ -187,12 +187,12 @@ func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, fai
 	var train *leastsquares.Moments
 	subtracted := false
 	if total != nil && s.complementary(fold) {
-		train = s.remainder(first, total, fold.Test)
+		train = s.subtractTest(first, total, fold.Test)
 		subtracted = train != nil
-		s.rest = s.rest || subtracted && len(s.Folds) > 1
+		s.foldsShared = s.foldsShared || subtracted && len(s.Folds) > 1
 	}
 	if failed == nil && train == nil {
-		train, failed = s.direct(first, fold)
+		train, failed = s.sumTrain(first, fold)
 	}
 	if failed == nil && first.Check != nil {
 		failed = first.Check(fold.Train)
@@ -207,7 +207,7 @@ func (s *ridgeBatch) fold(members []int, f int, total *leastsquares.Moments, fai
 		}
 		if err == nil && subtracted && model.Report.Solver != "cholesky" {
 			// Singular to working precision: what there is must not be rounding of what was there.
-			if plain, failed := s.direct(first, fold); failed == nil {
+			if plain, failed := s.sumTrain(first, fold); failed == nil {
 				model, err = s.solve(candidate, fold, plain)
 			}
 		}
@@ -228,14 +228,14 @@ func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsqua
 	return p.SolveMoments(s.ctx, train)
 }
 
-// direct adds up the training rows of a fold.
-func (s *ridgeBatch) direct(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
+// sumTrain adds up the training rows of a fold.
+func (s *ridgeBatch) sumTrain(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
 	return s.sums(candidate, design.FromSelection(s.Data, fold.Train))
 }
 
-// remainder returns total less the sums of the test rows, nil where that would leave less than half
+// subtractTest returns total less the sums of the test rows, nil where that would leave less than half
 // of the weight or next to nothing of a column.
-func (s *ridgeBatch) remainder(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
+func (s *ridgeBatch) subtractTest(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
 	part, err := s.sums(candidate, design.FromSelection(s.Data, test))
 	if err != nil {
 		return nil

@@ -55,7 +55,7 @@ func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes in
 	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
 	cores := runtime.GOMAXPROCS(0)
 	tiles, scored := min(cores, len(s.parts)), min(cores, len(b.Folds))
-	bytes += design.Float64Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.rowsAtOnce()) * float64(widest))
+	bytes += design.Float64Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.chunkRows()) * float64(widest))
 	return bytes + design.Float64Bytes(float64(test)*t+2*float64(test*len(list)*scored)*t/float64(len(b.Folds)))
 }
 
@@ -65,7 +65,7 @@ func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes in
 func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
 	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
 	for _, g := range groups {
-		whole, corner := int64(g.width)*int64(g.width), int64(g.below)*int64(g.below)
+		whole, corner := int64(g.width)*int64(g.width), int64(g.secondWidth)*int64(g.secondWidth)
 		sum += 8 * whole * int64(len(s.parts))
 		most = max(most, 8*(whole*(int64(len(s.Folds))+2*cores)+corner*(int64(len(s.Folds))+cores)))
 	}

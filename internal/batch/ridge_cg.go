@@ -9,10 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// conjugate reports whether a candidate goes by conjugate gradients on sparse rows where every Alpha can take its steps
+// usesSharedCG reports whether a candidate goes by conjugate gradients on sparse rows where every Alpha can take its steps
 // by the same products of rows. They know of no preconditioner, and where there are more rows than columns only rows
 // without values, as those of binning, are known to need none.
-func (s *ridgeBatch) conjugate(candidate Ridge, r *design.Rows) bool {
+func (s *ridgeBatch) usesSharedCG(candidate Ridge, r *design.Rows) bool {
 	plain := false
 	if x, ok := s.Data.X.(interface{ Shared() (float64, bool) }); ok {
 		_, plain = x.Shared()
@@ -20,10 +20,10 @@ func (s *ridgeBatch) conjugate(candidate Ridge, r *design.Rows) bool {
 	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.SolverFor(r.N/2, r.Cols, true) == "cg"
 }
 
-// together fits candidates that differ in Alpha only by conjugate gradients. Those that do not get to the end are
+// jointFit fits candidates that differ in Alpha only by conjugate gradients. Those that do not get to the end are
 // fitted by themselves.
-func (s *ridgeBatch) together(members []int) error {
-	s.alphas = true
+func (s *ridgeBatch) fitSharedCG(members []int) error {
+	s.alphasShared = true
 	for f, fold := range s.Folds {
 		wanted := s.wanted(members, f)
 		if len(wanted) == 0 {
@@ -34,7 +34,7 @@ func (s *ridgeBatch) together(members []int) error {
 		}
 		start := time.Now()
 		split := &Split{design.Select(s.Data, fold.Train), rowblock.Select(s.Data.X, fold.Test)}
-		models, err := s.alphasOf(members, f)
+		models, err := s.solveAlphas(members, f)
 		if err != nil {
 			if s.ctx.Err() != nil {
 				return ctxerr.Check(s.ctx)
@@ -59,8 +59,8 @@ func (s *ridgeBatch) together(members []int) error {
 	return nil
 }
 
-// alphasOf returns the models of candidates on the training rows of a fold, nil for what is not wanted or not got to.
-func (s *ridgeBatch) alphasOf(members []int, fold int) ([]*solve.Linear, error) {
+// solveAlphas returns the models of candidates on the training rows of a fold, nil for what is not wanted or not got to.
+func (s *ridgeBatch) solveAlphas(members []int, fold int) ([]*solve.Linear, error) {
 	first, train := s.candidates[members[0]], s.Folds[fold].Train
 	if first.Check != nil {
 		if err := first.Check(train); err != nil {

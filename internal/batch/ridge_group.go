@@ -21,27 +21,27 @@ import (
 // mappedRidges is one batch on related maps.
 type mappedRidges struct {
 	Batch
-	ctx        context.Context
-	candidates []Ridge
-	parts      [][]int // rows that are trained on by the same folds
-	trains     [][]int // numbers of the parts that a fold trains on
-	groups     []*ridgeGroup
-	shared     map[string]bool
-	least      int // rows that a fold trains on
-	folds      sync.Mutex
-	spare      []*leastsquares.Moments // of folds that are done, for others
+	ctx          context.Context
+	candidates   []Ridge
+	parts        [][]int // rows that are trained on by the same folds
+	trains       [][]int // numbers of the parts that a fold trains on
+	groups       []*ridgeGroup
+	shared       map[string]bool
+	minTrainRows int // rows that a fold trains on
+	folds        sync.Mutex
+	spareMoments []*leastsquares.Moments // of folds that are done, for others
 }
 
 // ridgeGroup is candidates with the same sums on the same map.
 type ridgeGroup struct {
-	members []int
-	which   int  // map
-	single  bool // whether its features are those of single precision
-	wide    bool // whether these are summed up in double
-	probed  bool // whether it is known if they have to be
-	width   int
-	below   int                     // width of the widest member that is not as wide
-	sums    []*leastsquares.Moments // by part
+	members        []int
+	which          int  // map
+	inFloat32      bool // whether its features are those of single precision
+	widen          bool // whether these are summed up in double
+	precisionKnown bool // whether it is known if they have to be
+	width          int
+	secondWidth    int                     // width of the widest member that is not as wide
+	sums           []*leastsquares.Moments // by part
 	// problems are one for each part: what they make of blocks is not for several goroutines.
 	problems []*leastsquares.Problem
 	seconds  float64   // spent on the sums
@@ -49,27 +49,27 @@ type ridgeGroup struct {
 	solved   int       // folds that are
 }
 
-// rowsAtOnce returns how many rows are mapped at once: in double precision what a product takes at once, so that features
+// chunkRows returns how many rows are mapped at once: in double precision what a product takes at once, so that features
 // and angles stay near the core until all maps are done; those of single precision are summed up [tileRows] at a time.
-func (s *mappedRidges) rowsAtOnce() int {
+func (s *mappedRidges) chunkRows() int {
 	if slices.ContainsFunc(s.Features, func(f Features) bool { return f.Float32 }) {
 		return tileRows
 	}
-	return doubleRows
+	return float64ChunkRows
 }
 
-// doubleRows is how many rows in double precision are worked on at once.
-const doubleRows = 256
+// float64ChunkRows is how many rows in double precision are worked on at once.
+const float64ChunkRows = 256
 
-// inDouble calls f with rows in double precision, those of single precision widened a few at a time, and tells which they are.
-func inDouble(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
+// eachFloat64 calls f with rows in double precision, those of single precision widened a few at a time, and tells which they are.
+func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	n, _ := Z.Dims()
 	m, ok := Z.(*single.Dense)
 	if !ok {
 		return f(0, n, Z)
 	}
-	for lo := 0; lo < n; lo += doubleRows {
-		hi := min(lo+doubleRows, n)
+	for lo := 0; lo < n; lo += float64ChunkRows {
+		hi := min(lo+float64ChunkRows, n)
 		if err := design.WithFloat64(m.Slice(lo, hi), func(Z mat.Matrix) error { return f(lo, hi, Z) }); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 	var double, short []int
 	for _, g := range groups {
 		list := &double
-		if g.single {
+		if g.inFloat32 {
 			list = &short
 		}
 		if !slices.Contains(*list, g.which) {
@@ -91,7 +91,7 @@ func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z 
 	}
 	of := func(m int, short bool, leading func(width int) mat.Matrix) error {
 		for k, g := range groups {
-			if g.which == m && g.single == short {
+			if g.which == m && g.inFloat32 == short {
 				if err := f(k, leading(g.width)); err != nil {
 					return err
 				}
@@ -129,10 +129,10 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block data
 			g.sums[part] = g.sums[0].EmptyLike()
 		}
 	}
-	if !g.wide {
+	if !g.widen {
 		return g.sums[part].Add(ctx, Z, y, weights)
 	}
-	return inDouble(Z, func(lo, hi int, Z mat.Matrix) error {
+	return eachFloat64(Z, func(lo, hi int, Z mat.Matrix) error {
 		sample := weights
 		if sample != nil {
 			sample = weights[lo:hi]
@@ -141,12 +141,12 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block data
 	})
 }
 
-// train returns the sums of a fold's training rows, which are to be given back.
-func (s *mappedRidges) train(g *ridgeGroup, fold int) *leastsquares.Moments {
+// trainSums returns the sums of a fold's training rows, which are to be given back.
+func (s *mappedRidges) trainSums(g *ridgeGroup, fold int) *leastsquares.Moments {
 	wide := &leastsquares.Moments{}
 	s.folds.Lock()
-	if n := len(s.spare); n > 0 {
-		wide, s.spare = s.spare[n-1], s.spare[:n-1]
+	if n := len(s.spareMoments); n > 0 {
+		wide, s.spareMoments = s.spareMoments[n-1], s.spareMoments[:n-1]
 	}
 	s.folds.Unlock()
 	var parts []*leastsquares.Moments
@@ -157,12 +157,12 @@ func (s *mappedRidges) train(g *ridgeGroup, fold int) *leastsquares.Moments {
 	return wide
 }
 
-// solved gives back the sums of a fold, unless paths have them that are needed still, and after the last fold of a group
+// releaseSums gives back the sums of a fold, unless paths have them that are needed still, and after the last fold of a group
 // those of its parts.
-func (s *mappedRidges) solved(g *ridgeGroup, wide *leastsquares.Moments, needed bool) {
+func (s *mappedRidges) releaseSums(g *ridgeGroup, wide *leastsquares.Moments, needed bool) {
 	s.folds.Lock()
 	if !needed {
-		s.spare = append(s.spare, wide)
+		s.spareMoments = append(s.spareMoments, wide)
 	}
 	g.solved++
 	last := g.solved == len(s.Folds)
@@ -173,12 +173,12 @@ func (s *mappedRidges) solved(g *ridgeGroup, wide *leastsquares.Moments, needed 
 	parts := g.sums
 	g.sums = nil
 	s.folds.Lock()
-	s.spare = append(s.spare, parts...)
+	s.spareMoments = append(s.spareMoments, parts...)
 	s.folds.Unlock()
 }
 
-// sideBySide calls f for the numbers below n, several at once, and returns the first error by their order.
-func sideBySide(n int, f func(k int) error) error {
+// runParallel calls f for the numbers below n, several at once, and returns the first error by their order.
+func runParallel(n int, f func(k int) error) error {
 	failed := make([]error, n)
 	kern.Parallel(n, 1, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
@@ -188,9 +188,9 @@ func sideBySide(n int, f func(k int) error) error {
 	return cmp.Or(failed...)
 }
 
-// byWidth calls f with the models of each width, in the order of widths, and their path on sums whose matrix the last one
+// eachWidth calls f with the models of each width, in the order of widths, and their path on sums whose matrix the last one
 // takes. It reports whether models on that are rough.
-func (s *mappedRidges) byWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, []*model)) (needed bool, err error) {
+func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, []*model)) (needed bool, err error) {
 	byWidth := map[int][]*model{}
 	for k := range models {
 		m := &models[k]

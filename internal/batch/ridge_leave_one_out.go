@@ -50,7 +50,7 @@ func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]stri
 		if len(groups[key]) > 1 && shared == nil {
 			shared = []string{"alpha"}
 		}
-		if err := oneOutPath(ctx, b, candidates, groups[key]); err != nil {
+		if err := leaveOneOutPath(ctx, b, candidates, groups[key]); err != nil {
 			return nil, err
 		}
 	}
@@ -71,8 +71,8 @@ func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int6
 	return most
 }
 
-// oneOutPath does candidates that differ in alpha.
-func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int) error {
+// leaveOneOutPath does candidates that differ in alpha.
+func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int) error {
 	start := time.Now()
 	first := candidates[members[0]]
 	path, y, err := first.leaveOneOut(ctx, b.Data, candidates, members)
@@ -81,7 +81,7 @@ func oneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int)
 	}
 	if err != nil && len(members) > 1 { // each says for itself whether that is its fault
 		for _, i := range members {
-			if err := oneOutPath(ctx, b, candidates, []int{i}); err != nil {
+			if err := leaveOneOutPath(ctx, b, candidates, []int{i}); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,7 @@ func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string
 	s := &mappedRidges{Batch: b, ctx: ctx, candidates: candidates, shared: map[string]bool{}}
 	single := s.plan(b.Data.Rows())
 	for len(s.groups) > 0 {
-		n := s.count()
+		n := s.groupsInMemory()
 		failed, err := s.fit(s.groups[:n])
 		if err != nil {
 			return nil, err
@@ -42,26 +42,26 @@ func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string
 
 // plan groups the candidates and returns those that have to be fitted by themselves.
 func (s *mappedRidges) plan(rows int) (single []int) {
-	parts, trains, ok := s.divide()
+	parts, trains, ok := s.partition()
 	s.parts, s.trains = parts, trains
-	s.least = rows
+	s.minTrainRows = rows
 	for _, fold := range s.Folds {
-		s.least = min(s.least, len(fold.Train))
+		s.minTrainRows = min(s.minTrainRows, len(fold.Train))
 	}
 	_, inSingle := s.Maps.(Float32Maps)
 	for i, candidate := range s.candidates {
 		f := s.Features[i]
 		if !ok || candidate.Independent || candidate.Invalid != nil || s.bytes(&ridgeGroup{width: f.Width}) > s.Memory ||
-			candidate.SharedSolverFor(s.least, f.Width, false) != "cholesky" {
+			candidate.SharedSolverFor(s.minTrainRows, f.Width, false) != "cholesky" {
 			single = append(single, i)
 			continue
 		}
 		at := slices.IndexFunc(s.groups, func(g *ridgeGroup) bool {
-			return g.which == f.Map && g.single == (f.Float32 && inSingle) && s.candidates[g.members[0]].Key == candidate.Key
+			return g.which == f.Map && g.inFloat32 == (f.Float32 && inSingle) && s.candidates[g.members[0]].Key == candidate.Key
 		})
 		if at < 0 {
 			at = len(s.groups)
-			s.groups = append(s.groups, &ridgeGroup{which: f.Map, single: f.Float32 && inSingle, models: make([][]model, len(s.Folds))})
+			s.groups = append(s.groups, &ridgeGroup{which: f.Map, inFloat32: f.Float32 && inSingle, models: make([][]model, len(s.Folds))})
 		}
 		g := s.groups[at]
 		g.members, g.width = append(g.members, i), max(g.width, f.Width)
@@ -79,15 +79,15 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 	for _, g := range s.groups {
 		for _, i := range g.members {
 			if w := s.Features[i].Width; w < g.width {
-				g.below = max(g.below, w)
+				g.secondWidth = max(g.secondWidth, w)
 			}
 		}
 	}
 	return single
 }
 
-// count returns how many groups' sums the memory holds at once.
-func (s *mappedRidges) count() int {
+// groupsInMemory returns how many groups' sums the memory holds at once.
+func (s *mappedRidges) groupsInMemory() int {
 	for n := range s.groups {
 		if s.bytes(s.groups[:n+1]...) > s.Memory {
 			return max(n, 1)
@@ -110,7 +110,7 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	if err := s.solve(groups); err != nil {
 		return nil, err
 	}
-	s.spare = nil
+	s.spareMoments = nil
 	for _, g := range groups {
 		if err := s.refine(g); err != nil {
 			return nil, err
@@ -133,30 +133,30 @@ func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 		}
 	}
 	first := 0
-	for ; first < len(s.parts) && (first == 0 || slices.ContainsFunc(groups, (*ridgeGroup).unknown)); first++ {
+	for ; first < len(s.parts) && (first == 0 || slices.ContainsFunc(groups, (*ridgeGroup).precisionUnknown)); first++ {
 		if err := s.addPart(groups, first); err != nil {
 			return err
 		}
-		again := s.coarse(groups, first)
+		again := s.widenGroups(groups, first)
 		for q := 0; q <= first && len(again) > 0; q++ {
 			if err := s.addPart(again, q); err != nil {
 				return err
 			}
 		}
 	}
-	err := sideBySide(len(s.parts)-first, func(k int) error { return s.addPart(groups, first+k) })
+	err := runParallel(len(s.parts)-first, func(k int) error { return s.addPart(groups, first+k) })
 	for _, g := range groups {
 		g.seconds = time.Since(start).Seconds() / float64(len(groups))
 	}
 	return err
 }
 
-// unknown reports whether it is to be found out yet if the sums have to be wide.
-func (g *ridgeGroup) unknown() bool { return g.single && !g.probed }
+// precisionUnknown reports whether it is to be found out yet if the sums have to be wide.
+func (g *ridgeGroup) precisionUnknown() bool { return g.inFloat32 && !g.precisionKnown }
 
 // addPart adds up a part.
 func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
-	list, rows := s.parts[p], s.rowsAtOnce()
+	list, rows := s.parts[p], s.chunkRows()
 	for lo := 0; lo < len(list); lo += rows {
 		block := s.Data.Select(list[lo:min(lo+rows, len(list))])
 		err := s.each(groups, block.X, func(k int, Z mat.Matrix) error {
@@ -169,18 +169,18 @@ func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
 	return nil
 }
 
-// coarse returns the groups whose sums of the parts up to p, the first that are rows enough for that, show that sums in
+// widenGroups returns the groups whose sums of the parts up to p, the first that are rows enough for that, show that sums in
 // single precision would not do for the least alpha. They are made wide, and have forgotten these sums.
-func (s *mappedRidges) coarse(groups []*ridgeGroup, p int) (list []*ridgeGroup) {
+func (s *mappedRidges) widenGroups(groups []*ridgeGroup, p int) (list []*ridgeGroup) {
 	rows := 0
 	for _, part := range s.parts[:p+1] {
 		rows += len(part)
 	}
 	for _, g := range groups {
-		if !g.single || g.probed || rows < leastsquares.ProbeRows(g.width) {
+		if !g.inFloat32 || g.precisionKnown || rows < leastsquares.ProbeRows(g.width) {
 			continue
 		}
-		g.probed = true
+		g.precisionKnown = true
 		least := math.Inf(1)
 		for _, i := range g.members {
 			least = min(least, s.alpha(i))
@@ -190,8 +190,8 @@ func (s *mappedRidges) coarse(groups []*ridgeGroup, p int) (list []*ridgeGroup) 
 			first = &leastsquares.Moments{}
 			first.SetSum(g.sums[0], g.sums[:p+1])
 		}
-		if first.NeedsFloat64(s.ctx, least, s.least) {
-			g.wide = true
+		if first.NeedsFloat64(s.ctx, least, s.minTrainRows) {
+			g.widen = true
 			clear(g.sums)
 			list = append(list, g)
 		}
@@ -222,7 +222,7 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 			}
 		}
 	}
-	return sideBySide(len(todo), func(at int) error {
+	return runParallel(len(todo), func(at int) error {
 		return s.solveFold(groups[last-at/len(s.Folds)], at%len(s.Folds), todo[at])
 	})
 }
@@ -231,12 +231,12 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
 	var wide *leastsquares.Moments
 	needed := true // there are none to give back
-	defer func() { s.solved(g, wide, needed) }()
+	defer func() { s.releaseSums(g, wide, needed) }()
 	if len(todo) == 0 {
 		return nil
 	}
 	start, failed := time.Now(), error(nil)
-	wide, needed = s.train(g, fold), false
+	wide, needed = s.trainSums(g, fold), false
 	if wide.Weight == 0 {
 		failed = errors.New("every weight is 0")
 	}
@@ -273,7 +273,7 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 
 // paths fits candidates on the same sums: those of one width have one system, but for alpha.
 func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.Moments) (needed bool, err error) {
-	return s.byWidth(g, models, wide, func(p *leastsquares.Path, list []*model) {
+	return s.eachWidth(g, models, wide, func(p *leastsquares.Path, list []*model) {
 		alphas := make([]float64, len(list))
 		for k, m := range list {
 			m.alpha = s.alpha(m.candidate)
@@ -282,7 +282,7 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 		weights, rough := p.Solve(alphas)
 		for k, m := range list {
 			m.weights, m.rough = weights[k], rough[k]
-			if m.weights != nil && s.Features[m.candidate].Float32 && p.RoundingVisible(m.weights, g.single) {
+			if m.weights != nil && s.Features[m.candidate].Float32 && p.RoundingVisible(m.weights, g.inFloat32) {
 				m.weights, m.rough = nil, false
 			}
 			if m.weights != nil {
@@ -296,7 +296,7 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 // itself afterwards.
 func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	alone := make([][]int, len(s.Folds))
-	err := sideBySide(len(s.Folds), func(fold int) error {
+	err := runParallel(len(s.Folds), func(fold int) error {
 		start := time.Now()
 		count, err := s.score(groups, fold)
 		if err != nil {
@@ -306,7 +306,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 		for _, g := range groups {
 			for k := range g.models[fold] {
 				m := &g.models[fold][k]
-				if m.lost() {
+				if m.unscored() {
 					alone[fold] = append(alone[fold], m.candidate)
 				} else if err := s.yield(m, fold, seconds); err != nil {
 					return err
@@ -346,7 +346,7 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	if len(active) == 0 {
 		return 0, nil
 	}
-	rows := s.rowsAtOnce()
+	rows := s.chunkRows()
 	for lo := 0; lo < len(test); lo += rows {
 		hi := min(lo+rows, len(test))
 		X := rowblock.Select(s.Data.X, test[lo:hi])
@@ -368,8 +368,8 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	return count, nil
 }
 
-// lost reports whether there are no scores of a model that could be fitted.
-func (m *model) lost() bool {
+// unscored reports whether there are no scores of a model that could be fitted.
+func (m *model) unscored() bool {
 	return m.err == nil && (m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data))
 }
 

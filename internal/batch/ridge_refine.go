@@ -157,7 +157,7 @@ func (b *gradientBlock) pack(g *ridgeGroup, targets int) (weights, offsets []flo
 
 // step moves the rough models by their gradients; those that are done are rough no more.
 func (s *mappedRidges) step(g *ridgeGroup, r *gradients) error {
-	return cmp.Or(sideBySide(len(r.columns), func(k int) error {
+	return cmp.Or(runParallel(len(r.columns), func(k int) error {
 		c := r.columns[k]
 		g.models[c.fold][c.model].improve(r.of[c.fold].sums, c.at)
 		return ctxerr.Check(s.ctx)

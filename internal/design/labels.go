@@ -89,10 +89,10 @@ type Labels struct {
 
 // ReadLabels reads one target and the weight of every row.
 func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
-	const most = 1 << 26 // a file may say that it has any number of rows
-	room := min(max(r.N, 0), most)
-	l := &Labels{Y: make([]float64, 0, room), Weights: make([]float64, 0, room)}
-	take := func(first int, block datasets.Set) error {
+	const maxPrealloc = 1 << 26 // a file may say that it has any number of rows
+	capacity := min(max(r.N, 0), maxPrealloc)
+	l := &Labels{Y: make([]float64, 0, capacity), Weights: make([]float64, 0, capacity)}
+	addBlock := func(first int, block datasets.Set) error {
 		y, count, err := BlockTargets(first, block)
 		if err != nil {
 			return err
@@ -113,11 +113,11 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	var err error
 	switch {
 	case r.Set != nil:
-		err = take(0, *r.Set)
+		err = addBlock(0, *r.Set)
 	case r.Float32Rows != nil: // whose inputs cost less
-		err = r.Float32Rows.Each(ctx, take)
+		err = r.Float32Rows.Each(ctx, addBlock)
 	default:
-		err = r.Each(ctx, take)
+		err = r.Each(ctx, addBlock)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ type classFactors func(classes []string, mass []float64, present int) ([]float64
 
 // ReadClasses reads the class code and the weight of every row, and multiplies the weights of each
 // class by its factor.
-func (r *Rows) ReadClasses(ctx context.Context, by classFactors) (*Labels, error) {
+func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, error) {
 	l, err := r.ReadLabels(ctx)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (r *Rows) ReadClasses(ctx context.Context, by classFactors) (*Labels, error
 	if err := l.checkCodes(0); err != nil {
 		return nil, err
 	}
-	return l, l.applyClassWeights(by)
+	return l, l.applyClassWeights(factors)
 }
 
 // BlockLabels returns the labels of a block, whose classes are known, without weights.

@@ -13,11 +13,11 @@ const MinGEMMOutputs = 24
 
 // MulT computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
 // as there are scores.
-func MulT[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
+func MulT[T kern.Float](scores []float64, X kern.View[T], w, scratch []T) {
 	n, k := X.Rows, len(w)/X.Cols
-	own := room[:n]
+	own := scratch[:n]
 	if k >= MinGEMMOutputs {
-		own = room[:n*k]
+		own = scratch[:n*k]
 		kern.Mul(kern.Dense(n, k, k, own), X, kern.Dense(k, X.Cols, X.Cols, w).T(), false)
 		for i, v := range own {
 			scores[i] = float64(v)
@@ -34,16 +34,16 @@ func MulT[T kern.Float](scores []float64, X kern.View[T], w, room []T) {
 
 // AddTMul adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
 // rows of X are in T.
-func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, room []T) {
+func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, scratch []T) {
 	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
 	if k >= MinGEMMOutputs {
-		own, sums := room[:n*k], room[n*k:(n+d)*k]
+		own, sums := scratch[:n*k], scratch[n*k:(n+d)*k]
 		Round(own, scores)
 		kern.Mul(kern.Dense(k, d, d, sums), kern.Dense(n, k, k, own).T(), X, false)
 		addWidened(out, sums)
 		return
 	}
-	own, sums := room[:n], room[n:n+d]
+	own, sums := scratch[:n], scratch[n:n+d]
 	for j := range k {
 		for i := range own {
 			own[i] = T(scores[i*k+j])
@@ -89,10 +89,10 @@ func addWidened[T kern.Float](out []float64, sums []T) {
 
 // DotFloat32 returns Σ x[j]·w[j], summed over a few columns in single, over all in double precision.
 func DotFloat32(x, w []float32) float64 {
-	const few = 256
+	const chunk = 256
 	sum := 0.0
-	for ; len(x) > few; x, w = x[few:], w[few:] {
-		sum += float64(kern.Dot(x[:few], w[:few]))
+	for ; len(x) > chunk; x, w = x[chunk:], w[chunk:] {
+		sum += float64(kern.Dot(x[:chunk], w[:chunk]))
 	}
 	return sum + float64(kern.Dot(x, w))
 }

@@ -52,7 +52,7 @@ func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, r
 		for j := range start.Scales {
 			from[j] = max(from[j], first[j])
 		}
-		d := newDescent(from)
+		d := newAdam(from)
 		d.keepNoise, d.keepAmplitude = p.KeepNoise, p.KeepAmplitude
 		value, err := d.run(ctx, objective, lists, (r+1)*steps/rounds-r*steps/rounds)
 		if err != nil {
@@ -70,8 +70,8 @@ func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, r
 	return out, nil
 }
 
-// descent is Adam (Kingma and Ba, ICLR 2015) on the logarithms.
-type descent struct {
+// adam is Adam (Kingma and Ba, ICLR 2015) on the logarithms.
+type adam struct {
 	point, last   []float64 // last is the last one where the objective was finite
 	gradient      []float64
 	first, second []float64 // moments of the gradient
@@ -79,15 +79,15 @@ type descent struct {
 	keepNoise, keepAmplitude bool
 }
 
-func newDescent(start []float64) *descent {
+func newAdam(start []float64) *adam {
 	k := len(start)
-	return &descent{point: slices.Clone(start), last: slices.Clone(start), gradient: make([]float64, k),
+	return &adam{point: slices.Clone(start), last: slices.Clone(start), gradient: make([]float64, k),
 		first: make([]float64, k), second: make([]float64, k)}
 }
 
 // run makes so many steps, whose length falls to a tenth of the first one's as half a cosine wave does, and returns
 // the objective of the end with the first frequencies.
-func (d *descent) run(ctx context.Context, o *Objective[float32], lists []*mat.Dense, steps int) (float64, error) {
+func (d *adam) run(ctx context.Context, o *Objective[float32], lists []*mat.Dense, steps int) (float64, error) {
 	for t := range steps {
 		o.Frequencies = lists[(steps-t)%len(lists)]
 		value, err := o.At(ctx, d.point, d.gradient)
@@ -111,12 +111,12 @@ func (d *descent) run(ctx context.Context, o *Objective[float32], lists []*mat.D
 
 // least and most bounds of the logarithms.
 const (
-	furthest   = 14.0   // of a scale from 1
-	leastNoise = 2.5e-4 // of the amplitude: what sums in single precision can tell
+	maxLogScale   = 14.0   // of a scale from 1
+	minNoiseRatio = 2.5e-4 // of the amplitude: what sums in single precision can tell
 )
 
 // step moves the point.
-func (d *descent) step(t int, rate float64) {
+func (d *adam) step(t int, rate float64) {
 	const fade, fadeSquare, tiny = 0.9, 0.99, 1e-12
 	k := len(d.point) - 2
 	for j, g := range d.gradient {
@@ -129,8 +129,8 @@ func (d *descent) step(t int, rate float64) {
 		v := d.second[j] / (1 - math.Pow(fadeSquare, float64(t+1)))
 		d.point[j] -= rate * m / (math.Sqrt(v) + tiny)
 		if j < k {
-			d.point[j] = min(max(d.point[j], -furthest), furthest)
+			d.point[j] = min(max(d.point[j], -maxLogScale), maxLogScale)
 		}
 	}
-	d.point[k] = max(d.point[k], d.point[k+1]+math.Log(leastNoise))
+	d.point[k] = max(d.point[k], d.point[k+1]+math.Log(minNoiseRatio))
 }

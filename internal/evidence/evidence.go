@@ -78,8 +78,8 @@ type Objective[T kern.Float] struct {
 
 	scaled kern.View[T] // d×m, frequencies times scales
 	z      kern.View[T] // n×D, features; and beside or below them what the slope is made of too
-	turn   kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
-	pull   kern.View[T] // d×m, X' times turn
+	angles kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
+	gradW  kern.View[T] // d×m, X' times turn
 
 	factored kern.View[float64] // Gram matrix, then the Cholesky factor of K or A
 	root     kern.View[T]       // the inverse of the factor
@@ -88,7 +88,7 @@ type Objective[T kern.Float] struct {
 	system   system[T]
 
 	// Of the leave-one-out error.
-	spread  kern.View[T]       // n×D, K⁻¹Z, where A is factored
+	kinvZ   kern.View[T]       // n×D, K⁻¹Z, where A is factored
 	u       kern.View[float64] // q×n
 	kappa   []float64          // n, diagonal of K⁻¹
 	weights []T                // n, diagonal of V
@@ -104,8 +104,8 @@ type system[T kern.Float] interface {
 	evidence(noise, amplitude float64) (left, right kern.View[T])
 	// diagonal makes κ and α.
 	diagonal(ctx context.Context, noise, amplitude float64) error
-	// between returns factors of 2K⁻¹VK⁻¹Z − Σ p(Z'α)' − Σ α(Z'p)' with p = K⁻¹u, less V·spread where there is that.
-	between(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error)
+	// looFactors returns factors of 2K⁻¹VK⁻¹Z − Σ p(Z'α)' − Σ α(Z'p)' with p = K⁻¹u, less V·spread where there is that.
+	looFactors(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error)
 }
 
 // New returns the objective of a problem.
@@ -116,54 +116,54 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	o := &Objective[T]{Problem: p, n: n, m: m, D: 2 * m, q: q}
 	switch X := p.X.(type) {
 	case *sparse.CSR:
-		o.entries = roundedEntries[T](X)
+		o.entries = sparseToPrecision[T](X)
 	case *mat.Dense:
-		o.x = rounded[T](X)
+		o.x = toPrecision[T](X)
 	}
-	o.scaled, o.pull, o.turn = room[T](d, m), room[T](d, m), room[T](n, m)
-	o.alpha, o.b = room[float64](q, n), room[float64](q, o.D)
+	o.scaled, o.gradW, o.angles = newMatrix[T](d, m), newMatrix[T](d, m), newMatrix[T](n, m)
+	o.alpha, o.b = newMatrix[float64](q, n), newMatrix[float64](q, o.D)
 	beside := q
 	if p.LeaveOneOut {
 		beside = 2 * q
-		o.u = room[float64](q, n)
+		o.u = newMatrix[float64](q, n)
 		o.kappa, o.along, o.weights = make([]float64, n), make([]float64, n), make([]T, n)
 	}
 	if n < o.D {
 		o.system, o.order = dual[T]{o}, n
-		o.z, o.inverse = room[T](n+beside, o.D), room[T](n, n+beside)
-		o.factored = room[float64](n, n)
+		o.z, o.inverse = newMatrix[T](n+beside, o.D), newMatrix[T](n, n+beside)
+		o.factored = newMatrix[float64](n, n)
 	} else {
 		o.system, o.order = primal[T]{o}, o.D
-		o.z, o.inverse = room[T](n, o.D+beside), room[T](o.D+beside, o.D+q)
-		o.factored = room[float64](o.D+q, o.D+q)
+		o.z, o.inverse = newMatrix[T](n, o.D+beside), newMatrix[T](o.D+beside, o.D+q)
+		o.factored = newMatrix[float64](o.D+q, o.D+q)
 		for i := range n {
 			design.Round(o.z.Row(i)[o.D:o.D+q], p.Y.RawRowView(i))
 		}
 		if p.LeaveOneOut {
-			o.spread = room[T](n, o.D)
+			o.kinvZ = newMatrix[T](n, o.D)
 		}
 	}
-	o.root = room[T](o.order, o.order)
+	o.root = newMatrix[T](o.order, o.order)
 	return o
 }
 
-// room returns a matrix of zeros whose rows begin at lines of the cache.
-func room[T kern.Float](rows, cols int) kern.View[T] {
+// newMatrix returns a matrix of zeros whose rows begin at lines of the cache.
+func newMatrix[T kern.Float](rows, cols int) kern.View[T] {
 	const line = 16
 	stride := (cols + line - 1) / line * line
 	return kern.Dense(rows, cols, stride, make([]T, rows*stride))
 }
 
-func rounded[T kern.Float](m *mat.Dense) kern.View[T] {
+func toPrecision[T kern.Float](m *mat.Dense) kern.View[T] {
 	n, d := m.Dims()
-	out := room[T](n, d)
+	out := newMatrix[T](n, d)
 	for i := range n {
 		design.Round(out.Row(i), m.RawRowView(i))
 	}
 	return out
 }
 
-func roundedEntries[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
+func sparseToPrecision[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
 	from := design.SparseView(m)
 	to := kern.Sparse[T]{Rows: from.Rows, Cols: from.Cols, Indptr: from.Indptr, Indices: from.Indices, Scale: T(from.Scale)}
 	if from.Values != nil {
@@ -215,24 +215,24 @@ func (o *Objective[T]) scale(point []float64) {
 	}
 }
 
-// rowsAtOnce is how many rows are mapped between two looks at the context: as many as stay in the second-level cache
+// chunkRows is how many rows are mapped between two looks at the context: as many as stay in the second-level cache
 // for who adds them up.
-const rowsAtOnce = 512
+const chunkRows = 512
 
 // features maps the rows and hands them on, some at a time.
 func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error) error {
 	norm := T(math.Sqrt(1 / float64(o.m)))
-	for lo := 0; lo < o.n; lo += rowsAtOnce {
+	for lo := 0; lo < o.n; lo += chunkRows {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		hi := min(lo+rowsAtOnce, o.n)
+		hi := min(lo+chunkRows, o.n)
 		z := o.z.Slice(lo, hi, 0, o.D)
 		if o.entries == nil {
 			kern.SinCosMap(z, o.x.Slice(lo, hi, 0, o.x.Cols), o.scaled, norm)
 		} else {
-			angles := o.turn.Slice(lo, hi, 0, o.m)
-			kern.SparseMul(angles, o.some(lo, hi), o.scaled, false)
+			angles := o.angles.Slice(lo, hi, 0, o.m)
+			kern.SparseMul(angles, o.sparseRows(lo, hi), o.scaled, false)
 			kern.SinCosRescaled(z, angles, 1, norm)
 		}
 		if err := add(lo, hi); err != nil {
@@ -242,8 +242,8 @@ func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error)
 	return nil
 }
 
-// some returns rows lo to hi of sparse rows.
-func (o *Objective[T]) some(lo, hi int) kern.Sparse[T] {
+// sparseRows returns rows lo to hi of sparse rows.
+func (o *Objective[T]) sparseRows(lo, hi int) kern.Sparse[T] {
 	out := *o.entries
 	out.Rows, out.Indptr = hi-lo, out.Indptr[lo:hi+1]
 	return out
@@ -253,7 +253,7 @@ func (o *Objective[T]) some(lo, hi int) kern.Sparse[T] {
 // targets. The derivatives by noise and amplitude are of that part.
 func (o *Objective[T]) evidence(ctx context.Context, noise, amplitude float64, gradient []float64) (float64, error) {
 	left, right := o.system.evidence(noise, amplitude)
-	if err := o.chain(ctx, left, right, amplitude, gradient); err != nil {
+	if err := o.scaleGradients(ctx, left, right, amplitude, gradient); err != nil {
 		return 0, err
 	}
 	fit, weight := noise*squares(o.alpha), amplitude*squares(o.b)
@@ -269,9 +269,9 @@ func squares(a kern.View[float64]) (sum float64) {
 	return sum
 }
 
-// chain makes the derivatives by the scales of the slope, which is factor·left·right. The slope is never stored: the
+// scaleGradients makes the derivatives by the scales of the slope, which is factor·left·right. The slope is never stored: the
 // derivatives by the angles are made of some rows of it at a time.
-func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], factor float64, gradient []float64) error {
+func (o *Objective[T]) scaleGradients(ctx context.Context, left, right kern.View[T], factor float64, gradient []float64) error {
 	err := kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
 		for i := range part.Rows {
 			row := first + i
@@ -280,22 +280,22 @@ func (o *Objective[T]) chain(ctx context.Context, left, right kern.View[T], fact
 				o.alpha.Set(k, row, float64(v))
 			}
 			if o.LeaveOneOut {
-				o.rest(row, slope)
+				o.addLOOTerm(row, slope)
 			}
-			kern.SinCosGrad(o.turn.Row(row), o.z.Row(row)[:o.D], slope)
+			kern.SinCosGrad(o.angles.Row(row), o.z.Row(row)[:o.D], slope)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if o.entries != nil {
-		kern.SparseMulT(o.pull, *o.entries, o.turn, false)
-	} else if err := kern.MulContext(ctx, o.pull, o.x.T(), o.turn, false); err != nil {
+		kern.SparseMulT(o.gradW, *o.entries, o.angles, false)
+	} else if err := kern.MulContext(ctx, o.gradW, o.x.T(), o.angles, false); err != nil {
 		return err
 	}
 	clear(gradient)
-	for j := range o.pull.Rows {
-		gradient[o.group(j)] += factor * float64(kern.Dot(o.pull.Row(j), o.scaled.Row(j)))
+	for j := range o.gradW.Rows {
+		gradient[o.group(j)] += factor * float64(kern.Dot(o.gradW.Row(j), o.scaled.Row(j)))
 	}
 	return ctxerr.Check(ctx)
 }

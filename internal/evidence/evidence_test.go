@@ -158,7 +158,7 @@ func TestSinglePrecision(t *testing.T) {
 func TestInvertLower(t *testing.T) {
 	const n = 131
 	rng := rand.New(rand.NewPCG(1, 2))
-	l, inverse, squared := room[float64](n, n), room[float64](n, n), room[float64](n, n)
+	l, inverse, squared := newMatrix[float64](n, n), newMatrix[float64](n, n), newMatrix[float64](n, n)
 	for i := range n {
 		for j := range n {
 			l.Set(i, j, rng.NormFloat64()/n) // what is above the diagonal is not looked at

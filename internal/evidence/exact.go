@@ -38,11 +38,11 @@ type Exact struct {
 }
 
 const (
-	leastRatio = 1e-8 // of noise to amplitude: what the factor of M can tell
-	mostRatio  = 1e4  // nothing but noise
+	minRatio = 1e-8 // of noise to amplitude: what the factor of M can tell
+	maxRatio = 1e4  // nothing but noise
 )
 
-// Minimize descends by [minimise] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
+// Minimize descends by [minimize] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
 // noise and amplitude count by their ratio; those of the result are means over the targets. Value is infinite where M is
 // positive definite nowhere.
 func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result, error) {
@@ -51,7 +51,7 @@ func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result,
 	out := Result{Value: math.Inf(1)}
 	for _, start := range starts {
 		point, lower, upper := e.region(start)
-		value, taken, err := minimise(ctx, o.at, point, lower, upper, steps)
+		value, taken, err := minimize(ctx, o.at, point, lower, upper, steps)
 		if err != nil {
 			return Result{}, err
 		}
@@ -77,9 +77,9 @@ func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result,
 func (e Exact) region(start Point) (point, lower, upper []float64) {
 	for _, s := range start.Scales {
 		u := math.Log(s)
-		point, lower, upper = append(point, u), append(lower, min(u, -furthest)), append(upper, max(u, furthest))
+		point, lower, upper = append(point, u), append(lower, min(u, -maxLogScale)), append(upper, max(u, maxLogScale))
 	}
-	low, high := math.Log(leastRatio), math.Log(mostRatio)
+	low, high := math.Log(minRatio), math.Log(maxRatio)
 	noise, amplitude := cmp.Or(e.Noise, start.Noise), cmp.Or(e.Amplitude, start.Amplitude)
 	u := min(max(math.Log(noise/amplitude), low), high)
 	if e.Noise > 0 && e.Amplitude > 0 {
@@ -101,7 +101,7 @@ type exact struct {
 	root     kern.View[float64] // n×n, the inverse of the factor
 	inverse  kern.View[float64] // n×n, of M
 	weights  kern.View[float64] // n×n, squared distances, then slopes of the kernel, then H
-	pull     kern.View[float64] // n×d, H times scaled
+	gradX    kern.View[float64] // n×d, H times scaled
 	solved   kern.View[float64] // (q+1)×n, Py_t and, last, M⁻¹1
 	factors  []float64          // a_t
 	sums     []float64          // n, of the rows of H
@@ -117,9 +117,9 @@ func newExact(e Exact) *exact {
 		o.frame.Factor[j] = 1
 	}
 	for _, v := range []*kern.View[float64]{&o.factored, &o.root, &o.inverse, &o.weights} {
-		*v = room[float64](n, n)
+		*v = newMatrix[float64](n, n)
 	}
-	o.pull, o.solved = room[float64](n, d), room[float64](q+1, n)
+	o.gradX, o.solved = newMatrix[float64](n, d), newMatrix[float64](q+1, n)
 	return o
 }
 
@@ -152,7 +152,7 @@ func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, err
 	gradient[last] = ratio * kern.Sum(o.traces) / 2
 	if o.Noise > 0 { // the amplitude falls as the ratio grows
 		for t, a := range o.factors {
-			gradient[last] += (o.misfit(t)/a - o.free()) / 2
+			gradient[last] += (o.rss(t)/a - o.dof()) / 2
 		}
 	}
 	if value-value != 0 || !kern.AllFinite(gradient) {
@@ -161,8 +161,8 @@ func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, err
 	return value, nil
 }
 
-// free is N.
-func (o *exact) free() float64 {
+// dof is N.
+func (o *exact) dof() float64 {
 	if o.Intercept {
 		return float64(o.n - 1)
 	}
@@ -218,25 +218,25 @@ func (o *exact) value(ctx context.Context, ratio float64) (value, level float64,
 		if o.Intercept {
 			kern.Axpy(-kern.Sum(p)/level, ones, p)
 		}
-		r := o.misfit(t)
+		r := o.rss(t)
 		switch {
 		case o.Amplitude > 0:
 			o.factors[t] = o.Amplitude
 		case o.Noise > 0:
 			o.factors[t] = o.Noise / ratio
 		default: // a target without variance has a misfit of 0
-			o.factors[t] = max(r/o.free(), math.SmallestNonzeroFloat64/epsilon)
+			o.factors[t] = max(r/o.dof(), math.SmallestNonzeroFloat64/epsilon)
 		}
 		a := o.factors[t]
-		value += (r/a + o.free()*math.Log(2*math.Pi*a) + logDet) / 2
+		value += (r/a + o.dof()*math.Log(2*math.Pi*a) + logDet) / 2
 	}
 	return value, level, nil
 }
 
 const epsilon = 0x1p-52
 
-// misfit is r_t.
-func (o *exact) misfit(t int) (sum float64) {
+// rss is r_t.
+func (o *exact) rss(t int) (sum float64) {
 	p := o.solved.Row(t)
 	for i := range p {
 		sum += p[i] * o.Y.At(i, t)
@@ -273,12 +273,12 @@ func (o *exact) slope(ctx context.Context, point, gradient []float64, level floa
 		}
 	})
 	x := o.scaled.RawMatrix()
-	if err := kern.MulContext(ctx, o.pull, o.weights, kern.Dense(o.n, o.d, x.Stride, x.Data), false); err != nil {
+	if err := kern.MulContext(ctx, o.gradX, o.weights, kern.Dense(o.n, o.d, x.Stride, x.Data), false); err != nil {
 		return err
 	}
 	clear(gradient)
 	for i := range o.n {
-		pull := o.pull.Row(i)
+		pull := o.gradX.Row(i)
 		for j, v := range o.scaled.RawRowView(i) {
 			gradient[o.group(j)] += 2 * v * (o.sums[i]*v - pull[j])
 		}

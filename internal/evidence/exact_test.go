@@ -287,7 +287,7 @@ func TestExactKeepsWhatIsGiven(t *testing.T) {
 		}
 		noise := g.Noise
 		if g.Amplitude > 0 {
-			noise = max(noise, leastRatio*g.Amplitude) // as little as the factor can tell
+			noise = max(noise, minRatio*g.Amplitude) // as little as the factor can tell
 		}
 		if g.Noise > 0 && !close(l.Noise/noise, 1, 1e-9) || g.Amplitude > 0 && !close(l.Amplitude/g.Amplitude, 1, 1e-12) || l.AtMinNoise {
 			t.Errorf("noise %v and amplitude %v given: learned %+v", g.Noise, g.Amplitude, l)
@@ -373,13 +373,13 @@ func TestMinimise(t *testing.T) {
 		"out of bounds": {fenced, []float64{-9, -9}, []float64{9, 9}, []float64{1, 1}},
 	} {
 		x := []float64{-1.2, 1.5}
-		value, taken, err := minimise(ctx, c.f, x, c.lower, c.upper, 200)
+		value, taken, err := minimize(ctx, c.f, x, c.lower, c.upper, 200)
 		if err != nil || taken > 100 || math.Abs(x[0]-c.want[0]) > 2e-2 || math.Abs(x[1]-c.want[1]) > 3e-2 {
 			t.Errorf("%s: %v after %d steps (%v), want %v; value %v", name, x, taken, err, c.want, value)
 		}
 	}
 	x := []float64{-2, 1}
-	if value, taken, err := minimise(ctx, fenced, x, []float64{-9, -9}, []float64{9, 9}, 10); !math.IsInf(value, 1) || taken != 0 || err != nil {
+	if value, taken, err := minimize(ctx, fenced, x, []float64{-9, -9}, []float64{9, 9}, 10); !math.IsInf(value, 1) || taken != 0 || err != nil {
 		t.Errorf("from out of bounds: %v after %d steps (%v)", value, taken, err)
 	}
 }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	remembered = 10   // steps that the curvature is known from
-	longest    = 2.0  // step of a coordinate
-	firstStep  = 0.5  // along the gradient
-	sufficient = 1e-4 // part of what the slope promises that a step has to bring
-	halvings   = 20   // of a step that brings too little
-	patience   = 5    // steps that have to bring something together
-	something  = 1e-3 // of a function that is the logarithm of a density
+	historySize       = 10   // steps that the curvature is known from
+	maxCoordinateStep = 2.0  // step of a coordinate
+	firstStep         = 0.5  // along the gradient
+	armijo            = 1e-4 // part of what the slope promises that a step has to bring
+	maxBacktracks     = 20   // of a step that brings too little
+	patience          = 5    // steps that have to bring something together
+	minDecrease       = 1e-3 // of a function that is the logarithm of a density
 )
 
-// minimise moves x between lower and upper to where f, a smooth function, has a minimum, by at most so many steps of
+// minimize moves x between lower and upper to where f, a smooth function, has a minimum, by at most so many steps of
 // L-BFGS, and returns the value there and how many there were. Coordinates at an end that the function falls beyond stay
 // there for a step; the curvature is that of the others. It stops where five steps have brought less than 1e-3. Where f is
 // infinite at the start that is the value.
@@ -26,8 +26,8 @@ const (
 // Sources: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical Programming
 // 1989; Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM Journal on
 // Control and Optimization 1982.
-func minimise(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower, upper []float64, steps int) (float64, int, error) {
-	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), next: make([]float64, len(x)), slope: make([]float64, len(x))}
+func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower, upper []float64, steps int) (float64, int, error) {
+	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), trial: make([]float64, len(x)), trialGradient: make([]float64, len(x))}
 	value, err := f(ctx, x, d.gradient)
 	if err != nil || math.IsInf(value, 1) {
 		return value, 0, err
@@ -38,20 +38,20 @@ func minimise(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 		if direction == nil {
 			return value, taken, nil
 		}
-		next, err := d.search(ctx, f, value, direction)
+		next, err := d.lineSearch(ctx, f, value, direction)
 		if err != nil {
 			return 0, taken, err
 		}
 		if !(next < value) {
-			if len(d.moves) == 0 {
+			if len(d.s) == 0 {
 				return value, taken, nil
 			}
-			d.moves, d.turns = nil, nil // once more, along the gradient
+			d.s, d.y = nil, nil // once more, along the gradient
 			continue
 		}
-		d.move()
+		d.accept()
 		value = next
-		if recent = append(recent, value); len(recent) > patience && recent[len(recent)-1-patience]-value < something {
+		if recent = append(recent, value); len(recent) > patience && recent[len(recent)-1-patience]-value < minDecrease {
 			return value, taken + 1, nil
 		}
 	}
@@ -60,10 +60,10 @@ func minimise(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 
 // quasiNewton is where a descent is, and what it has seen of the curvature.
 type quasiNewton struct {
-	x, lower, upper []float64
-	gradient        []float64
-	next, slope     []float64   // where a step leads, and the gradient there
-	moves, turns    [][]float64 // differences of the last points and gradients
+	x, lower, upper      []float64
+	gradient             []float64
+	trial, trialGradient []float64   // where a step leads, and the gradient there
+	s, y                 [][]float64 // differences of the last points and gradients
 }
 
 // free reports whether a coordinate may move.
@@ -85,28 +85,28 @@ func (d *quasiNewton) direction() []float64 {
 		return nil
 	}
 	along := slices.Clone(out)
-	if !d.curve(out) {
+	if !d.twoLoop(out) {
 		kern.Scale(min(1, firstStep/most), along)
-		d.moves, d.turns = nil, nil
+		d.s, d.y = nil, nil
 		return along
 	}
 	most = 0
 	for _, v := range out {
 		most = max(most, math.Abs(v))
 	}
-	if most > longest {
-		kern.Scale(longest/most, out)
+	if most > maxCoordinateStep {
+		kern.Scale(maxCoordinateStep/most, out)
 	}
 	return out
 }
 
-// curve multiplies a vector with what is known of the inverse of the second derivatives between coordinates that may move,
+// twoLoop multiplies a vector with what is known of the inverse of the second derivatives between coordinates that may move,
 // and reports whether that is a way down.
-func (d *quasiNewton) curve(v []float64) bool {
+func (d *quasiNewton) twoLoop(v []float64) bool {
 	var moves, turns [][]float64
 	var products []float64
-	for i, s := range d.moves {
-		s, y := d.within(s), d.within(d.turns[i])
+	for i, s := range d.s {
+		s, y := d.projectFree(s), d.projectFree(d.y[i])
 		if product := kern.Dot(s, y); product > epsilon*kern.Dot(y, y) {
 			moves, turns, products = append(moves, s), append(turns, y), append(products, product)
 		}
@@ -127,8 +127,8 @@ func (d *quasiNewton) curve(v []float64) bool {
 	return kern.AllFinite(v) && kern.Dot(v, d.gradient) < 0
 }
 
-// within returns a vector with zeros for the coordinates that stay.
-func (d *quasiNewton) within(v []float64) []float64 {
+// projectFree returns a vector with zeros for the coordinates that stay.
+func (d *quasiNewton) projectFree(v []float64) []float64 {
 	out := slices.Clone(v)
 	for j := range out {
 		if !d.free(j) {
@@ -138,28 +138,28 @@ func (d *quasiNewton) within(v []float64) []float64 {
 	return out
 }
 
-// search shortens a step until it brings enough, and returns the function there, which is not less than before where no
+// lineSearch shortens a step until it brings enough, and returns the function there, which is not less than before where no
 // step does.
-func (d *quasiNewton) search(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), value float64, direction []float64) (float64, error) {
+func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), value float64, direction []float64) (float64, error) {
 	length := 1.0
-	for range halvings {
-		promise := 0.0
+	for range maxBacktracks {
+		predictedDecrease := 0.0
 		for j, v := range direction {
-			d.next[j] = min(max(d.x[j]+length*v, d.lower[j]), d.upper[j])
-			promise += d.gradient[j] * (d.next[j] - d.x[j])
+			d.trial[j] = min(max(d.x[j]+length*v, d.lower[j]), d.upper[j])
+			predictedDecrease += d.gradient[j] * (d.trial[j] - d.x[j])
 		}
-		if promise >= 0 {
+		if predictedDecrease >= 0 {
 			break
 		}
-		next, err := f(ctx, d.next, d.slope)
+		next, err := f(ctx, d.trial, d.trialGradient)
 		if err != nil {
 			return 0, err
 		}
-		if next <= value+sufficient*promise {
+		if next <= value+armijo*predictedDecrease {
 			return next, nil
 		}
 		// The least of the parabola through what is known.
-		shorter := -promise / (2 * (next - value - promise))
+		shorter := -predictedDecrease / (2 * (next - value - predictedDecrease))
 		if !(shorter > 0.1) {
 			shorter = 0.1
 		}
@@ -168,18 +168,18 @@ func (d *quasiNewton) search(ctx context.Context, f func(ctx context.Context, x,
 	return value, nil
 }
 
-// move goes to the next point, and remembers how the gradient turned on the way.
-func (d *quasiNewton) move() {
-	s, y := slices.Clone(d.next), slices.Clone(d.slope)
+// accept goes to the next point, and remembers how the gradient turned on the way.
+func (d *quasiNewton) accept() {
+	s, y := slices.Clone(d.trial), slices.Clone(d.trialGradient)
 	kern.Axpy(-1, d.x, s)
 	kern.Axpy(-1, d.gradient, y)
-	copy(d.x, d.next)
-	copy(d.gradient, d.slope)
+	copy(d.x, d.trial)
+	copy(d.gradient, d.trialGradient)
 	if !(kern.Dot(s, y) > epsilon*kern.Dot(y, y)) {
 		return
 	}
-	d.moves, d.turns = append(d.moves, s), append(d.turns, y)
-	if len(d.moves) > remembered {
-		d.moves, d.turns = d.moves[1:], d.turns[1:]
+	d.s, d.y = append(d.s, s), append(d.y, y)
+	if len(d.s) > historySize {
+		d.s, d.y = d.s[1:], d.y[1:]
 	}
 }

@@ -87,7 +87,7 @@ func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error
 	return kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
 		for i := range part.Rows {
 			row, spread := first+i, part.Row(i)[:o.D]
-			copy(o.spread.Row(row), spread)
+			copy(o.kinvZ.Row(row), spread)
 			o.kappa[row] = max(1-amplitude*float64(kern.Dot(o.z.Row(row)[:o.D], spread)), least) / noise
 			for k, v := range part.Row(i)[o.D:] {
 				o.alpha.Set(k, row, float64(v))
@@ -96,7 +96,7 @@ func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error
 	})
 }
 
-func (o primal[T]) between(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error) {
+func (o primal[T]) looFactors(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error) {
 	u := o.z.Slice(0, o.n, o.D+o.q, o.D+2*o.q)
 	for k := range o.q {
 		for i, v := range o.u.Row(k) {
@@ -104,10 +104,10 @@ func (o primal[T]) between(ctx context.Context, noise, amplitude float64) (left,
 		}
 		design.Round(o.inverse.Row(o.D + o.q + k)[:o.D], o.b.Row(k))
 	}
-	if err := kern.MulContext(ctx, o.inverse.Slice(o.D, o.D+o.q, 0, o.D), u.T(), o.spread, false); err != nil {
+	if err := kern.MulContext(ctx, o.inverse.Slice(o.D, o.D+o.q, 0, o.D), u.T(), o.kinvZ, false); err != nil {
 		return left, right, err
 	}
-	if err := o.squared(ctx, o.spread, -2*amplitude/noise); err != nil {
+	if err := o.setInverseToGram(ctx, o.kinvZ, -2*amplitude/noise); err != nil {
 		return left, right, err
 	}
 	o.outer(2*o.q, noise, amplitude)
@@ -135,7 +135,7 @@ func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool,
 			o.alpha.Set(k, i, y)
 		}
 	}
-	if err := o.solved(ctx, o.alpha, 0); err != nil {
+	if err := o.solve(ctx, o.alpha, 0); err != nil {
 		return false, 0, 0, err
 	}
 	for k := range o.q {
@@ -146,9 +146,9 @@ func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool,
 	return true, logDet, float64(o.n) - noise*trace, nil
 }
 
-// solved overwrites rows with K⁻¹ times them, which it also puts beside the inverse, and their products with the
+// solve overwrites rows with K⁻¹ times them, which it also puts beside the inverse, and their products with the
 // features below those.
-func (o dual[T]) solved(ctx context.Context, x kern.View[float64], at int) error {
+func (o dual[T]) solve(ctx context.Context, x kern.View[float64], at int) error {
 	if err := kern.SolveCholesky(ctx, o.factored, x.T()); err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (o dual[T]) diagonal(_ context.Context, _, _ float64) error {
 	return nil
 }
 
-func (o dual[T]) between(ctx context.Context, _, _ float64) (left, right kern.View[T], err error) {
-	if err := o.solved(ctx, o.u, o.q); err != nil {
+func (o dual[T]) looFactors(ctx context.Context, _, _ float64) (left, right kern.View[T], err error) {
+	if err := o.solve(ctx, o.u, o.q); err != nil {
 		return left, right, err
 	}
 	// α goes with Z'p, and p with Z'α.
@@ -189,7 +189,7 @@ func (o dual[T]) between(ctx context.Context, _, _ float64) (left, right kern.Vi
 			b[j], c[j] = -c[j], -b[j]
 		}
 	}
-	return o.inverse, o.z, o.squared(ctx, o.inverse.Slice(0, o.n, 0, o.n), 2)
+	return o.inverse, o.z, o.setInverseToGram(ctx, o.inverse.Slice(0, o.n, 0, o.n), 2)
 }
 
 // invert overwrites a Gram matrix, of which the lower triangle is there, with the Cholesky factor of amplitude times
@@ -220,8 +220,8 @@ func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok
 	return true, logDet, trace, nil
 }
 
-// squared makes times·A'VA in place of the inverse; the factor is lost.
-func (o *Objective[T]) squared(ctx context.Context, a kern.View[T], times float64) error {
+// setInverseToGram makes times·A'VA in place of the inverse; the factor is lost.
+func (o *Objective[T]) setInverseToGram(ctx context.Context, a kern.View[T], times float64) error {
 	sums := o.factored.Slice(0, o.order, 0, o.order)
 	clear(o.factored.Data)
 	if err := gram(ctx, sums, a, o.weights); err != nil {
@@ -237,14 +237,14 @@ func (o *Objective[T]) squared(ctx context.Context, a kern.View[T], times float6
 	return nil
 }
 
-// together is how many columns or rows of an inverse are made in one go.
-const together = 96
+// invertChunk is how many columns or rows of an inverse are made in one go.
+const invertChunk = 96
 
 // invertLower writes the inverse of the lower triangle of l to dst, some columns at a time: each of them is solved for
 // below its diagonal, where all of it is.
 func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 	n := l.Rows
-	kern.Parallel(n, together, func(lo, hi int) {
+	kern.Parallel(n, invertChunk, func(lo, hi int) {
 		for i := range n {
 			clear(dst.Row(i)[lo:hi])
 		}
@@ -260,7 +260,7 @@ func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 // squareLower writes R'R to dst, R a lower triangle, of which most zeros are left out.
 func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
 	n := r.Rows
-	kern.Parallel(n, together, func(lo, hi int) {
+	kern.Parallel(n, invertChunk, func(lo, hi int) {
 		below := r.Slice(lo, n, 0, hi)
 		_ = kern.MulContext(ctx, dst.Slice(lo, hi, 0, hi), below.Slice(0, n-lo, lo, hi).T(), below, false)
 	})

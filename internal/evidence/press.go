@@ -20,13 +20,13 @@ func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64
 	if err := o.system.diagonal(ctx, noise, amplitude); err != nil {
 		return 0, err
 	}
-	value := o.leftOut()
-	left, right, err := o.system.between(ctx, noise, amplitude)
+	value := o.looError()
+	left, right, err := o.system.looFactors(ctx, noise, amplitude)
 	if err != nil {
 		return 0, err
 	}
 	factor := 2 * amplitude / float64(o.n*o.q)
-	if err := o.chain(ctx, left, right, factor, gradient); err != nil {
+	if err := o.scaleGradients(ctx, left, right, factor, gradient); err != nil {
 		return 0, err
 	}
 	along := 0.0
@@ -38,8 +38,8 @@ func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64
 	return value, nil
 }
 
-// leftOut returns the error, and makes V and u.
-func (o *Objective[T]) leftOut() float64 {
+// looError returns the error, and makes V and u.
+func (o *Objective[T]) looError() float64 {
 	sum := 0.0
 	for i, kappa := range o.kappa {
 		v := 0.0
@@ -54,10 +54,10 @@ func (o *Objective[T]) leftOut() float64 {
 	return sum / float64(o.n*o.q)
 }
 
-// rest adds V·spread to a row of the slope, and takes its product with the features.
-func (o *Objective[T]) rest(row int, slope []T) {
-	if o.spread.Rows > 0 {
-		kern.Axpy(o.weights[row], o.spread.Row(row), slope)
+// addLOOTerm adds V·spread to a row of the slope, and takes its product with the features.
+func (o *Objective[T]) addLOOTerm(row int, slope []T) {
+	if o.kinvZ.Rows > 0 {
+		kern.Axpy(o.weights[row], o.kinvZ.Row(row), slope)
 	}
 	o.along[row] = float64(kern.Dot(o.z.Row(row)[:o.D], slope))
 }

@@ -27,7 +27,7 @@ func available() []instructions {
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }
 func p32[T Float](x *T) *float32 { return (*float32)(unsafe.Pointer(x)) }
 
-func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	switch {
 	case isa == avx512 && is64[T]():
 		tilesAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
@@ -40,7 +40,7 @@ func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
 	}
 }
 
-func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	switch {
 	case isa == avx512 && is64[T]():
 		acrossAVX512F64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
@@ -135,8 +135,8 @@ func weighAsm[T Float](panels, depth int, a, b *T, bRow int, c *T, cRow int) {
 }
 
 // projectAsm multiplies rows with as many columns of w as it goes, which it returns.
-func projectAsm(sums *[mixedAtOnce]float64, a []float32, aRow int, w []float64) (done int) {
-	var lanes [8 * mixedAtOnce]float64
+func projectAsm(sums *[mixedRowCount]float64, a []float32, aRow int, w []float64) (done int) {
+	var lanes [8 * mixedRowCount]float64
 	wide := lanesOf[float64]()
 	steps := len(w) / wide
 	if isa == avx512 {
@@ -153,7 +153,7 @@ func projectAsm(sums *[mixedAtOnce]float64, a []float32, aRow int, w []float64) 
 }
 
 // collectAsm adds rows times weights to as many sums as it goes, which it returns.
-func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]float64) (done int) {
+func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedRowCount]float64) (done int) {
 	wide := lanesOf[float64]()
 	steps := len(sums) / wide
 	if isa == avx512 {

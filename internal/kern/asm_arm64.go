@@ -10,7 +10,7 @@ func available() []instructions { return []instructions{portable, neon} }
 func p64[T Float](x *T) *float64 { return (*float64)(unsafe.Pointer(x)) }
 func p32[T Float](x *T) *float32 { return (*float32)(unsafe.Pointer(x)) }
 
-func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	if is64[T]() {
 		tilesNEONF64(panels, depth, p64(a), p64(b), p64(c), cRow, int(how))
 	} else {

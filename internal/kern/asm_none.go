@@ -6,11 +6,11 @@ package kern
 
 func peakFlops[T Float](rounds int) float64 { panic("kern: no assembly") }
 
-func projectAsm(sums *[mixedAtOnce]float64, a []float32, aRow int, w []float64) (done int) {
+func projectAsm(sums *[mixedRowCount]float64, a []float32, aRow int, w []float64) (done int) {
 	panic("kern: no assembly")
 }
 
-func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedAtOnce]float64) (done int) {
+func collectAsm(sums []float64, a []float32, aRow int, weights *[mixedRowCount]float64) (done int) {
 	panic("kern: no assembly")
 }
 
@@ -44,7 +44,7 @@ func hadamardPassAsm[T Float](x *T, h, n int) { panic("kern: no assembly") }
 
 func hadamardHalfAsm[T Float](x *T, h int) { panic("kern: no assembly") }
 
-func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+func acrossAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	panic("kern: no assembly")
 }
 

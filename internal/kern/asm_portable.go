@@ -7,7 +7,7 @@ func available() []instructions { return []instructions{portable} }
 
 // Nothing below is called where portable is the set.
 
-func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how finish) {
+func tilesAsm[T Float](panels, depth int, a, b, c *T, cRow int, how storeMode) {
 	panic("kern: no assembly")
 }
 

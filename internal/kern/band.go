@@ -117,7 +117,7 @@ func (s *Band) ApplyQ(x View[float64], back bool) {
 		}
 		Mul(along, v, rows, false)
 		Mul(turned, t, along, false)
-		p := product[float64]{c: rows, a: v.T(), b: turned, finish: subtract}
+		p := product[float64]{c: rows, a: v.T(), b: turned, store: subtract}
 		_ = p.run() // without a context
 	}
 	last := (s.n - 1) / bandWidth * bandWidth

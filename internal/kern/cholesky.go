@@ -43,7 +43,7 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 	if err := SolveLower(ctx, a11, a21.T()); err != nil {
 		return 0, false, err
 	}
-	p := product[T]{c: a22, a: a21, b: a21.T(), finish: subtract, lower: true, ctx: ctx}
+	p := product[T]{c: a22, a: a21, b: a21.T(), store: subtract, lower: true, ctx: ctx}
 	if err := p.run(); err != nil {
 		return 0, false, err
 	}
@@ -249,7 +249,7 @@ func subtractProduct[T Float](ctx context.Context, c, a, b View[T]) error {
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T]{c: c, a: a, b: b, finish: subtract, ctx: ctx}
+	p := product[T]{c: c, a: a, b: b, store: subtract, ctx: ctx}
 	return p.run()
 }
 

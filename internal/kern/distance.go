@@ -107,7 +107,7 @@ func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bo
 		panic("kern: SquaredDistances of different lengths")
 	}
 	constants := [3]T{2, part, norm}
-	for n := wholeVectors[T](len(row)); n > 0; n = wholeVectors[T](len(row)) {
+	for n := asmLength[T](len(row)); n > 0; n = asmLength[T](len(row)) {
 		if squaresAsm(&constants[0], &norms[0], &row[0], n) {
 			cancelled = true
 		}
@@ -128,7 +128,7 @@ func NegSqrt[T Float](dst []T, scale T, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")
 	}
-	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+	for n := asmLength[T](len(x)); n > 0; n = asmLength[T](len(x)) {
 		rootsAsm(scale, &dst[0], &x[0], n)
 		dst, x = dst[n:], x[n:]
 	}

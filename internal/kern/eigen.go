@@ -17,7 +17,7 @@ type Eigen struct {
 
 	reflectors View[float64] // row k has that of column k, from column k+1 on
 	factors    []float64     // of the reflectors
-	inner      *turned       // eigenvectors of the tridiagonal matrix
+	inner      *rotations    // eigenvectors of the tridiagonal matrix
 	order      []int         // row of inner of each of Values
 }
 
@@ -39,7 +39,7 @@ func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error
 		return nil, err
 	}
 	if vectors {
-		e.inner = newTurned(a.Rows)
+		e.inner = newRotations(a.Rows)
 	}
 	if err := implicitQL(ctx, diagonal, beside, e.inner); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, er
 		}
 		rest, from := a.Slice(k+w, n, k+w, n), k+w
 		q := product[float64]{c: rest, a: p.left.Slice(0, 2*w, from, n).T(), b: p.right.Slice(0, 2*w, from, n),
-			finish: subtract, lower: true, ctx: ctx}
+			store: subtract, lower: true, ctx: ctx}
 		if err := q.run(); err != nil {
 			return nil, nil, err
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// turned is an orthogonal matrix whose neighbouring rows are rotated, by one
+// rotations is an orthogonal matrix whose neighbouring rows are rotated, by one
 // sweep of rotations after another. Some sweeps are applied together: where
 // they pass the same rows, their rotations are first multiplied out to a small
 // matrix, so that nearly all work is in products.
 // (Lang, Using Level 3 BLAS in Rotation-Based Algorithms, SIAM J. Sci. Comput.
 // 1998.)
-type turned struct {
+type rotations struct {
 	n       int
 	rows    []float64 // n × n
 	sweeps  []sweep   // pending
@@ -23,21 +23,21 @@ type turned struct {
 
 // sweep rotates rows top and top+1, then rows top−1 and top, and so on.
 type sweep struct {
-	top   int
-	turns []turn
+	top       int
+	rotations []rotation
 }
 
-// turn replaces rows x and y by c·x − s·y and s·x + c·y.
-type turn struct{ c, s float64 }
+// rotation replaces rows x and y by c·x − s·y and s·x + c·y.
+type rotation struct{ c, s float64 }
 
 // sweepsAtOnce is how many sweeps are applied together, and also by how many
 // rows each of them advances between two products.
 const sweepsAtOnce = 64
 
-// newTurned returns the unit matrix.
-func newTurned(n int) *turned {
+// newRotations returns the unit matrix.
+func newRotations(n int) *rotations {
 	wide := min(n, 2*sweepsAtOnce)
-	t := &turned{n: n, rows: make([]float64, n*n), factor: make([]float64, wide*wide), product: make([]float64, wide*n)}
+	t := &rotations{n: n, rows: make([]float64, n*n), factor: make([]float64, wide*wide), product: make([]float64, wide*n)}
 	for i := range n {
 		t.rows[i*n+i] = 1
 	}
@@ -45,20 +45,20 @@ func newTurned(n int) *turned {
 }
 
 // begin begins a sweep.
-func (t *turned) begin(top int) { t.sweeps = append(t.sweeps, sweep{top: top}) }
+func (t *rotations) begin(top int) { t.sweeps = append(t.sweeps, sweep{top: top}) }
 
-// turn adds a rotation to the last sweep.
-func (t *turned) turn(c, s float64) {
+// rotation adds a rotation to the last sweep.
+func (t *rotations) rotate(c, s float64) {
 	last := &t.sweeps[len(t.sweeps)-1]
-	last.turns = append(last.turns, turn{c, s})
+	last.rotations = append(last.rotations, rotation{c, s})
 }
 
 // settle applies the pending sweeps. Each follows the one before at a distance
 // of one row: then the two rows that it rotates are done with by that one.
-func (t *turned) settle(ctx context.Context) error {
+func (t *rotations) settle(ctx context.Context) error {
 	top, bottom := 0, t.n
 	for _, s := range t.sweeps {
-		top, bottom = max(top, s.top), min(bottom, s.top+1-len(s.turns))
+		top, bottom = max(top, s.top), min(bottom, s.top+1-len(s.rotations))
 	}
 	for low := top + 1 - sweepsAtOnce; low+sweepsAtOnce+len(t.sweeps) > bottom; low -= sweepsAtOnce {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -72,7 +72,7 @@ func (t *turned) settle(ctx context.Context) error {
 
 // pass applies the rotations of rows from low+k to low+k+sweepsAtOnce of sweep
 // number k.
-func (t *turned) pass(low int) {
+func (t *rotations) pass(low int) {
 	first, last := max(low, 0), min(low+sweepsAtOnce+len(t.sweeps), t.n)
 	width := last - first
 	if width <= 0 {
@@ -85,9 +85,9 @@ func (t *turned) pass(low int) {
 	}
 	moved := false
 	for k, s := range t.sweeps {
-		end := max(low+k, s.top+1-len(s.turns))
+		end := max(low+k, s.top+1-len(s.rotations))
 		for i := min(low+k+sweepsAtOnce-1, s.top); i >= end; i-- {
-			r := s.turns[s.top-i]
+			r := s.rotations[s.top-i]
 			rotate(factor.Row(i-first), factor.Row(i+1-first), r.c, r.s)
 			moved = true
 		}
@@ -110,12 +110,12 @@ func rotate(x, y []float64, c, s float64) {
 }
 
 // row returns row i.
-func (t *turned) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
+func (t *rotations) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 
 // implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix,
 // in no order, and turns t, where it is not nil, so that its rows become the
 // eigenvectors. beside is used up.
-func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) error {
+func implicitQL(ctx context.Context, diagonal, beside []float64, t *rotations) error {
 	const epsilon, most = 0x1p-52, 100 // most steps for one eigenvalue
 	n := len(diagonal)
 	// What is below the rounding of the largest entry counts as 0. Without this end a large
@@ -158,7 +158,7 @@ func implicitQL(ctx context.Context, diagonal, beside []float64, t *turned) erro
 }
 
 // stepQL chases one shifted QL step through the block from l to m.
-func stepQL(d, e []float64, l, m int, t *turned) {
+func stepQL(d, e []float64, l, m int, t *rotations) {
 	// The shift is the eigenvalue of the first two rows that is nearer to the first entry.
 	g := (d[l+1] - d[l]) / (2 * e[l])
 	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
@@ -182,7 +182,7 @@ func stepQL(d, e []float64, l, m int, t *turned) {
 		d[i+1] = g + p
 		g = c*r - b
 		if t != nil {
-			t.turn(c, s)
+			t.rotate(c, s)
 		}
 	}
 	d[l] -= p

@@ -37,7 +37,7 @@ func SinCos[T Float](sin, cos, x []T) {
 	}
 	lanes := lanesOf[T]()
 	for len(x) >= lanes {
-		n := min(len(x), longestCall) / lanes * lanes
+		n := min(len(x), maxAsmElements) / lanes * lanes
 		done := sinCosAsm(&sin[0], &cos[0], &x[0], n)
 		if done < n {
 			sinCosPadded(sin[done:done+lanes], cos[done:done+lanes], x[done:done+lanes])
@@ -85,9 +85,9 @@ const (
 	softplus
 )
 
-// longestCall bounds the elements of a call into assembly, which the
+// maxAsmElements bounds the elements of a call into assembly, which the
 // scheduler cannot interrupt.
-const longestCall = 1 << 14
+const maxAsmElements = 1 << 14
 
 // maxLanes is the number of elements of the longest vector.
 const maxLanes = 16
@@ -126,7 +126,7 @@ func apply[T Float](f function, dst, x []T) {
 	}
 	lanes := lanesOf[T]()
 	for len(x) >= lanes {
-		n := min(len(x), longestCall) / lanes * lanes
+		n := min(len(x), maxAsmElements) / lanes * lanes
 		done := elementaryAsm(f, &dst[0], &x[0], n)
 		if done < n {
 			applyPadded(f, dst[done:done+lanes], x[done:done+lanes])

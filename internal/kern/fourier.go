@@ -48,8 +48,8 @@ type fourierMap[T Float] struct {
 // caches.
 const mapRows = 24
 
-// fewRows is the number of rows up to which packing W does not pay.
-const fewRows = 4
+// maxUnpackedRows is the number of rows up to which packing W does not pay.
+const maxUnpackedRows = 4
 
 func (m *fourierMap[T]) run() {
 	width := m.w.Cols
@@ -66,7 +66,7 @@ func (m *fourierMap[T]) run() {
 		return
 	}
 	bl := blockingOf[T]()
-	if m.x.Rows <= fewRows && m.w.ColStride == 1 && m.w.Cols >= bl.nr {
+	if m.x.Rows <= maxUnpackedRows && m.w.ColStride == 1 && m.w.Cols >= bl.nr {
 		for i := range m.x.Rows {
 			m.row(bl, i)
 		}
@@ -85,7 +85,7 @@ func (m *fourierMap[T]) run() {
 }
 
 func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
-	if m.x.Rows <= fewRows {
+	if m.x.Rows <= maxUnpackedRows {
 		packPanels(packed, m.w.T(), bl.nr, j, nj, 0, m.w.Rows, nil)
 		return
 	}
@@ -163,7 +163,7 @@ func (m *fourierMap[T]) finishRow(bl blocking, sums []T, i, j int) {
 	tile.finish(sums, bl.nr, 0, 0, panels, bl.nr)
 }
 
-// finish turns ni × nj sums, in rows of nr, into the features of rows i… and
+// storeMode turns ni × nj sums, in rows of nr, into the features of rows i… and
 // frequencies j….
 func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
 	if isa == portable {
@@ -192,7 +192,7 @@ func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
 // finishEdge is finish for a tile narrower than the assembly's: it makes a
 // whole one elsewhere.
 func (m *fourierMap[T]) finishEdge(sums []T, nr, i, j, ni, nj int) {
-	var phases [widestTile]T
+	var phases [maxTileColumns]T
 	if m.phases != nil {
 		copy(phases[:], m.phases[j:j+nj])
 	}
@@ -264,9 +264,9 @@ func (m *fourierMap[T]) feature(i, j int, angle T) {
 }
 
 // noPhases returns as many zeros as a tile has columns.
-func noPhases[T Float]() *[widestTile]T { return (*[widestTile]T)(unsafe.Pointer(&zeros)) }
+func noPhases[T Float]() *[maxTileColumns]T { return (*[maxTileColumns]T)(unsafe.Pointer(&zeros)) }
 
-var zeros [widestTile]float64
+var zeros [maxTileColumns]float64
 
-// widestTile is the largest nr.
-const widestTile = 48
+// maxTileColumns is the largest nr.
+const maxTileColumns = 48

@@ -12,7 +12,7 @@ import "context"
 // is of no use.
 func Gram[T Float](ctx context.Context, c, a View[T], weights []T) error {
 	checkGram(c.Rows, c.Cols, a, weights)
-	p := product[T]{c: c, a: a.T(), b: a, weights: weights, finish: add, lower: true, ctx: ctx}
+	p := product[T]{c: c, a: a.T(), b: a, weights: weights, store: add, lower: true, ctx: ctx}
 	return p.run()
 }
 

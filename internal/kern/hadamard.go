@@ -32,7 +32,7 @@ func fwhtRows[T Float](x View[T], lo, hi int) {
 // fwht transforms one row, two levels of butterflies at a time.
 func fwht[T Float](x []T) {
 	n, h := len(x), 1
-	if lanes := lanesOf[T](); isa.complete() && n >= lanes && n <= longestCall {
+	if lanes := lanesOf[T](); isa.complete() && n >= lanes && n <= maxAsmElements {
 		hadamardLanesAsm(&x[0], n)
 		for h = lanes; 4*h <= n; h *= 4 {
 			hadamardPassAsm(&x[0], h, n)

@@ -401,7 +401,7 @@ func testVectors[T Float](t *testing.T) {
 	r := newRand(15)
 	for n := range 151 {
 		if n == 150 {
-			n = 2*longestCall + 77 // several calls of assembly
+			n = 2*maxAsmElements + 77 // several calls of assembly
 		}
 		for shift := range 3 { // unaligned
 			x, y := randomView[T](r, n+3, 1, "rows").Data[shift:shift+n], randomView[T](r, n+3, 1, "rows").Data[shift:shift+n]
@@ -707,7 +707,7 @@ func TestFWHT(t *testing.T) { each(t, testFWHT[float64], testFWHT[float32]) }
 
 // testFWHTTwice goes beyond the longest call of assembly.
 func testFWHTTwice[T Float](t *testing.T) {
-	const n = 4 * longestCall
+	const n = 4 * maxAsmElements
 	x := randomView[T](newRand(14), 1, n, "rows")
 	want := clone(x)
 	FWHT(x)
@@ -742,7 +742,7 @@ func TestSignedFWHT(t *testing.T) { each(t, testSignedFWHT[float64], testSignedF
 
 func testMultiply[T Float](t *testing.T) {
 	r := newRand(16)
-	for _, n := range []int{0, 1, 7, 16, 33, 1000, longestCall + 19} {
+	for _, n := range []int{0, 1, 7, 16, 33, 1000, maxAsmElements + 19} {
 		x, y := randomView[T](r, 1, n, "rows"), randomView[T](r, 1, n, "rows")
 		got, want := make([]T, n), make([]T, n)
 		for i := range want {
@@ -775,7 +775,7 @@ func TestParallelRunsEachChunkOnce(t *testing.T) {
 				t.Fatalf("index %d was run %d times", i, n)
 			}
 		}
-		if n := extra.Load(); n != 0 {
+		if n := busyWorkers.Load(); n != 0 {
 			t.Fatalf("%d helpers were not given back", n)
 		}
 	})

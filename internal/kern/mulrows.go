@@ -24,7 +24,7 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 	depth, width := (a.Cols+blocks-1)/blocks, roundUp(b.Cols, bl.nr)
 	hold, packed := borrow[T](a.Cols*width + 1)
 	defer hold.release()
-	p := product[T]{b: b, finish: set, ctx: ctx}
+	p := product[T]{b: b, store: set, ctx: ctx}
 	for k := 0; k < a.Cols; k += depth {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
@@ -37,7 +37,7 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 		}
 		hold, sums := borrow[T]((hi - lo) * width)
 		defer hold.release()
-		q := product[T]{c: Dense(hi-lo, width, width, sums), a: a.Slice(lo, hi, 0, a.Cols), finish: set}
+		q := product[T]{c: Dense(hi-lo, width, width, sums), a: a.Slice(lo, hi, 0, a.Cols), store: set}
 		if a.Cols == 0 {
 			zero(q.c)
 		}

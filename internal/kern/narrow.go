@@ -14,11 +14,11 @@ type span[T Float] struct {
 	packed            []T // panels of columns: [panel][element][column of the panel]
 }
 
-// fewVectors is up to how many vectors are multiplied one after the other: a panel of them would be zeros for the most part.
-const fewVectors = 2
+// maxSeparateVectors is up to how many vectors are multiplied one after the other: a panel of them would be zeros for the most part.
+const maxSeparateVectors = 2
 
-// narrowSpan is the least number of columns for which it pays to leave out vectors that have none of them.
-const narrowSpan = 64
+// minSpanColumns is the least number of columns for which it pays to leave out vectors that have none of them.
+const minSpanColumns = 64
 
 // NewFewVectors packs the rows of w, k vectors of d elements. With widths, which descend, vector j has only the first widths[j]
 // elements; nil means all.
@@ -35,7 +35,7 @@ func NewFewVectors[T Float](w View[T], widths []int) *FewVectors[T] {
 			panic("kern: Narrow of widths that do not fit")
 		}
 	}
-	if widths != nil && !v.inPanels() {
+	if widths != nil && !v.packed() {
 		v.w = Dense(w.Rows, w.Cols, w.Cols, make([]T, w.Rows*w.Cols))
 		for j, width := range widths {
 			for q := range width {
@@ -53,18 +53,18 @@ func NewFewVectors[T Float](w View[T], widths []int) *FewVectors[T] {
 
 // span packs the one that begins at a column. It ends where there would be fewer panels, if the columns are not too few.
 func (v *FewVectors[T]) span(from int) span[T] {
-	s := span[T]{from: from, to: v.w.Cols, vectors: v.beyond(from)}
+	s := span[T]{from: from, to: v.w.Cols, vectors: v.vectorsFrom(from)}
 	if from == 0 {
 		s.vectors = v.w.Rows
 	}
 	for j := s.vectors - 1; j >= 0; j-- {
 		to := v.widths[j]
-		if to >= from+narrowSpan && v.w.Cols >= to+narrowSpan && padded[T](v.beyond(to)) < padded[T](s.vectors) {
+		if to >= from+minSpanColumns && v.w.Cols >= to+minSpanColumns && padded[T](v.vectorsFrom(to)) < padded[T](s.vectors) {
 			s.to = to
 			break
 		}
 	}
-	if !v.inPanels() {
+	if !v.packed() {
 		return s
 	}
 	depth := s.to - from
@@ -80,8 +80,8 @@ func (v *FewVectors[T]) span(from int) span[T] {
 	return s
 }
 
-// beyond returns how many vectors have elements from one on.
-func (v *FewVectors[T]) beyond(from int) int {
+// vectorsFrom returns how many vectors have elements from one on.
+func (v *FewVectors[T]) vectorsFrom(from int) int {
 	n := 0
 	for n < len(v.widths) && v.widths[n] > from {
 		n++
@@ -89,8 +89,8 @@ func (v *FewVectors[T]) beyond(from int) int {
 	return n
 }
 
-// inPanels reports whether the vectors are multiplied in panels.
-func (v *FewVectors[T]) inPanels() bool { return isa != portable && v.w.Rows > fewVectors }
+// packed reports whether the vectors are multiplied in panels.
+func (v *FewVectors[T]) packed() bool { return isa != portable && v.w.Rows > maxSeparateVectors }
 
 // padded is a number of vectors with zero ones added up to whole panels.
 func padded[T Float](vectors int) int {
@@ -122,14 +122,14 @@ func (v *FewVectors[T]) TileRows() int {
 	if is64[T]() {
 		size = 8
 	}
-	if v.w.Rows <= fewVectors {
+	if v.w.Rows <= maxSeparateVectors {
 		bytes, least = 1<<18, 4
 	}
 	return min(max(bytes/(size*max(v.w.Cols, 1)), least), MaxTileRows)
 }
 
 // FusedPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
-// turned these scores into weights, adds up the rows times the weights.
+// rotations these scores into weights, adds up the rows times the weights.
 //
 //	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
 //
@@ -150,7 +150,7 @@ type FusedPass[T Float] struct {
 // NewPass returns a pass that has seen no rows.
 func (v *FewVectors[T]) NewPass() *FusedPass[T] {
 	f := &FusedPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
-	if v.inPanels() {
+	if v.packed() {
 		bl := blockingOf[T]()
 		f.rows, f.width = roundUp(f.rows, bl.mr), roundUp(f.width, bl.nr)
 		f.left = make([]T, f.rows*MaxTileRows)
@@ -175,7 +175,7 @@ func (f *FusedPass[T]) Scores(a View[T]) View[T] {
 	if a.Rows == 0 || w.Rows == 0 {
 		return out
 	}
-	if w.Rows <= fewVectors {
+	if w.Rows <= maxSeparateVectors {
 		for j, width := range f.v.widths {
 			MulVec(out.Row(j), a.Slice(0, a.Rows, 0, width), w.Row(j)[:width], false)
 		}
@@ -197,7 +197,7 @@ func (f *FusedPass[T]) Scores(a View[T]) View[T] {
 // project writes the products of rows with the vectors in a span to scores.
 func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 	rows := a.Slice(0, a.Rows, s.from, s.to)
-	if !f.v.inPanels() {
+	if !f.v.packed() {
 		Mul(Dense(s.vectors, a.Rows, MaxTileRows, scores), f.v.w.Slice(0, s.vectors, s.from, s.to), rows.T(), false)
 		return
 	}
@@ -229,13 +229,13 @@ func (f *FusedPass[T]) Add(a View[T]) {
 	if a.Rows == 0 || w.Rows == 0 {
 		return
 	}
-	if w.Rows <= fewVectors {
+	if w.Rows <= maxSeparateVectors {
 		for j, width := range f.v.widths {
 			MulVecT(f.sums[j*f.width:][:width], a.Slice(0, a.Rows, 0, width), f.scores[j*MaxTileRows:][:a.Rows], true)
 		}
 		return
 	}
-	if !f.v.inPanels() {
+	if !f.v.packed() {
 		for _, s := range f.v.spans {
 			Mul(Dense(s.vectors, s.to-s.from, f.width, f.sums[s.from:]), Dense(s.vectors, a.Rows, MaxTileRows, f.scores), a.Slice(0, a.Rows, s.from, s.to), true)
 		}

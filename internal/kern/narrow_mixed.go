@@ -1,7 +1,7 @@
 package kern
 
-// mixedAtOnce is the number of rows that the kernels for float32 rows and float64 vectors read at once.
-const mixedAtOnce = 8
+// mixedRowCount is the number of rows that the kernels for float32 rows and float64 vectors read at once.
+const mixedRowCount = 8
 
 // MulTMixed multiplies float32 rows with a few float64 vectors, all in float64, without a copy of the rows:
 //
@@ -11,12 +11,12 @@ const mixedAtOnce = 8
 func MulTMixed(scores []float64, a View[float32], w []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(scores), len(w))
-	for i := 0; i < n; i += mixedAtOnce {
-		rows := min(mixedAtOnce, n-i)
+	for i := 0; i < n; i += mixedRowCount {
+		rows := min(mixedRowCount, n-i)
 		for j := range k {
 			vector, done := w[j*d:(j+1)*d], 0
-			var sums [mixedAtOnce]float64
-			if isa.complete() && rows == mixedAtOnce {
+			var sums [mixedRowCount]float64
+			if isa.complete() && rows == mixedRowCount {
 				done = projectAsm(&sums, a.Data[i*a.RowStride:], a.RowStride, vector)
 			}
 			for r := range rows {
@@ -34,12 +34,12 @@ func MulTMixed(scores []float64, a View[float32], w []float64) {
 func AddTMulMixed(sums []float64, a View[float32], weights []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(weights), len(sums))
-	for i := 0; i < n; i += mixedAtOnce {
-		rows := min(mixedAtOnce, n-i)
+	for i := 0; i < n; i += mixedRowCount {
+		rows := min(mixedRowCount, n-i)
 		for j := range k {
 			to, done := sums[j*d:(j+1)*d], 0
-			if isa.complete() && rows == mixedAtOnce {
-				var own [mixedAtOnce]float64
+			if isa.complete() && rows == mixedRowCount {
+				var own [mixedRowCount]float64
 				for r := range own {
 					own[r] = weights[(i+r)*k+j]
 				}

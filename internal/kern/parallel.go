@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// extra counts the workers running beside their callers, in the whole process.
-var extra atomic.Int64
+// busyWorkers counts the workers running beside their callers, in the whole process.
+var busyWorkers atomic.Int64
 
 // Parallel calls f on the chunks [0, grain), [grain, 2·grain), … of [0, n),
 // each once, and returns when all are done. The chunks depend on n and grain
@@ -28,14 +28,14 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 		return
 	}
 	chunks := (n + grain - 1) / grain
-	helpers := hire(chunks - 1)
+	helpers := acquireWorkers(chunks - 1)
 	if helpers == 0 {
 		for lo := 0; lo < n; lo += grain {
 			f(lo, min(lo+grain, n))
 		}
 		return
 	}
-	g := gangs.Get().(*gang)
+	g := parallelCalls.Get().(*parallelCall)
 	g.n, g.grain, g.f, g.failed = n, grain, f, nil
 	g.next.Store(0)
 	g.Add(helpers)
@@ -46,29 +46,29 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 	g.Wait()
 	failed := g.failed
 	g.f, g.failed = nil, nil
-	gangs.Put(g)
+	parallelCalls.Put(g)
 	if failed != nil {
 		panic(failed)
 	}
 }
 
-// hire takes up to want helpers from the pool.
-func hire(want int) int {
+// acquireWorkers takes up to want helpers from the pool.
+func acquireWorkers(want int) int {
 	most := int64(runtime.GOMAXPROCS(0) - 1)
 	for {
-		busy := extra.Load()
+		busy := busyWorkers.Load()
 		take := min(int64(want), most-busy)
 		if take <= 0 {
 			return 0
 		}
-		if extra.CompareAndSwap(busy, busy+take) {
+		if busyWorkers.CompareAndSwap(busy, busy+take) {
 			return int(take)
 		}
 	}
 }
 
-// gang is the state of one Parallel call.
-type gang struct {
+// parallelCall is the state of one Parallel call.
+type parallelCall struct {
 	sync.WaitGroup
 	next     atomic.Int64
 	n, grain int
@@ -77,16 +77,16 @@ type gang struct {
 	failed   any
 }
 
-var gangs = sync.Pool{New: func() any { return new(gang) }}
+var parallelCalls = sync.Pool{New: func() any { return new(parallelCall) }}
 
-func (g *gang) help() {
+func (g *parallelCall) help() {
 	defer g.Done()
-	defer extra.Add(-1)
+	defer busyWorkers.Add(-1)
 	g.work()
 }
 
 // work runs chunks until none is left. A panic stops the hand-out.
-func (g *gang) work() {
+func (g *parallelCall) work() {
 	defer func() {
 		if r := recover(); r != nil {
 			g.mu.Lock()

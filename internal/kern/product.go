@@ -35,20 +35,20 @@ func newProduct[T Float](c, a, b View[T], accumulate bool) product[T] {
 	if c.ColStride != 1 && c.RowStride == 1 {
 		c, a, b = c.T(), b.T(), a.T()
 	}
-	p := product[T]{c: c, a: a, b: b, finish: set}
+	p := product[T]{c: c, a: a, b: b, store: set}
 	if accumulate {
-		p.finish = add
+		p.store = add
 	}
 	return p
 }
 
-// finish says what becomes of a tile of sums.
-type finish int
+// storeMode says what becomes of a tile of sums.
+type storeMode int
 
 const (
-	set      finish = iota // c = sum
-	add                    // c += sum
-	subtract               // c -= sum
+	set      storeMode = iota // c = sum
+	add                       // c += sum
+	subtract                  // c -= sum
 )
 
 // product is C = or += or −= A·diag(weights)·B, the whole of C or its lower
@@ -61,7 +61,7 @@ type product[T Float] struct {
 	c       View[T]
 	a, b    View[T]
 	weights []T // one per inner index, nil for ones
-	finish  finish
+	store   storeMode
 	lower   bool
 	ctx     context.Context // when to stop, nil for never
 }
@@ -77,7 +77,7 @@ func (p *product[T]) run() error {
 		return p.stopped()
 	}
 	if p.a.Cols == 0 {
-		if p.finish == set {
+		if p.store == set {
 			zero(p.c)
 		}
 		return p.stopped()
@@ -153,17 +153,17 @@ func (p *product[T]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
 
 // stripe multiplies rows [lo, hi) of A with the packed block of B.
 func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
-	hold, left := borrow[T](roundUp(min(bl.mc, hi-lo), bl.mr)*nk + columnRows*bl.nr)
+	hold, left := borrow[T](roundUp(min(bl.mc, hi-lo), bl.mr)*nk + mergeRows*bl.nr)
 	defer hold.release()
-	sums, left := left[:columnRows*bl.nr], left[columnRows*bl.nr:]
-	how := p.finish
+	sums, left := left[:mergeRows*bl.nr], left[mergeRows*bl.nr:]
+	how := p.store
 	if k > 0 && how == set {
 		how = add
 	}
 	for i := lo; i < hi; i += bl.mc {
 		ni := min(bl.mc, hi-i)
 		packPanels(left, p.a, bl.mr, i, ni, k, nk, p.weights)
-		rows, columns := p.across(packed, left, bl, nk, j, nj, i, ni, how)
+		rows, columns := p.rowTiles(packed, left, bl, nk, j, nj, i, ni, how)
 		for jr := 0; jr < nj; jr += bl.nr {
 			right := packed[jr*nk : (jr+bl.nr)*nk]
 			skip := 0
@@ -174,12 +174,12 @@ func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
 				skip = max(0, j+jr-i) / bl.mr * bl.mr
 			}
 			for ir := skip; ir < ni; {
-				n := p.whole(bl, i, ni, ir, j+jr)
+				n := p.directRows(bl, i, ni, ir, j+jr)
 				if n > 0 {
 					c := p.c.Data[(i+ir)*p.c.RowStride+j+jr:]
 					tiles(n/bl.mr, nk, left[ir*nk:], right, c, p.c.RowStride, how)
 				} else {
-					n = p.apart(bl, left[ir*nk:], right, sums, nk, i+ir, ni-ir, j+jr, how)
+					n = p.mergeTiles(bl, left[ir*nk:], right, sums, nk, i+ir, ni-ir, j+jr, how)
 				}
 				ir += n
 			}
@@ -187,11 +187,11 @@ func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
 	}
 }
 
-// across makes the whole tiles of a stripe row by row of C, instead of column by
+// rowTiles makes the whole tiles of a stripe row by row of C, instead of column by
 // column, when the packed B is small enough to be read again and again from the
 // second-level cache: C is then written along its rows. It returns how many
 // rows and columns it made.
-func (p *product[T]) across(packed, left []T, bl blocking, nk, j, nj, i, ni int, how finish) (rows, columns int) {
+func (p *product[T]) rowTiles(packed, left []T, bl blocking, nk, j, nj, i, ni int, how storeMode) (rows, columns int) {
 	const cached = 1 << 20 // bytes
 	if !isa.complete() || p.lower || p.c.ColStride != 1 ||
 		nk*nj*int(unsafe.Sizeof(T(0))) > cached || nj < bl.nr {
@@ -205,9 +205,9 @@ func (p *product[T]) across(packed, left []T, bl blocking, nk, j, nj, i, ni int,
 	return rows, columns
 }
 
-// whole returns how many of the rows [i+ir, i+ni) make tiles at column j that
+// directRows returns how many of the rows [i+ir, i+ni) make tiles at column j that
 // can go straight into C: not over its edge or its diagonal, and contiguous.
-func (p *product[T]) whole(bl blocking, i, ni, ir, j int) int {
+func (p *product[T]) directRows(bl blocking, i, ni, ir, j int) int {
 	if p.c.ColStride != 1 || j+bl.nr > p.c.Cols {
 		return 0
 	}
@@ -217,14 +217,14 @@ func (p *product[T]) whole(bl blocking, i, ni, ir, j int) int {
 	return (ni - ir) / bl.mr * bl.mr
 }
 
-// columnRows is the number of rows of sums that are made apart from C: few
+// mergeRows is the number of rows of sums that are made apart from C: few
 // enough to stay in the first-level cache, a multiple of every mr.
-const columnRows = 48
+const mergeRows = 48
 
-// apart makes the tiles of at most ni rows at (i, j) in a place of its own and
+// mergeTiles makes the tiles of at most ni rows at (i, j) in a place of its own and
 // merges them into C. It returns the number of rows, a multiple of mr.
-func (p *product[T]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int, how finish) int {
-	panels := min((ni+bl.mr-1)/bl.mr, columnRows/bl.mr)
+func (p *product[T]) mergeTiles(bl blocking, left, right, sums []T, nk, i, ni, j int, how storeMode) int {
+	panels := min((ni+bl.mr-1)/bl.mr, mergeRows/bl.mr)
 	nj := min(bl.nr, p.c.Cols-j)
 	if p.lower && j+bl.nr > i+1 {
 		panels = 1 // at the diagonal, tile by tile
@@ -242,7 +242,7 @@ func (p *product[T]) apart(bl blocking, left, right, sums []T, nk, i, ni, j int,
 }
 
 // merge puts sums into row i of C from column j on.
-func (p *product[T]) merge(sums []T, i, j int, how finish) {
+func (p *product[T]) merge(sums []T, i, j int, how storeMode) {
 	at, step := i*p.c.RowStride+j*p.c.ColStride, p.c.ColStride
 	switch how {
 	case set:
@@ -286,7 +286,7 @@ func blockingOf[T Float]() blocking {
 //
 //	for p < panels, i < mr, j < nr:
 //		c[(mr·p+i)·cRow+j] = or += or −= Σ_{k<depth} a[(p·depth+k)·mr+i]·b[nr·k+j]
-func tiles[T Float](panels, depth int, a, b, c []T, cRow int, how finish) {
+func tiles[T Float](panels, depth int, a, b, c []T, cRow int, how storeMode) {
 	if isa != portable {
 		tilesAsm(panels, depth, unsafe.SliceData(a), unsafe.SliceData(b), &c[0], cRow, how)
 		return
@@ -298,7 +298,7 @@ func tiles[T Float](panels, depth int, a, b, c []T, cRow int, how finish) {
 
 // tilePortable is one of the tiles, of four rows and columns, two rows at a
 // time.
-func tilePortable[T Float](depth int, a, b, c []T, cRow int, how finish) {
+func tilePortable[T Float](depth int, a, b, c []T, cRow int, how storeMode) {
 	for i := 0; i < 4; i += 2 {
 		var c00, c01, c02, c03, c10, c11, c12, c13 T
 		x, y := a[:4*depth], b[:4*depth]

@@ -39,7 +39,7 @@ func (m *fourierMap[T]) rescale(angles View[T], factor T) {
 	}
 	nr := blockingOf[T]().nr
 	q := *m // m itself stays off the heap
-	Parallel(angles.Rows, columnRows, func(lo, hi int) {
+	Parallel(angles.Rows, mergeRows, func(lo, hi int) {
 		rows := hi - lo
 		hold, sums := borrow[T](rescaledPanels * rows * nr)
 		defer hold.release()

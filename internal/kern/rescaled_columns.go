@@ -31,8 +31,8 @@ func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 	}
 	nr := blockingOf[T]().nr
 	q := *m // m itself stays off the heap
-	Parallel(angles.Rows, columnRows, func(lo, hi int) {
-		hold, sums := borrow[T](columnRows * nr)
+	Parallel(angles.Rows, mergeRows, func(lo, hi int) {
+		hold, sums := borrow[T](mergeRows * nr)
 		defer hold.release()
 		for j := 0; j < angles.Cols; j += nr {
 			some := factors[j:min(j+nr, angles.Cols)]

@@ -11,8 +11,8 @@ import (
 // for lie in a line of the cache or two. Rows without values have assembly for
 // fours, which holds every position against the number of rows.
 
-// beyondRows is the panic of an index that no row has.
-const beyondRows = "kern: sparse matrix with an index beyond the columns that it has"
+// errIndexRange is the panic of an index that no row has.
+const errIndexRange = "kern: sparse matrix with an index beyond the columns that it has"
 
 // GatherRows adds Σ scale·values[p]·b[columns[p]], the sum of some rows of b, to
 // row, values nil meaning ones.
@@ -38,9 +38,9 @@ func GatherRows[T Float](row []T, columns []uint32, values []T, scale T, b View[
 
 func gatherFour[T Float](columns []uint32, values, x []T, rows, stride int) (sum [4]T) {
 	if values == nil && isa.complete() {
-		for some := range slices.Chunk(columns, longestCall) {
+		for some := range slices.Chunk(columns, maxAsmElements) {
 			if !gatherFourAsm(some, rows, unsafe.SliceData(x), stride, &sum) {
-				panic(beyondRows)
+				panic(errIndexRange)
 			}
 		}
 		return sum
@@ -118,9 +118,9 @@ func ScatterRows[T Float](b View[T], columns []uint32, values []T, scale T, row 
 func scatterFour[T Float](y []T, rows, stride int, columns []uint32, values []T, scale T, row *[4]T) {
 	v0, v1, v2, v3 := scale*row[0], scale*row[1], scale*row[2], scale*row[3]
 	if values == nil && isa.complete() {
-		for some := range slices.Chunk(columns, longestCall) {
+		for some := range slices.Chunk(columns, maxAsmElements) {
 			if !scatterFourAsm(some, rows, unsafe.SliceData(y), stride, &[4]T{v0, v1, v2, v3}) {
-				panic(beyondRows)
+				panic(errIndexRange)
 			}
 		}
 		return

@@ -6,19 +6,19 @@ func Dot[T Float](x, y []T) T {
 		panic("kern: Dot of different lengths")
 	}
 	var sum T
-	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+	for n := asmLength[T](len(x)); n > 0; n = asmLength[T](len(x)) {
 		sum += dotAsm(&x[0], &y[0], n)
 		x, y = x[n:], y[n:]
 	}
 	return sum + dotPortable(x, y)
 }
 
-// wholeVectors returns how many of n elements the assembly takes in one call.
-func wholeVectors[T Float](n int) int {
+// asmLength returns how many of n elements the assembly takes in one call.
+func asmLength[T Float](n int) int {
 	if isa == portable {
 		return 0
 	}
-	return min(n, longestCall) &^ (lanesOf[T]() - 1)
+	return min(n, maxAsmElements) &^ (lanesOf[T]() - 1)
 }
 
 // dotPortable sums in four interleaved chains.
@@ -43,7 +43,7 @@ func Axpy[T Float](alpha T, x, y []T) {
 	if len(x) != len(y) {
 		panic("kern: Axpy of different lengths")
 	}
-	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+	for n := asmLength[T](len(x)); n > 0; n = asmLength[T](len(x)) {
 		axpyAsm(alpha, &x[0], &y[0], n)
 		x, y = x[n:], y[n:]
 	}
@@ -67,7 +67,7 @@ func SinCosGrad[T Float](dst, z, slope []T) {
 	if len(z) != 2*len(dst) || len(slope) != len(z) {
 		panic("kern: Turn of lengths that do not fit")
 	}
-	for n := wholeVectors[T](len(dst)); n > 0; n = wholeVectors[T](len(dst)) {
+	for n := asmLength[T](len(dst)); n > 0; n = asmLength[T](len(dst)) {
 		sinCosGradAsm(&dst[0], &z[0], &slope[0], n)
 		dst, z, slope = dst[n:], z[2*n:], slope[2*n:]
 	}
@@ -90,7 +90,7 @@ func sinCosGradPortable[T Float](dst, z, slope []T) {
 
 // Scale computes x[i] *= alpha.
 func Scale[T Float](alpha T, x []T) {
-	for n := wholeVectors[T](len(x)); n > 0; n = wholeVectors[T](len(x)) {
+	for n := asmLength[T](len(x)); n > 0; n = asmLength[T](len(x)) {
 		scaleAsm(alpha, &x[0], n)
 		x = x[n:]
 	}
@@ -101,7 +101,7 @@ func Scale[T Float](alpha T, x []T) {
 
 // MulElem writes the products of the elements of x and y, as many as y has, to dst, which may be x.
 func MulElem[T Float](dst, x, y []T) {
-	for n := wholeVectors[T](len(y)); n > 0; n = wholeVectors[T](len(y)) {
+	for n := asmLength[T](len(y)); n > 0; n = asmLength[T](len(y)) {
 		multiplyAsm(&dst[0], &x[0], &y[0], n)
 		x, y, dst = x[n:], y[n:], dst[n:]
 	}
@@ -168,11 +168,11 @@ func MulVecBoth[T Float](y, z []T, a View[T], x, w []T) {
 	if len(y) != a.Rows || len(x) != a.Cols || len(w) != a.Rows || len(z) != a.Cols {
 		panic("kern: MulBothWays of shapes that do not fit")
 	}
-	i, whole := 0, wholeVectors[T](a.Cols)
+	i, whole := 0, asmLength[T](a.Cols)
 	if whole > 0 {
-		for ; i+bothRows <= a.Rows; i += bothRows {
+		for ; i+mulBothRows <= a.Rows; i += mulBothRows {
 			bothWaysAsm(whole, &a.Data[i*a.RowStride], a.RowStride, &x[0], &z[0], &w[i], &y[i])
-			for r := i; r < i+bothRows && whole < a.Cols; r++ {
+			for r := i; r < i+mulBothRows && whole < a.Cols; r++ {
 				rest := a.Row(r)[whole:]
 				y[r] += Dot(rest, x[whole:])
 				Axpy(w[r], rest, z[whole:])
@@ -185,8 +185,8 @@ func MulVecBoth[T Float](y, z []T, a View[T], x, w []T) {
 	}
 }
 
-// bothRows is the number of rows that the assembly reads side by side.
-const bothRows = 4
+// mulBothRows is the number of rows that the assembly reads side by side.
+const mulBothRows = 4
 
 // mulVecRows adds to y[lo:hi] by dot products with rows.
 func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
@@ -234,9 +234,9 @@ func mulVecColumns[T Float](y []T, a View[T], x []T) {
 
 // combineRows computes y += Σ_{k in [lo,hi)} x[k]·a[k, from:from+len(y)].
 func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
-	for n := wholeVectors[T](len(y)); isa.complete() && n > 0; n = wholeVectors[T](len(y)) {
+	for n := asmLength[T](len(y)); isa.complete() && n > 0; n = asmLength[T](len(y)) {
 		k := lo
-		for ; k+combined <= hi; k += combined {
+		for ; k+combineRowCount <= hi; k += combineRowCount {
 			combineAsm(n, &x[k], &a.Data[k*a.RowStride+from], a.RowStride, &y[0])
 		}
 		for ; k < hi; k++ {
@@ -250,8 +250,8 @@ func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
 	}
 }
 
-// combined is the number of rows that the assembly combines side by side.
-const combined = 4
+// combineRowCount is the number of rows that the assembly combines side by side.
+const combineRowCount = 4
 
 // AllFinite reports whether all numbers of a list are finite.
 func AllFinite[T Float](list []T) bool {

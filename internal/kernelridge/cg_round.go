@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// round solves for the residual of the columns in a stage by conjugate gradients, until of each at most tol of its first
+// cgRound solves for the residual of the columns in a stage by conjugate gradients, until of each at most tol of its first
 // residual is left, or least of what there is, or until there were most steps in the round or all in the run, and moves x
 // by that, where it is for the better:
 //
@@ -15,22 +15,22 @@ import (
 //
 // Where the system is centred, the search directions add up to 0, and r is taken without its mean. (Hestenes & Stiefel
 // 1952; Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 2001, for the condition.)
-func (c *solver) round(which stage, multiply multiplication, tol, least float64, most int) error {
+func (c *solver) cgRound(which precision, multiply multiplication, tol, least float64, most int) error {
 	start := *c
 	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
-	g := newGradients(c, which, tol, least)
+	g := newCGState(c, which, tol, least)
 	if err := c.precondition(g.z, c.r); err != nil {
 		return err
 	}
-	g.turn()
+	g.updateDirection()
 	for range most {
 		if solve.SoftDeadlinePassed(c.ctx) {
-			c.most = min(c.most, max(slices.Max(c.steps), 1))
+			c.maxSteps = min(c.maxSteps, max(slices.Max(c.steps), 1))
 		}
 		for j, n := range c.steps {
-			g.live[j] = g.live[j] && n < c.most
+			g.active[j] = g.active[j] && n < c.maxSteps
 		}
-		if !slices.Contains(g.live, true) {
+		if !slices.Contains(g.active, true) {
 			break
 		}
 		if err := c.apply(multiply, g.ap, g.p); err != nil {
@@ -40,17 +40,17 @@ func (c *solver) round(which stage, multiply multiplication, tol, least float64,
 		if err := c.precondition(g.z, c.r); err != nil {
 			return err
 		}
-		g.turn()
+		g.updateDirection()
 	}
 	if err := c.residual(); err != nil {
 		return err
 	}
-	c.keep(&start)
+	c.revertWorse(&start)
 	return nil
 }
 
-// keep goes back to where a round began in the columns that are not better.
-func (c *solver) keep(start *solver) {
+// revertWorse goes back to where a round began in the columns that are not better.
+func (c *solver) revertWorse(start *solver) {
 	before := start.relative()
 	for j, now := range c.relative() {
 		if now < before[j] {
@@ -63,41 +63,41 @@ func (c *solver) keep(start *solver) {
 	}
 }
 
-// diverged is how often its first residual a column may have before it is given up.
-const diverged = 1e6
+// divergenceRatio is how often its first residual a column may have before it is given up.
+const divergenceRatio = 1e6
 
-// gradients is the state of a round.
-type gradients struct {
+// cgState is the state of a round.
+type cgState struct {
 	*solver
 	z, p, ap []float64
 	rz, step []float64 // by column
 	goal     []float64 // norm of the residual
-	live     []bool    // columns that have not got there
+	active   []bool    // columns that have not got there
 }
 
-func newGradients(c *solver, which stage, tol, least float64) *gradients {
+func newCGState(c *solver, which precision, tol, least float64) *cgState {
 	n := len(c.y)
-	g := &gradients{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
-		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns), live: make([]bool, c.columns)}
+	g := &cgState{solver: c, z: make([]float64, n), p: make([]float64, n), ap: make([]float64, n),
+		rz: make([]float64, c.columns), step: make([]float64, c.columns), goal: make([]float64, c.columns), active: make([]bool, c.columns)}
 	c.norms(g.goal)
 	for j, now := range g.goal {
-		g.goal[j] = max(tol*c.first[j], least*now)
-		g.live[j] = c.stages[j] == which && now > g.goal[j]
+		g.goal[j] = max(tol*c.initialNorms[j], least*now)
+		g.active[j] = c.precisions[j] == which && now > g.goal[j]
 	}
 	return g
 }
 
 // advance takes the step along p in every column that still needs one. Where p'Ap is not positive, p is in
 // the null space to working precision.
-func (g *gradients) advance() {
+func (g *cgState) advance() {
 	curvature := make([]float64, g.columns)
 	dots(curvature, g.p, g.ap)
 	for j, v := range curvature {
 		g.step[j] = 0
-		if g.live[j] {
+		if g.active[j] {
 			g.steps[j]++
 		}
-		if g.live[j] = g.live[j] && v > 0 && g.rz[j] > 0; g.live[j] {
+		if g.active[j] = g.active[j] && v > 0 && g.rz[j] > 0; g.active[j] {
 			g.step[j] = g.rz[j] / v
 		}
 	}
@@ -106,16 +106,16 @@ func (g *gradients) advance() {
 		g.step[j] = -g.step[j]
 	}
 	combine(g.r, g.step, g.ap)
-	g.centre()
+	g.subtractMean()
 	norms := make([]float64, g.columns)
 	g.norms(norms)
 	for j, now := range norms {
-		g.live[j] = g.live[j] && now > g.goal[j] && now < diverged*g.first[j]
+		g.active[j] = g.active[j] && now > g.goal[j] && now < divergenceRatio*g.initialNorms[j]
 	}
 }
 
-// turn makes the next directions conjugate to the last ones, if there were some. Those of columns that have got there are 0.
-func (g *gradients) turn() {
+// updateDirection makes the next directions conjugate to the last ones, if there were some. Those of columns that have got there are 0.
+func (g *cgState) updateDirection() {
 	before := slices.Clone(g.rz)
 	dots(g.rz, g.r, g.z)
 	t := g.columns
@@ -125,7 +125,7 @@ func (g *gradients) turn() {
 			beta = g.rz[j] / before[j]
 		}
 		for at := j; at < len(g.p); at += t {
-			if g.p[at] = g.z[at] + beta*g.p[at]; !g.live[j] {
+			if g.p[at] = g.z[at] + beta*g.p[at]; !g.active[j] {
 				g.p[at] = 0
 			}
 		}

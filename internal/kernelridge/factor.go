@@ -29,15 +29,15 @@ func FullMatrix(ctx context.Context, k Kernel) (kern.View[float64], error) {
 }
 
 // Factor is the Cholesky factor of K + diag(ridge): a preconditioner that leaves nothing to do but for
-// rounding.
+// epsilon.
 type Factor struct {
-	lower    kern.View[float64] // above the diagonal it is still K
-	diagonal []float64          // of K
-	lifted   bool               // whether more than ridge is on the diagonal
+	lower       kern.View[float64] // above the diagonal it is still K
+	diagonal    []float64          // of K
+	regularized bool               // whether more than ridge is on the diagonal
 }
 
-// rounding is of double precision.
-const rounding = 0x1p-52
+// epsilon is of double precision.
+const epsilon = 0x1p-52
 
 // NewFactor factorises a whole kernel matrix with ridge on its diagonal, in place: rows³/3 flops. What rounding
 // makes indefinite is lifted by as much as rounding is, and the factor is then that of a system near by. whole is asked
@@ -61,7 +61,7 @@ func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[flo
 		if ok || err != nil {
 			return &Factor{k, diagonal, lift > 0}, err
 		}
-		lift = 16 * rounding * trace
+		lift = 16 * epsilon * trace
 	}
 	return nil, errRounding
 }
@@ -75,23 +75,23 @@ func (f *Factor) Solve(ctx context.Context, v []float64, columns int) error {
 func (f *Factor) Rows() int { return len(f.diagonal) }
 
 // Tile writes K of rows from i on with rows from j on, as it was before it was factorised: a factor is its kernel matrix too.
-func (f *Factor) Tile(dst kern.View[float64], i, j int) { entriesOf(f, dst, i, j) }
+func (f *Factor) Tile(dst kern.View[float64], i, j int) { copyTile(f, dst, i, j) }
 
 // TileFloat32 is Tile in single precision.
-func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { entriesOf(f, dst, i, j) }
+func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { copyTile(f, dst, i, j) }
 
-// entriesOf reads a tile of K from above the diagonal, in squares that stay near while their rows are read and their columns
+// copyTile reads a tile of K from above the diagonal, in squares that stay near while their rows are read and their columns
 // written.
-func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
+func copyTile[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	const side = 32
 	for a := 0; a < dst.Rows; a += side {
 		for b := 0; b < dst.Cols; b += side {
 			square := dst.Slice(a, min(a+side, dst.Rows), b, min(b+side, dst.Cols))
 			switch row, col := i+a, j+b; {
 			case row+square.Rows <= col:
-				aboveOf(f, square, row, col)
+				copyAbove(f, square, row, col)
 			case col+square.Cols <= row:
-				aboveOf(f, square.T(), col, row)
+				copyAbove(f, square.T(), col, row)
 			default:
 				for r := range square.Rows {
 					for c := range square.Cols {
@@ -103,8 +103,8 @@ func entriesOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	}
 }
 
-// aboveOf reads a square that is above the diagonal, of which dst may be either way round.
-func aboveOf[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
+// copyAbove reads a square that is above the diagonal, of which dst may be either way round.
+func copyAbove[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	for r := range dst.Rows {
 		from, at := f.lower.Row(i + r)[j:j+dst.Cols], r*dst.RowStride
 		if dst.ColStride == 1 {
@@ -137,7 +137,7 @@ func (f *Factor) entry(i, j int) float64 {
 // It costs rows³ flops.
 func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centred bool) (residual, slack []float64, err error) {
 	n := f.lower.Rows
-	if f.lifted {
+	if f.regularized {
 		return nil, nil, errRounding
 	}
 	slack, err = f.inverseDiagonal(ctx)

@@ -35,12 +35,12 @@ type Kernel interface {
 // System is (K + α·diag(ridge))x = y, several y at once, and several α, each for as many columns as the next. Where it is
 // centred there is an intercept b: Kx + α·ridge·x + b·1 = y with 1'x = 0.
 type System struct {
-	rows    int
-	ridge   []float64
-	alphas  []float64
-	centred bool
-	narrow  *product[float32] // nil where only double precision is of use
-	wide    *product[float64]
+	rows      int
+	ridge     []float64
+	alphas    []float64
+	centred   bool
+	product32 *product[float32] // nil where only double precision is of use
+	product64 *product[float64]
 }
 
 // DiagonalPenalty returns what is added to the diagonal: alpha over the weights, nil for ones, all positive.
@@ -57,7 +57,7 @@ func DiagonalPenalty(n int, alpha float64, weights []float64) []float64 {
 // NewSystem is a system with α = 1 that holds up to so many bytes of tiles.
 func NewSystem(k Kernel, ridge []float64, centred bool, memory int64) *System {
 	return &System{rows: k.Rows(), ridge: ridge, alphas: []float64{1}, centred: centred,
-		narrow: newProduct(k.Rows(), memory, k.TileFloat32), wide: newProduct(k.Rows(), 0, k.Tile)}
+		product32: newProduct(k.Rows(), memory, k.TileFloat32), product64: newProduct(k.Rows(), 0, k.Tile)}
 }
 
 // WithRidge is the system with something else on the diagonal. The two have their tiles in common.
@@ -94,44 +94,44 @@ type ColumnResult struct {
 // the true residual shows how good it was. A round that leaves more than poorSingle or poorDouble is not
 // worth another one of its kind.
 const (
-	roundSingle = 3e-7
-	stepsSingle = 200
-	poorSingle  = 0.25
-	poorDouble  = 0.5
+	roundTolFloat32   = 3e-7
+	roundStepsFloat32 = 200
+	stallRatioFloat32 = 0.25
+	stallRatioFloat64 = 0.5
 )
 
-// stage is the precision of the rounds of a column.
-type stage int
+// precision is the precision of the rounds of a column.
+type precision int
 
 const (
-	inSingle stage = iota
-	inDouble
-	over
+	inFloat32 precision = iota
+	inFloat64
+	finished
 )
 
 // Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
-// at most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
+// x most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
 // these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
 // has the same bits whatever the others are, if there are others, and if their penalties are as large. Once the context is
 // [solve.SoftDeadlinePassed] no step is made but those that bring every column to the largest number so far: the same as with that number
 // for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
-	c := &solver{System: s, ctx: ctx, columns: columns, most: maxIter, x: x, y: y, first: make([]float64, columns), r: make([]float64, len(y)),
-		stages: make([]stage, columns), before: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
-	if _, exact := p.(*Factor); exact || s.narrow == nil {
-		c.stages = slices.Repeat([]stage{inDouble}, columns)
+	c := &solver{System: s, ctx: ctx, columns: columns, maxSteps: maxIter, x: x, y: y, initialNorms: make([]float64, columns), r: make([]float64, len(y)),
+		precisions: make([]precision, columns), previous: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
+	if _, exact := p.(*Factor); exact || s.product32 == nil {
+		c.precisions = slices.Repeat([]precision{inFloat64}, columns)
 	}
-	c.single = inFocus(tol, slices.Min(s.alphas)*slices.Min(s.ridge), s.rows)
-	if err := c.begin(p); err != nil {
+	c.float32Residual = float32Suffices(tol, slices.Min(s.alphas)*slices.Min(s.ridge), s.rows)
+	if err := c.start(p); err != nil {
 		return Result{}, err
 	}
 	for {
 		var err error
-		switch c.next(tol) {
-		case inSingle:
-			err = c.round(inSingle, s.narrow.multiply, tol/2, roundSingle, stepsSingle)
-		case inDouble:
-			err = c.round(inDouble, s.wide.multiply, tol/2, 0, maxIter)
+		switch c.nextPrecision(tol) {
+		case inFloat32:
+			err = c.cgRound(inFloat32, s.product32.multiply, tol/2, roundTolFloat32, roundStepsFloat32)
+		case inFloat64:
+			err = c.cgRound(inFloat64, s.product64.multiply, tol/2, 0, maxIter)
 		default:
 			return c.result(tol), nil
 		}
@@ -141,30 +141,30 @@ func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, co
 	}
 }
 
-// inFocus reports whether a residual of tol shows in one computed in single precision, where the least number on the diagonal is as
+// float32Suffices reports whether a residual of tol shows in one computed in single precision, where the least number on the diagonal is as
 // said. Rounding of the n² values of K, which is that of independent numbers of at most 2⁻²⁴, moves Kx by up to 2⁻²⁴·2√n·‖x‖,
 // and ‖x‖ is at most ‖y‖ over the least number on the diagonal.
-func inFocus(tol, least float64, rows int) bool {
+func float32Suffices(tol, minDiag float64, rows int) bool {
 	const margin = 10 // for distances, whose rounding is larger, and to be sure
-	return tol*least >= margin*0x1p-24*2*math.Sqrt(float64(rows))
+	return tol*minDiag >= margin*0x1p-24*2*math.Sqrt(float64(rows))
 }
 
-// next returns the precision of the next round, that of the columns which are least far.
-func (c *solver) next(tol float64) stage {
+// nextPrecision returns the precision of the next round, that of the columns which are least far.
+func (c *solver) nextPrecision(tol float64) precision {
 	for j, now := range c.relative() {
-		poor := poorSingle
-		if c.stages[j] == inDouble {
-			poor = poorDouble
+		poor := stallRatioFloat32
+		if c.precisions[j] == inFloat64 {
+			poor = stallRatioFloat64
 		}
 		switch {
-		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < c.most):
-			c.stages[j] = over
-		case now > poor*c.before[j]:
-			c.stages[j]++
+		case !(now > tol && now < math.MaxFloat64 && c.steps[j] < c.maxSteps):
+			c.precisions[j] = finished
+		case now > poor*c.previous[j]:
+			c.precisions[j]++
 		}
-		c.before[j] = now
+		c.previous[j] = now
 	}
-	return slices.Min(c.stages)
+	return slices.Min(c.precisions)
 }
 
 // result says how it went.
@@ -183,24 +183,24 @@ func (c *solver) result(tol float64) Result {
 // solver is one run of Solve.
 type solver struct {
 	*System
-	ctx       context.Context
-	columns   int
-	most      int  // steps
-	single    bool // whether a residual in single precision does for rounds in it
-	x, y      []float64
-	r         []float64 // y − (K + α·ridge)x − intercept
-	intercept []float64 // by column
-	first     []float64 // its norm where x is 0, by column
-	stages    []stage   // by column
-	before    []float64 // the relative residual before the last round, by column
-	steps     []int     // by column
-	precond   Preconditioner
-	border    []float64 // M⁻¹1 for each α, where the system is centred
-	borderSum []float64
+	ctx             context.Context
+	columns         int
+	maxSteps        int  // steps
+	float32Residual bool // whether a residual in single precision does for rounds in it
+	x, y            []float64
+	r               []float64   // y − (K + α·ridge)x − intercept
+	intercept       []float64   // by column
+	initialNorms    []float64   // its norm where x is 0, by column
+	precisions      []precision // by column
+	previous        []float64   // the relative residual before the last round, by column
+	steps           []int       // by column
+	precond         Preconditioner
+	border          []float64 // M⁻¹1 for each α, where the system is centred
+	borderSum       []float64
 }
 
-// begin measures the residual at x.
-func (c *solver) begin(p Preconditioner) error {
+// start measures the residual at x.
+func (c *solver) start(p Preconditioner) error {
 	c.precond = p
 	if c.centred {
 		c.border = slices.Repeat([]float64{1}, c.rows*len(c.alphas))
@@ -210,16 +210,16 @@ func (c *solver) begin(p Preconditioner) error {
 		if c.borderSum = columnSums(c.border, len(c.alphas)); len(c.alphas) == 1 {
 			c.borderSum[0] = kern.Sum(c.border)
 		}
-		c.project(c.x)
+		c.projectSum(c.x)
 	}
 	copy(c.r, c.y)
-	c.centre()
-	c.norms(c.first)
+	c.subtractMean()
+	c.norms(c.initialNorms)
 	return c.residual()
 }
 
-// project moves the columns of v along M⁻¹1 to where they add up to 0.
-func (c *solver) project(v []float64) {
+// projectSum moves the columns of v along M⁻¹1 to where they add up to 0.
+func (c *solver) projectSum(v []float64) {
 	if !c.centred {
 		return
 	}
@@ -239,7 +239,7 @@ func (c *solver) precondition(z, r []float64) error {
 	if err := c.precond.Solve(c.ctx, z, c.columns); err != nil {
 		return err
 	}
-	c.project(z)
+	c.projectSum(z)
 	return nil
 }
 
@@ -247,9 +247,9 @@ func (c *solver) precondition(z, r []float64) error {
 func (c *solver) residual() error {
 	copy(c.r, c.y)
 	if slices.ContainsFunc(c.x, func(v float64) bool { return v != 0 }) {
-		multiply := c.wide.multiply
-		if c.single && !slices.Contains(c.stages, inDouble) {
-			multiply = c.narrow.multiply
+		multiply := c.product64.multiply
+		if c.float32Residual && !slices.Contains(c.precisions, inFloat64) {
+			multiply = c.product32.multiply
 		}
 		product := make([]float64, len(c.x))
 		if err := c.apply(multiply, product, c.x); err != nil {
@@ -257,12 +257,12 @@ func (c *solver) residual() error {
 		}
 		kern.Axpy(-1, product, c.r)
 	}
-	c.intercept = c.centre()
+	c.intercept = c.subtractMean()
 	return nil
 }
 
-// centre takes the means off the columns of r where the system is centred, and returns them.
-func (c *solver) centre() []float64 {
+// subtractMean takes the means off the columns of r where the system is centred, and returns them.
+func (c *solver) subtractMean() []float64 {
 	if !c.centred {
 		return make([]float64, c.columns)
 	}
@@ -308,7 +308,7 @@ func (c *solver) relative() []float64 {
 	c.norms(now)
 	for j, v := range now {
 		if v != 0 {
-			now[j] = v / c.first[j]
+			now[j] = v / c.initialNorms[j]
 		}
 	}
 	return now

@@ -184,7 +184,7 @@ func TestSolveGoesOnInDoublePrecision(t *testing.T) {
 	if err != nil || !r.Converged {
 		t.Errorf("%+v, %v", r, err)
 	}
-	s.wide = nil
+	s.product64 = nil
 	defer func() {
 		if recover() == nil {
 			t.Error("solved without double precision")
@@ -384,7 +384,7 @@ func TestFactorOfALostPenalty(t *testing.T) {
 	_, y := problem(300, 1)
 	ridge := DiagonalPenalty(300, 1e-16, nil)
 	f, err := NewFactor(ctx, ridge, func() (kern.View[float64], error) { return FullMatrix(ctx, k) })
-	if err != nil || !f.lifted {
+	if err != nil || !f.regularized {
 		t.Fatal(err)
 	}
 	s := NewSystem(k, ridge, false, 0)

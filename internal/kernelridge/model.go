@@ -46,7 +46,7 @@ func (m *Model) Prepare() error {
 		return err
 	}
 	f := pairwise.FrameOf(k.Factors(m.Gamma), m.X)
-	m.points = &Points{kernel: k, frame: f, wide: pairwise.NewRows[float64](f, m.X)}
+	m.points = &Points{kernel: k, frame: f, rows64: pairwise.NewRows[float64](f, m.X)}
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, 
 		for i := range hi - lo {
 			copy(out.Row(i), intercept)
 		}
-		if err := pairwise.Multiply(ctx, out, rows, p.wide, p.kernel, right); err != nil {
+		if err := pairwise.Multiply(ctx, out, rows, p.rows64, p.kernel, right); err != nil {
 			return err
 		}
 	}

@@ -18,12 +18,12 @@ import (
 //
 // A solution has the same bits whatever the other penalties are, but for the smallest, which the rank depends on.
 func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, faults []error, err error) {
-	for step := t.together(specs); len(specs) > 0 && err == nil; {
+	for step := t.batchSize(specs); len(specs) > 0 && err == nil; {
 		some := specs[:min(step, len(specs))]
 		specs = specs[len(some):]
 		var m []*Model
 		var f []error
-		if m, f, err = t.solveSome(ctx, some); err == nil {
+		if m, f, err = t.solveBatch(ctx, some); err == nil {
 			models, faults = append(models, m...), append(faults, f...)
 		}
 	}
@@ -31,25 +31,25 @@ func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model,
 }
 
 const (
-	columnsTogether = 64      // right-hand sides that go together, at most, where penalties have fewer
-	factorsTogether = 1 << 28 // bytes of factors in single precision that are there at once, where two need fewer
-	factorSteps     = 40      // after which a factor in single precision is given up
+	maxBatchColumns     = 64      // right-hand sides that go together, at most, where penalties have fewer
+	maxBatchFactorBytes = 1 << 28 // bytes of factors in single precision that are there at once, where two need fewer
+	maxFactorSteps      = 40      // after which a factor in single precision is given up
 )
 
-// together returns how many penalties are solved for at a time.
-func (t *Training) together(specs []Spec) int {
-	n := len(t.from)
-	step := max(1, columnsTogether/t.targets)
+// batchSize returns how many penalties are solved for at a time.
+func (t *Training) batchSize(specs []Spec) int {
+	n := len(t.rowIndex)
+	step := max(1, maxBatchColumns/t.targets)
 	if len(specs) > 0 && specs[0].SolverFor(n) == "cholesky" {
-		step = min(step, max(2, factorsTogether/(4*n*n)))
+		step = min(step, max(2, maxBatchFactorBytes/(4*n*n)))
 	}
 	return step
 }
 
-// solveSome solves for penalties that go together. The right-hand sides of a penalty that is alone have company of
+// solveBatch solves for penalties that go together. The right-hand sides of a penalty that is alone have company of
 // zeros, because a single column would be summed in another order.
-func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []error, error) {
-	b := &block{Training: t, ctx: ctx, spec: specs[0], way: specs[0].SolverFor(len(t.from))}
+func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []error, error) {
+	b := &penaltyBatch{Training: t, ctx: ctx, spec: specs[0], way: specs[0].SolverFor(len(t.rowIndex))}
 	for _, s := range specs {
 		b.alphas = append(b.alphas, s.Alpha)
 	}
@@ -62,14 +62,14 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 	}
 	models, faults := make([]*Model, len(specs)), make([]error, len(specs))
 	for g, s := range specs {
-		own := result.of(g, t.targets)
+		own := result.group(g, t.targets)
 		switch {
 		case err != nil:
 			faults[g] = err
-		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFits() && !solve.SoftDeadlinePassed(ctx)):
+		case !(own.Residual <= s.Tol) && (b.way == "cholesky" || s.Solver == "auto" && t.factorFitsMemory() && !solve.SoftDeadlinePassed(ctx)):
 			models[g], faults[g] = t.Solve(ctx, s)
 		default:
-			models[g], faults[g] = t.finish(s, b.way, b.column(g), own)
+			models[g], faults[g] = t.newModel(s, b.way, b.column(g), own)
 		}
 		if ctx.Err() != nil {
 			return nil, nil, ctxerr.Check(ctx)
@@ -78,8 +78,8 @@ func (t *Training) solveSome(ctx context.Context, specs []Spec) ([]*Model, []err
 	return models, faults, nil
 }
 
-// of returns the result of the columns of one penalty.
-func (r Result) of(group, columns int) (own Result) {
+// group returns the result of the columns of one penalty.
+func (r Result) group(group, columns int) (own Result) {
 	if r.Columns == nil {
 		return Result{Residual: math.Inf(1)}
 	}
@@ -94,8 +94,8 @@ func (r Result) of(group, columns int) (own Result) {
 	return own
 }
 
-// block is the right-hand sides of several penalties.
-type block struct {
+// penaltyBatch is the right-hand sides of several penalties.
+type penaltyBatch struct {
 	*Training
 	ctx    context.Context
 	spec   Spec
@@ -105,11 +105,11 @@ type block struct {
 }
 
 // solve solves for the first of the penalties; the others have zeros on the right.
-func (b *block) solve(first int) (Result, error) {
+func (b *penaltyBatch) solve(first int) (Result, error) {
 	columns := len(b.alphas) * b.targets
-	b.x = make([]float64, len(b.from)*columns)
+	b.x = make([]float64, len(b.rowIndex)*columns)
 	y := make([]float64, len(b.x))
-	for i := range b.from {
+	for i := range b.rowIndex {
 		for g := range first {
 			copy(y[i*columns+g*b.targets:], b.y[i*b.targets:(i+1)*b.targets])
 		}
@@ -119,9 +119,9 @@ func (b *block) solve(first int) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return b.tiles(b.spec).WithAlphas(b.alphas).Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, b.spec.MaxIter)
+		return b.cgSystem(b.spec).WithAlphas(b.alphas).Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, b.spec.MaxIter)
 	}
-	whole, err := b.wholeMatrix(b.ctx)
+	whole, err := b.fullMatrix(b.ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -137,8 +137,8 @@ func (b *block) solve(first int) (Result, error) {
 			clear(y[at : at+b.targets])
 		}
 	}
-	s := &System{rows: len(b.from), ridge: b.inverse, alphas: b.alphas, centred: b.spec.Intercept, wide: &product[float64]{rows: len(b.from), whole: whole}}
-	result, err := s.Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, factorSteps)
+	s := &System{rows: len(b.rowIndex), ridge: b.inverse, alphas: b.alphas, centred: b.spec.Intercept, product64: &product[float64]{rows: len(b.rowIndex), full: whole}}
+	result, err := s.Solve(b.ctx, p, b.x, y, columns, b.spec.Tol, maxFactorSteps)
 	for g, f := range p {
 		if f.Rows == 0 && err == nil {
 			result.Columns[g*b.targets].Residual = math.Inf(1)
@@ -148,9 +148,9 @@ func (b *block) solve(first int) (Result, error) {
 }
 
 // column returns the dual weights of one penalty.
-func (b *block) column(g int) []float64 {
+func (b *penaltyBatch) column(g int) []float64 {
 	t := b.targets
-	out := make([]float64, 0, len(b.from)*t)
+	out := make([]float64, 0, len(b.rowIndex)*t)
 	for at := g * t; at < len(b.x); at += len(b.alphas) * t {
 		out = append(out, b.x[at:at+t]...)
 	}

@@ -134,7 +134,7 @@ func TestRankFollowsThePenalty(t *testing.T) {
 		if _, err := tr.preconditioner(ctx, s, []float64{alpha}); err != nil {
 			t.Fatal(err)
 		}
-		rank := tr.partial.gram.Rows
+		rank := tr.lowRank.gram.Rows
 		if most, _ := s.rank(rows); rank > most || rank < last || rank < 100 {
 			t.Errorf("alpha %g: rank %d, was %d", alpha, rank, last)
 		}
@@ -190,7 +190,7 @@ func TestSharedDistancesMakeTheSameValues(t *testing.T) {
 		}
 	}
 	wide := Spec{Kernel: "gaussian", Gamma: kernel.GammaScale}
-	if !wide.SharesDistances(100, 50) || wide.SharesDistances(100, 3) || wide.SharesDistances(mostShared+1, 50) {
+	if !wide.SharesDistances(100, 50) || wide.SharesDistances(100, 3) || wide.SharesDistances(maxCachedRows+1, 50) {
 		t.Error("not where it is worth it")
 	}
 }

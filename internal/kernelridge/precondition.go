@@ -34,19 +34,19 @@ func (d diagonal) Solve(_ context.Context, v []float64, columns int) error {
 
 // LowRankFactor is a factor of low rank, F rows × rank with FF' near to K, and what every α makes use of.
 type LowRankFactor struct {
-	wide   kern.View[float64] // F, in one of the precisions
-	narrow kern.View[float32]
-	gram   kern.View[float64] // F'·diag(ridge)⁻¹·F, its lower triangle
-	ridge  []float64
+	factor64 kern.View[float64] // F, in one of the precisions
+	factor32 kern.View[float32]
+	gram     kern.View[float64] // F'·diag(ridge)⁻¹·F, its lower triangle
+	ridge    []float64
 }
 
-// narrowPenalty is the least penalty, for each row, with which F is in single precision. Its rounding is magnified as often
+// minFloat32Penalty is the least penalty, for each row, with which F is in single precision. Its rounding is magnified as often
 // as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
-const narrowPenalty = 1e-6
+const minFloat32Penalty = 1e-6
 
 // Float32FactorSuffices reports whether single precision does for the factor of all α from least on.
 func Float32FactorSuffices(ridge []float64, least float64) bool {
-	return least*slices.Min(ridge) >= narrowPenalty*float64(len(ridge))
+	return least*slices.Min(ridge) >= minFloat32Penalty*float64(len(ridge))
 }
 
 // NewLowRankFactor prepares F, which is kept: rows·rank² flops.
@@ -59,10 +59,10 @@ func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ri
 	}
 	switch f := any(factor).(type) {
 	case kern.View[float32]:
-		p.narrow = f
+		p.factor32 = f
 		return p, kern.GramMixed(ctx, p.gram, f, any(inverse).([]float32))
 	case kern.View[float64]:
-		p.wide = f
+		p.factor64 = f
 		return p, kern.Gram(ctx, p.gram, f, any(inverse).([]float64))
 	}
 	panic("kernelridge: a third precision")
@@ -105,12 +105,12 @@ func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Precondit
 func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 	n, rank := len(m.ridge), m.gram.Rows
 	each := columns / len(m.alphas)
-	m.divide(v, columns)
+	m.divideRidge(v, columns)
 	in := kern.Dense(rank, columns, columns, make([]float64, rank*columns))
-	if m.narrow.Rows > 0 {
-		m.inward(ctx, in.Data, v, columns)
+	if m.factor32.Rows > 0 {
+		m.applyTranspose(ctx, in.Data, v, columns)
 	} else {
-		times(in, m.wide, kern.Dense(n, columns, columns, v), true)
+		mulTile(in, m.factor64, kern.Dense(n, columns, columns, v), true)
 	}
 	for g, inner := range m.inner {
 		if err := kern.SolveCholesky(ctx, inner, in.Slice(0, rank, g*each, (g+1)*each)); err != nil {
@@ -118,12 +118,12 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 		}
 	}
 	out := kern.Dense(n, columns, columns, make([]float64, n*columns))
-	if m.narrow.Rows > 0 {
-		m.outward(ctx, out.Data, in.Data, columns)
+	if m.factor32.Rows > 0 {
+		m.apply(ctx, out.Data, in.Data, columns)
 	} else {
-		times(out, m.wide, in, false)
+		mulTile(out, m.factor64, in, false)
 	}
-	m.divide(out.Data, columns)
+	m.divideRidge(out.Data, columns)
 	kern.Axpy(-1, out.Data, v)
 	return ctxerr.Check(ctx)
 }
@@ -131,9 +131,9 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 // stripeRows is the number of rows over which sums are in single precision.
 const stripeRows = 256
 
-// stripes calls f with the rows of F, some at a time, on all cores.
-func (m *lowRank) stripes(ctx context.Context, f func(k, lo, hi int)) {
-	n := m.narrow.Rows
+// eachStripe calls f with the rows of F, some at a time, on all cores.
+func (m *lowRank) eachStripe(ctx context.Context, f func(k, lo, hi int)) {
+	n := m.factor32.Rows
 	kern.Parallel((n+stripeRows-1)/stripeRows, 1, func(from, to int) {
 		for k := from; k < to && ctx.Err() == nil; k++ {
 			f(k, k*stripeRows, min((k+1)*stripeRows, n))
@@ -141,16 +141,16 @@ func (m *lowRank) stripes(ctx context.Context, f func(k, lo, hi int)) {
 	})
 }
 
-// inward computes F'v.
-func (m *lowRank) inward(ctx context.Context, dst, v []float64, columns int) {
-	n, rank := m.narrow.Rows, m.narrow.Cols
+// applyTranspose computes F'v.
+func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns int) {
+	n, rank := m.factor32.Rows, m.factor32.Cols
 	size := rank * columns
 	parts := make([]float32, (n+stripeRows-1)/stripeRows*size)
-	m.stripes(ctx, func(k, lo, hi int) {
+	m.eachStripe(ctx, func(k, lo, hi int) {
 		right := make([]float32, (hi-lo)*columns)
 		transpose(right, v[lo*columns:hi*columns], hi-lo, columns)
 		part := kern.Dense(columns, rank, rank, parts[k*size:])
-		times(part.T(), m.narrow.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
+		mulTile(part.T(), m.factor32.Slice(lo, hi, 0, rank), kern.Dense(columns, hi-lo, hi-lo, right).T(), true)
 	})
 	sums := make([]float64, size)
 	for k := 0; k < len(parts); k += size {
@@ -161,14 +161,14 @@ func (m *lowRank) inward(ctx context.Context, dst, v []float64, columns int) {
 	transpose(dst, sums, columns, rank)
 }
 
-// outward computes F·v.
-func (m *lowRank) outward(ctx context.Context, dst, v []float64, columns int) {
-	rank := m.narrow.Cols
+// apply computes F·v.
+func (m *lowRank) apply(ctx context.Context, dst, v []float64, columns int) {
+	rank := m.factor32.Cols
 	right := kern.Dense(columns, rank, rank, make([]float32, rank*columns))
 	transpose(right.Data, v, rank, columns)
-	m.stripes(ctx, func(_, lo, hi int) {
+	m.eachStripe(ctx, func(_, lo, hi int) {
 		part := kern.Dense(columns, hi-lo, hi-lo, make([]float32, (hi-lo)*columns))
-		times(part.T(), m.narrow.Slice(lo, hi, 0, rank), right.T(), false)
+		mulTile(part.T(), m.factor32.Slice(lo, hi, 0, rank), right.T(), false)
 		for j := range columns {
 			for i, x := range part.Row(j) {
 				dst[(lo+i)*columns+j] = float64(x)
@@ -177,8 +177,8 @@ func (m *lowRank) outward(ctx context.Context, dst, v []float64, columns int) {
 	})
 }
 
-// divide divides the rows of v by α·ridge.
-func (m *lowRank) divide(v []float64, columns int) {
+// divideRidge divides the rows of v by α·ridge.
+func (m *lowRank) divideRidge(v []float64, columns int) {
 	each := columns / len(m.alphas)
 	for i, r := range m.ridge {
 		for g, alpha := range m.alphas {

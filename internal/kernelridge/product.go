@@ -22,7 +22,7 @@ type product[T kern.Float] struct {
 	rows   int
 	write  func(dst kern.View[T], i, j int)
 	cached [][]T // tile (i, j) is number i(i+1)/2 + j; nil until it is made
-	whole  kern.View[T]
+	full   kern.View[T]
 }
 
 // tileSize is the number of values of a tile.
@@ -62,7 +62,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 	parts := make([]T, p.blocks()*tileRows*columns)
 	for i := range p.blocks() {
 		lo, hi := p.bounds(i)
-		room := p.room(i)
+		room := p.rowBuffer(i)
 		kern.Parallel(i+1, 1, func(from, to int) {
 			hold := design.Borrow[T](tileSize + tileRows*columns)
 			defer hold.Release()
@@ -71,27 +71,27 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 				left, end := p.bounds(j)
 				part := kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:])
 				if i == j {
-					times(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
+					mulTile(part.T(), tile, right.Slice(0, columns, left, end).T(), false)
 					continue
 				}
 				mirrored := kern.Dense(columns, end-left, end-left, hold.Data[tileSize:])
-				bothWays(part, mirrored, tile, right.Slice(0, columns, left, end), right.Slice(0, columns, lo, hi))
-				addTo(sums, mirrored, p.rows, left)
+				mulTileBoth(part, mirrored, tile, right.Slice(0, columns, left, end), right.Slice(0, columns, lo, hi))
+				addRows(sums, mirrored, p.rows, left)
 			}
 		})
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
 		for j := range i + 1 {
-			addTo(sums, kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:]), p.rows, lo)
+			addRows(sums, kern.Dense(columns, hi-lo, hi-lo, parts[j*tileRows*columns:]), p.rows, lo)
 		}
 	}
 	transpose(dst, sums, columns, p.rows)
 	return nil
 }
 
-// room returns memory for the tiles of a row of them that are to be cached, nil where they are.
-func (p *product[T]) room(i int) []T {
+// rowBuffer returns memory for the tiles of a row of them that are to be cached, nil where they are.
+func (p *product[T]) rowBuffer(i int) []T {
 	first := i * (i + 1) / 2
 	n := min(i+1, len(p.cached)-first)
 	if n <= 0 || !slices.ContainsFunc(p.cached[first:first+n], func(tile []T) bool { return tile == nil }) {
@@ -104,8 +104,8 @@ func (p *product[T]) room(i int) []T {
 func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)
-	if p.whole.Rows > 0 {
-		return p.whole.Slice(lo, hi, left, end)
+	if p.full.Rows > 0 {
+		return p.full.Slice(lo, hi, left, end)
 	}
 	number := i*(i+1)/2 + j
 	isCached := number < len(p.cached)
@@ -123,19 +123,19 @@ func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 	return tile
 }
 
-// bothWays computes ahead = tile·right and back = tile'·left, whose rows are columns.
-func bothWays[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
+// mulTileBoth computes ahead = tile·right and back = tile'·left, whose rows are columns.
+func mulTileBoth[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
 	if ahead.Rows > 1 {
-		times(ahead.T(), tile, right.T(), false)
-		times(back.T(), tile, left.T(), true)
+		mulTile(ahead.T(), tile, right.T(), false)
+		mulTile(back.T(), tile, left.T(), true)
 		return
 	}
 	clear(back.Row(0))
 	kern.MulVecBoth(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
 }
 
-// times computes c = a·b, or c = a'·b.
-func times[T kern.Float](c, a, b kern.View[T], transposed bool) {
+// mulTile computes c = a·b, or c = a'·b.
+func mulTile[T kern.Float](c, a, b kern.View[T], transposed bool) {
 	switch {
 	case b.Cols == 1 && transposed:
 		kern.MulVecT(c.Data[:a.Cols], a, b.Data[:a.Rows], false)
@@ -148,8 +148,8 @@ func times[T kern.Float](c, a, b kern.View[T], transposed bool) {
 	}
 }
 
-// addTo adds rows to those of dst, of that length, from a column on.
-func addTo[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
+// addRows adds rows to those of dst, of that length, from a column on.
+func addRows[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
 	for j := range rows.Rows {
 		out := dst[j*length+from:]
 		for k, v := range rows.Row(j) {

@@ -32,7 +32,7 @@ func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, e
 	if err != nil {
 		return nil, err
 	}
-	ridge := DiagonalPenalty(len(t.from), s.Alpha, t.weights)
+	ridge := DiagonalPenalty(len(t.rowIndex), s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, e
 		return nil, err
 	}
 	weights, err := t.model(inverse, share, solve.Report{Solver: "cholesky", Converged: true})
-	return &Smoother{Weights: weights, Rows: t.from, Residuals: residual}, err
+	return &Smoother{Weights: weights, Rows: t.rowIndex, Residuals: residual}, err
 }
 
 // projectedInverse returns M and v of [Smoother].

@@ -25,15 +25,15 @@ type Spec struct {
 	Seed           uint64
 }
 
-// fewRows is the number of rows up to which the whole matrix is factorised.
-const fewRows = 4096
+// maxFactorRows is the number of rows up to which the whole matrix is factorised.
+const maxFactorRows = 4096
 
 // SolverFor returns the solver for so many rows.
 func (s Spec) SolverFor(rows int) string {
 	switch {
 	case s.Solver != "auto":
 		return s.Solver
-	case rows <= fewRows:
+	case rows <= maxFactorRows:
 		return "cholesky"
 	}
 	return "cg"
@@ -51,14 +51,14 @@ func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool
 	}
 	n := float64(rows)
 	least := 3 * math.Sqrt(n)
-	return min(rows, int(mostRank(n))), func(rank int, rest float64) bool {
+	return min(rows, int(maxRank(n))), func(rank int, rest float64) bool {
 		r := float64(rank)
 		return r >= least && pivotFlops*r*r >= 0.6*entryFlops/2*n*s.steps(rows, r, rest/n)
 	}
 }
 
-// mostRank bounds the factor of low rank by 5·10⁷ numbers, or 7·√rows columns.
-func mostRank(rows float64) float64 {
+// maxRank bounds the factor of low rank by 5·10⁷ numbers, or 7·√rows columns.
+func maxRank(rows float64) float64 {
 	return max(7*math.Sqrt(rows), min(16*math.Sqrt(rows), 5e7/rows))
 }
 
@@ -93,11 +93,11 @@ const (
 // The formula was fitted to 50 fits of 5,000 to 41,157 rows of four sets with α from 1e-4 to 1 and tol 1e-4 to 1e-6. Given the
 // rest that a fit finds, it is within a factor of 1.5 of nearly all with α ≥ 0.01. Below that, rows that nearly coincide
 // and rounds that single precision ends early take up to 5 times as many. What rest will be depends on the rows, see
-// [Spec.usualRest].
+// [Spec.typicalResidual].
 func (s Spec) steps(rows int, rank, rest float64) float64 {
 	const rate = 0.42
 	bulk := 0.0
-	if s.rough() {
+	if s.nonSmooth() {
 		bulk = 0.1
 	}
 	left := 2 * float64(rows) * rest / max(rank, 1)
@@ -105,43 +105,43 @@ func (s Spec) steps(rows int, rank, rest float64) float64 {
 	return min(max(n, 2), float64(rows))
 }
 
-// rough reports whether the kernel has a kink where rows meet, so that its eigenvalues fall slowly.
-func (s Spec) rough() bool {
+// nonSmooth reports whether the kernel has a kink where rows meet, so that its eigenvalues fall slowly.
+func (s Spec) nonSmooth() bool {
 	return s.Kernel == "exponential" || s.Kernel == "laplacian" || s.Kernel == "matern" && s.Nu < 1
 }
 
-// usualRest is the part of the trace of K that a preconditioner of a rank usually leaves, at a γ of about scale. On the
+// typicalResidual is the part of the trace of K that a preconditioner of a rank usually leaves, at a γ of about scale. On the
 // same sets as the formula of steps, 1,000 columns left .12 to .31 of rough kernels, and of the gaussian one 4e-5 where
 // inputs depend on each other and .02 to .04 where they are independent: nobody knows before, and what is in between stands
 // for all.
-func (s Spec) usualRest(rank float64) float64 {
+func (s Spec) typicalResidual(rank float64) float64 {
 	switch {
 	case s.Preconditioner == "none":
 		return 1
-	case s.rough():
+	case s.nonSmooth():
 		return min(1, 0.2*math.Pow(1000/rank, 0.3))
 	}
 	return min(1, 0.012*math.Pow(1000/rank, 1.5))
 }
 
-// usualRank is the rank that the preconditioner comes to have where its rest is usual, and that rest.
-func (s Spec) usualRank(rows int) (rank, rest float64) {
+// typicalRank is the rank that the preconditioner comes to have where its rest is usual, and that rest.
+func (s Spec) typicalRank(rows int) (rank, rest float64) {
 	most, enough := s.rank(rows)
 	rank = float64(most)
 	if enough != nil {
 		const step = 64
 		for r := step; r < most; r += step {
-			if enough(r, float64(rows)*s.usualRest(float64(r))) {
+			if enough(r, float64(rows)*s.typicalResidual(float64(r))) {
 				rank = float64(r)
 				break
 			}
 		}
 	}
-	return rank, s.usualRest(rank)
+	return rank, s.typicalResidual(rank)
 }
 
-// value is what a kernel value costs, and where distances are shared what it costs when these are there.
-func (s Spec) value(shape datasets.Shape, shared bool) float64 {
+// valueCost is what a kernel value costs, and where distances are shared what it costs when these are there.
+func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 	if shared {
 		return valueFlops
 	}
@@ -151,17 +151,17 @@ func (s Spec) value(shape datasets.Shape, shared bool) float64 {
 	return 2*shape.Entries() + valueFlops
 }
 
-// tiled is how many entries the tiles of a kernel matrix of so many rows have that are on the diagonal and below.
-func tiled(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
+// tileEntries is how many entries the tiles of a kernel matrix of so many rows have that are on the diagonal and below.
+func tileEntries(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
 
 // Cost estimates a fit to rows of a shape.
 func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	if s.SolverFor(shape.Rows) == "cg" {
-		return s.conjugateCost(shape)
+		return s.cgCost(shape)
 	}
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{Passes: 1, OutputWidth: max(shape.Outputs, 1)}
-	cost.Flops = tiled(n)*(s.value(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
+	cost.Flops = tileEntries(n)*(s.valueCost(shape, false)+writeFlops) + choleskyShare*n*n*n/3 + checkFlops*n*n*(1+checkShares*(t-1))
 	cost.Bytes = design.Float64Bytes(s.rowNumbers(shape) + n*n)
 	return cost
 }
@@ -176,27 +176,27 @@ func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
 	if s.SolverFor(shape.Rows) == "cholesky" {
-		together := min(p, max(2, factorsTogether/(4*n*n)))
+		together := min(p, max(2, maxBatchFactorBytes/(4*n*n)))
 		return design.Float64Bytes(s.rowNumbers(shape) + 10*n*t*together + 2*n*n + n*n/2*together)
 	}
-	together := min(p*t, columnsTogether)
+	together := min(p*t, maxBatchColumns)
 	most, _ := s.rank(shape.Rows)
 	largest := float64(most)
 	return design.Float64Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
 }
 
-// conjugateCost is the cost of conjugate gradients for one penalty.
-func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
+// cgCost is the cost of conjugate gradients for one penalty.
+func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
-	values := n * n / 2 * s.value(shape, false)
-	rank, rest := s.usualRank(shape.Rows)
+	values := n * n / 2 * s.valueCost(shape, false)
+	rank, rest := s.typicalRank(shape.Rows)
 	steps := min(s.steps(shape.Rows, rank, rest), float64(s.MaxIter))
 	precision, checks := 1.0, 1.0
-	if s.Alpha < narrowPenalty*n {
+	if s.Alpha < minFloat32Penalty*n {
 		precision = doubleShare
 	}
 	switch {
-	case inFocus(s.Tol, s.Alpha, shape.Rows):
+	case float32Suffices(s.Tol, s.Alpha, shape.Rows):
 		checks = 0
 	case s.Tol <= 1e-5:
 		checks = 2
@@ -210,7 +210,7 @@ func (s Spec) conjugateCost(shape datasets.Shape) datasets.Cost {
 		step += (1 - part) * singleShare * values
 	}
 	return datasets.Cost{Passes: 1, OutputWidth: int(t), Bytes: s.BatchBytes(shape, 1),
-		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.value(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
+		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.valueCost(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 
 // LeaveOneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.

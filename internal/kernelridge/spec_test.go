@@ -88,7 +88,7 @@ func TestCostCountsTiles(t *testing.T) {
 		if _, err := FullMatrix(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
-		if got := tiled(float64(rows)) / float64(k.entries.Load()); got < 1 || got > most {
+		if got := tileEntries(float64(rows)) / float64(k.entries.Load()); got < 1 || got > most {
 			t.Errorf("%d rows: %v times the entries that are made", rows, got)
 		}
 	}

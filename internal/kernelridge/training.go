@@ -22,21 +22,21 @@ import (
 // Training is rows to learn from, under one kernel, and what penalties and solvers have in common: tiles, the
 // whole matrix, the factor of low rank.
 type Training struct {
-	spec    Spec
-	gamma   []float64
-	rows    mat.Matrix // those of positive weight
-	from    []int      // the row of the data that each of them was
-	y       []float64  // less their means where there is an intercept, rows × targets
-	targets int
-	mean    []float64
-	weights []float64 // nil for ones
-	data    Data
-	points  *Points
-	inverse []float64 // of the weights
-	again   bool      // whether more than one penalty is to come
+	spec     Spec
+	gamma    []float64
+	rows     mat.Matrix // those of positive weight
+	rowIndex []int      // the row of the data that each of them was
+	y        []float64  // less their means where there is an intercept, rows × targets
+	targets  int
+	mean     []float64
+	weights  []float64 // nil for ones
+	data     Data
+	points   *Points
+	inverse  []float64 // of the weights
+	reuse    bool      // whether more than one penalty is to come
 
-	whole   kern.View[float64]
-	partial *LowRankFactor
+	full    kern.View[float64]
+	lowRank *LowRankFactor
 	system  *System
 }
 
@@ -78,24 +78,24 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Mo
 // NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come, of which the spec has
 // the smallest.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
-	t := &Training{spec: s, data: data, targets: data.Targets, again: again, mean: make([]float64, data.Targets)}
+	t := &Training{spec: s, data: data, targets: data.Targets, reuse: again, mean: make([]float64, data.Targets)}
 	X := design.ToFloat64(design.Native(data.Rows.Set.X))
 	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
 	if err != nil {
 		return nil, err
 	}
 	largest := 0.0
-	entries(X, func(v float64) { largest = max(largest, max(v, -v)) }) // NaN stays
+	eachEntry(X, func(v float64) { largest = max(largest, max(v, -v)) }) // NaN stays
 	if largest-largest != 0 {
 		return nil, design.NonFiniteError(0, *data.Rows.Set)
 	}
 	if t.gamma, err = k.Spectral().ResolveGammaOf(ctx, s.Gamma, X, s.Seed); err != nil {
 		return nil, err
 	}
-	if err := t.take(X, data); err != nil {
+	if err := t.selectRows(X, data); err != nil {
 		return nil, err
 	}
-	t.inverse = DiagonalPenalty(len(t.from), 1, t.weights)
+	t.inverse = DiagonalPenalty(len(t.rowIndex), 1, t.weights)
 	f := pairwise.FrameOf(k.Factors(t.gamma), t.rows)
 	if !(largest <= pairwise.Limit[float32](f)) {
 		return nil, errTooLarge
@@ -107,8 +107,8 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 // errTooLarge is of inputs whose distances would overflow.
 var errTooLarge = errors.New("the inputs are too large for a kernel of their distances; standardize them")
 
-// take takes the rows of positive weight, and the means off their targets.
-func (t *Training) take(X mat.Matrix, data Data) error {
+// selectRows takes the rows of positive weight, and the means off their targets.
+func (t *Training) selectRows(X mat.Matrix, data Data) error {
 	n, _ := X.Dims()
 	total := 0.0
 	for i := range n {
@@ -120,7 +120,7 @@ func (t *Training) take(X mat.Matrix, data Data) error {
 			continue
 		}
 		total += s
-		t.from = append(t.from, i)
+		t.rowIndex = append(t.rowIndex, i)
 		if data.Weights != nil {
 			t.weights = append(t.weights, s)
 		}
@@ -128,11 +128,11 @@ func (t *Training) take(X mat.Matrix, data Data) error {
 		t.y = append(t.y, row...)
 		kern.Axpy(s, row, t.mean)
 	}
-	if len(t.from) == 0 {
+	if len(t.rowIndex) == 0 {
 		return errors.New("every weight is 0")
 	}
-	if t.rows = X; len(t.from) < n {
-		t.rows = rowblock.Select(X, t.from)
+	if t.rows = X; len(t.rowIndex) < n {
+		t.rows = rowblock.Select(X, t.rowIndex)
 	}
 	kern.Scale(1/total, t.mean)
 	if !t.spec.Intercept {
@@ -145,7 +145,7 @@ func (t *Training) take(X mat.Matrix, data Data) error {
 }
 
 // Rows returns the number of rows of positive weight.
-func (t *Training) Rows() int { return len(t.from) }
+func (t *Training) Rows() int { return len(t.rowIndex) }
 
 // Scores returns what models of these rows say of the rows of X, rows × targets each, all from one reading of the kernel
 // values; nil for a model that is nil. The scores of a model have the same bits whatever other models there are.
@@ -177,8 +177,8 @@ func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([
 
 // Solve solves with the penalty and the solver of a spec of the same kernel.
 func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
-	if s.SolverFor(len(t.from)) == "cholesky" {
-		return t.byFactor(ctx, s)
+	if s.SolverFor(len(t.rowIndex)) == "cholesky" {
+		return t.solveDirect(ctx, s)
 	}
 	alphas := []float64{s.Alpha}
 	p, err := t.preconditioner(ctx, s, alphas)
@@ -186,23 +186,23 @@ func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 		return nil, err
 	}
 	a := make([]float64, len(t.y))
-	steps, factors := s.MaxIter, s.Solver == "auto" && t.factorFits()
+	steps, factors := s.MaxIter, s.Solver == "auto" && t.factorFitsMemory()
 	if factors {
-		steps = min(steps, patientSteps(len(t.from)))
+		steps = min(steps, fallbackSteps(len(t.rowIndex)))
 	}
-	result, err := t.tiles(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, steps)
+	result, err := t.cgSystem(s).WithAlphas(alphas).Solve(ctx, p, a, t.y, t.targets, s.Tol, steps)
 	if err != nil {
 		return nil, err
 	}
 	if factors && !(result.Residual <= s.Tol) && !solve.SoftDeadlinePassed(ctx) {
-		return t.byFactor(ctx, s)
+		return t.solveDirect(ctx, s)
 	}
-	return t.finish(s, "cg", a, result)
+	return t.newModel(s, "cg", a, result)
 }
 
-// byFactor solves by a Cholesky factor.
-func (t *Training) byFactor(ctx context.Context, s Spec) (*Model, error) {
-	ridge := DiagonalPenalty(len(t.from), s.Alpha, t.weights)
+// solveDirect solves by a Cholesky factor.
+func (t *Training) solveDirect(ctx context.Context, s Spec) (*Model, error) {
+	ridge := DiagonalPenalty(len(t.rowIndex), s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
 		return nil, err
@@ -210,20 +210,20 @@ func (t *Training) byFactor(ctx context.Context, s Spec) (*Model, error) {
 	return t.solveByFactor(ctx, s, f, ridge)
 }
 
-// factorFits reports whether memory holds the matrix and its factor.
-func (t *Training) factorFits() bool {
-	n := float64(len(t.from))
+// factorFitsMemory reports whether memory holds the matrix and its factor.
+func (t *Training) factorFitsMemory() bool {
+	n := float64(len(t.rowIndex))
 	return memory.Check(design.Float64Bytes(2*n*n)) == nil
 }
 
-// patientSteps is the number of steps of cg after which auto turns to a factor: about as many take the
+// fallbackSteps is the number of steps of cg after which auto turns to a factor: about as many take the
 // time of one.
-func patientSteps(rows int) int { return max(50, rows/64) }
+func fallbackSteps(rows int) int { return max(50, rows/64) }
 
-// tiles is the system of the kernel's tiles, which is kept for other penalties.
-func (t *Training) tiles(s Spec) *System {
+// cgSystem is the system of the kernel's tiles, which is kept for other penalties.
+func (t *Training) cgSystem(s Spec) *System {
 	if t.system == nil {
-		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(len(t.from)))
+		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(len(t.rowIndex)))
 	}
 	return t.system
 }
@@ -235,15 +235,15 @@ func (t *Training) solveByFactor(ctx context.Context, s Spec, f *Factor, ridge [
 	if err != nil {
 		return nil, err
 	}
-	return t.finish(s, "cholesky", a, result)
+	return t.newModel(s, "cholesky", a, result)
 }
 
-// finish makes a model of a solution.
-func (t *Training) finish(s Spec, way string, a []float64, result Result) (*Model, error) {
+// newModel makes a model of a solution.
+func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Model, error) {
 	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
 	if !report.Converged {
 		hint := ""
-		if way == "cg" && s.Solver == "cg" && t.factorFits() {
+		if way == "cg" && s.Solver == "cg" && t.factorFitsMemory() {
 			hint = ", or solver: cholesky"
 		}
 		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner%s",
@@ -259,26 +259,26 @@ const factorTol = 1e-12
 
 // preconditioner returns that of cg for a list of penalties.
 func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (Preconditioner, error) {
-	most, enough := t.spec.rank(len(t.from))
+	most, enough := t.spec.rank(len(t.rowIndex))
 	if most == 0 {
 		return Diagonal(t.inverse, alphas), nil
 	}
-	if t.partial == nil {
+	if t.lowRank == nil {
 		var err error
 		if Float32FactorSuffices(t.inverse, t.spec.Alpha) {
-			t.partial, err = partialOf(ctx, t, t.points.narrow, most, s.Seed, enough)
+			t.lowRank, err = newLowRank(ctx, t, t.points.rows32, most, s.Seed, enough)
 		} else {
-			t.partial, err = partialOf(ctx, t, t.points.wide, most, s.Seed, enough)
+			t.lowRank, err = newLowRank(ctx, t, t.points.rows64, most, s.Seed, enough)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return LowRank(ctx, t.partial, alphas)
+	return LowRank(ctx, t.lowRank, alphas)
 }
 
-// partialOf makes the factor of low rank of the rows in one of the precisions.
-func partialOf[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*LowRankFactor, error) {
+// newLowRank makes the factor of low rank of the rows in one of the precisions.
+func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*LowRankFactor, error) {
 	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
 	if err != nil {
 		return nil, err
@@ -289,25 +289,25 @@ func partialOf[T kern.Float](ctx context.Context, t *Training, rows pairwise.Row
 // factor factorises the whole matrix, which it keeps for other penalties.
 func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error) {
 	return NewFactor(ctx, ridge, func() (kern.View[float64], error) {
-		if !t.again {
+		if !t.reuse {
 			return FullMatrix(ctx, t.points)
 		}
-		out, err := t.wholeMatrix(ctx)
+		out, err := t.fullMatrix(ctx)
 		out.Data = slices.Clone(out.Data)
 		return out, err
 	})
 }
 
-// wholeMatrix returns the kernel matrix, which it keeps.
-func (t *Training) wholeMatrix(ctx context.Context) (whole kern.View[float64], err error) {
-	if t.whole.Rows == 0 {
+// fullMatrix returns the kernel matrix, which it keeps.
+func (t *Training) fullMatrix(ctx context.Context) (whole kern.View[float64], err error) {
+	if t.full.Rows == 0 {
 		whole, err = FullMatrix(ctx, t.points)
 		if err != nil {
 			return whole, err
 		}
-		t.whole = whole
+		t.full = whole
 	}
-	return t.whole, nil
+	return t.full, nil
 }
 
 // objective returns Σ s·e² + α·a'Ka at a solution, whose residual e is α·a/s: α·a'(y − b).
@@ -325,7 +325,7 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 		return nil, errors.New("the solution is not finite: the targets are too large or the penalty is too small; standardize the targets or use a larger alpha")
 	}
 	return &Model{X: t.rows, Dual: a, Intercept: intercept, Report: report, KernelParams: KernelParams{t.spec.Kernel, t.gamma, t.spec.Nu, t.spec.Shape},
-		points: &Points{kernel: t.points.kernel, frame: t.points.frame, wide: t.points.wide}}, nil
+		points: &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 
 // LOOResult is what the models of all rows but one predict for that row.
@@ -337,7 +337,7 @@ type LOOResult struct {
 
 // LeaveOneOut predicts each row of the data by the model of all the others, from one factor.
 func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) {
-	n, k, data := len(t.from), t.targets, t.data
+	n, k, data := len(t.rowIndex), t.targets, t.data
 	ridge := DiagonalPenalty(n, s.Alpha, t.weights)
 	f, err := t.factor(ctx, ridge)
 	if err != nil {
@@ -363,7 +363,7 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) 
 		out.DegreesOfFreedom -= ridge[i] * v
 	}
 	mean := (float64(n) - out.DegreesOfFreedom) / float64(n)
-	for i, at := range t.from {
+	for i, at := range t.rowIndex {
 		for j := range k {
 			y := data.Y[at*k+j]
 			out.Predictions.Set(at, j, y-residual[i*k+j])
@@ -373,8 +373,8 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) 
 	return out, nil
 }
 
-// entries calls f with all entries, of sparse rows with those that are stored.
-func entries(X mat.Matrix, f func(v float64)) {
+// eachEntry calls f with all entries, of sparse rows with those that are stored.
+func eachEntry(X mat.Matrix, f func(v float64)) {
 	n, d := X.Dims()
 	m, isSparse := X.(*sparse.CSR)
 	shared, isShared := 0.0, false

@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// centredRows is a data set in memory as ridge regression in its dual form sees it:
+// centeredRows is a data set in memory as ridge regression in its dual form sees it:
 // x̃_i = √s_i·(x_i − x̄), and likewise the targets; x̄ and ȳ are 0 where there is no intercept, and
 // rows of weight 0 are left out. Sparse rows stay as they are, centred only by implication.
-type centredRows struct {
+type centeredRows struct {
 	n, cols, targets int
 	x                []float64   // n × cols, x̃; nil where the rows are sparse
 	sparse           *sparse.CSR // x
@@ -25,11 +25,11 @@ type centredRows struct {
 	mean, targetMean []float64
 	weights          []float64
 	total            float64
-	from             []int // the row of the data that each row was
+	rowIndex         []int // the row of the data that each row was
 }
 
-// centred reads all rows.
-func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
+// readCentered reads all rows.
+func (p *Problem) readCentered(ctx context.Context) (*centeredRows, error) {
 	r, err := p.rows.InMemory(ctx)
 	if err != nil {
 		return nil, err
@@ -38,28 +38,28 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &centredRows{cols: r.Cols, targets: t, mean: make([]float64, r.Cols), targetMean: make([]float64, t)}
+	c := &centeredRows{cols: r.Cols, targets: t, mean: make([]float64, r.Cols), targetMean: make([]float64, t)}
 	for i := range r.N {
 		s := 1.0
 		if weights != nil {
 			s = weights[i]
 		}
 		if s > 0 {
-			c.weights, c.from = append(c.weights, s), append(c.from, i)
+			c.weights, c.rowIndex = append(c.weights, s), append(c.rowIndex, i)
 			c.y = append(c.y, y[i*t:(i+1)*t]...)
 			c.total += s
 		}
 	}
-	if c.n = len(c.from); c.n == 0 {
+	if c.n = len(c.rowIndex); c.n == 0 {
 		return nil, errors.New("every weight is 0")
 	}
 	if p.Intercept {
-		centre(ctx, c.y, c.targetMean, c.weights, c.total)
+		subtractMean(ctx, c.y, c.targetMean, c.weights, c.total)
 	}
 	scaleRows(c.y, t, c.weights)
-	take := c.takeDense
+	take := c.setDense
 	if _, ok := r.Set.X.(*sparse.CSR); ok {
-		take = c.takeSparse
+		take = c.setSparse
 	}
 	if !take(ctx, r.Set.X, p.Intercept) {
 		return nil, design.NonFiniteError(0, *r.Set)
@@ -67,10 +67,10 @@ func (p *Problem) centred(ctx context.Context) (*centredRows, error) {
 	return c, ctxerr.Check(ctx)
 }
 
-// takeDense keeps the inputs of dense rows, and reports whether all are finite.
-func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
+// setDense keeps the inputs of dense rows, and reports whether all are finite.
+func (c *centeredRows) setDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
-	for k, i := range c.from {
+	for k, i := range c.rowIndex {
 		if k%design.ChunkRows == 0 && ctx.Err() != nil {
 			break
 		}
@@ -80,17 +80,17 @@ func (c *centredRows) takeDense(ctx context.Context, X mat.Matrix, intercept boo
 		return false
 	}
 	if intercept {
-		centre(ctx, c.x, c.mean, c.weights, c.total)
+		subtractMean(ctx, c.x, c.mean, c.weights, c.total)
 	}
 	scaleRows(c.x, c.cols, c.weights)
 	return true
 }
 
-// takeSparse keeps the inputs of sparse rows, and reports whether all are finite.
-func (c *centredRows) takeSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
+// setSparse keeps the inputs of sparse rows, and reports whether all are finite.
+func (c *centeredRows) setSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
 	c.sparse = X.(*sparse.CSR)
 	if n, _ := X.Dims(); n != c.n {
-		c.sparse = c.sparse.Select(c.from)
+		c.sparse = c.sparse.Select(c.rowIndex)
 	}
 	if _, _, values := c.sparse.Raw(); !kern.AllFinite(values) {
 		return false
@@ -111,9 +111,9 @@ func scaleRows(x []float64, cols int, weights []float64) {
 	}
 }
 
-// centre writes the weighted mean of the rows of x to mean and takes it away from them, unless ctx is
+// subtractMean writes the weighted mean of the rows of x to mean and takes it away from them, unless ctx is
 // done.
-func centre(ctx context.Context, x, mean, weights []float64, total float64) {
+func subtractMean(ctx context.Context, x, mean, weights []float64, total float64) {
 	d := len(mean)
 	copy(mean, x[:d])
 	for range 2 { // the second round measures from near the mean
@@ -135,7 +135,7 @@ func centre(ctx context.Context, x, mean, weights []float64, total float64) {
 }
 
 // kernel returns the lower triangle of X̃X̃', n × n.
-func (c *centredRows) kernel(ctx context.Context) ([]float64, error) {
+func (c *centeredRows) kernel(ctx context.Context) ([]float64, error) {
 	k := make([]float64, c.n*c.n)
 	if c.sparse == nil {
 		return k, kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
@@ -197,8 +197,8 @@ func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 	})
 }
 
-// coefficients returns X̃'a, cols × targets, for a of n × targets.
-func (c *centredRows) coefficients(a []float64) []float64 {
+// primalWeights returns X̃'a, cols × targets, for a of n × targets.
+func (c *centeredRows) primalWeights(a []float64) []float64 {
 	t := c.targets
 	w := make([]float64, c.cols*t)
 	if c.sparse == nil {
@@ -216,7 +216,7 @@ func (c *centredRows) coefficients(a []float64) []float64 {
 }
 
 // residuals returns ỹ − X̃w, n × targets.
-func (c *centredRows) residuals(w []float64) []float64 {
+func (c *centeredRows) residuals(w []float64) []float64 {
 	t := c.targets
 	out := make([]float64, c.n*t)
 	if c.sparse == nil {
@@ -236,7 +236,7 @@ func (c *centredRows) residuals(w []float64) []float64 {
 }
 
 // meanSquares returns Σ s·x² / Σ s of the columns of dense rows.
-func (c *centredRows) meanSquares() []float64 {
+func (c *centeredRows) meanSquares() []float64 {
 	out := make([]float64, c.cols)
 	for at, v := range c.x {
 		out[at%c.cols] += v * v / c.total
@@ -256,10 +256,10 @@ func columnSums(x []float64, cols int) []float64 {
 	return sums
 }
 
-// tiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
+// columnTiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
 // u_i = √(s_i/Σs), τ the trace of the kernel. The kernel has a zero there that is none of its rank's,
 // for u meets no centred target.
-func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
+func (c *centeredRows) columnTiles(ctx context.Context, tau float64) tileReader {
 	const size = 512
 	hold := make([]float64, c.n*min(size, c.cols))
 	return func(yield func(kern.View[float64])) error {
@@ -270,19 +270,19 @@ func (c *centredRows) tiles(ctx context.Context, tau float64) tileReader {
 			hi := min(lo+size, c.cols)
 			tile := kern.Dense(c.n, hi-lo, hi-lo, hold)
 			for i := range c.n {
-				c.part(tile.Row(i), i, lo)
+				c.centeredRow(tile.Row(i), i, lo)
 			}
 			yield(tile.T())
 		}
 		if tau > 0 {
-			yield(kern.Dense(1, c.n, c.n, c.along(math.Sqrt(tau))))
+			yield(kern.Dense(1, c.n, c.n, c.interceptVector(math.Sqrt(tau))))
 		}
 		return nil
 	}
 }
 
-// along returns the unit vector √(s/Σs) times a factor.
-func (c *centredRows) along(factor float64) []float64 {
+// interceptVector returns the unit vector √(s/Σs) times a factor.
+func (c *centeredRows) interceptVector(factor float64) []float64 {
 	u := make([]float64, c.n)
 	for i, s := range c.weights {
 		u[i] = factor * math.Sqrt(s/c.total)
@@ -290,22 +290,22 @@ func (c *centredRows) along(factor float64) []float64 {
 	return u
 }
 
-// lift adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
+// liftNullspace adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
 // centred, and returns τ.
-func (c *centredRows) lift(kernel []float64, centred bool) (tau float64) {
+func (c *centeredRows) liftNullspace(kernel []float64, centred bool) (tau float64) {
 	if !centred {
 		return 0
 	}
 	tau = trace(kernel, c.n)
-	u := c.along(1)
+	u := c.interceptVector(1)
 	for i, v := range u {
 		kern.Axpy(tau*v, u[:i+1], kernel[i*c.n:i*c.n+i+1])
 	}
 	return tau
 }
 
-// part writes row i from column lo on to dst.
-func (c *centredRows) part(dst []float64, i, lo int) {
+// centeredRow writes row i from column lo on to dst.
+func (c *centeredRows) centeredRow(dst []float64, i, lo int) {
 	if c.sparse == nil {
 		copy(dst, c.x[i*c.cols+lo:])
 		return

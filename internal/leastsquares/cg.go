@@ -18,9 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// leastPreconditioned is the number of dense columns and of rows from which conjugate gradients are preconditioned by
+// minPreconditionedSize is the number of dense columns and of rows from which conjugate gradients are preconditioned by
 // more than the diagonal.
-const leastPreconditioned = 1024
+const minPreconditionedSize = 1024
 
 // ridgeCG solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
 // so that sparse rows stay as they are.
@@ -33,83 +33,83 @@ type ridgeCG struct {
 
 // solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.
 func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
-	if c.preconditions(c.m.rows, c.m.Cols, c.rows.Sparse) {
-		if w, report, err = c.preconditioned(); !errors.Is(err, errRounding) {
+	if c.usesNystroem(c.m.rows, c.m.Cols, c.rows.Sparse) {
+		if w, report, err = c.solvePreconditioned(); !errors.Is(err, errRounding) {
 			return w, report, err
 		}
 	}
-	visible := c.visible()
-	if c.drifts() {
-		if w, report, err = c.byRows(); w != nil || err != nil {
+	visible := c.predictionTol()
+	if c.nullspaceVisible() {
+		if w, report, err = c.solveByKernel(); w != nil || err != nil {
 			return w, report, err
 		}
-		visible = min(visible, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+sumOf(c.diagonal))))
+		visible = min(visible, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+sum(c.diagonal))))
 	}
-	r := &cgRounds{ridgeCG: c, precondition: c.byDiagonal, rows: c.rows, tol: c.Tol, visible: visible, goal: c.goal(visible)}
+	r := &refinedCG{ridgeCG: c, precondition: c.precondDiagonal, rows: c.rows, tol: c.Tol, predictionTol: visible, goal: c.residualGoal(visible)}
 	return r.solve()
 }
 
-// withinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
+// solveWithinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
 // of their lengths, and steps of how many there are, is known by now.
-func (c *ridgeCG) withinBudget() (w []float64, report solve.Report, err error) {
-	if !c.returns(c.m.Cols, c.rows.Sparse) {
+func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err error) {
+	if !c.canFallBack(c.m.Cols, c.rows.Sparse) {
 		return c.solve()
 	}
-	trace := sumOf(c.diagonal)
-	budget := c.budget(c.m.rows, c.m.Cols, trace)
-	if c.steps(trace) >= budget {
+	trace := sum(c.diagonal)
+	budget := c.stepBudget(c.m.rows, c.m.Cols, trace)
+	if c.estimateSteps(trace) >= budget {
 		return nil, report, errSteps
 	}
 	most := c.MaxIter
 	c.MaxIter = min(most, int(budget))
-	w, report, err = c.preconditioned()
+	w, report, err = c.solvePreconditioned()
 	if errors.Is(err, errRounding) || err == nil && !report.Converged && c.MaxIter < most {
 		return nil, report, errSteps
 	}
 	return w, report, err
 }
 
-// preconditioned solves with Nyström's approximation, on inputs in single precision where these can be had.
-func (c *ridgeCG) preconditioned() (w []float64, report solve.Report, err error) {
-	r := &cgRounds{ridgeCG: c, rows: c.rows, tol: 1, visible: c.Tol}
+// solvePreconditioned solves with Nyström's approximation, on inputs in single precision where these can be had.
+func (c *ridgeCG) solvePreconditioned() (w []float64, report solve.Report, err error) {
+	r := &refinedCG{ridgeCG: c, rows: c.rows, tol: 1, predictionTol: c.Tol}
 	if c.rows.Float32Rows != nil {
 		r.rows = c.rows.Float32Rows
 	}
-	trace := sumOf(c.diagonal)
+	trace := sum(c.diagonal)
 	sums := newSketch(c.mean, rankOf(c.m.Cols, c.Alpha, trace))
-	err = r.inputs(func(first int, X mat.Matrix) error {
+	err = r.eachInput(func(first int, X mat.Matrix) error {
 		n, _ := X.Dims()
-		return sums.add(c.ctx, X, part(c.m.each, first, n))
+		return sums.add(c.ctx, X, rowWeights(c.m.weights, first, n))
 	})
 	if err != nil {
 		return nil, report, err
 	}
-	by, err := sums.precondition(c.ctx, c.Alpha, trace)
+	by, err := sums.newPreconditioner(c.ctx, c.Alpha, trace)
 	if err != nil {
 		return nil, report, err
 	}
 	r.precondition = func(dst, v []float64) error { return by.solve(dst, v, c.m.targets) }
 	// √(r'P⁻¹r) at which the predictions are right to Tol of the spread of each target. Of weights in the null space of fewer
 	// rows than columns these tell nothing: there those of new rows are to be right to 100·Tol.
-	if c.m.short() {
-		r.visible = min(c.Tol, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+trace)))
+	if c.m.underdetermined() {
+		r.predictionTol = min(c.Tol, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+trace)))
 	}
-	r.goal = c.goals(r.visible, by.alpha/by.penalty)
+	r.goal = c.residualGoals(r.predictionTol, by.alpha/by.penalty)
 	return r.solve()
 }
 
-// drifts reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
+// nullspaceVisible reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
 // 0, could still be seen in predictions of new rows at the residual where the diagonal alone stops.
-func (c *ridgeCG) drifts() bool {
-	if c.Alpha == 0 || !c.m.short() {
+func (c *ridgeCG) nullspaceVisible() bool {
+	if c.Alpha == 0 || !c.m.underdetermined() {
 		return false
 	}
-	factor := 100 * math.Sqrt(c.Alpha/sumOf(c.diagonal))
+	factor := 100 * math.Sqrt(c.Alpha/sum(c.diagonal))
 	right, start := c.m.rightSide(), make([]float64, c.m.targets)
 	z := make([]float64, len(right))
-	c.byDiagonal(z, right)
-	lengths(start, right, z)
-	for j, v := range c.goal(c.visible()) {
+	c.precondDiagonal(z, right)
+	columnNorms(start, right, z)
+	for j, v := range c.residualGoal(c.predictionTol()) {
 		if v*factor < c.Tol*start[j] {
 			return true
 		}
@@ -117,12 +117,12 @@ func (c *ridgeCG) drifts() bool {
 	return false
 }
 
-// byRows solves for weights that are sums of rows whatever the residual, see [Problem.SolveAlphas], of sparse rows in memory and
+// solveByKernel solves for weights that are sums of rows whatever the residual, see [Problem.SolveAlphas], of sparse rows in memory and
 // dense ones that are not many. It returns nil where it does not get to the end.
-func (c *ridgeCG) byRows() (w []float64, report solve.Report, err error) {
+func (c *ridgeCG) solveByKernel() (w []float64, report solve.Report, err error) {
 	p := *c.Problem
 	if !p.rows.Sparse {
-		if c.m.rows >= leastPreconditioned {
+		if c.m.rows >= minPreconditionedSize {
 			return nil, report, nil
 		}
 		gathered, err := p.rows.InMemory(c.ctx)
@@ -147,38 +147,38 @@ func (c *ridgeCG) byRows() (w []float64, report solve.Report, err error) {
 	return models[0].Weights, report, nil
 }
 
-// visible is the change of predictions, against the spread of a target, that the diagonal alone leaves.
-func (c *ridgeCG) visible() float64 {
+// predictionTol is the change of predictions, against the spread of a target, that the diagonal alone leaves.
+func (c *ridgeCG) predictionTol() float64 {
 	if c.rows.Float32 {
-		return max(100*c.Tol, visibleFloat32)
+		return max(100*c.Tol, visibleTolFloat32)
 	}
 	return 100 * c.Tol
 }
 
-// goal returns the residual at which predictions are right to a share of the spread of each target. A residual r is off the predictions by
+// residualGoal returns the residual at which predictions are right to a share of the spread of each target. A residual r is off the predictions by
 // √(r'A⁻¹r), which is at most √(r'M⁻¹r/λ) for the least eigenvalue λ of M⁻¹A, M = A's diagonal, and λ is
-// at least alpha over the largest of M. It is nil for no penalty.
-func (c *ridgeCG) goal(visible float64) []float64 {
+// evidencePoint least alpha over the largest of M. It is nil for no penalty.
+func (c *ridgeCG) residualGoal(visible float64) []float64 {
 	if c.Alpha == 0 {
 		return nil
 	}
-	return c.goals(visible, c.Alpha/(slices.Max(c.diagonal)+c.Alpha))
+	return c.residualGoals(visible, c.Alpha/(slices.Max(c.diagonal)+c.Alpha))
 }
 
-// goals returns the norms of residuals √(r'M⁻¹r) at which the predictions are right to a share of the spread of each target,
+// residualGoals returns the norms of residuals √(r'M⁻¹r) at which the predictions are right to a share of the spread of each target,
 // where r'A⁻¹r is at most r'M⁻¹r/least.
-func (c *ridgeCG) goals(visible, least float64) []float64 {
-	out := c.m.spreads()
+func (c *ridgeCG) residualGoals(visible, least float64) []float64 {
+	out := c.m.sumSquares()
 	for j, spread := range out {
-		if out[j] = visible * math.Sqrt(spread*least); spread <= constantBelow(c.m.rows)*c.m.squares[j] {
+		if out[j] = visible * math.Sqrt(spread*least); spread <= constantTol(c.m.rows)*c.m.squares[j] {
 			out[j] = math.Inf(1) // the target is constant
 		}
 	}
 	return out
 }
 
-// byDiagonal divides by the matrix's diagonal.
-func (c *ridgeCG) byDiagonal(dst, v []float64) error {
+// precondDiagonal divides by the matrix's diagonal.
+func (c *ridgeCG) precondDiagonal(dst, v []float64) error {
 	t := c.m.targets
 	for i, square := range c.diagonal {
 		for j := range t {
@@ -197,32 +197,32 @@ func (c *ridgeCG) residual(w []float64) ([]float64, error) {
 	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
 		return nil, err
 	}
-	return g.right(w, 0, c.m.targets, c.mean, c.Alpha), nil
+	return g.rhs(w, 0, c.m.targets, c.mean, c.Alpha), nil
 }
 
 const (
-	// contraction32 is the part of a residual that steps with inputs in single precision are to leave at least, before
+	// minFloat32Residual is the part of a residual that steps with inputs in single precision are to leave at least, before
 	// the rows say in double precision what is left.
-	contraction32 = 3e-5
-	// mostRounds is how often they are asked. A round in which less than half of a residual goes is followed by steps in
+	minFloat32Residual = 3e-5
+	// maxRounds is how often they are asked. A round in which less than half of a residual goes is followed by steps in
 	// double precision.
-	mostRounds = 12
+	maxRounds = 12
 )
 
-// cgRounds solves for the weights by rounds: each asks the rows in double precision for the residual and solves for what is
+// refinedCG solves for the weights by rounds: each asks the rows in double precision for the residual and solves for what is
 // missing by conjugate gradients, on inputs in single precision where these can be had. So the solution is that of the system
 // in double precision, and most readings of the rows cost half.
-type cgRounds struct {
+type refinedCG struct {
 	*ridgeCG
-	precondition solve.Operator
-	rows         *design.Rows // of steps
-	wide         bool         // whether their inputs are widened where they are in single precision
-	tol          float64      // of the first round, beside the goal
-	visible      float64      // the error of predictions that the goal stands for
-	goal         []float64    // √(r'M⁻¹r) of each target to get to; nil for none
+	precondition  solve.Operator
+	rows          *design.Rows // of steps
+	widen         bool         // whether their inputs are widened where they are in single precision
+	tol           float64      // of the first round, beside the goal
+	predictionTol float64      // the error of predictions that the goal stands for
+	goal          []float64    // √(r'M⁻¹r) of each target to get to; nil for none
 }
 
-func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
+func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 	t, right := r.m.targets, r.m.rightSide()
 	w, step, z := make([]float64, len(right)), make([]float64, len(right)), make([]float64, len(right))
 	report = solve.Report{Solver: "cg"}
@@ -239,18 +239,18 @@ func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
 		if err := r.precondition(z, right); err != nil {
 			return nil, report, err
 		}
-		if !lengths(left, right, z) {
+		if !columnNorms(left, right, z) {
 			return nil, report, errRounding
 		}
 		before := worst
-		if worst = worstOf(left, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == mostRounds {
+		if worst = maxRatio(left, r.goal); worst <= 1 || report.Iterations >= r.MaxIter || rounds == maxRounds {
 			break
 		}
-		if r.rounds() && worst > before/2 {
-			r.wide, r.rows = true, r.ridgeCG.rows
+		if r.usesFloat32() && worst > before/2 {
+			r.widen, r.rows = true, r.ridgeCG.rows
 		}
-		until := solve.StopCriteria{Tol: 1, AbsTol: r.aims(left), MaxIter: r.MaxIter - report.Iterations}
-		if rounds == 0 && !r.rounds() {
+		until := solve.StopCriteria{Tol: 1, AbsTol: r.roundGoals(left), MaxIter: r.MaxIter - report.Iterations}
+		if rounds == 0 && !r.usesFloat32() {
 			until.Tol = r.tol
 		}
 		result, err := solve.CG(r.apply, r.precondition, step, right, t, until)
@@ -263,16 +263,16 @@ func (r *cgRounds) solve() (w []float64, report solve.Report, err error) {
 			return nil, report, err
 		}
 	}
-	report.Converged, report.Gradient = worst <= 1, r.visible*worst
+	report.Converged, report.Gradient = worst <= 1, r.predictionTol*worst
 	report.Objective = -kern.Dot(w, right) // what is left of it where a residual is
 	if !report.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the predictions may be off by %.2g of the spread of the targets, wanted %.2g", report.Iterations, report.Gradient, r.visible))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the predictions may be off by %.2g of the spread of the targets, wanted %.2g", report.Iterations, report.Gradient, r.predictionTol))
 	}
 	return w, report, nil
 }
 
-// lengths writes √(r'z) of each column to out, and reports whether they are lengths.
-func lengths(out, r, z []float64) bool {
+// columnNorms writes √(r'z) of each column to out, and reports whether they are lengths.
+func columnNorms(out, r, z []float64) bool {
 	clear(out)
 	for i, v := range r {
 		out[i%len(out)] += v * z[i]
@@ -286,8 +286,8 @@ func lengths(out, r, z []float64) bool {
 	return true
 }
 
-// worstOf returns the largest ratio of norms to their goals.
-func worstOf(norms, goal []float64) float64 {
+// maxRatio returns the largest ratio of norms to their goals.
+func maxRatio(norms, goal []float64) float64 {
 	worst := 0.0
 	for j, v := range norms {
 		if v > 0 {
@@ -297,79 +297,79 @@ func worstOf(norms, goal []float64) float64 {
 	return worst
 }
 
-// rounds reports whether steps are on inputs in single precision.
-func (r *cgRounds) rounds() bool { return r.rows.Float32 && !r.wide }
+// usesFloat32 reports whether steps are on inputs in single precision.
+func (r *refinedCG) usesFloat32() bool { return r.rows.Float32 && !r.widen }
 
-// aims returns the norms that a round is to get to: of the rounds that it takes from those that are left, each leaves an
+// roundGoals returns the norms that a round is to get to: of the rounds that it takes from those that are left, each leaves an
 // equal part.
-func (r *cgRounds) aims(left []float64) []float64 {
+func (r *refinedCG) roundGoals(left []float64) []float64 {
 	out := make([]float64, len(left))
 	for j, v := range left {
 		out[j] = r.goal[j] / 2
-		if r.rounds() && v > out[j] {
+		if r.usesFloat32() && v > out[j] {
 			part := out[j] / v
-			out[j] = v * math.Pow(part, 1/math.Ceil(math.Log(part)/math.Log(contraction32)))
+			out[j] = v * math.Pow(part, 1/math.Ceil(math.Log(part)/math.Log(minFloat32Residual)))
 		}
 	}
 	return out
 }
 
-// inputs reads the inputs of steps.
-func (r *cgRounds) inputs(yield func(first int, X mat.Matrix) error) error {
+// eachInput reads the inputs of steps.
+func (r *refinedCG) eachInput(yield func(first int, X mat.Matrix) error) error {
 	return r.rows.EachExpected(r.ctx, r.m.rows, func(first int, block datasets.Set) error {
-		if !r.wide {
+		if !r.widen {
 			return yield(first, block.X)
 		}
-		return inDouble(block.X, func(lo, _ int, X mat.Matrix) error { return yield(first+lo, X) })
+		return eachFloat64(block.X, func(lo, _ int, X mat.Matrix) error { return yield(first+lo, X) })
 	})
 }
 
 // apply multiplies by the matrix.
-func (r *cgRounds) apply(dst, v []float64) error {
+func (r *refinedCG) apply(dst, v []float64) error {
 	t := r.m.targets
 	offset := intercepts(v, r.mean, make([]float64, t))
 	if r.rows.Sparse {
 		g := NewGradient(r.m.Cols, t)
-		err := r.inputs(func(first int, X mat.Matrix) error {
+		err := r.eachInput(func(first int, X mat.Matrix) error {
 			n, _ := X.Dims()
-			g.Add(X, make([]float64, n*t), v, offset, part(r.m.each, first, n))
+			g.Add(X, make([]float64, n*t), v, offset, rowWeights(r.m.weights, first, n))
 			return ctxerr.Check(r.ctx)
 		})
-		copy(dst, g.right(v, 0, t, r.mean, r.Alpha))
+		copy(dst, g.rhs(v, 0, t, r.mean, r.Alpha))
 		kern.Scale(-1, dst)
 		return err
 	}
-	b := newBothWays(v, offset)
-	err := r.inputs(func(first int, X mat.Matrix) error {
+	b := newFusedProduct(v, offset)
+	err := r.eachInput(func(first int, X mat.Matrix) error {
 		n, _ := X.Dims()
-		b.add(X, part(r.m.each, first, n))
+		b.add(X, rowWeights(r.m.weights, first, n))
 		return ctxerr.Check(r.ctx)
 	})
-	b.centred(dst, r.mean)
+	b.centeredTo(dst, r.mean)
 	kern.Axpy(r.Alpha, v, dst)
 	return err
 }
 
-// part returns the weights of n rows from first on; nil means ones.
-func part(weights []float64, first, n int) []float64 {
+// rowWeights returns the weights of n rows from first on; nil means ones.
+func rowWeights(weights []float64, first, n int) []float64 {
 	if weights == nil {
 		return nil
 	}
 	return weights[first : first+n]
 }
 
-// widenedRows is the number of rows that are widened at a time.
-const widenedRows = 256
+// widenChunk is the number of rows that are widened at a time.
+const widenChunk = 256
 
-// inDouble calls f with rows lo to hi of X in double precision: with some at a time where X is not.
-func inDouble(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
+// eachFloat64 calls f with rows lo to hi of X in double precision: with some at a time where X is not.
+func eachFloat64(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
 	n, _ := X.Dims()
 	short, ok := X.(*single.Dense)
 	if !ok {
 		return f(0, n, X)
 	}
-	for lo := 0; lo < n; lo += widenedRows {
-		hi := min(lo+widenedRows, n)
+	for lo := 0; lo < n; lo += widenChunk {
+		hi := min(lo+widenChunk, n)
 		if err := design.WithFloat64(short.Slice(lo, hi), func(X mat.Matrix) error { return f(lo, hi, X) }); err != nil {
 			return err
 		}

@@ -13,18 +13,18 @@ import (
 // conditioned that its factor M is right; LM is then the factor of X'X + alpha·I with the rounding of
 // the rows. (Fukaya, Kannan, Nakatsukasa, Yamamoto & Yanagisawa, SIAM J. Sci. Comput. 2020.)
 const (
-	// sharpenings is how many passes over the rows are made at most.
-	sharpenings = 3
-	// sharp is the part of an error that a refinement by a sharpened factor may leave.
-	sharp = 1e-6
+	// maxRefactorings is how many passes over the rows are made at most.
+	maxRefactorings = 3
+	// refinedTol is the part of an error that a refinement by a sharpened factor may leave.
+	refinedTol = 1e-6
 )
 
 // tileReader hands over all rows of a matrix, some at a time, to be overwritten.
 type tileReader func(yield func(tile kern.View[float64])) error
 
-// sharpened returns the factor of the Gram matrix of rows + alpha·I, nil where that is singular to
+// shiftedCholeskyQR returns the factor of the Gram matrix of rows + alpha·I, nil where that is singular to
 // the working precision of the rows. gram is the Gram matrix's lower triangle with the usual rounding.
-func sharpened(ctx context.Context, gram []float64, k int, alpha float64, rows tileReader) (*Factor, error) {
+func shiftedCholeskyQR(ctx context.Context, gram []float64, k int, alpha float64, rows tileReader) (*Factor, error) {
 	trace := 0.0
 	for i := range k {
 		trace += gram[i*k+i]
@@ -35,24 +35,24 @@ func sharpened(ctx context.Context, gram []float64, k int, alpha float64, rows t
 	if !cholesky(ctx, f.Lower, k) {
 		return nil, nil
 	}
-	for range sharpenings {
-		m, err := f.rest(ctx, alpha, rows)
+	for range maxRefactorings {
+		m, err := f.innerFactor(ctx, alpha, rows)
 		if err != nil || m == nil {
 			return nil, err
 		}
 		lower := make([]float64, k*k)
 		kern.Mul(kern.Dense(k, k, k, lower), kern.Dense(k, k, k, f.Lower), kern.Dense(k, k, k, m), false)
 		f.Lower = lower
-		if f.left = 4 * epsilon * float64(k) / leastPivot(m, k); f.left <= sharp {
+		if f.contraction = 4 * epsilon * float64(k) / minPivot(m, k); f.contraction <= refinedTol {
 			return f, nil
 		}
 	}
 	return nil, nil
 }
 
-// rest returns the factor M of L⁻¹AL⁻ᵀ for A, the Gram matrix of rows + alpha·I; nil where it is
+// innerFactor returns the factor M of L⁻¹AL⁻ᵀ for A, the Gram matrix of rows + alpha·I; nil where it is
 // singular.
-func (f *Factor) rest(ctx context.Context, alpha float64, rows tileReader) ([]float64, error) {
+func (f *Factor) innerFactor(ctx context.Context, alpha float64, rows tileReader) ([]float64, error) {
 	k := f.cols
 	lower, m := kern.Dense(k, k, k, f.Lower), make([]float64, k*k)
 	add := func(tile kern.View[float64]) {

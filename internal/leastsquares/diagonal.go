@@ -20,7 +20,7 @@ import (
 type diagonalMoments struct {
 	Moments
 	diagonal []float64 // Σ s·x²
-	each     []float64 // the weights of all rows, nil for ones
+	weights  []float64 // the weights of all rows, nil for ones
 }
 
 func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
@@ -40,10 +40,10 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
 		}
 		if weights != nil {
-			m.each = append(m.each, weights...)
+			m.weights = append(m.weights, weights...)
 		}
-		err = inDouble(block.X, func(lo, hi int, X mat.Matrix) error {
-			m.addBlock(X, y[lo*count:hi*count], part(weights, lo, hi-lo))
+		err = eachFloat64(block.X, func(lo, hi int, X mat.Matrix) error {
+			m.addBlock(X, y[lo*count:hi*count], rowWeights(weights, lo, hi-lo))
 			return ctxerr.Check(ctx)
 		})
 		if err != nil {

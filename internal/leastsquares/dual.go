@@ -11,7 +11,7 @@ import (
 
 // dualSolution returns the weights by the factor of the kernel, which it sharpens and refines as
 // solution does the factor of the moments.
-func (p *Problem) dualSolution(ctx context.Context, d *centredRows) (w []float64, report solve.Report, err error) {
+func (p *Problem) dualSolution(ctx context.Context, d *centeredRows) (w []float64, report solve.Report, err error) {
 	n, t := d.n, d.targets
 	report = solve.Report{Solver: "dual", Converged: true}
 	kernel, err := d.kernel(ctx)
@@ -24,15 +24,15 @@ func (p *Problem) dualSolution(ctx context.Context, d *centredRows) (w []float64
 	if ok {
 		var size float64
 		f.Solve(ctx, a, t)
-		if size, f.left = d.roughness(a, kernel, f); size <= visible {
-			return d.coefficients(a), report, nil
+		if size, f.contraction = d.roundingBound(a, kernel, f); size <= visibleTol {
+			return d.primalWeights(a), report, nil
 		}
 	}
 	if !ok && p.Alpha == 0 {
 		return p.dualSingular(ctx, d, kernel)
 	}
-	if !ok || f.left >= contraction {
-		if f, err = d.sharpen(ctx, kernel, p.Alpha, p.Intercept); err != nil {
+	if !ok || f.contraction >= maxContraction {
+		if f, err = d.refactor(ctx, kernel, p.Alpha, p.Intercept); err != nil {
 			return nil, report, err
 		}
 		if f == nil {
@@ -41,21 +41,21 @@ func (p *Problem) dualSolution(ctx context.Context, d *centredRows) (w []float64
 		a = slices.Clone(d.y)
 		f.Solve(ctx, a, t)
 	}
-	w = d.coefficients(a)
+	w = d.primalWeights(a)
 	left := d.refine(ctx, f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
 	floor := 0.0
 	if n <= d.cols { // else the rows determine the weights
-		floor = epsilon * trace(kernel, n) * steepness(a, d.spreads())
+		floor = epsilon * trace(kernel, n) * relativeNorm(a, d.sumSquares())
 	}
-	warnOfRounding(&report, p.Alpha, left, floor, visible)
+	warnRounding(&report, p.Alpha, left, floor, visibleTol)
 	return w, report, nil
 }
 
 // dualSingular is dualSolution for a singular kernel.
-func (p *Problem) dualSingular(ctx context.Context, d *centredRows, kernel []float64) (w []float64, report solve.Report, err error) {
+func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []float64) (w []float64, report solve.Report, err error) {
 	addDiagonal(kernel, d.n, p.Alpha)
 	a := slices.Clone(d.y)
-	rank, err := leastNorm(ctx, kernel, d.n, a, d.targets)
+	rank, err := minNormSolve(ctx, kernel, d.n, a, d.targets)
 	if err != nil {
 		return nil, report, err
 	}
@@ -63,19 +63,19 @@ func (p *Problem) dualSingular(ctx context.Context, d *centredRows, kernel []flo
 		rank = min(rank, d.n-1)
 	}
 	report = solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(p.Alpha, rank, d.n)}}
-	return d.coefficients(a), report, nil
+	return d.primalWeights(a), report, nil
 }
 
-// roughness is that of moments for a kernel and its solution a, whose rounding is multiplied by rows of
+// roundingBound is that of moments for a kernel and its solution a, whose rounding is multiplied by rows of
 // inputs, new ones too.
-func (d *centredRows) roughness(a, kernel []float64, f *Factor) (size, left float64) {
+func (d *centeredRows) roundingBound(a, kernel []float64, f *Factor) (size, left float64) {
 	trace := trace(kernel, d.n)
-	size, left = precisionOf(false).roughness(a, d.spreads(), trace, leastPivot(f.Lower, d.n))
+	size, left = precisionOf(false).roundingBound(a, d.sumSquares(), trace, minPivot(f.Lower, d.n))
 	return size * math.Sqrt(trace), left
 }
 
-// spreads returns Σ ỹ² of each target.
-func (d *centredRows) spreads() []float64 {
+// sumSquares returns Σ ỹ² of each target.
+func (d *centeredRows) sumSquares() []float64 {
 	out := make([]float64, d.targets)
 	for at, v := range d.y {
 		out[at%d.targets] += v * v
@@ -83,26 +83,26 @@ func (d *centredRows) spreads() []float64 {
 	return out
 }
 
-// sharpen returns the sharpened factor of the kernel + alpha·I, with the zero of centred rows lifted;
+// refactor returns the sharpened factor of the kernel + alpha·I, with the zero of centred rows lifted;
 // nil where that is singular.
-func (d *centredRows) sharpen(ctx context.Context, kernel []float64, alpha float64, centred bool) (*Factor, error) {
+func (d *centeredRows) refactor(ctx context.Context, kernel []float64, alpha float64, centred bool) (*Factor, error) {
 	kernel = slices.Clone(kernel)
-	tau := d.lift(kernel, centred)
-	return sharpened(ctx, kernel, d.n, alpha, d.tiles(ctx, tau))
+	tau := d.liftNullspace(kernel, centred)
+	return shiftedCholeskyQR(ctx, kernel, d.n, alpha, d.columnTiles(ctx, tau))
 }
 
 // refine moves w = X̃'a by steps X̃'(K + alpha·I)⁻¹(ỹ − X̃w − alpha·a), with inputs of the given norm, and
 // returns what may be left of its error against the spreads of the targets.
-func (d *centredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
-	spreads := d.spreads()
+func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
+	spreads := d.sumSquares()
 	for range MaxRefinements {
 		right := d.residuals(w)
 		kern.Axpy(-alpha, a, right)
 		step := slices.Clone(right)
 		f.Solve(ctx, step, d.targets)
 		kern.Axpy(1, step, a)
-		kern.Axpy(1, d.coefficients(step), w)
-		if left = f.left * moved(right, step, spreads) * norm; refined(left, visible) {
+		kern.Axpy(1, d.primalWeights(step), w)
+		if left = f.contraction * predictionChange(right, step, spreads) * norm; negligible(left, visibleTol) {
 			return left
 		}
 	}
@@ -111,7 +111,7 @@ func (d *centredRows) refine(ctx context.Context, f *Factor, a, w []float64, alp
 
 // dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
 func (p *Problem) dual(ctx context.Context) (solve.Linear, error) {
-	d, err := p.centred(ctx)
+	d, err := p.readCentered(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -120,7 +120,7 @@ func (p *Problem) dual(ctx context.Context) (solve.Linear, error) {
 		return solve.Linear{}, err
 	}
 	if p.rows.Float32 {
-		warnOfBlur(&report, p.Alpha, blur(w, d.meanSquares(), d.spreads(), d.total))
+		warnFeatureRounding(&report, p.Alpha, featureRounding(w, d.meanSquares(), d.sumSquares(), d.total))
 	}
 	rest := d.residuals(w)
 	report.Objective = kern.Dot(rest, rest) + p.Alpha*kern.Dot(w, w)

@@ -22,13 +22,13 @@ import (
 //
 // X̃'SX̃ is brought to tridiagonal form once, 4D³/3 flops, where ρ has to be found. Each ρ is then a matter of D steps.
 type evidence struct {
-	cols, targets int
-	rows          float64 // N
-	intercept     float64 // log Σs, 0 without an intercept
-	form          *kern.Tridiagonal
-	right         [][]float64 // Qᵀ·X̃'Sỹ of each target
-	spreads       []float64   // ỹ'Sỹ
-	low, high     float64     // logarithms of ρ between which it is looked for
+	cols, targets  int
+	rows           float64 // N
+	intercept      float64 // log Σs, 0 without an intercept
+	form           *kern.Tridiagonal
+	right          [][]float64 // Qᵀ·X̃'Sỹ of each target
+	sumSquares     []float64   // ỹ'Sỹ
+	logMin, logMax float64     // logarithms of ρ between which it is looked for
 }
 
 // MaximizeEvidence returns the noise and the amplitude of the greatest evidence, those that are given left as they are, and
@@ -36,11 +36,11 @@ type evidence struct {
 // the evidence comes from weights and factor, without the tridiagonal form.
 func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Variances, solve.Linear, *Factor, error) {
 	e := m.evidence()
-	v, err := Variances{Ratio: g.Noise / g.Amplitude}, e.check()
+	v, err := Variances{Ratio: g.Noise / g.Amplitude}, e.validate()
 	looks := g.Noise == 0 || g.Amplitude == 0
 	if err == nil && looks {
-		if err = e.reduce(ctx, m); err == nil {
-			v, err = e.maximise(ctx, g)
+		if err = e.tridiagonalize(ctx, m); err == nil {
+			v, err = e.maximize(ctx, g)
 		}
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Varia
 		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx), fmt.Errorf("noise %v is too small beside amplitude %v", noise, amplitude))
 	}
 	if !looks {
-		v = e.variances(e.solved(m, v.Ratio, fitted, f), g)
+		v = e.variances(e.fromSolution(m, v.Ratio, fitted, f), g)
 	}
 	if v.LogEvidence-v.LogEvidence != 0 {
 		return Variances{}, solve.Linear{}, nil, errNotFinite
@@ -65,15 +65,15 @@ func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Varia
 
 // evidence returns the evidence of the rows that were added, before it is reduced.
 func (m *Moments) evidence() *evidence {
-	e := &evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, spreads: m.spreads()}
+	e := &evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, sumSquares: m.sumSquares()}
 	if m.centered {
 		e.rows, e.intercept = m.Weight-1, math.Log(m.Weight)
 	}
 	return e
 }
 
-// check refuses rows that say nothing of the noise.
-func (e *evidence) check() error {
+// roundingCheck refuses rows that say nothing of the noise.
+func (e *evidence) validate() error {
 	if !kern.AllFinite([]float64{e.rows, e.intercept}) {
 		return errNotFinite
 	}
@@ -83,8 +83,8 @@ func (e *evidence) check() error {
 	return nil
 }
 
-// reduce makes the tridiagonal form.
-func (e *evidence) reduce(ctx context.Context, m *Moments) error {
+// tridiagonalize makes the tridiagonal form.
+func (e *evidence) tridiagonalize(ctx context.Context, m *Moments) error {
 	gram := make([]float64, m.Cols*m.Cols)
 	m.system(gram, m.Cols, 0)
 	trace, most := 0.0, 0.0
@@ -95,12 +95,12 @@ func (e *evidence) reduce(ctx context.Context, m *Moments) error {
 	if trace == 0 {
 		trace, most = 1, 1
 	}
-	e.low, e.high = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
-	if !(most > 0) || !kern.AllFinite([]float64{e.low, e.high}) {
+	e.logMin, e.logMax = math.Log(64*epsilon*float64(m.Cols)*most), math.Log(1e4*trace)
+	if !(most > 0) || !kern.AllFinite([]float64{e.logMin, e.logMax}) {
 		return errNotFinite
 	}
 	right := m.rightSide()
-	clearFixed(m.fixed(m.Cols), right, m.targets)
+	clearConstant(m.constantColumns(m.Cols), right, m.targets)
 	var err error
 	if e.form, err = kern.NewTridiagonal(ctx, kern.Dense(m.Cols, m.Cols, m.Cols, gram)); err != nil {
 		return err
@@ -116,14 +116,14 @@ func (e *evidence) reduce(ctx context.Context, m *Moments) error {
 	return nil
 }
 
-// solved returns what the evidence is made of, without slopes, from the weights of a ratio.
-func (e *evidence) solved(m *Moments, ratio float64, fitted solve.Linear, f *Factor) at {
-	a := at{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio), misfits: slices.Clone(e.spreads)}
+// fromSolution returns what the evidence is made of, without slopes, from the weights of a ratio.
+func (e *evidence) fromSolution(m *Moments, ratio float64, fitted solve.Linear, f *Factor) evidencePoint {
+	a := evidencePoint{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio), rss: slices.Clone(e.sumSquares)}
 	for i, v := range m.rightSide() {
-		a.misfits[i%e.targets] -= v * fitted.Weights[i]
+		a.rss[i%e.targets] -= v * fitted.Weights[i]
 	}
-	for t, spread := range e.spreads {
-		a.misfits[t] = max(a.misfits[t], spread*epsilon)
+	for t, spread := range e.sumSquares {
+		a.rss[t] = max(a.rss[t], spread*epsilon)
 	}
 	return a
 }
@@ -132,7 +132,7 @@ var errNotFinite = errors.New("the evidence is not finite; scale inputs and targ
 
 // ConstantTarget reports which target does not vary, -1 for none.
 func (m *Moments) ConstantTarget() int {
-	for t, spread := range m.spreads() {
+	for t, spread := range m.sumSquares() {
 		mean := m.targetShift[t] + m.targetSum[t]/m.Weight
 		if spread <= 64*epsilon*epsilon*mean*mean*m.Weight {
 			return t
@@ -142,20 +142,20 @@ func (m *Moments) ConstantTarget() int {
 }
 
 // Variance returns the mean variance of the targets, about 0 where there is no intercept.
-func (m *Moments) Variance() float64 { return m.spread() / m.Weight / float64(m.targets) }
+func (m *Moments) Variance() float64 { return m.totalSumSquares() / m.Weight / float64(m.targets) }
 
-// at is what the evidence is made of for one ρ.
-type at struct {
-	ratio   float64
-	logDet  float64   // log|A| − D·log ρ
-	free    float64   // D − ρ·tr A⁻¹, the degrees of freedom of the fit
-	misfits []float64 // r of each target
-	slopes  []float64 // dr/dlog ρ
+// evidencePoint is what the evidence is made of for one ρ.
+type evidencePoint struct {
+	ratio     float64
+	logDet    float64   // log|A| − D·log ρ
+	dof       float64   // D − ρ·tr A⁻¹, the degrees of freedom of the fit
+	rss       []float64 // r of each target
+	rssSlopes []float64 // dr/dlog ρ
 }
 
-// at returns it, and ok false where A is not positive definite to working precision.
-func (e *evidence) at(ratio float64) (a at, ok bool) {
-	a = at{ratio: ratio, misfits: make([]float64, e.targets), slopes: make([]float64, e.targets)}
+// evaluate returns it, and ok false where A is not positive definite to working precision.
+func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
+	a = evidencePoint{ratio: ratio, rss: make([]float64, e.targets), rssSlopes: make([]float64, e.targets)}
 	diagonal, beside := e.form.Diagonal, e.form.OffDiagonal
 	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
 	trace, slope := 0.0, 1.0 // of A⁻¹, and of a pivot by ρ
@@ -172,7 +172,7 @@ func (e *evidence) at(ratio float64) (a at, ok bool) {
 		a.logDet += math.Log(pivots[i] / ratio)
 		trace += slope / pivots[i]
 	}
-	a.free = float64(e.cols) - ratio*trace
+	a.dof = float64(e.cols) - ratio*trace
 	for t, c := range e.right {
 		explained := 0.0
 		for i, v := range c {
@@ -182,14 +182,14 @@ func (e *evidence) at(ratio float64) (a at, ok bool) {
 			x[i] = v
 			explained += v * v / pivots[i]
 		}
-		a.misfits[t] = max(e.spreads[t]-explained, e.spreads[t]*epsilon)
+		a.rss[t] = max(e.sumSquares[t]-explained, e.sumSquares[t]*epsilon)
 		for i := e.cols - 1; i >= 0; i-- {
 			x[i] /= pivots[i]
 			if i+1 < e.cols {
 				x[i] -= beside[i] / pivots[i] * x[i+1]
 			}
 		}
-		a.slopes[t] = ratio * kern.Dot(x, x)
+		a.rssSlopes[t] = ratio * kern.Dot(x, x)
 	}
 	return a, true
 }
@@ -207,7 +207,7 @@ type Variances struct {
 type KnownVariances struct{ Noise, Amplitude float64 }
 
 // noises returns the noise of each target for a ratio.
-func (e *evidence) noises(a at, g KnownVariances) []float64 {
+func (e *evidence) noises(a evidencePoint, g KnownVariances) []float64 {
 	out := make([]float64, e.targets)
 	for t := range out {
 		switch {
@@ -216,42 +216,42 @@ func (e *evidence) noises(a at, g KnownVariances) []float64 {
 		case g.Amplitude > 0:
 			out[t] = g.Amplitude * a.ratio
 		default:
-			out[t] = a.misfits[t] / e.rows
+			out[t] = a.rss[t] / e.rows
 		}
 	}
 	return out
 }
 
-// value returns J.
-func (e *evidence) value(a at, g KnownVariances) (value float64) {
+// negLog returns J.
+func (e *evidence) negLog(a evidencePoint, g KnownVariances) (value float64) {
 	for t, noise := range e.noises(a, g) {
-		value += (a.misfits[t]/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
+		value += (a.rss[t]/noise + e.rows*math.Log(2*math.Pi*noise) + a.logDet + e.intercept) / 2
 	}
 	return value
 }
 
-// negative returns J, and its derivative by log ρ.
-func (e *evidence) negative(a at, g KnownVariances) (value, slope float64) {
+// negLogSlope returns J, and its derivative by log ρ.
+func (e *evidence) negLogSlope(a evidencePoint, g KnownVariances) (value, slope float64) {
 	for t, noise := range e.noises(a, g) {
-		r, dr := a.misfits[t], a.slopes[t]
-		slope += (dr/noise - a.free) / 2
+		r, dr := a.rss[t], a.rssSlopes[t]
+		slope += (dr/noise - a.dof) / 2
 		if g.Amplitude > 0 && g.Noise == 0 { // the noise grows with ρ
 			slope += (e.rows - r/noise) / 2
 		}
 	}
-	return e.value(a, g), slope
+	return e.negLog(a, g), slope
 }
 
-// maximise returns the noise and the amplitude of the greatest evidence, where one of them at least is not given.
-func (e *evidence) maximise(ctx context.Context, g KnownVariances) (Variances, error) {
+// maximize returns the noise and the amplitude of the greatest evidence, where one of them at least is not given.
+func (e *evidence) maximize(ctx context.Context, g KnownVariances) (Variances, error) {
 	const step = 0.5
-	best, least := e.low, math.Inf(1)
-	for u := e.low; u <= e.high; u += step {
+	best, least := e.logMin, math.Inf(1)
+	for u := e.logMin; u <= e.logMax; u += step {
 		if err := ctxerr.Check(ctx); err != nil {
 			return Variances{}, err
 		}
-		if a, ok := e.at(math.Exp(u)); ok {
-			if value := e.value(a, g); value < least {
+		if a, ok := e.evaluate(math.Exp(u)); ok {
+			if value := e.negLog(a, g); value < least {
 				best, least = u, value
 			}
 		}
@@ -259,29 +259,29 @@ func (e *evidence) maximise(ctx context.Context, g KnownVariances) (Variances, e
 	if math.IsInf(least, 1) {
 		return Variances{}, errNotFinite
 	}
-	a, err := e.root(ctx, max(best-step, e.low), min(best+step, e.high), g)
+	a, err := e.bisect(ctx, max(best-step, e.logMin), min(best+step, e.logMax), g)
 	if err != nil {
 		return Variances{}, err
 	}
 	out := e.variances(a, g)
 	const end = 1e-6
-	out.AtLowerBound, out.AtUpperBound = math.Log(a.ratio) < e.low+end, math.Log(a.ratio) > e.high-end
+	out.AtLowerBound, out.AtUpperBound = math.Log(a.ratio) < e.logMin+end, math.Log(a.ratio) > e.logMax-end
 	return out, nil
 }
 
-// root returns where between two logarithms J no longer falls.
-func (e *evidence) root(ctx context.Context, low, high float64, g KnownVariances) (at, error) {
+// bisect returns where between two logarithms J no longer falls.
+func (e *evidence) bisect(ctx context.Context, low, high float64, g KnownVariances) (evidencePoint, error) {
 	falls := func(u float64) bool {
-		a, ok := e.at(math.Exp(u))
+		a, ok := e.evaluate(math.Exp(u))
 		if !ok {
 			return true
 		}
-		_, slope := e.negative(a, g)
+		_, slope := e.negLogSlope(a, g)
 		return slope < 0
 	}
 	for high-low > 1e-13*max(1, math.Abs(low)) {
 		if err := ctxerr.Check(ctx); err != nil {
-			return at{}, err
+			return evidencePoint{}, err
 		}
 		middle := low + (high-low)/2
 		if middle <= low || middle >= high {
@@ -293,15 +293,15 @@ func (e *evidence) root(ctx context.Context, low, high float64, g KnownVariances
 			high = middle
 		}
 	}
-	a, ok := e.at(math.Exp(high))
+	a, ok := e.evaluate(math.Exp(high))
 	if !ok {
-		return at{}, errNotFinite
+		return evidencePoint{}, errNotFinite
 	}
 	return a, nil
 }
 
-func (e *evidence) variances(a at, g KnownVariances) Variances {
-	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), LogEvidence: -e.value(a, g)}
+func (e *evidence) variances(a evidencePoint, g KnownVariances) Variances {
+	out := Variances{Ratio: a.ratio, Noise: e.noises(a, g), LogEvidence: -e.negLog(a, g)}
 	for _, noise := range out.Noise {
 		out.Amplitude = append(out.Amplitude, noise/a.ratio)
 	}

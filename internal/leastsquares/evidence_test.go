@@ -27,7 +27,7 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 		t.Fatal(err)
 	}
 	e := m.evidence()
-	if err := e.reduce(context.Background(), m); err != nil {
+	if err := e.tridiagonalize(context.Background(), m); err != nil {
 		t.Fatal(err)
 	}
 	return m, e, func(noise, amplitude []float64) (value float64) {
@@ -84,8 +84,8 @@ func TestEvidenceOfVariances(t *testing.T) {
 				t.Fatal(err)
 			}
 			if g.Noise > 0 && g.Amplitude > 0 { // without the tridiagonal form
-				a, _ := e.at(v.Ratio)
-				if want := -e.value(a, g); math.Abs(v.LogEvidence-want) > 1e-12*math.Abs(want) {
+				a, _ := e.evaluate(v.Ratio)
+				if want := -e.negLog(a, g); math.Abs(v.LogEvidence-want) > 1e-12*math.Abs(want) {
 					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.LogEvidence, want)
 				}
 			}
@@ -100,15 +100,15 @@ func TestEvidenceOfVariances(t *testing.T) {
 			}
 			for _, ratio := range []float64{0.01, 0.7, 20} {
 				value := func(u float64) float64 {
-					a, ok := e.at(math.Exp(u))
+					a, ok := e.evaluate(math.Exp(u))
 					if !ok {
 						t.Fatal("not positive definite")
 					}
-					j, _ := e.negative(a, g)
+					j, _ := e.negLogSlope(a, g)
 					return j
 				}
-				a, _ := e.at(ratio)
-				_, slope := e.negative(a, g)
+				a, _ := e.evaluate(ratio)
+				_, slope := e.negLogSlope(a, g)
 				const h = 1e-4
 				u := math.Log(ratio)
 				if want := (value(u+h) - value(u-h)) / (2 * h); math.Abs(slope-want) > 1e-5*(1+math.Abs(want)) {

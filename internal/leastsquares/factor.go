@@ -15,10 +15,10 @@ const epsilon = 0x1p-52
 
 // Factor is the Cholesky factor of a centred Gram matrix + alpha·I.
 type Factor struct {
-	cols  int
-	Lower []float64
-	left  float64 // the part of an error that a refinement with the factor may leave
-	fixed []bool  // columns whose weights stay 0; nil for none
+	cols        int
+	Lower       []float64
+	contraction float64 // the part of an error that a refinement with the factor may leave
+	constant    []bool  // columns whose weights stay 0; nil for none
 }
 
 // cholesky factorises in place and reports whether it could, with digits to spare.
@@ -40,7 +40,7 @@ func cholesky(ctx context.Context, a []float64, n int) bool {
 
 // Solve overwrites b, cols × k, with the solution.
 func (f *Factor) Solve(ctx context.Context, b []float64, k int) error {
-	clearFixed(f.fixed, b, k)
+	clearConstant(f.constant, b, k)
 	return kern.SolveCholesky(ctx, kern.Dense(f.cols, f.cols, f.cols, f.Lower), kern.Dense(f.cols, k, k, b))
 }
 
@@ -53,9 +53,9 @@ func (f *Factor) logDeterminant() float64 {
 	return s
 }
 
-// leastNorm overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
+// minNormSolve overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
 // a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
-func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
+func minNormSolve(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
@@ -84,8 +84,8 @@ func leastNorm(ctx context.Context, a []float64, n int, b []float64, k int) (ran
 	return rank, kern.MulContext(ctx, right, vectors.T(), projected, false)
 }
 
-// clearFixed makes rows of b, fixed × k, zeros.
-func clearFixed(fixed []bool, b []float64, k int) {
+// clearConstant makes rows of b, fixed × k, zeros.
+func clearConstant(fixed []bool, b []float64, k int) {
 	for i, is := range fixed {
 		if is {
 			clear(b[i*k : (i+1)*k])
@@ -108,8 +108,8 @@ func trace(a []float64, n int) float64 {
 	return sum
 }
 
-// sumOf adds up a few numbers in their order.
-func sumOf(list []float64) float64 {
+// sum adds up a few numbers in their order.
+func sum(list []float64) float64 {
 	sum := 0.0
 	for _, v := range list {
 		sum += v
@@ -117,8 +117,8 @@ func sumOf(list []float64) float64 {
 	return sum
 }
 
-// leastPivot returns the smallest of the pivots of a Cholesky factor.
-func leastPivot(lower []float64, n int) float64 {
+// minPivot returns the smallest of the pivots of a Cholesky factor.
+func minPivot(lower []float64, n int) float64 {
 	least := math.Inf(1)
 	for i := range n {
 		least = min(least, lower[i*n+i]*lower[i*n+i])

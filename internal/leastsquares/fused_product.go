@@ -8,28 +8,28 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// bothWays adds up X'S(Xw + offset) over dense rows X with weights S, of all outputs together.
-type bothWays struct {
-	turned, offset []float64           // w, outputs × cols, and by output
-	short, double  design.FusedProduct // of rows of that precision, nil before there are some
+// fusedProduct adds up X'S(Xw + offset) over dense rows X with weights S, of all outputs together.
+type fusedProduct struct {
+	wT, offset           []float64           // w, outputs × cols, and by output
+	product32, product64 design.FusedProduct // of rows of that precision, nil before there are some
 }
 
-// newBothWays takes w as cols × outputs.
-func newBothWays(w, offset []float64) *bothWays {
-	b := &bothWays{turned: make([]float64, len(w)), offset: offset}
-	design.Transpose(b.turned, w, len(offset))
+// newFusedProduct takes w as cols × outputs.
+func newFusedProduct(w, offset []float64) *fusedProduct {
+	b := &fusedProduct{wT: make([]float64, len(w)), offset: offset}
+	design.Transpose(b.wT, w, len(offset))
 	return b
 }
 
 // add adds rows; weights is nil for ones.
-func (b *bothWays) add(X mat.Matrix, weights []float64) {
-	own := &b.double
+func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
+	own := &b.product64
 	_, short := X.(*single.Dense)
 	if short {
-		own = &b.short
+		own = &b.product32
 	}
 	if *own == nil {
-		*own = design.NewFusedProduct(short, b.turned, b.offset, nil, 0)
+		*own = design.NewFusedProduct(short, b.wT, b.offset, nil, 0)
 	}
 	(*own).Add(X, 0, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for j := 0; j < scores.Rows && weights != nil; j++ {
@@ -39,12 +39,12 @@ func (b *bothWays) add(X mat.Matrix, weights []float64) {
 	})
 }
 
-// centred writes X̃'S(Xw + offset) to dst, cols × outputs, for rows less a mean.
-func (b *bothWays) centred(dst, mean []float64) {
+// centeredTo writes X̃'S(Xw + offset) to dst, cols × outputs, for rows less a mean.
+func (b *fusedProduct) centeredTo(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)
 	clear(dst)
-	for _, reading := range []design.FusedProduct{b.short, b.double} {
+	for _, reading := range []design.FusedProduct{b.product32, b.product64} {
 		if reading == nil {
 			continue
 		}

@@ -87,8 +87,8 @@ func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of
 
 // Rows in single precision are taken so many at once, and so many of these have sums of their own.
 const (
-	narrowRows  = 8192
-	narrowOwned = 256
+	float32BlockRows = 8192
+	float32ChunkRows = 256
 )
 
 // addFloat32 is Add of rows in single precision, which are read where they are, while all products and sums are in double.
@@ -99,17 +99,17 @@ func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []floa
 	defer total.Release()
 	design.Transpose(turned.Data, w, k)
 	clear(total.Data)
-	for at := 0; at < X.Rows; at += narrowRows {
-		n := min(narrowRows, X.Rows-at)
+	for at := 0; at < X.Rows; at += float32BlockRows {
+		n := min(float32BlockRows, X.Rows-at)
 		size := d*k + 2*k
-		hold := design.Borrow[float64]((n + narrowOwned - 1) / narrowOwned * size)
-		kern.Parallel(n, narrowOwned, func(lo, hi int) {
+		hold := design.Borrow[float64]((n + float32ChunkRows - 1) / float32ChunkRows * size)
+		kern.Parallel(n, float32ChunkRows, func(lo, hi int) {
 			own, sample := &Gradient{cols: d, Columns: k}, weights
-			own.in(hold.Data[lo/narrowOwned*size:][:size])
+			own.initIn(hold.Data[lo/float32ChunkRows*size:][:size])
 			if weights != nil {
 				sample = weights[at+lo : at+hi]
 			}
-			own.addOwned(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.Data, offset, sample)
+			own.addChunk(X.Slice(at+lo, at+hi, 0, d), y[(at+lo)*k:(at+hi)*k], turned.Data, offset, sample)
 		})
 		for lo := 0; lo < len(hold.Data); lo += size {
 			mine := hold.Data[lo : lo+size]
@@ -122,15 +122,15 @@ func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []floa
 	design.AddTransposed(g.inputs, total.Data, k)
 }
 
-// in makes the gradient zeros in the place given.
-func (g *Gradient) in(list []float64) {
+// initIn makes the gradient zeros in the place given.
+func (g *Gradient) initIn(list []float64) {
 	clear(list)
 	d, k := g.cols, g.Columns
 	g.inputs, g.sum, g.squares = list[:d*k], list[d*k:d*k+k], list[d*k+k:]
 }
 
-// addOwned adds a few rows, which are read twice while they are in the cache; w and the sums of inputs are columns × cols.
-func (g *Gradient) addOwned(X kern.View[float32], y, w, offset, weights []float64) {
+// addChunk adds a few rows, which are read twice while they are in the cache; w and the sums of inputs are columns × cols.
+func (g *Gradient) addChunk(X kern.View[float32], y, w, offset, weights []float64) {
 	k, size := g.Columns, max(8, 1<<16/g.cols&^7)
 	hold := design.Borrow[float64](size * k)
 	defer hold.Release()
@@ -154,18 +154,18 @@ func (g *Gradient) addOwned(X kern.View[float32], y, w, offset, weights []float6
 	}
 }
 
-// step turns the gradient of columns from to from+t, those of one weight vector for each target,
+// newtonStep turns the gradient of columns from to from+t, those of one weight vector for each target,
 // into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
 // spreads of the targets.
-func (g *Gradient) step(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
-	right := g.right(w, from, len(spreads), mean, alpha)
+func (g *Gradient) newtonStep(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
+	right := g.rhs(w, from, len(spreads), mean, alpha)
 	step = slices.Clone(right)
 	solve(step)
-	return step, moved(right, step, spreads)
+	return step, predictionChange(right, step, spreads)
 }
 
-// right returns the gradient of t columns from the one given.
-func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64) []float64 {
+// rhs returns the gradient of t columns from the one given.
+func (g *Gradient) rhs(w []float64, from, t int, mean []float64, alpha float64) []float64 {
 	out := make([]float64, len(w))
 	for i := range len(w) / t {
 		row := out[i*t : (i+1)*t]
@@ -176,8 +176,8 @@ func (g *Gradient) right(w []float64, from, t int, mean []float64, alpha float64
 	return out
 }
 
-// moved returns the root of right'step over that of the spread for the target where that is the largest.
-func moved(right, step, spreads []float64) float64 {
+// predictionChange returns the root of right'step over that of the spread for the target where that is the largest.
+func predictionChange(right, step, spreads []float64) float64 {
 	t, most := len(spreads), 0.0
 	for j, spread := range spreads {
 		square := 0.0

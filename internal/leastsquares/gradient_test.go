@@ -15,7 +15,7 @@ import (
 // same bits with any number of cores.
 func TestGradientOfRowsInSinglePrecision(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	const n, d = narrowRows + 2*narrowOwned + 3, 37
+	const n, d = float32BlockRows + 2*float32ChunkRows + 3, 37
 	rng := rand.New(rand.NewPCG(5, 6))
 	x, weights := single.New(n, d, nil), make([]float64, n)
 	for i := range n {

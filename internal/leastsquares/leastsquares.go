@@ -62,15 +62,15 @@ func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 		return solve.Linear{}, err
 	}
 	c := &ridgeCG{Problem: &cached, ctx: ctx, m: m, mean: m.Mean(), diagonal: m.centredDiagonal()}
-	w, report, err := c.withinBudget()
+	w, report, err := c.solveWithinBudget()
 	if err != nil {
 		return solve.Linear{}, err
 	}
 	if p.rows.Float32 {
 		squares := make([]float64, m.Cols)
 		kern.Axpy(1/m.Weight, m.diagonal, squares)
-		warnOfBlur(&report, p.Alpha, blur(w, squares, m.spreads(), m.Weight))
+		warnFeatureRounding(&report, p.Alpha, featureRounding(w, squares, m.sumSquares(), m.Weight))
 	}
-	report.Objective = max(0, report.Objective+m.spread()-kern.Dot(w, m.rightSide()))
+	report.Objective = max(0, report.Objective+m.totalSumSquares()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, c.mean, m.targetMean()), report)
 }

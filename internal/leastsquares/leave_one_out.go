@@ -22,24 +22,24 @@ type LOOResult struct {
 	GCV              []float64    // generalised cross-validation scores
 	DegreesOfFreedom []float64    // effective degrees of freedom
 	Best             int          // the first alpha of the least error
-	slacks           [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
+	oneMinusH        [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
 }
 
 // LeaveOneOut computes the predictions without fitting again, for alphas that take the place of
 // s.Alpha.
 func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*LOOResult, error) {
-	l, err := newLeaver(ctx, s, data)
+	l, err := newLOOSolver(ctx, s, data)
 	if err != nil {
 		return nil, err
 	}
 	out := &LOOResult{}
 	for _, alpha := range alphas {
 		l.problem.Alpha = alpha
-		factor, err := l.by(alpha)
+		factor, err := l.solve(alpha)
 		if err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
-		if err := l.finish(out, factor); err != nil {
+		if err := l.appendResult(out, factor); err != nil {
 			return nil, fmt.Errorf("alpha %v: %w", alpha, err)
 		}
 	}
@@ -64,25 +64,25 @@ func LeaveOneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
 	return design.Float64Bytes(numbers + 3*d*d)
 }
 
-// leaver computes, for one alpha after another, residuals and slacks: what is divided by what.
-type leaver struct {
+// looSolver computes, for one alpha after another, residuals and slacks: what is divided by what.
+type looSolver struct {
 	ctx        context.Context
 	problem    *Problem
 	rows       *design.Rows
 	y, weights []float64
 	targets    int
-	sums       *Moments     // with more rows than columns
-	dual       *centredRows // with fewer
-	kernel     []float64    // its kernel, with the zero of centred rows lifted by tau
+	sums       *Moments      // with more rows than columns
+	dual       *centeredRows // with fewer
+	kernel     []float64     // its kernel, with the zero of centred rows lifted by tau
 	tau        float64
 	residual   []float64 // rows × targets
-	slack      []float64 // 1 − h; 0 for rows of weight 0
-	by         func(alpha float64) (factor float64, err error)
+	oneMinusH  []float64 // 1 − h; 0 for rows of weight 0
+	solve      func(alpha float64) (factor float64, err error)
 	factor     *Factor // of the last alpha
 }
 
-// newLeaver prepares rows in memory for the way that suits their shape.
-func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error) {
+// newLOOSolver prepares rows in memory for the way that suits their shape.
+func newLOOSolver(ctx context.Context, s Ridge, data datasets.Set) (*looSolver, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
 		return nil, err
@@ -91,18 +91,18 @@ func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &leaver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargetsAndWeights)}
-	l.slack, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
-	l.by = l.primal
+	l := &looSolver{ctx: ctx, rows: r, y: y, weights: weights, targets: targets, problem: NewProblem(s, r, design.BlockTargetsAndWeights)}
+	l.oneMinusH, l.residual = make([]float64, r.N), make([]float64, r.N*targets)
+	l.solve = l.solvePrimal
 	if r.N <= r.Cols || s.Intercept && r.N == r.Cols+1 {
-		if l.dual, err = l.problem.centred(ctx); err != nil {
+		if l.dual, err = l.problem.readCentered(ctx); err != nil {
 			return nil, err
 		}
 		if l.kernel, err = l.dual.kernel(ctx); err != nil {
 			return nil, err
 		}
-		l.by = l.wide
-		l.tau = l.dual.lift(l.kernel, s.Intercept)
+		l.solve = l.solveDual
+		l.tau = l.dual.liftNullspace(l.kernel, s.Intercept)
 	} else {
 		l.problem.rows = r.ToFloat64()
 		if l.sums, err = l.problem.Moments(ctx); err != nil {
@@ -112,7 +112,7 @@ func newLeaver(ctx context.Context, s Ridge, data datasets.Set) (*leaver, error)
 	return l, nil
 }
 
-func (l *leaver) weight(i int) float64 {
+func (l *looSolver) weight(i int) float64 {
 	if l.weights == nil {
 		return 1
 	}
@@ -120,49 +120,49 @@ func (l *leaver) weight(i int) float64 {
 }
 
 // Of 1 − h, as the factor gives it, no more than mostLost is to be rounding, else the factor is
-// sharpened; and no more than refused, else there is no result.
+// shiftedCholeskyQR; and no more than refused, else there is no result.
 const (
-	mostLost = 1e-6
-	refused  = 1e-3
+	maxRoundingShare = 1e-6
+	maxErrorShare    = 1e-3
 )
 
-// primal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
-func (l *leaver) primal(alpha float64) (factor float64, err error) {
-	w, f, _, err := l.problem.solution(l.ctx, l.problem.sums(l.sums))
+// solvePrimal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
+func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
+	w, f, _, err := l.problem.solution(l.ctx, l.problem.sumsOf(l.sums))
 	if err != nil {
 		return 0, err
 	}
 	if f == nil {
 		return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
 	}
-	rounding := f.left
+	rounding := f.contraction
 	row, least := 0, 0.0
 	for range 2 {
-		if err := l.measure(w, f); err != nil {
+		if err := l.computeLeverages(w, f); err != nil {
 			return 0, err
 		}
 		l.factor = f
-		if row, least = l.leastSlack(); rounding <= mostLost*least {
+		if row, least = l.minOneMinusH(); rounding <= maxRoundingShare*least {
 			return 1, nil
 		}
-		if f, err = l.problem.sharpen(l.ctx, l.sums); err != nil {
+		if f, err = l.problem.refactor(l.ctx, l.sums); err != nil {
 			return 0, err
 		}
 		if f == nil {
 			return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
 		}
-		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/leastPivot(f.Lower, f.cols))
+		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/minPivot(f.Lower, f.cols))
 	}
-	if rounding <= refused*least {
+	if rounding <= maxErrorShare*least {
 		return 1, nil
 	}
 	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
 }
 
-// leastSlack returns the row of positive weight that has the smallest slack.
-func (l *leaver) leastSlack() (row int, least float64) {
+// minOneMinusH returns the row of positive weight that has the smallest slack.
+func (l *looSolver) minOneMinusH() (row int, least float64) {
 	least = math.Inf(1)
-	for i, m := range l.slack {
+	for i, m := range l.oneMinusH {
 		if l.weight(i) > 0 && m < least {
 			row, least = i, m
 		}
@@ -170,8 +170,8 @@ func (l *leaver) leastSlack() (row int, least float64) {
 	return row, least
 }
 
-// measure writes the residuals by w and the slacks by the factor.
-func (l *leaver) measure(w []float64, f *Factor) error {
+// computeLeverages writes the residuals by w and the slacks by the factor.
+func (l *looSolver) computeLeverages(w []float64, f *Factor) error {
 	d := l.sums.Cols
 	mean := l.sums.Mean()
 	b := intercepts(w, mean, l.sums.targetMean())
@@ -187,7 +187,7 @@ func (l *leaver) measure(w []float64, f *Factor) error {
 		for i := range n {
 			row := x.Row(i)
 			design.WriteRow(row, l.rows.Set.X, lo+i)
-			l.residue(lo+i, row, w, b)
+			l.setResidual(lo+i, row, w, b)
 			kern.Axpy(-1, mean, row)
 		}
 		kern.SolveLower(l.ctx, lower, x.T())
@@ -197,16 +197,16 @@ func (l *leaver) measure(w []float64, f *Factor) error {
 			if l.problem.Intercept {
 				h += s / l.sums.Weight
 			}
-			if l.slack[lo+i] = 1 - h; s == 0 {
-				l.slack[lo+i] = 0
+			if l.oneMinusH[lo+i] = 1 - h; s == 0 {
+				l.oneMinusH[lo+i] = 0
 			}
 		}
 	}
 	return nil
 }
 
-// residue writes the residuals of row i.
-func (l *leaver) residue(i int, row, w, b []float64) {
+// setResidual writes the residuals of row i.
+func (l *looSolver) setResidual(i int, row, w, b []float64) {
 	t := l.targets
 	out := l.residual[i*t : (i+1)*t]
 	copy(out, b)
@@ -222,9 +222,9 @@ func (l *leaver) residue(i int, row, w, b []float64) {
 	}
 }
 
-// wide solves with the n×n matrix: where h is near 1 nothing is left of 1 − h = α·M_ii, but all of M_ii.
+// solveDual solves with the n×n matrix: where h is near 1 nothing is left of 1 − h = α·M_ii, but all of M_ii.
 // It returns the factor α, which is in neither residuals nor slacks.
-func (l *leaver) wide(alpha float64) (factor float64, err error) {
+func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 	d, n, t := l.dual, l.dual.n, l.targets
 	f, err := l.kernelFactor(alpha)
 	if err != nil {
@@ -233,7 +233,7 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 	l.factor = f
 	a := slices.Clone(d.y)
 	f.Solve(l.ctx, a, t)
-	w := d.coefficients(a)
+	w := d.primalWeights(a)
 	d.refine(l.ctx, f, a, w, alpha, math.Sqrt(trace(l.kernel, n)))
 	inverse, squares := make([]float64, n*n), make([]float64, n)
 	addDiagonal(inverse, n, 1)
@@ -243,46 +243,46 @@ func (l *leaver) wide(alpha float64) (factor float64, err error) {
 			squares[j] += v * v
 		}
 	}
-	u := d.along(1)
-	for k, i := range d.from {
-		if l.slack[i] = squares[k]; l.problem.Intercept {
-			l.slack[i] -= u[k] * u[k] / (alpha + l.tau)
+	u := d.interceptVector(1)
+	for k, i := range d.rowIndex {
+		if l.oneMinusH[i] = squares[k]; l.problem.Intercept {
+			l.oneMinusH[i] -= u[k] * u[k] / (alpha + l.tau)
 		}
-		if l.slack[i] <= 1e-12*squares[k] {
+		if l.oneMinusH[i] <= 1e-12*squares[k] {
 			return 0, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
 		}
-		if most := epsilon * steepness(a, d.spreads()) * math.Sqrt(float64(n)) / l.slack[i]; most > refused {
+		if most := epsilon * relativeNorm(a, d.sumSquares()) * math.Sqrt(float64(n)) / l.oneMinusH[i]; most > maxErrorShare {
 			return 0, fmt.Errorf("rows are so alike that rounding moves the prediction for row %d by %.1g of the spread of the targets; use a larger alpha", i, most)
 		}
 		for j := range t {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
 		}
 	}
-	if len(d.from) < l.rows.N {
-		return alpha, l.unseen(w)
+	if len(d.rowIndex) < l.rows.N {
+		return alpha, l.zeroWeightRows(w)
 	}
 	return alpha, nil
 }
 
 // kernelFactor returns the factor of the kernel + alpha·I.
-func (l *leaver) kernelFactor(alpha float64) (*Factor, error) {
+func (l *looSolver) kernelFactor(alpha float64) (*Factor, error) {
 	n := l.dual.n
 	f := &Factor{cols: n, Lower: slices.Clone(l.kernel)}
 	addDiagonal(f.Lower, n, alpha)
 	if cholesky(l.ctx, f.Lower, n) {
-		if f.left = 4 * epsilon * trace(l.kernel, n) / leastPivot(f.Lower, n); f.left <= mostLost {
+		if f.contraction = 4 * epsilon * trace(l.kernel, n) / minPivot(f.Lower, n); f.contraction <= maxRoundingShare {
 			return f, nil
 		}
 	}
-	f, err := sharpened(l.ctx, l.kernel, n, alpha, l.dual.tiles(l.ctx, l.tau))
+	f, err := shiftedCholeskyQR(l.ctx, l.kernel, n, alpha, l.dual.columnTiles(l.ctx, l.tau))
 	if err == nil && f == nil {
 		err = fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
 	}
 	return f, err
 }
 
-// unseen writes the residuals of the rows of weight 0, which the n×n matrix leaves out.
-func (l *leaver) unseen(w []float64) error {
+// zeroWeightRows writes the residuals of the rows of weight 0, which the n×n matrix leaves out.
+func (l *looSolver) zeroWeightRows(w []float64) error {
 	b := intercepts(w, l.dual.mean, l.dual.targetMean)
 	row := make([]float64, l.dual.cols)
 	for i := range l.rows.N {
@@ -293,18 +293,18 @@ func (l *leaver) unseen(w []float64) error {
 		if !kern.AllFinite(row) {
 			return design.NonFiniteError(0, *l.rows.Set)
 		}
-		l.slack[i] = 0
-		l.residue(i, row, w, b)
+		l.oneMinusH[i] = 0
+		l.setResidual(i, row, w, b)
 	}
 	return nil
 }
 
-// finish adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
-func (l *leaver) finish(out *LOOResult, factor float64) error {
+// appendResult adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
+func (l *looSolver) appendResult(out *LOOResult, factor float64) error {
 	t := l.targets
 	predictions := mat.NewDense(l.rows.N, t, nil)
 	total, rows, slack, plain, left := 0.0, 0.0, 0.0, 0.0, 0.0
-	for i, m := range l.slack {
+	for i, m := range l.oneMinusH {
 		s := l.weight(i)
 		total += s
 		if s > 0 {
@@ -325,7 +325,7 @@ func (l *leaver) finish(out *LOOResult, factor float64) error {
 	out.Errors = append(out.Errors, left/total/float64(t))
 	out.GCV = append(out.GCV, plain/total/float64(t)/(mean*mean))
 	out.DegreesOfFreedom = append(out.DegreesOfFreedom, rows-factor*slack)
-	out.slacks = append(out.slacks, slices.Clone(l.slack))
+	out.oneMinusH = append(out.oneMinusH, slices.Clone(l.oneMinusH))
 	if !kern.AllFinite(predictions.RawMatrix().Data) {
 		return errPredictions
 	}
@@ -338,12 +338,12 @@ func (out *LOOResult) GCVPredictions(k int, y []float64) *mat.Dense {
 	_, t := out.Predictions[k].Dims()
 	even := mat.DenseCopyOf(out.Predictions[k])
 	slack, rows := 0.0, 0.0
-	for _, m := range out.slacks[k] {
+	for _, m := range out.oneMinusH[k] {
 		if m > 0 {
 			slack, rows = slack+m, rows+1
 		}
 	}
-	for i, m := range out.slacks[k] {
+	for i, m := range out.oneMinusH[k] {
 		for j := range t {
 			if m > 0 {
 				left := y[i*t+j] - out.Predictions[k].At(i, j)

@@ -20,7 +20,7 @@ import (
 // subtracted.
 //
 // Inputs and targets are measured from a fixed point, the shift, near their mean, so that centring
-// at the end, Σs·x·x' − (Σs·x)(Σs·x)'/Σs, does not cancel. The shift only moves columns whose mean is
+// evidencePoint the end, Σs·x·x' − (Σs·x)(Σs·x)'/Σs, does not cancel. The shift only moves columns whose mean is
 // far from 0 against their spread; where there are none, it is nil and blocks are used as they are.
 type Moments struct {
 	Cols, targets int
@@ -28,7 +28,7 @@ type Moments struct {
 	Float32       bool // whether products were summed up in single precision
 	rows          int
 	Weight        float64   // Σ s
-	placed        bool      // whether the shifts were given, else the first rows choose them
+	shiftGiven    bool      // whether the shifts were given, else the first rows choose them
 	shift         []float64 // of inputs, nil for 0
 	targetShift   []float64
 	sum           []float64 // Σ s·(x−shift)
@@ -48,7 +48,7 @@ func NewMoments(cols, targets int, centred bool) *Moments {
 // EmptyLike returns moments without rows, measured from the same point.
 func (m *Moments) EmptyLike() *Moments {
 	out := NewMoments(m.Cols, m.targets, m.centered)
-	out.placed, out.shift, out.targetShift = true, m.shift, m.targetShift
+	out.shiftGiven, out.shift, out.targetShift = true, m.shift, m.targetShift
 	return out
 }
 
@@ -64,8 +64,8 @@ func (m *Moments) Clear() {
 // a sum is no longer finite, which nameFault can explain, and where ctx is done.
 func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) error {
 	n, _ := X.Dims()
-	if m.rows == 0 && m.centered && !m.placed {
-		m.choose(X, y, weights)
+	if m.rows == 0 && m.centered && !m.shiftGiven {
+		m.chooseShift(X, y, weights)
 	}
 	m.rows += n
 	total := float64(n)
@@ -115,7 +115,7 @@ func (m *Moments) addTargets(weighted, y, weights []float64, n int) {
 func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights []float64, ones bool) error {
 	n, d := X.Dims()
 	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
-		if err := m.scatter(ctx, csr, weights); err != nil {
+		if err := m.addSparseGram(ctx, csr, weights); err != nil {
 			return err
 		}
 		kern.SparseMulVecT(m.sum, design.SparseView(csr), weights, true)
@@ -157,7 +157,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 	design.Round(short.Data, weights)
 	gram, rows := kern.Dense(d, d, d, m.Gram), design.ViewFloat32(X)
 	if m.shift == nil {
-		if err := kern.GramMixed(ctx, gram, rows, unless(ones, short.Data)); err != nil {
+		if err := kern.GramMixed(ctx, gram, rows, weightsOrNil(ones, short.Data)); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 		part := rows.Slice(lo, hi, 0, d)
 		if m.shift != nil {
 			part = m.shiftedFloat32(tile.Data[:(hi-lo)*d], part)
-			if err := kern.GramMixed(ctx, gram, part, unless(ones, short.Data[lo:hi])); err != nil {
+			if err := kern.GramMixed(ctx, gram, part, weightsOrNil(ones, short.Data[lo:hi])); err != nil {
 				return err
 			}
 		}
@@ -197,8 +197,8 @@ func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []f
 	design.AddTransposed(m.cross, cross.Data, t)
 }
 
-// unless returns weights, or nil for ones.
-func unless(ones bool, weights []float32) []float32 {
+// weightsOrNil returns weights, or nil for ones.
+func weightsOrNil(ones bool, weights []float32) []float32 {
 	if ones {
 		return nil
 	}
@@ -252,8 +252,8 @@ func (m *Moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 	})
 }
 
-// scatter adds the products of the stored entries of each row.
-func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64) error {
+// addSparseGram adds the products of the stored entries of each row.
+func (m *Moments) addSparseGram(ctx context.Context, X *sparse.CSR, weights []float64) error {
 	n, d := X.Dims()
 	scale, _ := X.Shared()
 	for i := range n {
@@ -279,8 +279,8 @@ func (m *Moments) scatter(ctx context.Context, X *sparse.CSR, weights []float64)
 	return nil
 }
 
-// choose sets the shifts from the first rows.
-func (m *Moments) choose(X mat.Matrix, y, weights []float64) {
+// chooseShift sets the shifts from the first rows.
+func (m *Moments) chooseShift(X mat.Matrix, y, weights []float64) {
 	n, _ := X.Dims()
 	probe := make([]float64, m.Cols)
 	mean, square := make([]float64, m.Cols), make([]float64, m.Cols)
@@ -332,7 +332,7 @@ func (m *Moments) combine(other *Moments, sign float64) {
 	}
 	o := other
 	if !slices.Equal(m.shift, o.shift) || !slices.Equal(m.targetShift, o.targetShift) {
-		o = other.rebased(m.shift, m.targetShift)
+		o = other.shiftedTo(m.shift, m.targetShift)
 	}
 	m.rows += int(sign) * o.rows
 	m.Weight += sign * o.Weight
@@ -397,14 +397,14 @@ func (m *Moments) Complement(part *Moments) *Moments {
 	return out
 }
 
-// leaves returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
+// float32Contraction returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
 // these are the first.
-func (m *Moments) leaves(ctx context.Context, alpha float64, rows int, room []float64) float64 {
+func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows int, room []float64) float64 {
 	f, ok := m.factorizeInto(ctx, alpha*float64(m.rows)/float64(rows), room)
 	if !ok {
 		return math.Inf(1)
 	}
-	_, left := precisionOf(true).roughness(nil, nil, m.trace(), leastPivot(f.Lower, f.cols))
+	_, left := precisionOf(true).roundingBound(nil, nil, m.trace(), minPivot(f.Lower, f.cols))
 	return left
 }
 
@@ -414,15 +414,15 @@ func (m *Moments) NeedsFloat64(ctx context.Context, alpha float64, rows int) boo
 	hold := design.Borrow[float64](m.Cols * m.Cols)
 	defer hold.Release()
 	clear(hold.Data)
-	return m.leaves(ctx, alpha, rows, hold.Data) >= contraction/2
+	return m.float32Contraction(ctx, alpha, rows, hold.Data) >= maxContraction/2
 }
 
 // ProbeRows is how many first rows show that, for so many columns.
 func ProbeRows(cols int) int { return probeRows * cols }
 
-// rebased returns the same moments measured from another point: with δ = old − new shift,
+// shiftedTo returns the same moments measured from another point: with δ = old − new shift,
 // Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.
-func (m *Moments) rebased(shift, targetShift []float64) *Moments {
+func (m *Moments) shiftedTo(shift, targetShift []float64) *Moments {
 	out := *m
 	out.shift, out.targetShift = slices.Clone(shift), slices.Clone(targetShift)
 	dx, dy := difference(m.shift, shift, m.Cols), difference(m.targetShift, targetShift, m.targets)
@@ -477,7 +477,7 @@ func (m *Moments) targetMean() []float64 {
 // system writes the lower triangle of the centred Gram matrix + alpha·I of the leading columns to dst,
 // cols × cols.
 func (m *Moments) system(dst []float64, cols int, alpha float64) {
-	fixed := m.fixed(cols)
+	fixed := m.constantColumns(cols)
 	kern.Parallel(cols, 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := dst[i*cols : i*cols+i+1]
@@ -495,9 +495,9 @@ func (m *Moments) system(dst []float64, cols int, alpha float64) {
 	})
 }
 
-// fixed reports which of the leading columns are constant: what centring leaves of their squares is
+// constantColumns reports which of the leading columns are constant: what centring leaves of their squares is
 // rounding, which grows with the rows. They get no weight, for rounding would choose it.
-func (m *Moments) fixed(cols int) []bool {
+func (m *Moments) constantColumns(cols int) []bool {
 	out := make([]bool, cols)
 	for i := range out {
 		square := m.Gram[i*m.Cols+i]
@@ -505,13 +505,13 @@ func (m *Moments) fixed(cols int) []bool {
 		if m.centered {
 			left -= m.sum[i] / m.Weight * m.sum[i]
 		}
-		out[i] = left <= constantBelow(m.rows)*square
+		out[i] = left <= constantTol(m.rows)*square
 	}
 	return out
 }
 
-// constantBelow is the share of a column's squares that centring leaves where the column is constant.
-func constantBelow(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
+// constantTol is the share of a column's squares that centring leaves where the column is constant.
+func constantTol(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
 
 // rightSide returns the centred cross products, cols × targets.
 func (m *Moments) rightSide() []float64 {
@@ -536,8 +536,8 @@ func (m *Moments) trace() float64 {
 	return total
 }
 
-// spreads returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
-func (m *Moments) spreads() []float64 {
+// sumSquares returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
+func (m *Moments) sumSquares() []float64 {
 	out := make([]float64, m.targets)
 	for t, v := range m.squares {
 		if m.centered {
@@ -548,8 +548,8 @@ func (m *Moments) spreads() []float64 {
 	return out
 }
 
-// spread returns the sum of spreads.
-func (m *Moments) spread() float64 { return sumOf(m.spreads()) }
+// totalSumSquares returns the sum of spreads.
+func (m *Moments) totalSumSquares() float64 { return sum(m.sumSquares()) }
 
 // Factorize returns the factor, or ok false where the matrix is singular to working precision: a
 // pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
@@ -560,7 +560,7 @@ func (m *Moments) Factorize(ctx context.Context, alpha float64) (f *Factor, ok b
 
 // factorizeInto is Factorise in the place given, whose upper triangle is zeros.
 func (m *Moments) factorizeInto(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
-	f = &Factor{cols: m.Cols, Lower: room, fixed: m.fixed(m.Cols)}
+	f = &Factor{cols: m.Cols, Lower: room, constant: m.constantColumns(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }
@@ -597,14 +597,14 @@ func (m *Moments) meanSquares(cols int) []float64 {
 	return out
 }
 
-// reach returns by how much an error in the predictions may be larger for new rows than for those of the
+// newRowFactor returns by how much an error in the predictions may be larger for new rows than for those of the
 // fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
-func (m *Moments) reach(least float64) float64 {
-	if !m.short() {
+func (m *Moments) newRowFactor(least float64) float64 {
+	if !m.underdetermined() {
 		return 1
 	}
 	return math.Sqrt(1 + m.trace()/least)
 }
 
-// short reports whether there are too few rows to determine the weights.
-func (m *Moments) short() bool { return m.rows < m.Cols || m.centered && m.rows == m.Cols }
+// underdetermined reports whether there are too few rows to determine the weights.
+func (m *Moments) underdetermined() bool { return m.rows < m.Cols || m.centered && m.rows == m.Cols }

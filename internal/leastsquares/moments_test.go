@@ -125,7 +125,7 @@ func TestLeastNormSolvesWithinTheRange(t *testing.T) {
 	// A = diag(4, 0) in a basis turned by 30°, b inside its range.
 	c, s := math.Cos(math.Pi/6), math.Sin(math.Pi/6)
 	b := []float64{4 * c, 4 * s}
-	rank, err := leastNorm(context.Background(), []float64{4 * c * c, 0, 4 * s * c, 4 * s * s}, 2, b, 1)
+	rank, err := minNormSolve(context.Background(), []float64{4 * c * c, 0, 4 * s * c, 4 * s * s}, 2, b, 1)
 	if err != nil || rank != 1 || math.Abs(b[0]-c) > 1e-14 || math.Abs(b[1]-s) > 1e-14 {
 		t.Errorf("rank %d, x = %v, %v", rank, b, err)
 	}

@@ -18,9 +18,9 @@ import (
 // would, and not more than pays: 100 columns of a product with all rows take as long as a pass that maps these, 30 as one
 // that reads them from memory (measured).
 const (
-	leastRank = 64
-	mostRank  = 1024
-	rankShare = 8
+	minRank        = 64
+	maxRank        = 1024
+	columnsPerRank = 8
 )
 
 // nystroem is the preconditioner P = F'F + penalty·I of a matrix A = G + alpha·I, where F'F = G_·I·(G_II + ν)⁻¹·G_I· is
@@ -42,11 +42,11 @@ type nystroem struct {
 // rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. Not more eigenvalues than the
 // trace over alpha are above alpha, and where they fall a twentieth of that is enough (measured).
 func rankOf(d int, alpha, trace float64) int {
-	return int(min(max(leastRank, trace/alpha/20), mostRank, float64(max(1, d/rankShare))))
+	return int(min(max(minRank, trace/alpha/20), maxRank, float64(max(1, d/columnsPerRank))))
 }
 
-// drawn are some of n numbers, at random and in their order.
-func drawn(n, count int) []int {
+// sampleColumns are some of n numbers, at random and in their order.
+func sampleColumns(n, count int) []int {
 	list := rand.New(rand.NewPCG(uint64(n), 0x5a3d)).Perm(n)[:count]
 	slices.Sort(list)
 	return list
@@ -61,7 +61,7 @@ type sketch struct {
 
 func newSketch(mean []float64, rank int) *sketch {
 	d := len(mean)
-	return &sketch{columns: drawn(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
+	return &sketch{columns: sampleColumns(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
 }
 
 // add adds rows in either precision; weights nil means ones.
@@ -76,10 +76,10 @@ func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error
 		rows, list := kern.Dense(hi-lo, d, d, own.Data), some.Data[:(hi-lo)*k]
 		if short, ok := X.(*single.Dense); ok {
 			rows = design.ViewFloat32(short).Slice(lo, hi, 0, d)
-			s.pick(list, rows, s.mean, part(weights, lo, hi-lo))
+			s.gatherColumns(list, rows, s.mean, rowWeights(weights, lo, hi-lo))
 		} else {
 			s.round(rows, design.View(X.(*mat.Dense)).Slice(lo, hi, 0, d))
-			s.pick(list, rows, nil, part(weights, lo, hi-lo))
+			s.gatherColumns(list, rows, nil, rowWeights(weights, lo, hi-lo))
 		}
 		if err := kern.MulContext(ctx, s.sums, kern.Dense(hi-lo, k, k, list).T(), rows, true); err != nil {
 			return err
@@ -103,8 +103,8 @@ func (s *sketch) round(dst kern.View[float32], rows kern.View[float64]) {
 	})
 }
 
-// pick writes the columns of the sketch, less a mean, nil for zeros, and times the weights of the rows.
-func (s *sketch) pick(dst []float32, rows kern.View[float32], mean, weights []float64) {
+// gatherColumns writes the columns of the sketch, less a mean, nil for zeros, and times the weights of the rows.
+func (s *sketch) gatherColumns(dst []float32, rows kern.View[float32], mean, weights []float64) {
 	k := len(s.columns)
 	kern.Parallel(rows.Rows, 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -127,11 +127,11 @@ func (s *sketch) pick(dst []float32, rows kern.View[float32], mean, weights []fl
 // errRounding says that rounding has left nothing of a preconditioner.
 var errRounding = errors.New("alpha is lost beside the inputs in rounding")
 
-// precondition returns the preconditioner for alpha on a matrix with the given trace.
-func (s *sketch) precondition(ctx context.Context, alpha, trace float64) (*nystroem, error) {
+// newPreconditioner returns the preconditioner for alpha on a matrix with the given trace.
+func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*nystroem, error) {
 	k, d := s.sums.Rows, s.sums.Cols
 	p := &nystroem{ctx: ctx, alpha: alpha, factor: s.sums}
-	lower, err := s.core(ctx, alpha)
+	lower, err := s.coreFactor(ctx, alpha)
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +181,9 @@ func (p *nystroem) gram() error {
 // factorColumns is the number of columns of F that are made together.
 const factorColumns = 1024
 
-// core returns the Cholesky factor of G_II + ν: ν is the share of alpha that these columns have, and more where rounding
+// coreFactor returns the Cholesky factor of G_II + ν: ν is the share of alpha that these columns have, and more where rounding
 // of sums in single precision would make the matrix indefinite.
-func (s *sketch) core(ctx context.Context, alpha float64) (kern.View[float64], error) {
+func (s *sketch) coreFactor(ctx context.Context, alpha float64) (kern.View[float64], error) {
 	k, d := s.sums.Rows, s.sums.Cols
 	core := kern.Dense(k, k, k, make([]float64, k*k))
 	nu := 0.0

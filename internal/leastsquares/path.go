@@ -17,21 +17,21 @@ type Path struct {
 	cols, targets    int
 	gram             []float64 // lower triangle, centred; nil where there is a band
 	band             *kern.Band
-	turned           []float64 // the right side, as the band has it
-	fixed            []bool    // columns that are constant
+	rotatedRight     []float64 // the right side, as the band has it
+	constant         []bool    // columns that are constant
 	right            []float64 // cols × targets, centred
 	mean, targetMean []float64
-	spreads          []float64 // of the targets
+	sumSquares       []float64 // of the targets
 	squares          []float64 // means of the columns'
 	weight           float64
 	trace            float64
-	single           bool // whether products were summed up in single precision
+	float32Sums      bool // whether products were summed up in single precision
 	rows             int
 }
 
-// banded reports whether so many alphas share a band. Its reduction has the flops of four factors of the whole matrix and
+// useBand reports whether so many alphas share a band. Its reduction has the flops of four factors of the whole matrix and
 // takes the time of five or six; the factor of a band takes a tenth of that of a whole matrix or less.
-func banded(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
+func useBand(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
 
 // NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is the
 // sums' own, on all columns, they are of no more use but for the other sums.
@@ -41,21 +41,21 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	if m.shift != nil {
 		m.shift = wide.shift[:width]
 	}
-	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, fixed: wide.fixed(width), weight: wide.Weight, single: wide.Float32, rows: wide.rows}
+	p := &Path{ctx: ctx, cols: width, targets: wide.targets, gram: gram, constant: wide.constantColumns(width), weight: wide.Weight, float32Sums: wide.Float32, rows: wide.rows}
 	p.squares = wide.meanSquares(width)
 	wide.system(gram, width, 0)
 	p.trace = trace(gram, width)
-	p.right, p.mean, p.targetMean, p.spreads = m.rightSide(), m.Mean(), m.targetMean(), m.spreads()
-	if !banded(width, alphas) {
+	p.right, p.mean, p.targetMean, p.sumSquares = m.rightSide(), m.Mean(), m.targetMean(), m.sumSquares()
+	if !useBand(width, alphas) {
 		return p, ctxerr.Check(ctx)
 	}
 	var err error
 	if p.band, err = kern.NewBand(ctx, kern.Dense(width, width, width, gram)); err != nil {
 		return nil, err
 	}
-	p.gram, p.turned = nil, slices.Clone(p.right)
-	clearFixed(p.fixed, p.turned, p.targets)
-	p.band.ApplyQ(kern.Dense(width, p.targets, p.targets, p.turned), false)
+	p.gram, p.rotatedRight = nil, slices.Clone(p.right)
+	clearConstant(p.constant, p.rotatedRight, p.targets)
+	p.band.ApplyQ(kern.Dense(width, p.targets, p.targets, p.rotatedRight), false)
 	return p, nil
 }
 
@@ -70,7 +70,7 @@ func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
 		}
 	})
 	if p.band != nil {
-		p.turnBack(weights)
+		p.rotateBack(weights)
 	}
 	return weights, rough
 }
@@ -81,9 +81,9 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 	if w == nil {
 		return nil, false
 	}
-	enough := precisionOf(p.single)
-	size, left := enough.roughness(w, p.spreads, p.trace, least)
-	if rough = size*p.reach(least) > enough.visible; rough && left >= contraction {
+	enough := precisionOf(p.float32Sums)
+	size, left := enough.roundingBound(w, p.sumSquares, p.trace, least)
+	if rough = size*p.newRowFactor(least) > enough.visible; rough && left >= maxContraction {
 		return nil, false
 	}
 	return w, rough
@@ -91,24 +91,24 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 
 // weights returns those for an alpha, or those of the band, and the least pivot; nil where the system is singular.
 func (p *Path) weights(alpha float64) (w []float64, least float64) {
-	hold := design.Borrow[float64](p.room())
+	hold := design.Borrow[float64](p.factorFloats())
 	defer hold.Release()
-	least, ok := p.factorise(hold.Data, alpha)
+	least, ok := p.factorize(hold.Data, alpha)
 	switch {
 	case !ok:
 		return nil, 0
 	case p.band != nil:
-		w = slices.Clone(p.turned)
+		w = slices.Clone(p.rotatedRight)
 		p.band.Solve(hold.Data, kern.Dense(p.cols, p.targets, p.targets, w))
 	default:
 		w = slices.Clone(p.right)
-		p.back(hold.Data, w)
+		p.solveFactor(hold.Data, w)
 	}
 	return w, least
 }
 
-// turnBack makes weights of those of the band, all in one product.
-func (p *Path) turnBack(weights [][]float64) {
+// rotateBack makes weights of those of the band, all in one product.
+func (p *Path) rotateBack(weights [][]float64) {
 	n, t, k := p.cols, p.targets, 0
 	for _, w := range weights {
 		if w != nil {
@@ -118,18 +118,18 @@ func (p *Path) turnBack(weights [][]float64) {
 	hold := design.Borrow[float64](n * k)
 	defer hold.Release()
 	all := kern.Dense(n, k, k, hold.Data)
-	p.columns(all, weights, func(w, row []float64) { copy(row, w) })
+	p.eachRow(all, weights, func(w, row []float64) { copy(row, w) })
 	p.band.ApplyQ(all, true)
-	p.columns(all, weights, func(w, row []float64) { copy(w, row) })
+	p.eachRow(all, weights, func(w, row []float64) { copy(w, row) })
 	for _, w := range weights {
 		if w != nil {
-			clearFixed(p.fixed, w, t)
+			clearConstant(p.constant, w, t)
 		}
 	}
 }
 
-// columns calls f for each row of each of the weights that there are, and its part of the row of all.
-func (p *Path) columns(all kern.View[float64], weights [][]float64, f func(w, row []float64)) {
+// eachRow calls f for each row of each of the weights that there are, and its part of the row of all.
+func (p *Path) eachRow(all kern.View[float64], weights [][]float64, f func(w, row []float64)) {
 	at, t := 0, p.targets
 	for _, w := range weights {
 		if w == nil {
@@ -142,9 +142,9 @@ func (p *Path) columns(all kern.View[float64], weights [][]float64, f func(w, ro
 	}
 }
 
-// reach is [Moments.reach] of sums in single precision.
-func (p *Path) reach(least float64) float64 {
-	if !p.single || p.rows > p.cols {
+// newRowFactor is [Moments.newRowFactor] of sums in single precision.
+func (p *Path) newRowFactor(least float64) float64 {
+	if !p.float32Sums || p.rows > p.cols {
 		return 1
 	}
 	return math.Sqrt(1 + p.trace/least)
@@ -153,39 +153,39 @@ func (p *Path) reach(least float64) float64 {
 // RoundingVisible reports whether weights show the rounding of features in single precision, were those what they
 // are for; same says that they come of the same features and not of others in double precision.
 func (p *Path) RoundingVisible(w []float64, same bool) bool {
-	limit := blurShared
+	limit := featureRoundingShared
 	if same {
-		limit = blurSame
+		limit = featureRoundingSame
 	}
-	return blur(w, p.squares, p.spreads, p.weight) > limit
+	return featureRounding(w, p.squares, p.sumSquares, p.weight) > limit
 }
 
 // Refine moves weights by the gradient whose columns for them begin at the one given, and reports whether
 // they are rough still; nothing is ok where the system is singular.
 func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (rough, ok bool) {
-	hold := design.Borrow[float64](p.room())
+	hold := design.Borrow[float64](p.factorFloats())
 	defer hold.Release()
-	least, ok := p.factorise(hold.Data, alpha)
+	least, ok := p.factorize(hold.Data, alpha)
 	if !ok {
 		return false, false
 	}
-	step, size := g.step(w, column, p.spreads, p.mean, alpha, func(b []float64) { p.back(hold.Data, b) })
+	step, size := g.newtonStep(w, column, p.sumSquares, p.mean, alpha, func(b []float64) { p.solveFactor(hold.Data, b) })
 	kern.Axpy(1, step, w)
-	enough := precisionOf(p.single)
-	_, left := enough.roughness(w, p.spreads, p.trace, least)
-	return !refined(left*size*p.reach(least), enough.visible), true
+	enough := precisionOf(p.float32Sums)
+	_, left := enough.roundingBound(w, p.sumSquares, p.trace, least)
+	return !negligible(left*size*p.newRowFactor(least), enough.visible), true
 }
 
 // Model makes the rest of a model of its weights.
 func (p *Path) Model(w []float64) solve.Linear {
 	return solve.Linear{Weights: w, Intercept: intercepts(w, p.mean, p.targetMean),
-		Report: solve.Report{Solver: "cholesky", Converged: true, Objective: max(0, sumOf(p.spreads)-kern.Dot(w, p.right))}}
+		Report: solve.Report{Solver: "cholesky", Converged: true, Objective: max(0, sum(p.sumSquares)-kern.Dot(w, p.right))}}
 }
 
-// back solves with a factor.
-func (p *Path) back(a, b []float64) {
+// solveFactor solves with a factor.
+func (p *Path) solveFactor(a, b []float64) {
 	n := p.cols
-	clearFixed(p.fixed, b, p.targets)
+	clearConstant(p.constant, b, p.targets)
 	x := kern.Dense(n, p.targets, p.targets, b)
 	if p.band == nil {
 		kern.SolveCholesky(p.ctx, kern.Dense(n, n, n, a), x)
@@ -194,20 +194,20 @@ func (p *Path) back(a, b []float64) {
 	p.band.ApplyQ(x, false)
 	p.band.Solve(a, x)
 	p.band.ApplyQ(x, true)
-	clearFixed(p.fixed, b, p.targets)
+	clearConstant(p.constant, b, p.targets)
 }
 
-// room returns how many numbers a factor takes.
-func (p *Path) room() int {
+// factorFloats returns how many numbers a factor takes.
+func (p *Path) factorFloats() int {
 	if p.band != nil {
 		return p.band.Len()
 	}
 	return p.cols * p.cols
 }
 
-// factorise writes the factor for alpha to a, and returns its least pivot, and whether there is one with digits to
+// factorize writes the factor for alpha to a, and returns its least pivot, and whether there is one with digits to
 // spare.
-func (p *Path) factorise(a []float64, alpha float64) (least float64, ok bool) {
+func (p *Path) factorize(a []float64, alpha float64) (least float64, ok bool) {
 	n := p.cols
 	if p.band != nil {
 		least, share, ok := p.band.Factor(a, alpha)
@@ -220,5 +220,5 @@ func (p *Path) factorise(a []float64, alpha float64) (least float64, ok bool) {
 	if !cholesky(p.ctx, a, n) {
 		return 0, false
 	}
-	return leastPivot(a, n), true
+	return minPivot(a, n), true
 }

@@ -52,7 +52,7 @@ func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Fa
 	if err := f.Solve(ctx, w, m.targets); err != nil {
 		return solve.Linear{}, nil, err
 	}
-	misfit := max(0, m.spread()-kern.Dot(w, right))
+	misfit := max(0, m.totalSumSquares()-kern.Dot(w, right))
 	fitted, err := solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), solve.Report{Solver: "cholesky", Converged: true, Objective: misfit})
 	return fitted, f, err
 }

@@ -12,7 +12,7 @@ import (
 
 // SolveMoments solves for the sums of the rows.
 func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, error) {
-	return p.solveSums(ctx, p.sums(m))
+	return p.solveSums(ctx, p.sumsOf(m))
 }
 
 // solveSums is SolveMoments for the sums of a first pass, which may be checked.
@@ -22,41 +22,43 @@ func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) 
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	if m.Float32 || p.inDouble(m) {
-		warnOfBlur(&report, p.Alpha, blur(w, m.meanSquares(m.Cols), m.spreads(), m.Weight))
+	if m.Float32 || p.sumsFloat32InFloat64(m) {
+		warnFeatureRounding(&report, p.Alpha, featureRounding(w, m.meanSquares(m.Cols), m.sumSquares(), m.Weight))
 	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
+	report.Objective = max(0, m.totalSumSquares()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
 }
 
 // solution solves for the sums of the rows, and reads these again where that takes more passes. The factor is
 // nil where the system is singular.
 func (p *Problem) solution(ctx context.Context, r *Sums) (w []float64, f *Factor, report solve.Report, err error) {
-	then, err := p.follow(ctx, r, func(*following) bool { return false })
+	then, err := p.runPasses(ctx, r, func(*passOutcome) bool { return false })
 	if err != nil {
 		return nil, nil, report, err
 	}
 	return slices.Clone(then.w), then.f, then.report, nil
 }
 
-// sums returns the first pass over rows of these moments.
-func (p *Problem) sums(m *Moments) *Sums {
+// sumsOf returns the first pass over rows of these moments.
+func (p *Problem) sumsOf(m *Moments) *Sums {
 	r := NewSums(p.Ridge, m.Cols, p.Block)
-	r.sums, r.wide, r.check = m, p.inDouble(m), nil
+	r.sums, r.widen, r.check = m, p.sumsFloat32InFloat64(m), nil
 	return r
 }
 
-// inDouble reports whether moments are sums in double precision of rows in single.
-func (p *Problem) inDouble(m *Moments) bool { return p.rows != nil && p.rows.Float32 && !m.Float32 }
+// eachFloat64 reports whether moments are sums in double precision of rows in single.
+func (p *Problem) sumsFloat32InFloat64(m *Moments) bool {
+	return p.rows != nil && p.rows.Float32 && !m.Float32
+}
 
-// follow makes the passes behind r, until there is the solution or what follows is enough.
-func (p *Problem) follow(ctx context.Context, r *Sums, enough func(then *following) bool) (*following, error) {
+// runPasses makes the passes behind r, until there is the solution or what follows is enough.
+func (p *Problem) runPasses(ctx context.Context, r *Sums, enough func(then *passOutcome) bool) (*passOutcome, error) {
 	for {
-		then, err := r.follow(ctx)
+		then, err := r.advance(ctx)
 		if err != nil || then.next == nil || enough(then) {
 			return then, err
 		}
-		next := then.next.fresh()
+		next := then.next.withEmptySums()
 		if err := p.rows.EachExpected(ctx, r.sums.rows, func(first int, block datasets.Set) error { return next.Add(ctx, first, block) }); err != nil {
 			return nil, err
 		}
@@ -64,14 +66,14 @@ func (p *Problem) follow(ctx context.Context, r *Sums, enough func(then *followi
 	}
 }
 
-// sharpen returns a sharpened factor of the system of the moments, nil where that is singular.
-func (p *Problem) sharpen(ctx context.Context, m *Moments) (*Factor, error) {
-	r := p.sums(m)
-	r.then = r.toSharpen(ctx)
-	if r.then == nil {
+// refactor returns a sharpened factor of the system of the moments, nil where that is singular.
+func (p *Problem) refactor(ctx context.Context, m *Moments) (*Factor, error) {
+	r := p.sumsOf(m)
+	r.outcome = r.startRefactoring(ctx)
+	if r.outcome == nil {
 		return nil, ctxerr.Check(ctx)
 	}
-	then, err := p.follow(ctx, r, func(then *following) bool { return then.next.stage == refining })
+	then, err := p.runPasses(ctx, r, func(then *passOutcome) bool { return then.next.stage == refining })
 	if err != nil || then.next == nil {
 		return nil, err
 	}

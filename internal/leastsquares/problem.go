@@ -26,14 +26,14 @@ func NewProblem(s Ridge, r *design.Rows, block blockOf) *Problem {
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
 	r.check = nil
-	if err := p.sumUp(ctx, r, func(int) error { return nil }); err != nil {
+	if err := p.addBlocks(ctx, r, func(int) error { return nil }); err != nil {
 		return nil, err
 	}
 	return r.sums, nil
 }
 
-// sumUp adds all blocks to sums. look is asked before each, which begins at row first, whether to go on.
-func (p *Problem) sumUp(ctx context.Context, r *Sums, look func(first int) error) error {
+// addBlocks adds all blocks to sums. look is asked before each, which begins at row first, whether to go on.
+func (p *Problem) addBlocks(ctx context.Context, r *Sums, look func(first int) error) error {
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
 		if err := look(first); err != nil {
 			return err
@@ -54,36 +54,36 @@ func (p *Problem) sumUp(ctx context.Context, r *Sums, look func(first int) error
 // The first probeRows rows for each column show whether sums in single precision will do; where they would not, these rows
 // are read again, so they are at most one of probeShare.
 const (
-	probeRows  = 2
-	probeShare = 8
+	probeRows       = 2
+	minRowsPerProbe = 8
 )
 
-// errCoarse ends a pass whose sums in single precision would not do.
-var errCoarse = errors.New("single precision will not do")
+// errNeedsFloat64 ends a pass whose sums in single precision would not do.
+var errNeedsFloat64 = errors.New("single precision will not do")
 
 // sumsToSolve are the sums of all rows for the solution with the penalty: of rows in single precision, whose sums would have
 // to be made again in double, it makes these at once. What maps make of rows, which takes as long as the sums, is then made
 // once and not twice.
 func (p *Problem) sumsToSolve(ctx context.Context) (*Sums, error) {
 	probe, probed := probeRows*p.rows.Cols, !p.rows.Float32
-	if p.rows.N < probeShare*probe {
+	if p.rows.N < minRowsPerProbe*probe {
 		probed = true
 	}
 	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
-	err := p.sumUp(ctx, r, func(first int) error {
+	err := p.addBlocks(ctx, r, func(first int) error {
 		if probed || first < probe {
 			return nil
 		}
-		if probed = true; r.coarse(ctx, p.rows.N) {
-			return errCoarse
+		if probed = true; r.needsFloat64(ctx, p.rows.N) {
+			return errNeedsFloat64
 		}
 		return nil
 	})
-	if errors.Is(err, errCoarse) {
-		room := r.room
+	if errors.Is(err, errNeedsFloat64) {
+		room := r.factorBuffer
 		r = NewSums(p.Ridge, p.rows.Cols, p.Block)
-		r.wide, r.check, r.room = true, nil, room
-		err = p.sumUp(ctx, r, func(int) error { return nil })
+		r.widen, r.check, r.factorBuffer = true, nil, room
+		err = p.addBlocks(ctx, r, func(int) error { return nil })
 	}
 	if err != nil {
 		return nil, err

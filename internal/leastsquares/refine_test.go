@@ -39,7 +39,7 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 	}
 	w := m.rightSide()
 	f.Solve(ctx, w, 1)
-	if size, left := precisionOf(false).roughness(w, m.spreads(), m.trace(), leastPivot(f.Lower, d)); size < visible || left > contraction {
+	if size, left := precisionOf(false).roundingBound(w, m.sumSquares(), m.trace(), minPivot(f.Lower, d)); size < visibleTol || left > maxContraction {
 		t.Errorf("roughness %.2g leaving %.2g: not refined", size, left)
 	}
 	rows, err := design.FromSet(datasets.Set{X: x, Y: y})

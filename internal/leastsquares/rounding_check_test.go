@@ -64,11 +64,11 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 			w, right := m.rightSide(), wide.rightSide()
 			f.Solve(ctx, w, targets)
 			exact.Solve(ctx, right, targets)
-			least := leastPivot(f.Lower, d)
-			said, left := r.check.roughness(ctx, m, f, w, least)
+			least := minPivot(f.Lower, d)
+			said, left := r.check.roundingBound(ctx, m, f, w, least)
 			moved, leaves := movedOf(wide, w, right, alpha), leftBy(f, m, wide)
-			bound, most := precisionOf(true).roughness(w, m.spreads(), m.trace(), least)
-			if !(leaves <= left) || left != r.check.left(ctx, m, f, least) {
+			bound, most := precisionOf(true).roundingBound(w, m.sumSquares(), m.trace(), least)
+			if !(leaves <= left) || left != r.check.contraction(ctx, m, f, least) {
 				t.Errorf("%s, intercept %v: a refinement leaves %.2g, said were %.2g", name, intercept, leaves, left)
 			}
 			if name == "of either sign" && !(left < most/4) {
@@ -116,7 +116,7 @@ func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
 	system := make([]float64, d*d)
 	m.system(system, d, alpha)
 	kern.MirrorLower(kern.Dense(d, d, d, system))
-	for c, spread := range m.spreads() {
+	for c, spread := range m.sumSquares() {
 		square := 0.0
 		for i := range d {
 			for j := range d {
@@ -135,7 +135,7 @@ func TestCheckFindsErrors(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, y, weights := single.New(n, d, nil), make([]float64, n), make([]float64, n)
-	m, c, parts := NewMoments(d, 1, true), newCheck(d), newCheck(d)
+	m, c, parts := NewMoments(d, 1, true), newRoundingCheck(d), newRoundingCheck(d)
 	for i := range n {
 		for j := range d {
 			x.Row(i)[j] = rng.Float32()
@@ -146,33 +146,33 @@ func TestCheckFindsErrors(t *testing.T) {
 		t.Fatal(err, m.shift)
 	}
 	c.add(x, y, weights)
-	other := newCheck(d)
+	other := newRoundingCheck(d)
 	parts.add(x.Slice(0, 300), y[:300], weights[:300])
 	other.add(x.Slice(300, n), y[300:], weights[300:])
 	parts.merge(other)
 	got, merged := c.errors(m), parts.errors(m)
 	shown := false
 	for i := range d {
-		for p := range probes + 1 {
+		for p := range probeCount + 1 {
 			want := 0.0
 			for r := range n {
 				inner := y[r] * targetSigns(1)[0]
-				if p < probes {
+				if p < probeCount {
 					inner = 0
 					for j := range d {
-						inner -= float64(x.Row(r)[j]) * c.signs[j*(probes+1)+p]
+						inner -= float64(x.Row(r)[j]) * c.signs[j*(probeCount+1)+p]
 					}
 				}
 				want += weights[r] * float64(x.Row(r)[i]) * inner
 			}
-			if p < probes {
+			if p < probeCount {
 				for j := range d {
-					want += m.Gram[max(i, j)*d+min(i, j)] * c.signs[j*(probes+1)+p]
+					want += m.Gram[max(i, j)*d+min(i, j)] * c.signs[j*(probeCount+1)+p]
 				}
 			} else {
 				want -= (m.cross[i] + m.targetShift[0]*m.sum[i]) * targetSigns(1)[0]
 			}
-			at := i*(probes+1) + p
+			at := i*(probeCount+1) + p
 			if math.Abs(got[at]-want) > 1e-10*n || math.Abs(merged[at]-want) > 1e-10*n {
 				t.Errorf("row %d, vector %d: errors %v and %v, want %v", i, p, got[at], merged[at], want)
 			}
@@ -244,7 +244,7 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 	}
 	wide, exact := solvedInDouble(t, x, y, alpha)
 	for name, r := range map[string]*Sums{"at once": sums(0, n), "in parts": parts} {
-		then, err := r.follow(ctx)
+		then, err := r.advance(ctx)
 		if err != nil || then.next != nil {
 			t.Errorf("%s: rows are read again: %v", name, err)
 			continue
@@ -252,8 +252,8 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 		if moved := movedOf(wide, then.w, exact, alpha); !(moved < 1e-4) {
 			t.Errorf("%s: predictions move by %.2g", name, moved)
 		}
-		r.check, r.then = nil, nil
-		if then, err = r.follow(ctx); err != nil || then.next == nil {
+		r.check, r.outcome = nil, nil
+		if then, err = r.advance(ctx); err != nil || then.next == nil {
 			t.Errorf("%s: without a check rows are not read again, the test shows nothing: %v", name, err)
 		}
 	}
@@ -276,19 +276,19 @@ func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 	if err := r.Add(ctx, 0, datasets.Set{X: x}); err != nil {
 		t.Fatal(err)
 	}
-	if r.coarse(ctx, n) {
+	if r.needsFloat64(ctx, n) {
 		t.Error("the first rows say that sums in single precision would not do")
 	}
 	wide, exact := solvedInDouble(t, x, y, alpha)
-	then, err := r.follow(ctx)
+	then, err := r.advance(ctx)
 	if err != nil || then.next != nil {
 		t.Fatalf("rows are read again: %v", err)
 	}
-	if moved := movedOf(wide, then.w, exact, alpha); !(moved < visibleFloat32) {
+	if moved := movedOf(wide, then.w, exact, alpha); !(moved < visibleTolFloat32) {
 		t.Errorf("predictions move by %.2g", moved)
 	}
-	r.check, r.then = nil, nil
-	if then, err = r.follow(ctx); err != nil || then.next == nil || then.next.stage != summing || !r.coarse(ctx, n) {
+	r.check, r.outcome = nil, nil
+	if then, err = r.advance(ctx); err != nil || then.next == nil || then.next.stage != summing || !r.needsFloat64(ctx, n) {
 		t.Errorf("without a check sums are not made again, the test shows nothing: %v", err)
 	}
 }

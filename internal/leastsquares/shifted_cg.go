@@ -19,14 +19,14 @@ import (
 // (Frommer and Maass, "Fast CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific
 // Computing, 1999.)
 func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
-	d, err := p.centred(ctx)
+	d, err := p.readCentered(ctx)
 	if err != nil {
 		return nil, err
 	}
 	k, out := newRowKernel(d, p.Intercept), make([]*solve.Linear, len(alphas))
-	s := newShifts(transposed(d.y, d.targets), d.targets, alphas, wanted)
+	s := newShiftedCG(transpose(d.y, d.targets), d.targets, alphas, wanted)
 	trace := d.traceOfKernel()
-	for j, spread := range d.spreads() {
+	for j, spread := range d.sumSquares() {
 		for a, alpha := range alphas {
 			// What a residual r adds to the scores of the rows is at most |r|, and to those of another row
 			// of their size at most |r|·√(trace/(n·alpha)) / 2.
@@ -43,11 +43,11 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bo
 		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
 		}
-		x, report := s.look(k, a)
+		x, report := s.checkSolution(k, a)
 		if !report.Converged { // rounding has led it astray
 			continue
 		}
-		w := d.coefficients(transposed(x, d.n))
+		w := d.primalWeights(transpose(x, d.n))
 		model, err := solve.NewLinear(w, intercepts(w, d.mean, d.targetMean), report)
 		if err != nil {
 			return nil, err
@@ -57,8 +57,8 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bo
 	return out, nil
 }
 
-// transposed returns the columns of a matrix one after the other.
-func transposed(list []float64, columns int) []float64 {
+// transpose returns the columns of a matrix one after the other.
+func transpose(list []float64, columns int) []float64 {
 	out := make([]float64, len(list))
 	rows := len(list) / columns
 	for at, v := range list {
@@ -67,10 +67,10 @@ func transposed(list []float64, columns int) []float64 {
 	return out
 }
 
-func length(x []float64) float64 { return math.Sqrt(kern.Dot(x, x)) }
+func norm2(x []float64) float64 { return math.Sqrt(kern.Dot(x, x)) }
 
 // traceOfKernel returns Σ |x̃_i|² of sparse rows.
-func (c *centredRows) traceOfKernel() float64 {
+func (c *centeredRows) traceOfKernel() float64 {
 	sum := -c.total * kern.Dot(c.mean, c.mean)
 	shared, _ := c.sparse.Shared()
 	for i, s := range c.weights {
@@ -84,35 +84,35 @@ func (c *centredRows) traceOfKernel() float64 {
 	return max(sum, 0)
 }
 
-// shifts is conjugate gradients for (K + alpha·I)x = y and several alphas, in lockstep for several y, which come one
+// shiftedCG is conjugate gradients for (K + alpha·I)x = y and several alphas, in lockstep for several y, which come one
 // after the other. Their directions and residuals are those of the least alpha; the residual of another is zeta times
 // that, |zeta| ≤ 1.
-type shifts struct {
-	n      int
-	y      []float64
-	alphas []float64
-	least  float64
-	paths  [][]shift // by alpha and target
-	steps  []int     // by alpha
-	r, p   []float64 // of the least alpha
+type shiftedCG struct {
+	n        int
+	y        []float64
+	alphas   []float64
+	minAlpha float64
+	paths    [][]shiftPath // by alpha and target
+	steps    []int         // by alpha
+	r, p     []float64     // of the least alpha
 }
 
-// shift is an alpha's path to the solution for one target.
-type shift struct {
+// shiftPath is an alpha's path to the solution for one target.
+type shiftPath struct {
 	x, p       []float64
 	zeta, last float64 // of this step and the one before
 	goal       float64 // norm of the residual to get to
 	done       bool
 }
 
-func newShifts(y []float64, targets int, alphas []float64, wanted []bool) *shifts {
+func newShiftedCG(y []float64, targets int, alphas []float64, wanted []bool) *shiftedCG {
 	n := len(y) / targets
-	s := &shifts{n: n, y: y, alphas: alphas, least: slices.Min(alphas), steps: make([]int, len(alphas)), r: slices.Clone(y), p: slices.Clone(y)}
+	s := &shiftedCG{n: n, y: y, alphas: alphas, minAlpha: slices.Min(alphas), steps: make([]int, len(alphas)), r: slices.Clone(y), p: slices.Clone(y)}
 	for a := range alphas {
-		list := make([]shift, targets)
+		list := make([]shiftPath, targets)
 		for j := range list {
-			if list[j] = (shift{zeta: 1, last: 1, done: true}); wanted[a] {
-				list[j] = shift{zeta: 1, last: 1, x: make([]float64, n), p: slices.Clone(y[j*n : (j+1)*n])}
+			if list[j] = (shiftPath{zeta: 1, last: 1, done: true}); wanted[a] {
+				list[j] = shiftPath{zeta: 1, last: 1, x: make([]float64, n), p: slices.Clone(y[j*n : (j+1)*n])}
 			}
 		}
 		s.paths = append(s.paths, list)
@@ -121,20 +121,22 @@ func newShifts(y []float64, targets int, alphas []float64, wanted []bool) *shift
 }
 
 // running reports whether an alpha has a target that goes on.
-func (s *shifts) running(a int) bool {
-	return slices.ContainsFunc(s.paths[a], func(path shift) bool { return !path.done })
+func (s *shiftedCG) running(a int) bool {
+	return slices.ContainsFunc(s.paths[a], func(path shiftPath) bool { return !path.done })
 }
 
-// of returns the part of a vector that is a target's.
-func (s *shifts) of(v []float64, target int) []float64 { return v[target*s.n : (target+1)*s.n] }
+// targetPart returns the part of a vector that is a target's.
+func (s *shiftedCG) targetPart(v []float64, target int) []float64 {
+	return v[target*s.n : (target+1)*s.n]
+}
 
 // solve goes on until every alpha has got to its goals, or for so many steps.
-func (s *shifts) solve(ctx context.Context, k *rowKernel, most int) error {
+func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 	product, targets := make([]float64, len(s.r)), len(s.r)/s.n
 	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets) // step and turn of the step before
 	for range most {
 		for j := range targets {
-			s.stop(j)
+			s.markDone(j)
 		}
 		goes := false
 		for a := range s.alphas {
@@ -150,21 +152,21 @@ func (s *shifts) solve(ctx context.Context, k *rowKernel, most int) error {
 			return err
 		}
 		k.apply(product, s.p)
-		kern.Axpy(s.least, s.p, product)
+		kern.Axpy(s.minAlpha, s.p, product)
 		for j := range targets {
-			before[j], turned[j] = s.step(j, s.of(product, j), before[j], turned[j])
+			before[j], turned[j] = s.step(j, s.targetPart(product, j), before[j], turned[j])
 		}
 	}
 	for j := range targets {
-		s.stop(j)
+		s.markDone(j)
 	}
 	return nil
 }
 
 // step takes the step of one target, given the product of the matrix with its direction, for every alpha that still
 // needs it. It returns how long the step was, and how much of the direction is in the next.
-func (s *shifts) step(target int, product []float64, before, turned float64) (along, turn float64) {
-	r, p := s.of(s.r, target), s.of(s.p, target)
+func (s *shiftedCG) step(target int, product []float64, before, turned float64) (along, turn float64) {
+	r, p := s.targetPart(s.r, target), s.targetPart(s.p, target)
 	size, curvature := kern.Dot(r, r), kern.Dot(p, product)
 	if size > 0 && curvature > 0 {
 		along = size / curvature
@@ -177,7 +179,7 @@ func (s *shifts) step(target int, product []float64, before, turned float64) (al
 			continue
 		}
 		now, last := path.zeta, path.last
-		next := now * last * before / (along*turned*(last-now) + last*before*(1+(alpha-s.least)*along))
+		next := now * last * before / (along*turned*(last-now) + last*before*(1+(alpha-s.minAlpha)*along))
 		ratio := next / now
 		path.last, path.zeta = now, next
 		kern.Axpy(along*ratio, path.p, path.x)
@@ -189,17 +191,17 @@ func (s *shifts) step(target int, product []float64, before, turned float64) (al
 	return along, turn
 }
 
-// stop notes which alphas are where they should be with a target.
-func (s *shifts) stop(target int) {
-	size := length(s.of(s.r, target))
+// markDone notes which alphas are where they should be with a target.
+func (s *shiftedCG) markDone(target int) {
+	size := norm2(s.targetPart(s.r, target))
 	for a := range s.paths {
 		path := &s.paths[a][target]
 		path.done = path.done || math.Abs(path.zeta)*size <= path.goal
 	}
 }
 
-// look returns the solution for an alpha, and what the rows themselves say of it. It has converged where they do.
-func (s *shifts) look(k *rowKernel, a int) (x []float64, report solve.Report) {
+// checkSolution returns the solution for an alpha, and what the rows themselves say of it. It has converged where they do.
+func (s *shiftedCG) checkSolution(k *rowKernel, a int) (x []float64, report solve.Report) {
 	for _, path := range s.paths[a] {
 		x = append(x, path.x...)
 	}
@@ -210,9 +212,9 @@ func (s *shifts) look(k *rowKernel, a int) (x []float64, report solve.Report) {
 	kern.Axpy(1, s.y, rest)
 	report = solve.Report{Solver: "cg", Iterations: s.steps[a], Converged: true}
 	for j, path := range s.paths[a] {
-		size := length(s.of(rest, j))
+		size := norm2(s.targetPart(rest, j))
 		report.Converged = report.Converged && size <= 2*path.goal
-		if first := length(s.of(s.y, j)); first > 0 {
+		if first := norm2(s.targetPart(s.y, j)); first > 0 {
 			report.Gradient = max(report.Gradient, size/first)
 		}
 	}
@@ -227,28 +229,28 @@ func (s *shifts) look(k *rowKernel, a int) (x []float64, report solve.Report) {
 // X column by column, and reads them once for a product: what a column adds up is used at once, so that nothing is as
 // long as there are columns. A column with one entry is a number on the diagonal.
 type rowKernel struct {
-	n, targets int
-	centred    bool
-	weights    []float64 // s
-	total      float64
-	alone      []float64 // by row, Σ x² of the columns of one entry
-	start      []int     // of each other column
-	rows       []uint32
-	values     []float64 // nil where all are equal
-	scale      float64   // that factor, squared
-	parts      []int     // columns between which products are made side by side
-	sums       [][]float64
-	in         []float64
+	n, targets       int
+	centred          bool
+	weights          []float64 // s
+	total            float64
+	singletonSquares []float64 // by row, Σ x² of the columns of one entry
+	start            []int     // of each other column
+	rows             []uint32
+	values           []float64 // nil where all are equal
+	scale            float64   // that factor, squared
+	parts            []int     // columns between which products are made side by side
+	sums             [][]float64
+	in               []float64
 }
 
 // A product is made in at most so many pieces of at least so many entries, whatever the number of cores.
 const (
-	mostParts   = 8
-	partEntries = 1 << 16
+	maxParts       = 8
+	minPartEntries = 1 << 16
 )
 
-func newRowKernel(d *centredRows, centred bool) *rowKernel {
-	k := &rowKernel{n: d.n, targets: d.targets, centred: centred, weights: d.weights, total: d.total, alone: make([]float64, d.n), scale: 1}
+func newRowKernel(d *centeredRows, centred bool) *rowKernel {
+	k := &rowKernel{n: d.n, targets: d.targets, centred: centred, weights: d.weights, total: d.total, singletonSquares: make([]float64, d.n), scale: 1}
 	shared, isShared := d.sparse.Shared()
 	if isShared {
 		k.scale = shared * shared
@@ -271,9 +273,9 @@ func newRowKernel(d *centredRows, centred bool) *rowKernel {
 		entries += count
 		k.start = append(k.start, entries)
 	}
-	k.place(d.sparse, next, entries, isShared)
+	k.placeEntries(d.sparse, next, entries, isShared)
 	k.parts = []int{0}
-	size := max(partEntries, (entries+mostParts-1)/mostParts)
+	size := max(minPartEntries, (entries+maxParts-1)/maxParts)
 	for c, at := range k.start {
 		if at >= len(k.parts)*size || c == len(k.start)-1 {
 			k.parts = append(k.parts, c)
@@ -287,8 +289,8 @@ func newRowKernel(d *centredRows, centred bool) *rowKernel {
 	return k
 }
 
-// place puts every entry where next has it.
-func (k *rowKernel) place(x *sparse.CSR, next []int, entries int, shared bool) {
+// placeEntries puts every entry where next has it.
+func (k *rowKernel) placeEntries(x *sparse.CSR, next []int, entries int, shared bool) {
 	k.rows = make([]uint32, entries)
 	if !shared {
 		k.values = make([]float64, entries)
@@ -302,7 +304,7 @@ func (k *rowKernel) place(x *sparse.CSR, next []int, entries int, shared bool) {
 				if !shared {
 					v = values[q]
 				}
-				k.alone[i] += v * v
+				k.singletonSquares[i] += v * v
 				continue
 			}
 			k.rows[at] = uint32(i)
@@ -343,7 +345,7 @@ func (k *rowKernel) apply(dst, v []float64) {
 	mean := make([]float64, t)
 	for i, s := range k.weights {
 		for at := i * t; at < (i+1)*t; at++ {
-			out[at] = k.scale * (out[at] + k.alone[i]*k.in[at])
+			out[at] = k.scale * (out[at] + k.singletonSquares[i]*k.in[at])
 		}
 		kern.Axpy(s/k.total, out[i*t:(i+1)*t], mean)
 	}
@@ -361,7 +363,7 @@ func (k *rowKernel) apply(dst, v []float64) {
 // add adds what some columns make of v.
 func (k *rowKernel) add(out, v []float64, from, to int) {
 	if k.values != nil || k.targets > 1 {
-		k.addSeveral(out, v, from, to)
+		k.addGeneral(out, v, from, to)
 		return
 	}
 	for c := from; c < to; c++ {
@@ -385,8 +387,8 @@ func (k *rowKernel) add(out, v []float64, from, to int) {
 	}
 }
 
-// addSeveral is add for several targets, or with values.
-func (k *rowKernel) addSeveral(out, v []float64, from, to int) {
+// addGeneral is add for several targets, or with values.
+func (k *rowKernel) addGeneral(out, v []float64, from, to int) {
 	t := k.targets
 	sum := make([]float64, t)
 	in, sums := kern.Dense(k.n, t, t, v), kern.Dense(k.n, t, t, out)

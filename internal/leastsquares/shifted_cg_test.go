@@ -57,7 +57,7 @@ func TestRowKernelAgainstTheKernel(t *testing.T) {
 	ctx := context.Background()
 	for _, shared := range []bool{true, false} {
 		for _, intercept := range []bool{true, false} {
-			d, err := thinProblem(t, shared, intercept).centred(ctx)
+			d, err := thinProblem(t, shared, intercept).readCentered(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestRowKernelAgainstTheKernel(t *testing.T) {
 				var want mat.Dense
 				want.Mul(K, v)
 				got := make([]float64, d.n*targets)
-				k.apply(got, transposed(v.RawMatrix().Data, targets))
+				k.apply(got, transpose(v.RawMatrix().Data, targets))
 				for i, x := range got {
 					if w := want.At(i%d.n, i/d.n); math.Abs(x-w) > 1e-10*mat.Norm(&want, 2) {
 						t.Fatalf("shared %v, intercept %v, %d targets: entry %d is %v, want %v", shared, intercept, targets, i, x, w)

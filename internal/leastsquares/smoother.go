@@ -27,15 +27,15 @@ type Smoother struct {
 // NewSmoother returns the smoother that s is on rows in memory: rows·cols numbers, for rows·cols² flops beyond what
 // leaving one out takes, or rows²·cols where there are no more rows than columns.
 func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) {
-	l, err := newLeaver(ctx, s, data)
+	l, err := newLOOSolver(ctx, s, data)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.by(s.Alpha); err != nil {
+	if _, err := l.solve(s.Alpha); err != nil {
 		return nil, err
 	}
 	out := &Smoother{}
-	for i, m := range l.slack {
+	for i, m := range l.oneMinusH {
 		if l.weight(i) == 0 {
 			continue
 		}
@@ -46,7 +46,7 @@ func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, er
 	}
 	write := l.smoothPrimal
 	if l.dual != nil {
-		write = l.smoothWide
+		write = l.smoothDual
 	}
 	out.V, out.MeanWeights = make([]float64, len(out.Rows)*l.rows.Cols), make([]float64, len(out.Rows))
 	if err := write(out); err != nil {
@@ -59,7 +59,7 @@ func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, er
 }
 
 // smoothPrimal writes V by the factor of A.
-func (l *leaver) smoothPrimal(out *Smoother) error {
+func (l *looSolver) smoothPrimal(out *Smoother) error {
 	d := l.sums.Cols
 	out.Mean = l.sums.Mean()
 	lower := kern.Dense(d, d, d, l.factor.Lower)
@@ -71,7 +71,7 @@ func (l *leaver) smoothPrimal(out *Smoother) error {
 			row, s := v.Row(k-lo), l.weight(out.Rows[k])
 			design.WriteRow(row, l.rows.Set.X, out.Rows[k])
 			kern.Axpy(-1, out.Mean, row)
-			for j, is := range l.factor.fixed {
+			for j, is := range l.factor.constant {
 				if is {
 					row[j] = 0
 				}
@@ -88,13 +88,13 @@ func (l *leaver) smoothPrimal(out *Smoother) error {
 	return nil
 }
 
-// smoothWide writes V by the factor of the n×n matrix: X̃'S^½(K + α·I)⁻¹S^½ has its rows for columns.
-func (l *leaver) smoothWide(out *Smoother) error {
+// smoothDual writes V by the factor of the n×n matrix: X̃'S^½(K + α·I)⁻¹S^½ has its rows for columns.
+func (l *looSolver) smoothDual(out *Smoother) error {
 	d := l.dual
 	out.Mean = d.mean
 	v := kern.Dense(d.n, d.cols, d.cols, out.V)
 	for i := range d.n {
-		d.part(v.Row(i), i, 0)
+		d.centeredRow(v.Row(i), i, 0)
 	}
 	if err := kern.SolveCholesky(l.ctx, kern.Dense(d.n, d.n, d.n, l.factor.Lower), v); err != nil {
 		return err

@@ -66,19 +66,19 @@ func readMoments(cols int) *Moments { return &Moments{Cols: cols} }
 // state carries a factor of cols × cols.
 func (f *Factor) state(s *model.State, cols int) {
 	f.cols = cols
-	fixed := make([]int, len(f.fixed))
-	for i, is := range f.fixed {
+	fixed := make([]int, len(f.constant))
+	for i, is := range f.constant {
 		if is {
 			fixed[i] = 1
 		}
 	}
 	pass.Floats(s, "lower", &f.Lower, cols*cols, pass.Finite)
-	s.Float("left", &f.left)
+	s.Float("left", &f.contraction)
 	pass.Ints(s, "fixed", &fixed, cols, 0)
 	if s.Reading() && s.Err() == nil {
-		f.fixed = make([]bool, cols)
+		f.constant = make([]bool, cols)
 		for i, v := range fixed {
-			f.fixed[i] = v != 0
+			f.constant[i] = v != 0
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // single; up to three that sharpen the factor of the system; up to four that refine the weights.
 const (
 	summing = iota
-	sharpening
+	refactoring
 	refining
 )
 
@@ -36,27 +36,27 @@ type Sums struct {
 	block blockOf
 	stage int
 	round int  // of sharpening or refining
-	wide  bool // whether rows of single precision are summed in double
+	widen bool // whether rows of single precision are summed in double
 
-	sums  *Moments // of this or an earlier pass; nil before the first rows
-	given *Moments // the sums in single precision, where wide takes their place
-	check *check   // of sums in single precision, of the first pass; nil where there is none
+	sums        *Moments       // of this or an earlier pass; nil before the first rows
+	float32Sums *Moments       // the sums in single precision, where wide takes their place
+	check       *roundingCheck // of sums in single precision, of the first pass; nil where there is none
 
-	seen int       // rows of a pass that is not the first over them
-	f    *Factor   // so far
-	gram []float64 // Σ of what sharpens the factor
-	w    []float64 // to be refined
-	g    *Gradient // there
+	rowsSeen int       // rows of a pass that is not the first over them
+	f        *Factor   // so far
+	gram     []float64 // Σ of what sharpens the factor
+	w        []float64 // to be refined
+	g        *Gradient // there
 
-	room []float64  // where a factor can be made; nil where there is none
-	then *following // once it is known
+	factorBuffer []float64    // where a factor can be made; nil where there is none
+	outcome      *passOutcome // once it is known
 }
 
 // blockOf returns the targets, rows × count, and weights, nil for ones, of a block that begins at row first.
 type blockOf func(first int, block datasets.Set) (y []float64, count int, weights []float64, err error)
 
-// following is what follows a pass: another one, or the solution.
-type following struct {
+// passOutcome is what follows a pass: another one, or the solution.
+type passOutcome struct {
 	next   *Sums
 	w      []float64
 	f      *Factor // nil where the system is singular
@@ -65,13 +65,13 @@ type following struct {
 
 // NewSums returns the sums of the first pass, of no rows.
 func NewSums(s Ridge, cols int, block blockOf) *Sums {
-	return &Sums{Ridge: s, cols: cols, block: block, check: newCheck(cols)}
+	return &Sums{Ridge: s, cols: cols, block: block, check: newRoundingCheck(cols)}
 }
 
 // Add adds the rows of a block, which begins at row first of the part.
 func (r *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
-	r.then = nil
-	if r.wide {
+	r.outcome = nil
+	if r.widen {
 		return design.WithFloat64(block.X, func(X mat.Matrix) error {
 			block.X = X
 			return r.addRows(ctx, first, block)
@@ -102,11 +102,11 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 		if r.check != nil {
 			r.check.add(block.X, y, weights)
 		}
-	case sharpening:
-		r.seen += block.Rows()
+	case refactoring:
+		r.rowsSeen += block.Rows()
 		return r.addTiles(ctx, block.X, weights)
 	case refining:
-		r.seen += block.Rows()
+		r.rowsSeen += block.Rows()
 		r.g.Add(block.X, slices.Clone(y), r.w, intercepts(r.w, r.sums.Mean(), r.sums.targetMean()), weights)
 		return ctxerr.Check(ctx)
 	}
@@ -140,9 +140,9 @@ func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) er
 
 // Merge adds the sums of other rows in the same pass.
 func (r *Sums) Merge(_ context.Context, o *Sums) error {
-	r.then = nil
-	if r.stage != o.stage || r.round != o.round || r.wide != o.wide {
-		return errOtherRows
+	r.outcome = nil
+	if r.stage != o.stage || r.round != o.round || r.widen != o.widen {
+		return errRowsChanged
 	}
 	if r.stage == summing {
 		if o.sums == nil {
@@ -163,10 +163,10 @@ func (r *Sums) Merge(_ context.Context, o *Sums) error {
 		return nil
 	}
 	if r.sums.rows != o.sums.rows || r.sums.Weight != o.sums.Weight || !slices.Equal(r.w, o.w) {
-		return errOtherRows
+		return errRowsChanged
 	}
-	r.seen += o.seen
-	if r.stage == sharpening {
+	r.rowsSeen += o.rowsSeen
+	if r.stage == refactoring {
 		kern.Axpy(1, o.gram, r.gram)
 		return nil
 	}
@@ -179,29 +179,29 @@ func (r *Sums) Merge(_ context.Context, o *Sums) error {
 // Next returns the sums of the next pass, nil where this one has the solution. Rows may be added to this one
 // afterwards.
 func (r *Sums) Next(ctx context.Context) (*Sums, error) {
-	step, err := r.follow(ctx)
+	step, err := r.advance(ctx)
 	if err != nil || step.next == nil {
 		return nil, err
 	}
-	return step.next.fresh(), nil
+	return step.next.withEmptySums(), nil
 }
 
 // First reports whether the pass is the first one over the rows.
-func (r *Sums) First() bool { return r.stage == summing && !r.wide }
+func (r *Sums) First() bool { return r.stage == summing && !r.widen }
 
 // Targets returns how many targets the rows have, -1 where there are no rows.
 func (r *Sums) Targets() int {
-	if r.first() == nil {
+	if r.firstSums() == nil {
 		return -1
 	}
-	return r.first().targets
+	return r.firstSums().targets
 }
 
-// fresh returns a pass that is begun like this one, which has no rows, with sums of its own.
-func (r *Sums) fresh() *Sums {
+// withEmptySums returns a pass that is begun like this one, which has no rows, with sums of its own.
+func (r *Sums) withEmptySums() *Sums {
 	next := *r
 	switch r.stage {
-	case sharpening:
+	case refactoring:
 		next.gram = make([]float64, r.cols*r.cols)
 	case refining:
 		next.g = NewGradient(r.cols, r.sums.targets)
@@ -209,34 +209,34 @@ func (r *Sums) fresh() *Sums {
 	return &next
 }
 
-// follow returns what follows the pass.
-func (r *Sums) follow(ctx context.Context) (*following, error) {
-	if r.then != nil {
-		return r.then, ctxerr.Check(ctx)
+// advance returns what follows the pass.
+func (r *Sums) advance(ctx context.Context) (*passOutcome, error) {
+	if r.outcome != nil {
+		return r.outcome, ctxerr.Check(ctx)
 	}
 	if r.sums == nil {
 		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
 	}
-	if r.stage != summing && r.seen != r.sums.rows {
-		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, r.sums.rows, r.seen)
+	if r.stage != summing && r.rowsSeen != r.sums.rows {
+		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errRowsChanged, r.sums.rows, r.rowsSeen)
 	}
 	if r.sums.Weight == 0 {
 		return nil, errors.New("every weight is 0")
 	}
-	var step *following
+	var step *passOutcome
 	var err error
 	switch r.stage {
 	case summing:
 		step, err = r.afterSums(ctx)
-	case sharpening:
-		step, err = r.afterSharpening(ctx)
+	case refactoring:
+		step, err = r.afterRefactoring(ctx)
 	default:
 		step, err = r.afterRefining(ctx)
 	}
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, err
 	}
-	r.then = step
+	r.outcome = step
 	return step, nil
 }
 
@@ -245,10 +245,10 @@ func (r *Sums) precision() precision { return precisionOf(r.sums.Float32) }
 
 // afterSums solves for the sums, by the factor of their system, which is to be sharpened where Refinements
 // with the factor as it is would not do. Sums in single precision that do not do are made again in double.
-func (r *Sums) afterSums(ctx context.Context) (*following, error) {
+func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 	m, w := r.sums, r.sums.rightSide()
-	room := r.room
-	if r.room = nil; room == nil { // the factor is kept
+	room := r.factorBuffer
+	if r.factorBuffer = nil; room == nil { // the factor is kept
 		room = make([]float64, r.cols*r.cols)
 	}
 	f, ok := m.factorizeInto(ctx, r.Alpha, room)
@@ -258,53 +258,53 @@ func (r *Sums) afterSums(ctx context.Context) (*following, error) {
 			return nil, err
 		}
 		var size float64
-		least := leastPivot(f.Lower, f.cols)
-		size, f.left = enough.roughness(w, m.spreads(), m.trace(), least)
-		if r.check != nil && size*m.reach(least) > enough.visible {
-			if shown, left := r.check.roughness(ctx, m, f, w, least); left < contraction {
-				size, f.left = min(size, shown), min(f.left, left)
+		least := minPivot(f.Lower, f.cols)
+		size, f.contraction = enough.roundingBound(w, m.sumSquares(), m.trace(), least)
+		if r.check != nil && size*m.newRowFactor(least) > enough.visible {
+			if shown, left := r.check.roundingBound(ctx, m, f, w, least); left < maxContraction {
+				size, f.contraction = min(size, shown), min(f.contraction, left)
 			}
 		}
-		if size*m.reach(least) <= enough.visible {
-			return &following{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
+		if size*m.newRowFactor(least) <= enough.visible {
+			return &passOutcome{w: w, f: f, report: solve.Report{Solver: "cholesky", Converged: true}}, nil
 		}
 	}
 	switch {
-	case ok && f.left < contraction:
-		return r.refineBy(f, w, 1), nil
+	case ok && f.contraction < maxContraction:
+		return r.refinePass(f, w, 1), nil
 	case m.Float32:
-		return r.inDouble(), nil
+		return r.float64Pass(), nil
 	case !ok && r.Alpha == 0:
-		return r.bySingular(ctx)
+		return r.solveSingular(ctx)
 	}
-	if then := r.toSharpen(ctx); then != nil {
+	if then := r.startRefactoring(ctx); then != nil {
 		return then, nil
 	}
-	return r.bySingular(ctx)
+	return r.solveSingular(ctx)
 }
 
-// coarse reports whether the sums of the first of so many rows, in single precision, show that those of all would leave too
+// needsFloat64 reports whether the sums of the first of so many rows, in single precision, show that those of all would leave too
 // much to refinements: the first rows tell of the pivots of the whole system, as large as they are for their share of the
 // penalty, and of its errors. A few times the columns are enough rows for that, see [probeRows].
-func (r *Sums) coarse(ctx context.Context, rows int) bool {
+func (r *Sums) needsFloat64(ctx context.Context, rows int) bool {
 	m := r.sums
-	r.room = make([]float64, r.cols*r.cols)
-	f, ok := m.factorizeInto(ctx, r.Alpha*float64(m.rows)/float64(rows), r.room)
+	r.factorBuffer = make([]float64, r.cols*r.cols)
+	f, ok := m.factorizeInto(ctx, r.Alpha*float64(m.rows)/float64(rows), r.factorBuffer)
 	if !ok {
 		return true
 	}
-	least := leastPivot(f.Lower, f.cols)
-	_, left := precisionOf(true).roughness(nil, nil, m.trace(), least)
-	if left >= contraction && r.check != nil {
-		left = min(left, r.check.left(ctx, m, f, least))
+	least := minPivot(f.Lower, f.cols)
+	_, left := precisionOf(true).roundingBound(nil, nil, m.trace(), least)
+	if left >= maxContraction && r.check != nil {
+		left = min(left, r.check.contraction(ctx, m, f, least))
 	}
 	return left >= 1
 }
 
-// toSharpen begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
-func (r *Sums) toSharpen(ctx context.Context) *following {
+// startRefactoring begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
+func (r *Sums) startRefactoring(ctx context.Context) *passOutcome {
 	m, trace := r.sums, 0.0
-	f := &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), fixed: m.fixed(m.Cols)}
+	f := &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), constant: m.constantColumns(m.Cols)}
 	m.system(f.Lower, m.Cols, 0)
 	for i := range m.Cols {
 		trace += f.Lower[i*m.Cols+i]
@@ -313,46 +313,46 @@ func (r *Sums) toSharpen(ctx context.Context) *following {
 	if !cholesky(ctx, f.Lower, m.Cols) {
 		return nil
 	}
-	return r.sharpenBy(f, 1)
+	return r.refactorPass(f, 1)
 }
 
-// after returns a pass over the same rows without any yet.
-func (r *Sums) after(stage, round int) *Sums {
-	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, wide: r.wide, sums: r.sums, given: r.given}
+// nextPass returns a pass over the same rows without any yet.
+func (r *Sums) nextPass(stage, round int) *Sums {
+	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, widen: r.widen, sums: r.sums, float32Sums: r.float32Sums}
 }
 
-func (r *Sums) inDouble() *following {
-	next := r.after(summing, 0)
-	next.wide, next.given, next.sums = true, r.sums, nil
-	return &following{next: next}
+func (r *Sums) float64Pass() *passOutcome {
+	next := r.nextPass(summing, 0)
+	next.widen, next.float32Sums, next.sums = true, r.sums, nil
+	return &passOutcome{next: next}
 }
 
-func (r *Sums) sharpenBy(f *Factor, round int) *following {
-	next := r.after(sharpening, round)
+func (r *Sums) refactorPass(f *Factor, round int) *passOutcome {
+	next := r.nextPass(refactoring, round)
 	next.f = f
-	return &following{next: next}
+	return &passOutcome{next: next}
 }
 
-func (r *Sums) refineBy(f *Factor, w []float64, round int) *following {
-	next := r.after(refining, round)
+func (r *Sums) refinePass(f *Factor, w []float64, round int) *passOutcome {
+	next := r.nextPass(refining, round)
 	next.f, next.w = f, w
-	return &following{next: next}
+	return &passOutcome{next: next}
 }
 
-// bySingular solves a singular system.
-func (r *Sums) bySingular(ctx context.Context) (*following, error) {
+// solveSingular solves a singular system.
+func (r *Sums) solveSingular(ctx context.Context) (*passOutcome, error) {
 	m, w := r.sums, r.sums.rightSide()
 	system := make([]float64, m.Cols*m.Cols)
 	m.system(system, m.Cols, r.Alpha)
-	clearFixed(m.fixed(m.Cols), w, m.targets)
-	rank, err := leastNorm(ctx, system, m.Cols, w, m.targets)
+	clearConstant(m.constantColumns(m.Cols), w, m.targets)
+	rank, err := minNormSolve(ctx, system, m.Cols, w, m.targets)
 	report := solve.Report{Solver: "eigenvectors", Converged: true, Warnings: []string{singularWarning(r.Alpha, rank, m.Cols)}}
-	return &following{w: w, report: report}, err
+	return &passOutcome{w: w, report: report}, err
 }
 
-// afterSharpening multiplies the factor by that of what was added up, and refines with it where it is
-// sharp.
-func (r *Sums) afterSharpening(ctx context.Context) (*following, error) {
+// afterRefactoring multiplies the factor by that of what was added up, and refines with it where it is
+// refinedTol.
+func (r *Sums) afterRefactoring(ctx context.Context) (*passOutcome, error) {
 	k := r.cols
 	rest := slices.Clone(r.gram)
 	penalty := make([]float64, k*k)
@@ -361,110 +361,110 @@ func (r *Sums) afterSharpening(ctx context.Context) (*following, error) {
 	kern.SolveLower(ctx, kern.Dense(k, k, k, r.f.Lower), tile.T())
 	kern.Gram(ctx, kern.Dense(k, k, k, rest), tile, nil)
 	if !cholesky(ctx, rest, k) {
-		return r.bySingular(ctx)
+		return r.solveSingular(ctx)
 	}
-	f := &Factor{cols: k, Lower: make([]float64, k*k), fixed: r.f.fixed}
+	f := &Factor{cols: k, Lower: make([]float64, k*k), constant: r.f.constant}
 	kern.Mul(kern.Dense(k, k, k, f.Lower), kern.Dense(k, k, k, r.f.Lower), kern.Dense(k, k, k, rest), false)
-	f.left = 4 * epsilon * float64(k) / leastPivot(rest, k)
+	f.contraction = 4 * epsilon * float64(k) / minPivot(rest, k)
 	switch {
-	case f.left <= sharp:
+	case f.contraction <= refinedTol:
 		w := r.sums.rightSide()
 		if err := f.Solve(ctx, w, r.sums.targets); err != nil {
 			return nil, err
 		}
-		return r.refineBy(f, w, 1), nil
-	case r.round < sharpenings:
-		return r.sharpenBy(f, r.round+1), nil
+		return r.refinePass(f, w, 1), nil
+	case r.round < maxRefactorings:
+		return r.refactorPass(f, r.round+1), nil
 	}
-	return r.bySingular(ctx)
+	return r.solveSingular(ctx)
 }
 
 // afterRefining improves the weights by what was added up, and says what may be left of their error: where
 // sums in single precision leave too much, they are made again in double.
-func (r *Sums) afterRefining(ctx context.Context) (*following, error) {
+func (r *Sums) afterRefining(ctx context.Context) (*passOutcome, error) {
 	m, enough := r.sums, r.precision()
-	least, floor := leastPivot(r.f.Lower, r.cols), 0.0
-	spreads := m.spreads()
-	if m.short() {
+	least, floor := minPivot(r.f.Lower, r.cols), 0.0
+	spreads := m.sumSquares()
+	if m.underdetermined() {
 		for j, spread := range spreads {
 			if spread > 0 {
 				floor = max(floor, epsilon*m.trace()/least*math.Sqrt(r.g.squares[j]/spread))
 			}
 		}
 	}
-	step, size := r.g.step(r.w, 0, spreads, m.Mean(), r.Alpha, func(b []float64) { r.f.Solve(ctx, b, m.targets) })
+	step, size := r.g.newtonStep(r.w, 0, spreads, m.Mean(), r.Alpha, func(b []float64) { r.f.Solve(ctx, b, m.targets) })
 	w := slices.Clone(r.w)
 	kern.Axpy(1, step, w)
-	left := r.f.left * size * m.reach(least)
+	left := r.f.contraction * size * m.newRowFactor(least)
 	switch {
-	case !refined(left, enough.visible) && r.round < MaxRefinements:
-		return r.refineBy(r.f, w, r.round+1), nil
+	case !negligible(left, enough.visible) && r.round < MaxRefinements:
+		return r.refinePass(r.f, w, r.round+1), nil
 	case left > enough.visible && m.Float32:
-		return r.inDouble(), nil
+		return r.float64Pass(), nil
 	}
 	report := solve.Report{Solver: "cholesky", Converged: true}
-	warnOfRounding(&report, r.Alpha, left, floor, enough.visible)
-	return &following{w: w, f: r.f, report: report}, nil
+	warnRounding(&report, r.Alpha, left, floor, enough.visible)
+	return &passOutcome{w: w, f: r.f, report: report}, nil
 }
 
-// first returns the sums of the first pass.
-func (r *Sums) first() *Moments {
-	if r.given != nil {
-		return r.given
+// firstSums returns the sums of the first pass.
+func (r *Sums) firstSums() *Moments {
+	if r.float32Sums != nil {
+		return r.float32Sums
 	}
 	return r.sums
 }
 
 // Solution returns the solution of the last pass.
 func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
-	step, err := r.follow(ctx)
+	step, err := r.advance(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
-	m, w, report := r.first(), step.w, step.report
+	m, w, report := r.firstSums(), step.w, step.report
 	report.Warnings = slices.Clone(report.Warnings)
 	if m.Float32 {
-		warnOfBlur(&report, r.Alpha, blur(w, m.meanSquares(m.Cols), m.spreads(), m.Weight))
+		warnFeatureRounding(&report, r.Alpha, featureRounding(w, m.meanSquares(m.Cols), m.sumSquares(), m.Weight))
 	}
-	report.Objective = max(0, m.spread()-kern.Dot(w, m.rightSide()))
+	report.Objective = max(0, m.totalSumSquares()-kern.Dot(w, m.rightSide()))
 	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
 }
 
 // State carries the sums to a file and back, into sums of the same problem.
 func (r *Sums) State(s *model.State) {
-	r.then = nil
-	empty, twice := r.sums == nil, r.given != nil
+	r.outcome = nil
+	empty, twice := r.sums == nil, r.float32Sums != nil
 	s.Int("stage", &r.stage)
 	s.Int("round", &r.round)
-	s.Bool("wide", &r.wide)
+	s.Bool("wide", &r.widen)
 	s.Bool("empty", &empty)
 	s.Bool("twice", &twice)
 	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements, "there is no such pass")
-	s.Require(r.wide == twice && (!empty || r.stage == summing), "the pass and its sums do not fit")
+	s.Require(r.widen == twice && (!empty || r.stage == summing), "the pass and its sums do not fit")
 	if s.Err() != nil {
 		return
 	}
 	if s.Reading() {
-		r.sums, r.given, r.f, r.g, r.check = nil, nil, nil, nil, nil
+		r.sums, r.float32Sums, r.f, r.g, r.check = nil, nil, nil, nil, nil
 	}
 	r.checkState(s, empty)
 	if !empty {
-		r.sums = r.stateOf(s.Child("moments"), r.sums)
+		r.sums = r.stateMoments(s.Child("moments"), r.sums)
 	}
 	if twice {
-		r.given = r.stateOf(s.Child("given"), r.given)
-		s.Require(s.Err() != nil || r.given.Float32 && (empty || r.given.targets == r.sums.targets), "the sums in single precision do not fit")
+		r.float32Sums = r.stateMoments(s.Child("given"), r.float32Sums)
+		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets), "the sums in single precision do not fit")
 	}
 	if r.stage == summing || s.Err() != nil {
 		return
 	}
-	s.Int("seen", &r.seen)
-	s.Require(r.seen >= 0, "less than no rows were read")
+	s.Int("seen", &r.rowsSeen)
+	s.Require(r.rowsSeen >= 0, "less than no rows were read")
 	if r.f == nil {
 		r.f = &Factor{}
 	}
 	r.f.state(s.Child("factor"), r.cols)
-	if r.stage == sharpening {
+	if r.stage == refactoring {
 		pass.Floats(s, "gram", &r.gram, r.cols*r.cols, pass.Finite)
 		return
 	}
@@ -488,16 +488,16 @@ func (r *Sums) checkState(s *model.State, empty bool) {
 	if !checked || s.Err() != nil {
 		return
 	}
-	if s.Require(r.stage == summing && !r.wide, "only the first sums are checked"); r.check == nil {
-		r.check = newCheck(r.cols)
+	if s.Require(r.stage == summing && !r.widen, "only the first sums are checked"); r.check == nil {
+		r.check = newRoundingCheck(r.cols)
 	}
 	if !empty {
 		r.check.state(s.Child("check"))
 	}
 }
 
-// stateOf carries moments, or reads them.
-func (r *Sums) stateOf(s *model.State, m *Moments) *Moments {
+// stateMoments carries moments, or reads them.
+func (r *Sums) stateMoments(s *model.State, m *Moments) *Moments {
 	if s.Reading() {
 		m = readMoments(r.cols)
 	}
@@ -506,5 +506,5 @@ func (r *Sums) stateOf(s *model.State, m *Moments) *Moments {
 	return m
 }
 
-// errOtherRows says that a pass has not read the rows of the one before.
-var errOtherRows = errors.New("these are not the rows of the pass before")
+// errRowsChanged says that a pass has not read the rows of the one before.
+var errRowsChanged = errors.New("these are not the rows of the pass before")

@@ -23,14 +23,14 @@ import (
 //
 // All problems with the same C and features have the same preconditioner, the Cholesky factor of a
 // mean of Hessians over a sample of the rows: of those of the same C, whatever features they have, for the predictions of these are
-// alike, and so are curvatures. The first is made once, for the curvature at 0.
+// approxEqual, and so are curvatures. The first is made once, for the curvature at 0.
 type Batch struct {
 	ctx       context.Context
 	rows      *design.Rows // of all parts, for evaluations
 	products  *design.Rows // the same for products with the Hessian
 	intercept bool
 	problems  []Problem
-	order     []int // of the problems in a pass, the widest first
+	byWidth   []int // of the problems in a pass, the widest first
 	last      evaluation
 
 	preconditioners *preconditioners
@@ -46,9 +46,9 @@ var _ solve.Problem = (*Batch)(nil)
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
 	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
 	for p := range problems {
-		a.order = append(a.order, p)
+		a.byWidth = append(a.byWidth, p)
 	}
-	slices.SortStableFunc(a.order, func(p, q int) int { return problems[q].Width - problems[p].Width })
+	slices.SortStableFunc(a.byWidth, func(p, q int) int { return problems[q].Width - problems[p].Width })
 	curve := make([]float64, len(problems)*r.N)
 	for p := range problems {
 		problems[p].curve = curve[p*r.N : (p+1)*r.N]
@@ -67,12 +67,12 @@ func (a *Batch) size() int {
 // Solve minimises all problems from 0.
 func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
-	a.result, err = minimise(a.ctx, a, a.rows, a.x, len(a.problems), tol, maxIter)
+	a.result, err = minimizeMixed(a.ctx, a, a.rows, a.x, len(a.problems), tol, maxIter)
 	return err
 }
 
-// read has values and gradients of some rows from now on, and products with the Hessian of others.
-func (a *Batch) read(evaluations, products *design.Rows) {
+// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+func (a *Batch) setRows(evaluations, products *design.Rows) {
 	if a.rows != evaluations {
 		a.last = evaluation{}
 	}
@@ -83,7 +83,7 @@ func (a *Batch) read(evaluations, products *design.Rows) {
 func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	part, all, width := a.result, len(a.problems), a.problems[first].Width
 	part.Values = a.result.Values[first : first+outputs]
-	m := solve.Linear{Weights: make([]float64, width*outputs), Intercept: make([]float64, outputs), Report: reportOf(part, tol)}
+	m := solve.Linear{Weights: make([]float64, width*outputs), Intercept: make([]float64, outputs), Report: newReport(part, tol)}
 	for row := range width {
 		copy(m.Weights[row*outputs:(row+1)*outputs], a.x[row*all+first:])
 	}
@@ -127,11 +127,11 @@ func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design
 // evaluation is what was found at a point.
 type evaluation struct{ x, values, gradient []float64 }
 
-// moved returns the problems whose variables are not those of the last evaluation, and takes the
+// changedProblems returns the problems whose variables are not those of the last evaluation, and takes the
 // results of the others from there.
-func (a *Batch) moved(values, gradient, x []float64) (active []int) {
+func (a *Batch) changedProblems(values, gradient, x []float64) (active []int) {
 	k := len(a.problems)
-	for _, p := range a.order {
+	for _, p := range a.byWidth {
 		same := a.last.x != nil
 		for i := p; same && i < len(x); i += k {
 			same = x[i] == a.last.x[i]
@@ -154,10 +154,10 @@ func (a *Batch) moved(values, gradient, x []float64) (active []int) {
 // Evaluate computes the value of each problem and the gradient at x.
 func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	k, d := len(a.problems), a.rows.Cols
-	active := a.moved(values, gradient, x)
+	active := a.changedProblems(values, gradient, x)
 	var sampled func(int, mat.Matrix) error
 	if a.renew {
-		a.preconditioners.forget()
+		a.preconditioners.resetSums()
 		sampled = a.preconditioners.addSample
 	}
 	sums, err := a.pass(a.rows, gradient, x, active, func(s *design.Accumulator, scores kern.View[float64], first int) {
@@ -186,7 +186,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	a.last = evaluation{slices.Clone(x), slices.Clone(values), slices.Clone(gradient)}
 	if a.renew {
 		a.renew = false
-		a.preconditioners.factorise()
+		a.preconditioners.factorize()
 	}
 	return ctxerr.Check(a.ctx)
 }
@@ -196,12 +196,12 @@ func (a *Batch) Hessian(dst, v []float64) error {
 	clear(dst)
 	k, d := len(a.problems), a.rows.Cols
 	var active []int
-	for _, p := range a.order {
-		if !isZero(v, p, k) {
+	for _, p := range a.byWidth {
+		if !columnIsZero(v, p, k) {
 			active = append(active, p)
 		}
 	}
-	a.preconditioners.count(active)
+	a.preconditioners.countProducts(active)
 	_, err := a.pass(a.products, dst, v, active, func(_ *design.Accumulator, scores kern.View[float64], first int) {
 		for q, p := range active {
 			a.problems[p].Loss.multiply(scores.Row(q), a.problems[p].curve[first:][:scores.Cols], nil)
@@ -220,11 +220,11 @@ func (a *Batch) Precondition(dst, v []float64) error {
 // all where these are math.MaxInt.
 func (a *Batch) Advance(products int) {
 	if products == math.MaxInt {
-		a.preconditioners.open()
+		a.preconditioners.markAllStale()
 		a.renew = true
 		return
 	}
-	a.renew = a.preconditioners.wear(float64(a.rows.N), float64(a.rows.Cols))
+	a.renew = a.preconditioners.markStale(float64(a.rows.N), float64(a.rows.Cols))
 }
 
 // Noise is what the rounding of rows in single precision, or of sums in double, does to values.

@@ -19,7 +19,7 @@ import (
 // mislead. Few passes read all rows, and bits are the same on any number of cores.
 func TestSamplesLeadToTheSameMinima(t *testing.T) {
 	const n, d, tol, most = 12000, 6, 1e-9, 90
-	every := sampling(n, d)
+	every := sampleInterval(n, d)
 	if every < 3 {
 		t.Fatal("there is no sample")
 	}

@@ -42,10 +42,10 @@ func Cost(shape datasets.Shape) datasets.Cost {
 func LogisticCost(shape datasets.Shape) datasets.Cost {
 	cost := Cost(shape)
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
-	if shape.Filled == 0 && couples(n, d, k) {
+	if shape.Filled == 0 && shouldCouple(n, d, k) {
 		cost.Bytes += design.Float64Bytes((1.5*k + 3) * d * d)
 		const renewals = 3 // of their matrices, where there are coupledPasses
-		cost.Flops += renewals * coupledFlops(min(n, rowsCoupled*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
+		cost.Flops += renewals * coupledFlops(min(n, coupledRowsPerColumn*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
 	}
 	return cost
 }

@@ -22,25 +22,25 @@ import (
 // Σ_c (I − A_c⁻¹): y_c = A_c⁻¹r_c, then τ from Σ_c (r_c − y_c), and w_c = y_c + τ − A_c⁻¹τ. Intercepts are
 // eliminated by centring each class's rows.
 type coupled struct {
-	grams   []*leastsquares.Moments // B_c of a sample of the rows
-	lowers  [][]float32             // factors of A_c
-	means   [][]float64
-	weights []float64
-	shift   []float32 // factor of Σ_c (I − A_c⁻¹)
+	grams       []*leastsquares.Moments // B_c of a sample of the rows
+	factors     [][]float32             // factors of A_c
+	means       [][]float64
+	weights     []float64
+	shiftFactor []float32 // factor of Σ_c (I − A_c⁻¹)
 }
 
 const (
-	mostCoupled   = 1 << 24 // numbers of all matrices B_c
-	leastCoupled  = 64      // columns: with few of them τ has too little to say
-	rowsCoupled   = 2.5     // sampled rows for each column and class, if all classes are as frequent
-	wholeShare    = 0.05    // of a class in a row that is surely added to its B_c
-	leastWeight   = 0.01    // of a class beside the mean, as its intercept sees it
-	shiftRounding = 1e-5    // of the mean diagonal, which rounding in single precision cannot tell from 0
+	maxCoupledFloats     = 1 << 24 // numbers of all matrices B_c
+	minCoupledColumns    = 64      // columns: with few of them τ has too little to say
+	coupledRowsPerColumn = 2.5     // sampled rows for each column and class, if all classes are as frequent
+	certainShare         = 0.05    // of a class in a row that is surely added to its B_c
+	minClassWeight       = 0.01    // of a class beside the mean, as its intercept sees it
+	shiftRidge           = 1e-5    // of the mean diagonal, which rounding in single precision cannot tell from 0
 )
 
-// couples reports whether classes have rows enough for matrices of their own, and these have room.
-func couples(n, d, k float64) bool {
-	return k >= 3 && d >= leastCoupled && n >= 2*k*d && k*d*d <= mostCoupled && d <= maxFactorColumns
+// shouldCouple reports whether classes have rows enough for matrices of their own, and these have room.
+func shouldCouple(n, d, k float64) bool {
+	return k >= 3 && d >= minCoupledColumns && n >= 2*k*d && k*d*d <= maxCoupledFloats && d <= maxFactorColumns
 }
 
 // coupledFlops is about what a preconditioner costs, in flops of a product of large matrices, of so many sampled rows.
@@ -63,15 +63,15 @@ func (c *coupled) clone() *coupled {
 	return out
 }
 
-// begin forgets all rows.
-func (c *coupled) begin() {
+// reset forgets all rows.
+func (c *coupled) reset() {
 	for _, g := range c.grams {
 		g.Clear()
 	}
 }
 
-// golden times integers, less what is whole, spreads evenly from 0 to 1.
-const golden = math.Phi - 1
+// goldenFraction times integers, less what is whole, spreads evenly from 0 to 1.
+const goldenFraction = math.Phi - 1
 
 // add adds every sample-th row of a block that begins at row first, of probabilities p, rows × classes. A class takes those
 // of small probability as seldom as they have it, and so much heavier.
@@ -82,8 +82,8 @@ func (c *coupled) add(ctx context.Context, X mat.Matrix, first, sample int, p, w
 		var mass []float64
 		for i := (sample - first%sample) % sample; i < len(weights); i += sample {
 			share := p[i*k+class]
-			if _, at := math.Modf(golden * float64(first+i+class)); weights[i] > 0 && at*wholeShare < share {
-				picked, mass = append(picked, i), append(mass, weights[i]*max(share, wholeShare)*float64(sample))
+			if _, at := math.Modf(goldenFraction * float64(first+i+class)); weights[i] > 0 && at*certainShare < share {
+				picked, mass = append(picked, i), append(mass, weights[i]*max(share, certainShare)*float64(sample))
 			}
 		}
 		if len(picked) == 0 {
@@ -96,10 +96,10 @@ func (c *coupled) add(ctx context.Context, X mat.Matrix, first, sample int, p, w
 	return nil
 }
 
-// factorise makes the factors, in single precision, and reports whether they could be had.
-func (c *coupled) factorise(ctx context.Context) bool {
+// factorize makes the factors, in single precision, and reports whether they could be had.
+func (c *coupled) factorize(ctx context.Context) bool {
 	k, d := len(c.grams), c.grams[0].Cols
-	c.lowers, c.means, c.weights = nil, nil, nil
+	c.factors, c.means, c.weights = nil, nil, nil
 	sum, inverse := make([]float64, d*d), make([]float32, d*d) // of A_c⁻¹; L_c⁻¹
 	for _, g := range c.grams {
 		weight := g.Weight
@@ -114,7 +114,7 @@ func (c *coupled) factorise(ctx context.Context) bool {
 		}
 		lower := make([]float32, d*d)
 		design.Round(lower, f.Lower)
-		c.lowers = append(c.lowers, lower)
+		c.factors = append(c.factors, lower)
 		clear(inverse)
 		for i := range d {
 			inverse[i*d+i] = 1
@@ -124,7 +124,7 @@ func (c *coupled) factorise(ctx context.Context) bool {
 			return false
 		}
 	}
-	least := max(leastWeight*kern.Sum(c.weights)/float64(k), 1e-300) // of a class that no sampled row is likely to be of
+	least := max(minClassWeight*kern.Sum(c.weights)/float64(k), 1e-300) // of a class that no sampled row is likely to be of
 	for class, weight := range c.weights {
 		c.weights[class] = max(weight, least)
 	}
@@ -136,12 +136,12 @@ func (c *coupled) factorise(ctx context.Context) bool {
 		trace += row[i]
 	}
 	for i := range d {
-		sum[i*d+i] += max(shiftRounding*trace/float64(d), shiftRounding)
+		sum[i*d+i] += max(shiftRidge*trace/float64(d), shiftRidge)
 	}
 	_, ok, err := kern.Cholesky(ctx, kern.Dense(d, d, d, sum))
-	c.shift = inverse
-	design.Round(c.shift, sum)
-	return ok && err == nil && kern.AllFinite(c.shift)
+	c.shiftFactor = inverse
+	design.Round(c.shiftFactor, sum)
+	return ok && err == nil && kern.AllFinite(c.shiftFactor)
 }
 
 // diagonal returns 1 and the mean of the diagonals of B_c, and at the end of the weights.
@@ -175,7 +175,7 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 			for i, m := range c.means[class] {
 				y[i] = v[i*k+class] - m*b
 			}
-			c.solveWith(ctx, c.lowers[class], y)
+			c.solveFactor(ctx, c.factors[class], y)
 		}
 	})
 	shift := make([]float64, d)
@@ -184,12 +184,12 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 			shift[i] += v[i*k+class] - y
 		}
 	}
-	c.solveWith(ctx, c.shift, shift)
+	c.solveFactor(ctx, c.shiftFactor, shift)
 	kern.Parallel(k, 1, func(lo, hi int) {
 		rest := make([]float64, d)
 		for class := lo; class < hi; class++ {
 			copy(rest, shift)
-			c.solveWith(ctx, c.lowers[class], rest)
+			c.solveFactor(ctx, c.factors[class], rest)
 			moved, y := 0.0, apart[class*d:(class+1)*d]
 			for i, m := range c.means[class] {
 				own := y[i] - rest[i] // the intercept sees no τ: it is eliminated from A_c alone
@@ -204,8 +204,8 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 	return ctxerr.Check(ctx)
 }
 
-// solveWith overwrites right by the solution with a factor.
-func (c *coupled) solveWith(ctx context.Context, lower []float32, right []float64) {
+// solveFactor overwrites right by the solution with a factor.
+func (c *coupled) solveFactor(ctx context.Context, lower []float32, right []float64) {
 	d := len(right)
 	short := design.Borrow[float32](d)
 	defer short.Release()

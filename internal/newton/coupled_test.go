@@ -47,7 +47,7 @@ func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 		kern.Scale(1/kern.Sum(row), row)
 	}
 	c := newCoupled(d, k, true)
-	if err := c.add(context.Background(), X, 0, 1, p, l.Weights); err != nil || !c.factorise(context.Background()) {
+	if err := c.add(context.Background(), X, 0, 1, p, l.Weights); err != nil || !c.factorize(context.Background()) {
 		t.Fatal("no factor", err)
 	}
 	M := leastOverShifts(X, l.Weights, p, k)
@@ -138,8 +138,8 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 		t.Errorf("by passes the weights are off by %.2g", off(byPasses, want))
 	}
 	o := task.objective(context.Background(), r, l.Weights)
-	o.far = 0 // one matrix for all classes
-	together, _, _, err := o.minimise(1e-9, 500)
+	o.coupledAfter = 0 // one matrix for all classes
+	together, _, _, err := o.minimize(1e-9, 500)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got
 	plan := IncrementalOptions{Cols: d, Rows: n, Tol: 1e-9, MaxIter: 200, Block: func(int, datasets.Set) ([]float64, []float64, error) { return l.Y, l.Weights, nil }}
 	m, err := task.Begin(context.Background(), plan)
 	for err == nil {
-		apart = apart || m.ask.apart
+		apart = apart || m.request.coupled
 		var next *IncrementalNewton
 		m = carried(t, task, plan, m)
 		if err = m.Add(context.Background(), 0, datasets.Set{X: X}); err != nil {

@@ -36,36 +36,36 @@ type IncrementalOptions struct {
 // Nothing is kept of a row. So a product with the Hessian multiplies the rows twice, first with the variables,
 // for the curvature.
 type IncrementalNewton struct {
-	task  Task
-	plan  IncrementalOptions
-	log   []answer
-	ready *objective // the preconditioner that was made last, nil before
-	ask   question
+	task           Task
+	plan           IncrementalOptions
+	replies        []reply
+	preconditioner *objective // the preconditioner that was made last, nil before
+	request        request
 
-	seen     int // rows of this pass
+	rowsSeen int // rows of this pass
 	values   []float64
 	out      []float64
 	sample   *objective // what the next preconditioner is made of, where it is to be renewed
-	followed *followed
+	outcome  *outcome
 }
 
-// answer is what the solver was told: by a pass, or by the preconditioner.
-type answer struct {
+// reply is what the solver was told: by a pass, or by the preconditioner.
+type reply struct {
 	values []float64 // of an evaluation
 	vector []float64
 }
 
-// question is what the solver wants to know.
-type question struct {
-	product bool // with the Hessian, else an evaluation
-	renew   bool // of the preconditioner
-	apart   bool // likewise, by matrices of classes
-	at      []float64
-	v       []float64 // of a product
+// request is what the solver wants to know.
+type request struct {
+	isProduct bool // with the Hessian, else an evaluation
+	renew     bool // of the preconditioner
+	coupled   bool // likewise, by matrices of classes
+	x         []float64
+	v         []float64 // of a product
 }
 
-// followed is what follows a pass: another one, or the solution.
-type followed struct {
+// outcome is what follows a pass: another one, or the solution.
+type outcome struct {
 	next  *IncrementalNewton
 	model solve.Linear
 }
@@ -80,7 +80,7 @@ func (t Task) Begin(ctx context.Context, plan IncrementalOptions) (*IncrementalN
 	if err != nil {
 		return nil, err
 	}
-	return then.next.fresh(), nil
+	return then.next.withEmptySums(), nil
 }
 
 // EncodedTargets returns the target that the task has for each of its labels.
@@ -99,25 +99,25 @@ func (p *IncrementalNewton) objective(ctx context.Context) *objective {
 	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
 	o := &objective{ctx: ctx, rows: rows, loss: t.Loss, outputs: t.Outputs, groups: t.Groups, intercept: t.intercept}
 	o.pass = pass{cols: p.plan.Cols, outputs: t.Outputs, intercept: t.intercept}
-	o.plan(p.plan.Rows)
+	o.planPreconditioner(p.plan.Rows)
 	return o
 }
 
-// fresh returns the pass without rows, with sums of its own.
-func (p *IncrementalNewton) fresh() *IncrementalNewton {
+// withEmptySums returns the pass without rows, with sums of its own.
+func (p *IncrementalNewton) withEmptySums() *IncrementalNewton {
 	next := *p
 	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
-	if p.ask.renew {
+	if p.request.renew {
 		next.sample = p.objective(context.Background())
-		next.sample.renew, next.sample.apart = true, p.ask.apart
-		next.sample.begin(next.values, next.out)
+		next.sample.renew, next.sample.useCoupled = true, p.request.coupled
+		next.sample.resetSums(next.values, next.out)
 	}
 	return &next
 }
 
 // Add adds the rows of a block, which begins at row first of the part.
 func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.Set) error {
-	p.followed = nil
+	p.outcome = nil
 	y, weights, err := p.plan.Block(first, block)
 	if err != nil {
 		return err
@@ -129,55 +129,55 @@ func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.S
 	evaluate := func(values, scores []float64, lo, hi int) {
 		p.task.Loss.evaluate(values, scores, curve.Data[lo*k:hi*k], y[lo:hi], weights[lo:hi])
 	}
-	p.seen += len(y)
-	if p.ask.product {
+	p.rowsSeen += len(y)
+	if p.request.isProduct {
 		rest := design.Borrow[float64](len(p.out))
 		defer rest.Release()
-		own.begin(p.ask.at, rest.Data, make([]float64, p.task.Groups))
+		own.start(p.request.x, rest.Data, make([]float64, p.task.Groups))
 		own.add(block.X, evaluate)
-		own.begin(p.ask.v, p.out, nil)
+		own.start(p.request.v, p.out, nil)
 		own.add(block.X, func(_, scores []float64, lo, hi int) {
 			p.task.Loss.multiply(scores, curve.Data[lo*k:hi*k], weights[lo:hi])
 		})
 		own.end()
 		return ctxerr.Check(ctx)
 	}
-	own.begin(p.ask.at, p.out, p.values)
+	own.start(p.request.x, p.out, p.values)
 	own.add(block.X, evaluate)
 	own.end()
 	if !kern.AllFinite(p.values) || !kern.AllFinite(p.out) {
 		return cmp.Or(ctxerr.Check(ctx), design.NonFiniteError(first, block))
 	}
-	if p.ask.renew {
+	if p.request.renew {
 		p.sample.ctx = ctx
 		return cmp.Or(ctxerr.Check(ctx), p.sample.addSample(first, block, curve.Data, weights))
 	}
 	return ctxerr.Check(ctx)
 }
 
-// errOtherRows says that a pass has not read the rows of the one before.
-var errOtherRows = errors.New("these are not the rows of the pass before")
+// errRowsChanged says that a pass has not read the rows of the one before.
+var errRowsChanged = errors.New("these are not the rows of the pass before")
 
 // Merge adds the sums of other rows in the same pass.
 func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error {
-	p.followed = nil
-	a, b := p.ask, o.ask
-	if len(p.log) != len(o.log) || p.plan.Rows != o.plan.Rows || a.product != b.product || a.renew != b.renew || a.apart != b.apart ||
-		!slices.Equal(a.at, b.at) || !slices.Equal(a.v, b.v) || len(p.out) != len(o.out) {
-		return errOtherRows
+	p.outcome = nil
+	a, b := p.request, o.request
+	if len(p.replies) != len(o.replies) || p.plan.Rows != o.plan.Rows || a.isProduct != b.isProduct || a.renew != b.renew || a.coupled != b.coupled ||
+		!slices.Equal(a.x, b.x) || !slices.Equal(a.v, b.v) || len(p.out) != len(o.out) {
+		return errRowsChanged
 	}
-	p.seen += o.seen
+	p.rowsSeen += o.rowsSeen
 	kern.Axpy(1, o.values, p.values)
 	kern.Axpy(1, o.out, p.out)
 	if !a.renew {
 		return nil
 	}
 	switch {
-	case a.apart:
+	case a.coupled:
 		for class, g := range p.sample.coupled.grams {
 			g.Merge(o.sample.coupled.grams[class])
 		}
-	case p.sample.matrix:
+	case p.sample.usesMatrix:
 		p.sample.gram.Merge(o.sample.gram)
 	default:
 		kern.Axpy(1, o.sample.diagonal, p.sample.diagonal)
@@ -187,17 +187,17 @@ func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error
 
 // Next returns the next pass, nil where this one has the solution.
 func (p *IncrementalNewton) Next(ctx context.Context) (*IncrementalNewton, error) {
-	then, err := p.follow(ctx)
+	then, err := p.advance(ctx)
 	if err != nil || then.next == nil {
 		return nil, err
 	}
-	return then.next.fresh(), nil
+	return then.next.withEmptySums(), nil
 }
 
 // Solution returns the solution of the last pass. An objective that is worse than the trivial model's is an
 // error.
 func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) {
-	then, err := p.follow(ctx)
+	then, err := p.advance(ctx)
 	if err != nil {
 		return solve.Linear{}, err
 	}
@@ -207,62 +207,62 @@ func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) 
 	return then.model, nil
 }
 
-// follow tells the solver what the pass has added up.
-func (p *IncrementalNewton) follow(ctx context.Context) (*followed, error) {
-	if p.followed != nil {
-		return p.followed, ctxerr.Check(ctx)
+// advance tells the solver what the pass has added up.
+func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
+	if p.outcome != nil {
+		return p.outcome, ctxerr.Check(ctx)
 	}
-	if p.seen != p.plan.Rows {
-		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errOtherRows, p.plan.Rows, p.seen)
+	if p.rowsSeen != p.plan.Rows {
+		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errRowsChanged, p.plan.Rows, p.rowsSeen)
 	}
-	told, ready := answer{vector: slices.Clone(p.out)}, p.ready
-	if p.ask.product {
+	told, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
+	if p.request.isProduct {
 		d := p.plan.Cols * p.task.Outputs
-		kern.Axpy(1, p.ask.v[:d], told.vector[:d])
+		kern.Axpy(1, p.request.v[:d], told.vector[:d])
 	} else {
 		told.values = slices.Clone(p.values)
 		o := p.objective(ctx)
-		o.penalise(told.values, told.vector, p.ask.at)
-		if p.ask.renew {
+		o.addPenalty(told.values, told.vector, p.request.x)
+		if p.request.renew {
 			ready = o
 			ready.diagonal = slices.Clone(p.sample.diagonal)
-			switch ready.apart = p.ask.apart; {
-			case ready.apart:
+			switch ready.useCoupled = p.request.coupled; {
+			case ready.useCoupled:
 				ready.coupled = p.sample.coupled.clone()
-			case ready.matrix:
+			case ready.usesMatrix:
 				ready.gram = p.sample.gram.Clone()
 			}
-			ready.factorise()
+			ready.factorize()
 		}
 	}
-	then, err := p.run(ctx, append(slices.Clip(p.log), told), ready)
+	then, err := p.run(ctx, append(slices.Clip(p.replies), told), ready)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, err
 	}
-	p.followed = then
+	p.outcome = then
 	return then, nil
 }
 
 // run runs the solver on what it was told, until it asks for more or has the solution.
-func (p *IncrementalNewton) run(ctx context.Context, log []answer, ready *objective) (*followed, error) {
-	r := &replay{log: log, objective: p.objective(ctx)}
+func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objective) (*outcome, error) {
+	r := &replayOracle{replies: log, objective: p.objective(ctx)}
 	if ready != nil {
 		o := *ready
-		o.ctx, r.ready = ctx, &o
+		o.ctx, r.preconditioner = ctx, &o
 	}
-	x, reference, err := p.start(r)
+	x, reference, err := p.startingPoint(r)
 	var result solve.NewtonResult
 	if err == nil {
 		result, err = solve.Newton(r, x, p.task.Groups, reference, p.plan.Tol, p.plan.MaxIter)
 	}
-	if err == errAsked {
-		next := &IncrementalNewton{task: p.task, plan: p.plan, log: r.log, ready: ready, ask: r.ask}
-		return &followed{next: next}, nil
+	if err == errNeedsPass {
+		next := &IncrementalNewton{task: p.task, plan: p.plan, replies: r.replies, preconditioner: ready, request: r.request}
+		return &outcome{next: next}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	report, bar := reportOf(result, p.plan.Tol), p.task.ObjectiveBound
+	report, bar := newReport(result, p.plan.Tol), p.task.ObjectiveBound
 	if bar != bar { // that of zeros, at which the solver has begun
 		bar = ObjectiveBound(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
 	}
@@ -273,11 +273,11 @@ func (p *IncrementalNewton) run(ctx context.Context, log []answer, ready *object
 	intercept := make([]float64, k)
 	copy(intercept, x[d*k:])
 	model, err := p.task.finish(x[:d*k], intercept, report)
-	return &followed{model: model}, err
+	return &outcome{model: model}, err
 }
 
-// start returns the variables to begin at, and the norms of the gradient at zeros where that is elsewhere.
-func (p *IncrementalNewton) start(r *replay) (x, reference []float64, err error) {
+// startingPoint returns the variables to begin at, and the norms of the gradient at zeros where that is elsewhere.
+func (p *IncrementalNewton) startingPoint(r *replayOracle) (x, reference []float64, err error) {
 	x = make([]float64, p.task.size(p.plan.Cols))
 	if p.plan.InitialWeights == nil {
 		return x, nil, nil
@@ -297,33 +297,33 @@ func (p *IncrementalNewton) start(r *replay) (x, reference []float64, err error)
 	return slices.Clone(p.plan.InitialWeights), reference, nil
 }
 
-// errAsked ends a run of the solver that wants to know more.
-var errAsked = errors.New("asked")
+// errNeedsPass ends a run of the solver that wants to know more.
+var errNeedsPass = errors.New("asked")
 
-// replay is the problem that a solver sees: what it was told before, and then a question.
-type replay struct {
-	*objective            // for its plan
-	ready      *objective // the preconditioner
-	log        []answer
-	told       int
-	at         []float64
-	ask        question
+// replayOracle is the problem that a solver sees: what it was told before, and then a question.
+type replayOracle struct {
+	*objective                // for its plan
+	preconditioner *objective // the preconditioner
+	replies        []reply
+	position       int
+	x              []float64
+	request        request
 }
 
-var _ solve.Problem = (*replay)(nil)
+var _ solve.Problem = (*replayOracle)(nil)
 
 // Evaluate returns what was told, or asks.
-func (r *replay) Evaluate(values, gradient, x []float64) error {
-	r.at = slices.Clone(x)
-	if r.told == len(r.log) {
-		r.ask = question{renew: r.renew, apart: r.renew && r.apart, at: r.at}
-		return errAsked
+func (r *replayOracle) Evaluate(values, gradient, x []float64) error {
+	r.x = slices.Clone(x)
+	if r.position == len(r.replies) {
+		r.request = request{renew: r.renew, coupled: r.renew && r.useCoupled, x: r.x}
+		return errNeedsPass
 	}
-	a := r.log[r.told]
-	r.told++
+	a := r.replies[r.position]
+	r.position++
 	r.renew = false
 	if len(a.values) != len(values) || len(a.vector) != len(gradient) {
-		return errOtherRows
+		return errRowsChanged
 	}
 	copy(values, a.values)
 	copy(gradient, a.vector)
@@ -331,35 +331,35 @@ func (r *replay) Evaluate(values, gradient, x []float64) error {
 }
 
 // Hessian returns what was told, or asks.
-func (r *replay) Hessian(dst, v []float64) error {
-	if r.told == len(r.log) {
-		r.ask = question{product: true, at: r.at, v: slices.Clone(v)}
-		return errAsked
+func (r *replayOracle) Hessian(dst, v []float64) error {
+	if r.position == len(r.replies) {
+		r.request = request{isProduct: true, x: r.x, v: slices.Clone(v)}
+		return errNeedsPass
 	}
-	return r.again(dst)
+	return r.nextVector(dst)
 }
 
 // Precondition returns what was told, or works it out, which takes no pass.
-func (r *replay) Precondition(dst, v []float64) error {
-	if r.told < len(r.log) {
-		return r.again(dst)
+func (r *replayOracle) Precondition(dst, v []float64) error {
+	if r.position < len(r.replies) {
+		return r.nextVector(dst)
 	}
-	if r.ready == nil {
-		return errOtherRows
+	if r.preconditioner == nil {
+		return errRowsChanged
 	}
-	if err := r.ready.Precondition(dst, v); err != nil {
+	if err := r.preconditioner.Precondition(dst, v); err != nil {
 		return err
 	}
-	r.log = append(slices.Clip(r.log), answer{vector: slices.Clone(dst)})
-	r.told++
+	r.replies = append(slices.Clip(r.replies), reply{vector: slices.Clone(dst)})
+	r.position++
 	return nil
 }
 
-func (r *replay) again(dst []float64) error {
-	a := r.log[r.told]
-	r.told++
+func (r *replayOracle) nextVector(dst []float64) error {
+	a := r.replies[r.position]
+	r.position++
 	if len(a.vector) != len(dst) {
-		return errOtherRows
+		return errRowsChanged
 	}
 	copy(dst, a.vector)
 	return ctxerr.Check(r.ctx)

@@ -14,67 +14,67 @@ import (
 // State carries the pass to a file and back, into one of the same task on the same plan.
 func (p *IncrementalNewton) State(s *model.State) {
 	size, groups := p.task.size(p.plan.Cols), p.task.Groups
-	p.followed = nil
-	p.stateOfLog(s.Child("told"), size, groups)
-	prepared := p.ready != nil
-	s.Bool("product", &p.ask.product)
-	s.Bool("renew", &p.ask.renew)
-	s.Bool("apart", &p.ask.apart)
+	p.outcome = nil
+	p.stateReplies(s.Child("told"), size, groups)
+	prepared := p.preconditioner != nil
+	s.Bool("product", &p.request.isProduct)
+	s.Bool("renew", &p.request.renew)
+	s.Bool("apart", &p.request.coupled)
 	s.Bool("prepared", &prepared)
-	passes.Floats(s, "at", &p.ask.at, size, passes.Finite)
-	if p.ask.product {
-		passes.Floats(s, "vector", &p.ask.v, size, passes.Finite)
+	passes.Floats(s, "at", &p.request.x, size, passes.Finite)
+	if p.request.isProduct {
+		passes.Floats(s, "vector", &p.request.v, size, passes.Finite)
 	}
-	s.Int("seen", &p.seen)
+	s.Int("seen", &p.rowsSeen)
 	passes.Floats(s, "values", &p.values, groups, passes.Finite)
 	passes.Floats(s, "sums", &p.out, size, passes.Finite)
-	s.Require(p.seen >= 0 && prepared == (len(p.log) > 0) && !(p.ask.product && p.ask.renew), "the question and what was told do not fit")
+	s.Require(p.rowsSeen >= 0 && prepared == (len(p.replies) > 0) && !(p.request.isProduct && p.request.renew), "the question and what was told do not fit")
 	if s.Err() != nil {
 		return
 	}
 	if s.Reading() {
-		p.sample, p.ready = nil, nil
+		p.sample, p.preconditioner = nil, nil
 	}
 	if prepared {
 		if s.Reading() {
-			p.ready = p.objective(context.Background())
+			p.preconditioner = p.objective(context.Background())
 		}
-		p.ready.state(s.Child("preconditioner"))
-		if s.Reading() && s.Err() == nil && p.ready.matrix {
-			if p.ready.gram == nil && !p.ready.apart {
+		p.preconditioner.state(s.Child("preconditioner"))
+		if s.Reading() && s.Err() == nil && p.preconditioner.usesMatrix {
+			if p.preconditioner.gram == nil && !p.preconditioner.useCoupled {
 				s.Fail("the preconditioner is of no rows")
 				return
 			}
-			p.ready.factorise()
+			p.preconditioner.factorize()
 		}
 	}
-	if s.Reading() && s.Err() == nil && !p.asks() {
+	if s.Reading() && s.Err() == nil && !p.requestMatches() {
 		s.Fail("the solver does not ask what these rows were read for: another version of it has begun the fit, which has to begin anew")
 		return
 	}
-	if p.ask.renew && s.Err() == nil {
+	if p.request.renew && s.Err() == nil {
 		if s.Reading() {
 			p.sample = p.objective(context.Background())
-			p.sample.apart = p.ask.apart
-			p.sample.begin(make([]float64, groups), make([]float64, size))
+			p.sample.useCoupled = p.request.coupled
+			p.sample.resetSums(make([]float64, groups), make([]float64, size))
 		}
 		p.sample.state(s.Child("sample"))
 	}
 }
 
-// asks reports whether the solver, told what it was told, asks the question that it has asked: so that none goes on from answers
+// requestMatches reports whether the solver, told what it was told, asks the question that it has asked: so that none goes on from answers
 // to the questions of another one. Its variables may be those of another processor, which rounds otherwise.
-func (p *IncrementalNewton) asks() bool {
-	then, err := p.run(context.Background(), p.log, p.ready)
+func (p *IncrementalNewton) requestMatches() bool {
+	then, err := p.run(context.Background(), p.replies, p.preconditioner)
 	if err != nil || then.next == nil {
 		return false
 	}
-	a, b := p.ask, then.next.ask
-	return a.product == b.product && a.renew == b.renew && a.apart == b.apart && len(then.next.log) == len(p.log) && alike(a.at, b.at) && alike(a.v, b.v)
+	a, b := p.request, then.next.request
+	return a.isProduct == b.isProduct && a.renew == b.renew && a.coupled == b.coupled && len(then.next.replies) == len(p.replies) && approxEqual(a.x, b.x) && approxEqual(a.v, b.v)
 }
 
-// alike reports whether lists are the same but for rounding.
-func alike(a, b []float64) bool {
+// approxEqual reports whether lists are the same but for rounding.
+func approxEqual(a, b []float64) bool {
 	const rounding = 1e-6
 	largest := 0.0
 	for _, v := range a {
@@ -83,11 +83,11 @@ func alike(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= rounding*largest })
 }
 
-// stateOfLog carries the answers, one after the other.
-func (p *IncrementalNewton) stateOfLog(s *model.State, size, groups int) {
+// stateReplies carries the answers, one after the other.
+func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 	var evaluations []int // 1 for an evaluation
 	var values, vectors []float64
-	for _, a := range p.log {
+	for _, a := range p.replies {
 		evaluations = append(evaluations, min(1, len(a.values)))
 		values, vectors = append(values, a.values...), append(vectors, a.vector...)
 	}
@@ -101,23 +101,23 @@ func (p *IncrementalNewton) stateOfLog(s *model.State, size, groups int) {
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	p.log = make([]answer, len(evaluations))
+	p.replies = make([]reply, len(evaluations))
 	for i, e := range evaluations {
 		if e > 0 {
-			p.log[i].values, values = values[:groups:groups], values[groups:]
+			p.replies[i].values, values = values[:groups:groups], values[groups:]
 		}
-		p.log[i].vector = vectors[i*size : (i+1)*size : (i+1)*size]
+		p.replies[i].vector = vectors[i*size : (i+1)*size : (i+1)*size]
 	}
 }
 
 // state carries what a preconditioner is made of.
 func (o *objective) state(s *model.State) {
-	if !o.matrix {
+	if !o.usesMatrix {
 		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.Count)
 		return
 	}
-	if s.Bool("apart", &o.apart); o.apart {
-		o.stateOfClasses(s)
+	if s.Bool("apart", &o.useCoupled); o.useCoupled {
+		o.stateCoupled(s)
 		return
 	}
 	empty := o.gram == nil || o.gram.Rows() == 0
@@ -138,9 +138,9 @@ func (o *objective) state(s *model.State) {
 	gram.State(s, o.intercept, 0)
 }
 
-// stateOfClasses carries the matrices of the classes.
-func (o *objective) stateOfClasses(s *model.State) {
-	if s.Require(o.far > 0, "there are no matrices of classes"); s.Err() != nil {
+// stateCoupled carries the matrices of the classes.
+func (o *objective) stateCoupled(s *model.State) {
+	if s.Require(o.coupledAfter > 0, "there are no matrices of classes"); s.Err() != nil {
 		return
 	}
 	if s.Reading() {

@@ -11,12 +11,12 @@ import (
 // each other: columns of scores, or all of them together.
 type Loss interface {
 	// evaluate takes the scores of some rows, rows × k, and leaves in their place the derivative by
-	// each score; writes to curve, rows × k, what multiply needs; and adds the value of each group.
+	// weights score; writes to curve, rows × k, what multiply needs; and adds the value of each group.
 	evaluate(values, scores, curve, y, weights []float64)
 	// multiply replaces u, rows × k, by the second derivative times u.
 	multiply(u, curve, weights []float64)
-	// mass writes one number for each row that stands for its second derivative by any score.
-	mass(dst, curve, weights []float64)
+	// rowCurvature writes one number for each row that stands for its second derivative by any score.
+	rowCurvature(dst, curve, weights []float64)
 }
 
 // logisticLoss is log(1 + exp(−t·z)), t = ±1 for codes 1 and 0.
@@ -53,15 +53,15 @@ func (logisticLoss) multiply(u, curve, _ []float64) {
 	}
 }
 
-func (logisticLoss) mass(dst, curve, weights []float64) {
+func (logisticLoss) rowCurvature(dst, curve, weights []float64) {
 	for i, s := range weights {
-		dst[i] = max(curve[i], leastCurvature*s)
+		dst[i] = max(curve[i], minCurvature*s)
 	}
 }
 
-// leastCurvature is the least second derivative that a preconditioner sees of a row, for that of one far from 0 is no more
+// minCurvature is the least second derivative that a preconditioner sees of a row, for that of one far from 0 is no more
 // than rounding, and all sampled rows may be.
-const leastCurvature = 1e-8
+const minCurvature = 1e-8
 
 // softmaxLoss is log Σ_c exp(z_c) − z_y, one group of all classes.
 type softmaxLoss struct{ classes int }
@@ -102,12 +102,12 @@ func (l softmaxLoss) multiply(u, curve, weights []float64) {
 	}
 }
 
-// mass averages p(1−p), scaled so that it is exact where all classes are as likely.
-func (l softmaxLoss) mass(dst, curve, weights []float64) {
+// rowCurvature averages p(1−p), scaled so that it is exact where all classes are as likely.
+func (l softmaxLoss) rowCurvature(dst, curve, weights []float64) {
 	k := l.classes
 	for i, s := range weights {
 		p := curve[i*k : (i+1)*k]
-		dst[i] = s * max(leastCurvature, (1-kern.Dot(p, p))/float64(k-1))
+		dst[i] = s * max(minCurvature, (1-kern.Dot(p, p))/float64(k-1))
 	}
 }
 
@@ -137,7 +137,7 @@ func (l hingeLoss) evaluate(values, scores, curve, y, weights []float64) {
 
 func (hingeLoss) multiply(u, curve, _ []float64) { logisticLoss{}.multiply(u, curve, nil) }
 
-func (l hingeLoss) mass(dst, curve, _ []float64) {
+func (l hingeLoss) rowCurvature(dst, curve, _ []float64) {
 	k := l.outputs
 	for i := range dst {
 		dst[i] = kern.Sum(curve[i*k:(i+1)*k]) / float64(k)
@@ -164,4 +164,4 @@ func (squaredEpsilonInsensitiveLoss) multiply(u, curve, _ []float64) {
 	logisticLoss{}.multiply(u, curve, nil)
 }
 
-func (squaredEpsilonInsensitiveLoss) mass(dst, curve, _ []float64) { copy(dst, curve) }
+func (squaredEpsilonInsensitiveLoss) rowCurvature(dst, curve, _ []float64) { copy(dst, curve) }

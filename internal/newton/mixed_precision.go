@@ -9,38 +9,38 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// reader is a problem on rows.
-type reader interface {
+// rowProblem is a problem on rows.
+type rowProblem interface {
 	solve.Problem
-	// read has values and gradients of some rows from now on, and products with the Hessian of others.
-	read(evaluations, products *design.Rows)
+	// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+	setRows(evaluations, products *design.Rows)
 }
 
-const near = 0.99e-4 // of the gradient, which sums in single precision reach
+const minFloat32Tol = 0.99e-4 // of the gradient, which sums in single precision reach
 
-// minimise runs Newton from x, and where the rows can be had in single precision, first on those: it leads near the
+// minimizeMixed runs Newton from x, and where the rows can be had in single precision, first on those: it leads near the
 // minimum. From there the rows themselves are read once or a few times. All products with the Hessian are made with the
 // rounded rows, for directions need not be right. Rows that single precision cannot hold are left alone.
-func minimise(ctx context.Context, p reader, rows *design.Rows, x []float64, columns int, tol float64, maxIter int) (solve.NewtonResult, error) {
+func minimizeMixed(ctx context.Context, p rowProblem, rows *design.Rows, x []float64, columns int, tol float64, maxIter int) (solve.NewtonResult, error) {
 	const steps = 50 // enough to be near, and few where they do not lead there
 	if rows.Float32Rows == nil || rows.Float32Rows.Sparse {
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
 	start := append([]float64(nil), x...)
-	p.read(rows.Float32Rows, rows.Float32Rows)
-	roughly, err := solve.Newton(p, x, columns, nil, max(0.99*tol, near), min(maxIter, steps))
+	p.setRows(rows.Float32Rows, rows.Float32Rows)
+	approximate, err := solve.Newton(p, x, columns, nil, max(0.99*tol, minFloat32Tol), min(maxIter, steps))
 	switch {
 	case ctx.Err() != nil:
-		return roughly, ctxerr.Check(ctx)
+		return approximate, ctxerr.Check(ctx)
 	case err != nil:
 		copy(x, start)
-		p.read(rows, rows)
+		p.setRows(rows, rows)
 		p.Advance(math.MaxInt) // the preconditioner is of no use
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
-	p.read(rows, rows.Float32Rows)
+	p.setRows(rows, rows.Float32Rows)
 	p.Advance(0) // it serves on
-	result, err := solve.Newton(p, x, columns, roughly.Reference, tol, maxIter-roughly.Iterations)
-	result.Iterations += roughly.Iterations
+	result, err := solve.Newton(p, x, columns, approximate.Reference, tol, maxIter-approximate.Iterations)
+	result.Iterations += approximate.Iterations
 	return result, err
 }

@@ -78,7 +78,7 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 		weights = slices.Clone(weights)
 		kern.Scale(factor, weights)
 	}
-	w, b, report, err := t.objective(ctx, r, weights).minimise(tol, maxIter)
+	w, b, report, err := t.objective(ctx, r, weights).minimize(tol, maxIter)
 	if err == nil {
 		report.Objective /= scale * scale
 		err = report.CheckObjective(C * t.ObjectiveBound)

@@ -41,18 +41,18 @@ type objective struct {
 	pass  pass
 
 	// the preconditioner
-	renew    bool
-	sample   int  // every sample-th row
-	patience int  // products with the Hessian that cost as much as renewing
-	matrix   bool // whether it is one, else its diagonal
-	far      int  // products that cost as much as one of classes apart, 0 where there is none
-	apart    bool // whether it is that
-	coupled  *coupled
-	gram     *leastsquares.Moments
-	factor   *leastsquares.Factor
-	mean     []float64
-	weight   float64
-	diagonal []float64 // with the intercept's at the end
+	renew        bool
+	sampleStep   int  // every sample-th row
+	renewAfter   int  // products with the Hessian that cost as much as renewing
+	usesMatrix   bool // whether it is one, else its diagonal
+	coupledAfter int  // products that cost as much as one of classes apart, 0 where there is none
+	useCoupled   bool // whether it is that
+	coupled      *coupled
+	gram         *leastsquares.Moments
+	factor       *leastsquares.Factor
+	mean         []float64
+	weight       float64
+	diagonal     []float64 // with the intercept's at the end
 }
 
 var _ solve.Problem = (*objective)(nil)
@@ -61,7 +61,7 @@ func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups i
 	o := &objective{ctx: ctx, rows: r, products: r, loss: l, outputs: outputs, groups: groups, intercept: intercept, y: y, weights: weights}
 	o.curve = make([]float64, len(y)*outputs)
 	o.pass = pass{cols: r.Cols, outputs: outputs, intercept: intercept}
-	o.plan(len(y))
+	o.planPreconditioner(len(y))
 	return o
 }
 
@@ -79,35 +79,35 @@ const (
 	MaxSparseFactorColumns = 512
 )
 
-// plan chooses the preconditioner by what passes over the data cost beside it.
-func (o *objective) plan(rows int) {
+// planPreconditioner chooses the preconditioner by what passes over the data cost beside it.
+func (o *objective) planPreconditioner(rows int) {
 	o.renew = true
 	n, d := float64(rows), float64(o.rows.Cols)
 	few := d > MaxSparseFactorColumns && n < 0.3*d // n steps of conjugate gradients cost less than a factor
 	if o.rows.Sparse && o.rows.Cols > MaxSparseFactorColumns || o.rows.Cols > maxFactorColumns || few {
-		o.patience = 20
+		o.renewAfter = 20
 		return
 	}
-	pass := 4 * n * d * asProducts(float64(o.outputs))
+	pass := 4 * n * d * gemmEquivalent(float64(o.outputs))
 	// Products with the Hessian go down as the sample grows, until it has some 32 rows for each column: then it may
 	// cost as much as one of them.
 	picked := min(n, max(4*d, 2e9/(d*d), 2048, min(32*d, pass/(d*d))))
-	o.sample = max(1, int(n/picked))
-	if o.sample < 3 && n*d*d < 8e9 {
-		o.sample = 1
+	o.sampleStep = max(1, int(n/picked))
+	if o.sampleStep < 3 && n*d*d < 8e9 {
+		o.sampleStep = 1
 	}
-	cost := n/float64(o.sample)*d*d + d*d*d/3
-	o.patience = 1 + int(cost/pass)
-	o.matrix = true
-	if _, ok := o.loss.(softmaxLoss); ok && couples(n, d, float64(o.outputs)) {
-		o.sample = max(1, int(n/max(picked, min(n, rowsCoupled*float64(o.outputs)*d))))
-		o.far = 1 + int(coupledFlops(n/float64(o.sample), d, float64(o.outputs))/pass)
+	cost := n/float64(o.sampleStep)*d*d + d*d*d/3
+	o.renewAfter = 1 + int(cost/pass)
+	o.usesMatrix = true
+	if _, ok := o.loss.(softmaxLoss); ok && shouldCouple(n, d, float64(o.outputs)) {
+		o.sampleStep = max(1, int(n/max(picked, min(n, coupledRowsPerColumn*float64(o.outputs)*d))))
+		o.coupledAfter = 1 + int(coupledFlops(n/float64(o.sampleStep), d, float64(o.outputs))/pass)
 	}
 }
 
-// asProducts is how many outputs of a product of large matrices take as long as so many in a pass. One or two wait for
+// gemmEquivalent is how many outputs of a product of large matrices take as long as so many in a pass. One or two wait for
 // memory, some more take as long as a panel of them, and many are nearly as fast (measured).
-func asProducts(outputs float64) float64 {
+func gemmEquivalent(outputs float64) float64 {
 	if outputs <= 2 {
 		return 5 * outputs
 	}
@@ -117,10 +117,10 @@ func asProducts(outputs float64) float64 {
 // Advance asks for a new preconditioner when the products the last step took have cost as much: for one of classes apart
 // where these are that many.
 func (o *objective) Advance(products int) {
-	o.apart = o.far > 0 && products < math.MaxInt && (o.apart || products > o.far)
-	o.renew = products > o.patience
-	if o.apart {
-		o.renew = products > o.far
+	o.useCoupled = o.coupledAfter > 0 && products < math.MaxInt && (o.useCoupled || products > o.coupledAfter)
+	o.renew = products > o.renewAfter
+	if o.useCoupled {
+		o.renew = products > o.coupledAfter
 	}
 }
 
@@ -134,8 +134,8 @@ func (o *objective) Noise() float64 {
 
 // Evaluate computes the value of each group and the gradient at x.
 func (o *objective) Evaluate(values, gradient, x []float64) error {
-	o.begin(values, gradient)
-	o.pass.begin(x, gradient, values)
+	o.resetSums(values, gradient)
+	o.pass.start(x, gradient, values)
 	err := o.rows.EachExpected(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		n, k := block.Rows(), o.outputs
 		y, weights, curve := o.y[first:first+n], o.weights[first:first+n], o.curve[first*k:(first+n)*k]
@@ -154,15 +154,15 @@ func (o *objective) Evaluate(values, gradient, x []float64) error {
 		return err
 	}
 	o.pass.end()
-	o.penalise(values, gradient, x)
+	o.addPenalty(values, gradient, x)
 	if o.renew {
 		o.renew = false
-		o.factorise()
+		o.factorize()
 	}
 	return ctxerr.Check(o.ctx)
 }
 
-func (o *objective) begin(values, gradient []float64) {
+func (o *objective) resetSums(values, gradient []float64) {
 	clear(values)
 	clear(gradient)
 	if !o.renew {
@@ -170,12 +170,12 @@ func (o *objective) begin(values, gradient []float64) {
 	}
 	o.weight = 0
 	switch {
-	case !o.matrix:
+	case !o.usesMatrix:
 		o.diagonal = make([]float64, o.rows.Cols+1)
-	case o.apart && o.coupled == nil:
+	case o.useCoupled && o.coupled == nil:
 		o.coupled = newCoupled(o.rows.Cols, o.outputs, o.intercept)
-	case o.apart:
-		o.coupled.begin()
+	case o.useCoupled:
+		o.coupled.reset()
 	case o.gram == nil:
 		o.gram = leastsquares.NewMoments(o.rows.Cols, 0, o.intercept)
 	default:
@@ -183,8 +183,8 @@ func (o *objective) begin(values, gradient []float64) {
 	}
 }
 
-// penalise adds ½‖W‖² and its gradient.
-func (o *objective) penalise(values, gradient, x []float64) {
+// addPenalty adds ½‖W‖² and its gradient.
+func (o *objective) addPenalty(values, gradient, x []float64) {
 	d, k := o.rows.Cols, o.outputs
 	kern.Axpy(1, x[:d*k], gradient[:d*k])
 	for i, v := range x[:d*k] {
@@ -196,7 +196,7 @@ func (o *objective) penalise(values, gradient, x []float64) {
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
-	o.pass.begin(v, dst, nil)
+	o.pass.start(v, dst, nil)
 	err := o.products.EachExpected(o.ctx, len(o.y), func(first int, block datasets.Set) error {
 		weights, curve := o.weights[first:], o.curve[first*k:]
 		o.pass.add(block.X, func(_, scores []float64, lo, hi int) {
@@ -212,24 +212,24 @@ func (o *objective) Hessian(dst, v []float64) error {
 // addSample adds the sampled rows of a block, of that curve, to the preconditioner.
 func (o *objective) addSample(first int, block datasets.Set, curve, weights []float64) error {
 	n := block.Rows()
-	if o.apart {
-		if o.coupled.add(o.ctx, block.X, first, o.sample, curve[:n*o.outputs], weights[:n]) != nil {
+	if o.useCoupled {
+		if o.coupled.add(o.ctx, block.X, first, o.sampleStep, curve[:n*o.outputs], weights[:n]) != nil {
 			return design.NonFiniteError(first, block)
 		}
 		return nil
 	}
 	mass := make([]float64, n)
-	o.loss.mass(mass, curve[:n*o.outputs], weights[:n])
-	if !o.matrix {
+	o.loss.rowCurvature(mass, curve[:n*o.outputs], weights[:n])
+	if !o.usesMatrix {
 		o.addDiagonal(block.X, mass)
 		return nil
 	}
 	X := block.X
-	if o.sample > 1 {
-		start := (o.sample - first%o.sample) % o.sample
+	if o.sampleStep > 1 {
+		start := (o.sampleStep - first%o.sampleStep) % o.sampleStep
 		var picked []int
-		for i := start; i < n; i += o.sample {
-			mass[len(picked)] = mass[i] * float64(o.sample)
+		for i := start; i < n; i += o.sampleStep {
+			mass[len(picked)] = mass[i] * float64(o.sampleStep)
 			picked = append(picked, i)
 		}
 		if len(picked) == 0 {
@@ -249,22 +249,22 @@ func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
 	design.AddSquares(o.diagonal, X, mass)
 }
 
-// factorise makes the preconditioner of what was added up. A factor that cannot be had is replaced
+// factorize makes the preconditioner of what was added up. A factor that cannot be had is replaced
 // by its diagonal.
-func (o *objective) factorise() {
+func (o *objective) factorize() {
 	d := o.rows.Cols
 	o.factor = nil
-	if !o.matrix {
+	if !o.usesMatrix {
 		for j := range d {
 			o.diagonal[j]++
 		}
 		o.diagonal[d] = max(o.diagonal[d], 1e-300)
 		return
 	}
-	if o.apart {
-		if !o.coupled.factorise(o.ctx) {
+	if o.useCoupled {
+		if !o.coupled.factorize(o.ctx) {
 			o.diagonal = o.coupled.diagonal()
-			o.coupled, o.apart, o.far = nil, false, 0
+			o.coupled, o.useCoupled, o.coupledAfter = nil, false, 0
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (o *objective) factorise() {
 // w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
 func (o *objective) Precondition(dst, v []float64) error {
 	d, k := o.rows.Cols, o.outputs
-	if o.apart {
+	if o.useCoupled {
 		return o.coupled.solve(o.ctx, dst, v, o.intercept)
 	}
 	copy(dst, v)
@@ -314,27 +314,27 @@ func (o *objective) Precondition(dst, v []float64) error {
 	return nil
 }
 
-// minimise runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
+// minimizeMixed runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
 // it went.
-func (o *objective) minimise(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
+func (o *objective) minimize(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
-	result, err := minimise(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
+	result, err := minimizeMixed(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
 	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // whatever else there is comes of stopping
 		return nil, nil, solve.Report{}, err
 	}
 	d, k := o.rows.Cols, o.outputs
 	intercept = make([]float64, k)
 	copy(intercept, x[d*k:])
-	return x[:d*k], intercept, reportOf(result, tol), nil
+	return x[:d*k], intercept, newReport(result, tol), nil
 }
 
-// read has values and gradients of some rows from now on, and products with the Hessian of others.
-func (o *objective) read(evaluations, products *design.Rows) {
+// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+func (o *objective) setRows(evaluations, products *design.Rows) {
 	o.rows, o.products = evaluations, products
 }
 
-// reportOf says how a run went.
-func reportOf(result solve.NewtonResult, tol float64) solve.Report {
+// newReport says how a run went.
+func newReport(result solve.NewtonResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {

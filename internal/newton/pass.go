@@ -11,44 +11,44 @@ import (
 
 // A change takes the scores of rows lo to hi of a block, leaves something of the same shape in their
 // place, and adds to values.
-type change func(values, scores []float64, lo, hi int)
+type scoreUpdate func(values, scores []float64, lo, hi int)
 
 // pass is a reading of rows by an objective: of so many columns and outputs, with or without an intercept. It adds up
 // X̃'·f(X̃·x), X̃ being X with a column of ones for the intercept.
 type pass struct {
-	cols, outputs  int
-	intercept      bool
-	x, out, values []float64
-	short, double  design.FusedProduct // of dense rows, nil before there are some
-	hold           []float64           // scores of sparse rows
+	cols, outputs        int
+	intercept            bool
+	x, out, values       []float64
+	product32, product64 design.FusedProduct // of dense rows, nil before there are some
+	sparseScores         []float64           // scores of sparse rows
 }
 
-// begin begins a reading that multiplies rows with x and adds to out and values.
-func (p *pass) begin(x, out, values []float64) {
+// start begins a reading that multiplies rows with x and adds to out and values.
+func (p *pass) start(x, out, values []float64) {
 	p.x, p.out, p.values = x, out, values
-	p.short, p.double = nil, nil
+	p.product32, p.product64 = nil, nil
 }
 
 // add adds the rows of a block. Dense rows are used twice while they are in the cache.
-func (p *pass) add(X mat.Matrix, f change) {
+func (p *pass) add(X mat.Matrix, f scoreUpdate) {
 	switch m := X.(type) {
 	case *sparse.CSR:
 		p.addSparse(m, p.x, p.out, p.values, f)
 	case *single.Dense:
-		if p.short == nil {
-			p.short = p.tiles(true)
+		if p.product32 == nil {
+			p.product32 = p.newProduct(true)
 		}
-		p.short.Add(m, 0, p.byRows(f))
+		p.product32.Add(m, 0, p.rowMajor(f))
 	case *mat.Dense:
-		if p.double == nil {
-			p.double = p.tiles(false)
+		if p.product64 == nil {
+			p.product64 = p.newProduct(false)
 		}
-		p.double.Add(m, 0, p.byRows(f))
+		p.product64.Add(m, 0, p.rowMajor(f))
 	}
 }
 
-// tiles begins the sums of dense rows.
-func (p *pass) tiles(short bool) design.FusedProduct {
+// newProduct begins the sums of dense rows.
+func (p *pass) newProduct(short bool) design.FusedProduct {
 	size := p.cols * p.outputs
 	w, offsets := make([]float64, size), make([]float64, p.outputs)
 	design.Transpose(w, p.x[:size], p.outputs)
@@ -56,8 +56,8 @@ func (p *pass) tiles(short bool) design.FusedProduct {
 	return design.NewFusedProduct(short, w, offsets, nil, len(p.values))
 }
 
-// byRows hands scores, outputs × rows, to a change of rows × outputs.
-func (p *pass) byRows(f change) design.ScoreFunc {
+// rowMajor hands scores, outputs × rows, to a change of rows × outputs.
+func (p *pass) rowMajor(f scoreUpdate) design.ScoreFunc {
 	return func(place *design.Accumulator, scores kern.View[float64], first int) {
 		k, n := scores.Rows, scores.Cols
 		if k == 1 {
@@ -83,7 +83,7 @@ func (p *pass) byRows(f change) design.ScoreFunc {
 
 // finite reports whether all sums are so far.
 func (p *pass) finite() bool {
-	for _, t := range []design.FusedProduct{p.short, p.double} {
+	for _, t := range []design.FusedProduct{p.product32, p.product64} {
 		if t != nil && !t.Sums().Finite() {
 			return false
 		}
@@ -94,7 +94,7 @@ func (p *pass) finite() bool {
 // end adds what there is of dense rows.
 func (p *pass) end() {
 	size := p.cols * p.outputs
-	for _, t := range []design.FusedProduct{p.short, p.double} {
+	for _, t := range []design.FusedProduct{p.product32, p.product64} {
 		if t == nil {
 			continue
 		}
@@ -105,11 +105,11 @@ func (p *pass) end() {
 		}
 		kern.Axpy(1, sums.Values, p.values)
 	}
-	p.short, p.double = nil, nil
+	p.product32, p.product64 = nil, nil
 }
 
-// shift adds the intercept to scores.
-func (p *pass) shift(scores, x []float64) {
+// addIntercept adds the intercept to scores.
+func (p *pass) addIntercept(scores, x []float64) {
 	if !p.intercept {
 		return
 	}
@@ -122,8 +122,8 @@ func (p *pass) shift(scores, x []float64) {
 	}
 }
 
-// total adds the sums of scores to the intercept's part of out.
-func (p *pass) total(out, scores []float64) {
+// addTotals adds the sums of scores to the intercept's part of out.
+func (p *pass) addTotals(out, scores []float64) {
 	if !p.intercept {
 		return
 	}
@@ -136,20 +136,20 @@ func (p *pass) total(out, scores []float64) {
 	}
 }
 
-func (p *pass) addSparse(X *sparse.CSR, x, out, values []float64, f change) {
+func (p *pass) addSparse(X *sparse.CSR, x, out, values []float64, f scoreUpdate) {
 	n, d := X.Dims()
 	k := p.outputs
-	if len(p.hold) < n*k {
-		p.hold = make([]float64, n*k)
+	if len(p.sparseScores) < n*k {
+		p.sparseScores = make([]float64, n*k)
 	}
-	scores := p.hold[:n*k]
+	scores := p.sparseScores[:n*k]
 	m := design.SparseView(X)
 	if k == 1 {
 		kern.SparseMulVec(scores, m, x[:d], false)
 	} else {
 		kern.SparseMul(kern.Dense(n, k, k, scores), m, kern.Dense(d, k, k, x), false)
 	}
-	p.shift(scores, x)
+	p.addIntercept(scores, x)
 	const chunk = 4096
 	slots := len(values)
 	partial := make([]float64, (n+chunk-1)/chunk*slots)
@@ -160,5 +160,5 @@ func (p *pass) addSparse(X *sparse.CSR, x, out, values []float64, f change) {
 		values[i%slots] += v
 	}
 	kern.SparseMulT(kern.Dense(d, k, k, out), m, kern.Dense(n, k, k, scores), true)
-	p.total(out, scores)
+	p.addTotals(out, scores)
 }

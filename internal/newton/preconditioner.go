@@ -28,32 +28,32 @@ type Problem struct {
 
 // preconditioners are those of the problems of a batch, the widest first.
 type preconditioners struct {
-	ctx       context.Context
-	intercept bool
-	problems  []Problem
-	list      []preconditioner
-	fresh     bool // whether all variables are 0 at the evaluation that renews
-	sample    int  // every sample-th row
+	ctx        context.Context
+	intercept  bool
+	problems   []Problem
+	list       []preconditioner
+	initial    bool // whether all variables are 0 at the evaluation that renews
+	sampleStep int  // every sample-th row
 }
 
 // newPreconditioners returns one for each C and width, of n rows and d columns.
 func newPreconditioners(ctx context.Context, intercept bool, problems []Problem, n, d float64) *preconditioners {
-	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, fresh: true}
+	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, initial: true}
 	for p, o := range problems {
 		at := slices.IndexFunc(a.list, func(l preconditioner) bool { return l.factor == o.WeightFactor && l.width == o.Width })
 		if at < 0 {
 			at = len(a.list)
-			a.list = append(a.list, preconditioner{c: o.C, factor: o.WeightFactor, width: o.Width, open: true})
+			a.list = append(a.list, preconditioner{c: o.C, factor: o.WeightFactor, width: o.Width, stale: true})
 		}
 		a.list[at].problems = append(a.list[at].problems, p)
 	}
 	slices.SortStableFunc(a.list, func(x, y preconditioner) int { return y.width - x.width })
-	a.sample = sampling(n, d)
+	a.sampleStep = sampleInterval(n, d)
 	return a
 }
 
-// sampling says that every so many of n rows of d columns are enough for preconditioners.
-func sampling(n, d float64) int {
+// sampleInterval says that every so many of n rows of d columns are enough for preconditioners.
+func sampleInterval(n, d float64) int {
 	enough := min(n, max(4*d, 2048))
 	return max(1, int(n/enough))
 }
@@ -67,17 +67,17 @@ type preconditioner struct {
 	gram     *leastsquares.Moments // nil where only others were added up
 	lower    []float32             // the factor
 	diagonal []float64             // instead, where there is none
-	share    float64               // the matrix is so many times that of the factor
+	scale    float64               // the matrix is so many times that of the factor
 	mean     []float64
 	weight   float64
 
-	open     bool // whether it is made when preconditioners are asked for
-	most     int  // of its problems in a product of the last step
-	products int  // of the last step
+	stale        bool // whether it is made when preconditioners are asked for
+	maxActive    int  // of its problems in a product of the last step
+	productCount int  // of the last step
 }
 
-// count notes that some problems take part in a product.
-func (a *preconditioners) count(active []int) {
+// countProducts notes that some problems take part in a product.
+func (a *preconditioners) countProducts(active []int) {
 	for i := range a.list {
 		l, n := &a.list[i], 0
 		for _, p := range l.problems {
@@ -86,78 +86,78 @@ func (a *preconditioners) count(active []int) {
 			}
 		}
 		if n > 0 {
-			l.products++
-			l.most = max(l.most, n)
+			l.productCount++
+			l.maxActive = max(l.maxActive, n)
 		}
 	}
 }
 
-// wear opens those for which the products that the last step took have cost as much as making them anew, on n rows of d columns:
+// markStale opens those for which the products that the last step took have cost as much as making them anew, on n rows of d columns:
 // of one C all or none of those whose problems have moved. It reports whether there are any.
-func (a *preconditioners) wear(n, d float64) (any bool) {
+func (a *preconditioners) markStale(n, d float64) (any bool) {
 	all := 0.0
 	for _, l := range a.list {
-		all += float64(l.most)
+		all += float64(l.maxActive)
 	}
 	for i := range a.list {
 		l := &a.list[i]
-		l.open = false
+		l.stale = false
 		products, making, numbers, problems := 0, 0.0, 0.0, 0.0 // of those of the same C
 		for _, o := range a.list {
-			if o.c != l.c || o.products == 0 {
+			if o.c != l.c || o.productCount == 0 {
 				continue
 			}
 			w := float64(o.width)
 			if making == 0 { // the widest
-				making = n / float64(a.sample) * w * w
+				making = n / float64(a.sampleStep) * w * w
 			}
-			products = max(products, o.products)
+			products = max(products, o.productCount)
 			making += w * w * w / 3
-			numbers += w * float64(o.most)
-			problems += float64(o.most)
+			numbers += w * float64(o.maxActive)
+			problems += float64(o.maxActive)
 		}
 		const few = 50 // problems wait for memory
 		pass := n * max(4*numbers, few*d*problems/max(all, 1))
-		l.open = l.products > 0 && float64(products) > 1+0.3*making/pass
-		any = any || l.open
+		l.stale = l.productCount > 0 && float64(products) > 1+0.3*making/pass
+		any = any || l.stale
 	}
-	a.uncount()
+	a.resetCounts()
 	return any
 }
 
-// open opens all.
-func (a *preconditioners) open() {
+// markAllStale opens all.
+func (a *preconditioners) markAllStale() {
 	for i := range a.list {
-		a.list[i].open = true
+		a.list[i].stale = true
 	}
-	a.uncount()
+	a.resetCounts()
 }
 
-// uncount forgets the products.
-func (a *preconditioners) uncount() {
+// resetCounts forgets the products.
+func (a *preconditioners) resetCounts() {
 	for i := range a.list {
-		a.list[i].products, a.list[i].most = 0, 0
+		a.list[i].productCount, a.list[i].maxActive = 0, 0
 	}
 }
 
-// widest returns the widest of the open ones of the same C, of whose sums all of these are made.
-func (a *preconditioners) widest(l *preconditioner) *preconditioner {
-	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.open && o.c == l.c })]
+// widestStale returns the widest of the open ones of the same C, of whose sums all of these are made.
+func (a *preconditioners) widestStale(l *preconditioner) *preconditioner {
+	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.stale && o.c == l.c })]
 }
 
 // source returns the one of whose sums an open one is made.
 func (a *preconditioners) source(l *preconditioner) *preconditioner {
-	if a.fresh {
+	if a.initial {
 		return &a.list[0]
 	}
-	return a.widest(l)
+	return a.widestStale(l)
 }
 
-// summed calls f for those that are added up anew: at first all are like the
+// eachSummed calls f for those that are added up anew: at first all are like the
 // first, later only open ones are made, of the sums of the widest of the same C.
-func (a *preconditioners) summed(f func(l *preconditioner) error) error {
+func (a *preconditioners) eachSummed(f func(l *preconditioner) error) error {
 	for i := range a.list {
-		if l := &a.list[i]; l.open && a.source(l) == l {
+		if l := &a.list[i]; l.stale && a.source(l) == l {
 			if err := f(l); err != nil {
 				return err
 			}
@@ -166,9 +166,9 @@ func (a *preconditioners) summed(f func(l *preconditioner) error) error {
 	return nil
 }
 
-// forget begins new preconditioners.
-func (a *preconditioners) forget() {
-	a.summed(func(l *preconditioner) error {
+// resetSums begins new preconditioners.
+func (a *preconditioners) resetSums() {
+	a.eachSummed(func(l *preconditioner) error {
 		if l.gram == nil {
 			l.gram = leastsquares.NewMoments(l.width, 0, a.intercept)
 		}
@@ -180,12 +180,12 @@ func (a *preconditioners) forget() {
 // addSample adds sampled rows of a block to the preconditioners.
 func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	rows, _ := X.Dims()
-	picked := oneOf(a.sample, first, rows)
+	picked := sampledRows(a.sampleStep, first, rows)
 	if len(picked) == 0 {
 		return nil
 	}
 	sampled := rowblock.Select(X, picked)
-	return a.summed(func(l *preconditioner) error { return a.addTo(l, sampled, a.mass(l, first, rows, picked)) })
+	return a.eachSummed(func(l *preconditioner) error { return a.addTo(l, sampled, a.meanCurvature(l, first, rows, picked)) })
 }
 
 // addTo adds rows of some curvatures, which it overwrites, to the sums of one.
@@ -194,9 +194,9 @@ func (a *preconditioners) addTo(l *preconditioner, X mat.Matrix, mass []float64)
 	return l.gram.Add(a.ctx, design.LeadingColumns(X, l.width), nil, mass)
 }
 
-// mass returns the mean second derivative, over the problems of the same C and as if all had the factor 1, of some rows of a
+// meanCurvature returns the mean second derivative, over the problems of the same C and as if all had the factor 1, of some rows of a
 // block.
-func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int) []float64 {
+func (a *preconditioners) meanCurvature(l *preconditioner, first, rows int, picked []int) []float64 {
 	sum := make([]float64, len(picked))
 	one, weights := make([]float64, rows), make([]float64, rows)
 	problems := 0.0
@@ -208,37 +208,37 @@ func (a *preconditioners) mass(l *preconditioner, first, rows int, picked []int)
 		problems++
 		copy(weights, o.Weights[first:first+rows])
 		kern.Scale(o.WeightFactor, weights)
-		o.Loss.mass(one, o.curve[first:][:rows], weights)
+		o.Loss.rowCurvature(one, o.curve[first:][:rows], weights)
 		for r, i := range picked {
 			sum[r] += one[i] / o.WeightFactor
 		}
 	}
-	kern.Scale(float64(a.sample)/problems, sum)
+	kern.Scale(float64(a.sampleStep)/problems, sum)
 	return sum
 }
 
-// factorise makes the preconditioners of what was added up.
-func (a *preconditioners) factorise() {
+// factorize makes the preconditioners of what was added up.
+func (a *preconditioners) factorize() {
 	sums := make([]*preconditioner, len(a.list)) // of which each is made, nil for none
 	for i := range a.list {
-		if l := &a.list[i]; l.open {
+		if l := &a.list[i]; l.stale {
 			sums[i] = a.source(l)
 		}
 	}
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			if of := sums[i]; of != nil {
-				a.list[i].factorise(a.ctx, *of.gram, a.list[i].factor/of.factor)
+				a.list[i].factorize(a.ctx, *of.gram, a.list[i].factor/of.factor)
 			}
 		}
 	})
-	a.fresh = false
+	a.initial = false
 }
 
-// factorise makes the factor of share times the leading part of a matrix, and I, in single precision: it is read once for each
+// factorize makes the factor of share times the leading part of a matrix, and I, in single precision: it is read once for each
 // product, and what it solves is right enough. It is the factor of the matrix and I/share.
-func (l *preconditioner) factorise(ctx context.Context, gram leastsquares.Moments, share float64) {
-	l.share, l.weight = share, share*gram.Weight
+func (l *preconditioner) factorize(ctx context.Context, gram leastsquares.Moments, share float64) {
+	l.scale, l.weight = share, share*gram.Weight
 	if !(gram.Weight > 0) {
 		gram.Weight = 1
 	}
@@ -259,7 +259,7 @@ func (l *preconditioner) factorise(ctx context.Context, gram leastsquares.Moment
 func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, intercept bool) {
 	var active []int
 	for _, p := range l.problems {
-		if !isZero(v, p, k) {
+		if !columnIsZero(v, p, k) {
 			active = append(active, p)
 			continue
 		}
@@ -279,7 +279,7 @@ func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, 
 	}
 	if l.diagonal != nil {
 		for i, v := range l.diagonal {
-			kern.Scale(1/(l.share*v), w[i*t:(i+1)*t])
+			kern.Scale(1/(l.scale*v), w[i*t:(i+1)*t])
 		}
 		kern.Scale(1/math.Max(l.weight, 1e-300), b)
 	} else {
@@ -292,7 +292,7 @@ func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, 
 		design.Round(short, w)
 		kern.SolveCholesky(ctx, kern.Dense(l.width, l.width, l.width, l.lower), kern.Dense(l.width, t, t, short))
 		design.Widen(w, short)
-		kern.Scale(1/l.share, w)
+		kern.Scale(1/l.scale, w)
 		if intercept {
 			kern.Scale(1/math.Max(l.weight, 1e-300), b)
 			for i, m := range l.mean {
@@ -323,8 +323,8 @@ func (a *preconditioners) solve(dst, v []float64, k, d int) error {
 	return ctxerr.Check(a.ctx)
 }
 
-// isZero reports whether column p of k is 0.
-func isZero(v []float64, p, k int) bool {
+// columnIsZero reports whether column p of k is 0.
+func columnIsZero(v []float64, p, k int) bool {
 	for i := p; i < len(v); i += k {
 		if v[i] != 0 {
 			return false
@@ -333,8 +333,8 @@ func isZero(v []float64, p, k int) bool {
 	return true
 }
 
-// oneOf lists one of every so many rows, of a block of rows from first on.
-func oneOf(every, first, rows int) (list []int) {
+// sampledRows lists one of every so many rows, of a block of rows from first on.
+func sampledRows(every, first, rows int) (list []int) {
 	for i := (every - first%every) % every; i < rows; i += every {
 		list = append(list, i)
 	}

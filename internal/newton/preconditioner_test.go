@@ -81,22 +81,22 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	}
 	renew := func() {
 		t.Helper()
-		a.forget()
+		a.resetSums()
 		if err := a.addSample(0, X); err != nil {
 			t.Fatal(err)
 		}
-		a.factorise()
+		a.factorize()
 	}
 	bend(1, 1, 1, 1)
 	renew()
 	check("at first", []float64{1, 1, 1, 1})
 	bend(1.1, 3, 3.2, 10)
-	a.open()
+	a.markAllStale()
 	renew()
 	check("each C for itself", []float64{1.1, 3, 3.2, 10})
 	bend(2, 4, 5, 6)
 	for i := range a.list {
-		a.list[i].open = a.list[i].c == 4
+		a.list[i].stale = a.list[i].c == 4
 	}
 	renew()
 	check("one C", []float64{1.1, 3, 5, 10})

@@ -2,60 +2,60 @@ package sgd
 
 import "github.com/bochner-ml/bochner/internal/kern"
 
-// centre moves the origin of the inputs to a point μ, the mean of the first rows, for the steps: the weights go
+// center moves the origin of the inputs to a point μ, the mean of the first rows, for the steps: the weights go
 // along x−μ, and the intercept is that at μ. What is minimised stays as it is. Features that are all above 0, as
 // those of wide kernels are, have most of their size in common, and steps would be as short as that asks for.
 //
 // The weights are scale·direct − along·μ', so that rows which are sparse change few of them; dense rows change
 // all anyway, and there along stays 0.
-type centre struct {
-	at       []float64 // μ, nil for none
-	size     float64   // ‖μ‖²
-	along    []float64 // by output
-	dot      []float64 // weights·μ by output, where the rows are sparse
-	sumAlong []float64 // over the steps
+type center struct {
+	mean        []float64 // μ, nil for none
+	meanNormSq  float64   // ‖μ‖²
+	meanCoef    []float64 // by output
+	meanDot     []float64 // weights·μ by output, where the rows are sparse
+	sumMeanCoef []float64 // over the steps
 
 	total, part []float64 // of the step: Σ steps, and Σ steps·(x·μ), by output
 	rows        []float64 // x·μ
 	shifted     []float64
 }
 
-// moved returns a centre there.
-func (l *Learner) moved(at []float64) centre {
+// newCenter returns a centre there.
+func (l *Learner) newCenter(at []float64) center {
 	k := l.Outputs
 	room := make([]float64, 6*k)
-	return centre{at: at, size: kern.Dot(at, at), along: room[:k], dot: room[k : 2*k], sumAlong: room[2*k : 3*k], total: room[3*k : 4*k], part: room[4*k : 5*k], shifted: room[5*k:]}
+	return center{mean: at, meanNormSq: kern.Dot(at, at), meanCoef: room[:k], meanDot: room[k : 2*k], sumMeanCoef: room[2*k : 3*k], total: room[3*k : 4*k], part: room[4*k : 5*k], shifted: room[5*k:]}
 }
 
 // stepScores returns the scores of rows on the way, and begins the sums of their steps.
 func (l *Learner) stepScores(x Rows) []float64 {
-	m := &l.centre
-	if m.at == nil {
+	m := &l.center
+	if m.mean == nil {
 		return l.score(x, l.direct, l.scale, l.intercept)
 	}
 	clear(m.total)
 	clear(m.part)
-	if x.Form != Sparse {
+	if x.Storage != Sparse {
 		for c, b := range l.intercept {
-			m.shifted[c] = b - l.scale*kern.Dot(l.direct[c*l.Cols:(c+1)*l.Cols], m.at)
+			m.shifted[c] = b - l.scale*kern.Dot(l.direct[c*l.Cols:(c+1)*l.Cols], m.mean)
 		}
 		return l.score(x, l.direct, l.scale, m.shifted)
 	}
 	for c, b := range l.intercept {
-		m.shifted[c] = b - m.dot[c]
+		m.shifted[c] = b - m.meanDot[c]
 	}
 	scores, k := l.score(x, l.direct, l.scale, m.shifted), l.Outputs
-	m.rows = sized(m.rows, x.Len())
-	kern.SparseMulVec(m.rows, x.Sparse, m.at, false)
+	m.rows = resize(m.rows, x.Len())
+	kern.SparseMulVec(m.rows, x.Sparse, m.mean, false)
 	for i := range scores {
-		scores[i] -= m.along[i%k] * m.rows[i/k]
+		scores[i] -= m.meanCoef[i%k] * m.rows[i/k]
 	}
 	return scores
 }
 
-// count adds the step of row i along output c to the sums.
-func (m *centre) count(i, c int, step float64) {
-	if m.at == nil {
+// countStep adds the step of row i along output c to the sums.
+func (m *center) countStep(i, c int, step float64) {
+	if m.mean == nil {
 		return
 	}
 	if m.total[c] += step; len(m.rows) > 0 {
@@ -63,81 +63,81 @@ func (m *centre) count(i, c int, step float64) {
 	}
 }
 
-// moveOn takes the part of a step along μ, of sparse rows.
-func (m *centre) moveOn() {
-	if m.at == nil {
+// applyStep takes the part of a step along μ, of sparse rows.
+func (m *center) applyStep() {
+	if m.mean == nil {
 		return
 	}
 	for c, t := range m.total {
-		m.along[c] += t
-		m.dot[c] += m.part[c] - t*m.size
+		m.meanCoef[c] += t
+		m.meanDot[c] += m.part[c] - t*m.meanNormSq
 	}
 }
 
 // shrink multiplies the weights.
-func (m *centre) shrink(by float64) {
-	if m.at != nil {
-		kern.Scale(by, m.along)
-		kern.Scale(by, m.dot)
+func (m *center) shrink(by float64) {
+	if m.mean != nil {
+		kern.Scale(by, m.meanCoef)
+		kern.Scale(by, m.meanDot)
 	}
 }
 
-// fold puts all of the weights of sparse rows into direct.
-func (l *Learner) fold() {
-	m, k := &l.centre, l.Outputs
-	if m.at == nil || l.Form != Sparse {
+// foldCenter puts all of the weights of sparse rows into direct.
+func (l *Learner) foldCenter() {
+	m, k := &l.center, l.Outputs
+	if m.mean == nil || l.Storage != Sparse {
 		return
 	}
-	for c, a := range m.along {
+	for c, a := range m.meanCoef {
 		step := a / l.scale
-		for j, v := range m.at {
+		for j, v := range m.mean {
 			if l.direct[j*k+c] -= step * v; l.Average {
 				l.sumRest[j*k+c] += l.sumScale * step * v
 			}
 		}
-		m.along[c] = 0
+		m.meanCoef[c] = 0
 	}
 }
 
-// project sets the products of sparse rows' weights with μ, which fold has made direct.
-func (l *Learner) project() {
-	m, k := &l.centre, l.Outputs
-	if m.at == nil || l.Form != Sparse {
+// updateCenterDots sets the products of sparse rows' weights with μ, which fold has made direct.
+func (l *Learner) updateCenterDots() {
+	m, k := &l.center, l.Outputs
+	if m.mean == nil || l.Storage != Sparse {
 		return
 	}
-	clear(m.dot)
-	for j, v := range m.at {
-		for c := range m.dot {
-			m.dot[c] += l.scale * v * l.direct[j*k+c]
+	clear(m.meanDot)
+	for j, v := range m.mean {
+		for c := range m.meanDot {
+			m.meanDot[c] += l.scale * v * l.direct[j*k+c]
 		}
 	}
 }
 
 // subtract takes along·μ' from weights in the order of direct.
 func (l *Learner) subtract(weights, along []float64, by float64) {
-	if l.centre.at == nil || l.Form != Sparse {
+	if l.center.mean == nil || l.Storage != Sparse {
 		return
 	}
 	k := l.Outputs
-	for j, v := range l.centre.at {
+	for j, v := range l.center.mean {
 		for c, a := range along {
 			weights[j*k+c] -= by * a * v
 		}
 	}
 }
 
-// uncentre makes intercepts at μ those at 0.
-func (l *Learner) uncentre(weights, intercept []float64) {
-	m, k := &l.centre, l.Outputs
-	if m.at == nil {
+// uncenter makes intercepts at μ those at 0.
+func (l *Learner) uncenter(weights, intercept []float64) {
+	m, k := &l.center, l.Outputs
+	if m.mean == nil {
 		return
 	}
 	for c := range intercept {
-		if l.Form != Sparse {
-			intercept[c] -= kern.Dot(weights[c*l.Cols:(c+1)*l.Cols], m.at)
+		if l.Storage != Sparse {
+			intercept[c] -= kern.Dot(weights[c*l.Cols:(c+1)*l.Cols], m.mean)
 			continue
 		}
-		for j, v := range m.at {
+		for j, v := range m.mean {
 			intercept[c] -= v * weights[j*k+c]
 		}
 	}

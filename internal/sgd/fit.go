@@ -35,49 +35,49 @@ type Fit struct {
 	OnEpoch func(done int)
 }
 
-// mostBytes bounds a window of rows of a stream, mostRows their number.
+// maxWindowBytes bounds a window of rows of a stream, mostRows their number.
 const (
-	mostBytes = 32 << 20
-	mostRows  = 1 << 14
+	maxWindowBytes = 32 << 20
+	maxWindowRows  = 1 << 14
 )
 
 // WindowRows is the number of rows of a stream that are in memory together, so many entries each.
 func WindowRows(entries float64, batch int) int {
-	n := int(min(mostRows, mostBytes/8/max(entries, 1)))
+	n := int(min(maxWindowRows, maxWindowBytes/8/max(entries, 1)))
 	return max(1, (n+batch-1)/batch) * batch
 }
 
 // run is a fit that is going on.
 type run struct {
 	Fit
-	r     *design.Rows
-	l     *Learner
-	cap   int   // rows of a window, and the most that are held out
-	whole *lot  // rows in memory, of which
-	train []int // these are learned from
-	held  part
+	r          *design.Rows
+	l          *Learner
+	maxRows    int     // rows of a window, and the most that are held out
+	all        *rowSet // rows in memory, of which
+	train      []int   // these are learned from
+	validation rowSubset
 
-	window, kept, batch *store
-	order               []int
-	weights, intercept  []float64 // of the model that the steps have made
-	last                part      // what was learned from last
+	window, validationStore, batch *store
+	order                          []int
+	weights, intercept             []float64 // of the model that the steps have made
+	lastPart                       rowSubset // what was learned from last
 }
 
-// part is some of the rows that are in memory together.
-type part struct {
-	*lot
+// rowSubset is some of the rows that are in memory together.
+type rowSubset struct {
+	*rowSet
 	list []int
 }
 
 // Run takes the learner through the epochs, and leaves it as it is to go on: after the last epoch, or after
 // the best one where rows are held out.
 func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report, error) {
-	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Form, l.Cols), weights: make([]float64, len(l.direct)), intercept: make([]float64, l.Outputs)}
+	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Storage, l.Cols), weights: make([]float64, len(l.direct)), intercept: make([]float64, l.Outputs)}
 	entries := float64(l.Cols)
-	if l.Form == Sparse {
+	if l.Storage == Sparse {
 		entries = 1
 	}
-	g.cap = WindowRows(entries, l.Batch)
+	g.maxRows = WindowRows(entries, l.Batch)
 	if r.Set != nil {
 		if err := g.gather(); err != nil {
 			return solve.Report{}, err
@@ -88,21 +88,21 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 		return solve.Report{}, err
 	}
 	report.Solver, report.Iterations = "sgd", l.epochs
-	l.now(g.weights, g.intercept)
+	l.currentModel(g.weights, g.intercept)
 	if !kern.AllFinite(g.weights) || !kern.AllFinite(g.intercept) {
-		return report, errTooFar(l.steps)
+		return report, errDiverged(l.steps)
 	}
-	if report.Objective, err = g.loss(ctx, g.last); err != nil {
+	if report.Objective, err = g.loss(ctx, g.lastPart); err != nil {
 		return report, err
 	}
 	report.Objective += l.penalty(g.weights)
 	if !f.CheckDivergence {
 		return report, nil
 	}
-	bar := g.startLoss(g.last) / float64(len(g.last.list))
+	bar := g.startLoss(g.lastPart) / float64(len(g.lastPart.list))
 	switch text := fmt.Sprintf("the objective is %.6g after %d steps, where no weights have %.6g; standardize the inputs, or take a smaller eta0", report.Objective, l.steps, bar); {
 	case bar == 0 || report.Objective <= bar:
-	case report.Objective <= far*bar:
+	case report.Objective <= divergenceRatio*bar:
 		report.Warnings = append(report.Warnings, "sgd: "+text)
 	default:
 		return report, fmt.Errorf("%w: %s", solve.ErrDiverged, text)
@@ -110,9 +110,9 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 	return report, nil
 }
 
-// far is how many times the objective of no weights is too far away. Steps never come to rest, so that where no
+// divergenceRatio is how many times the objective of no weights is too far away. Steps never come to rest, so that where no
 // weights are nearly the best there are, what they come to may be somewhat worse.
-const far = 2
+const divergenceRatio = 2
 
 // epochs goes on until the loss falls no more.
 func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
@@ -125,7 +125,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 			return report, err
 		}
 		if g.ValidationShare > 0 {
-			if loss, start, err = g.heldLoss(ctx); err != nil {
+			if loss, start, err = g.validationLoss(ctx); err != nil {
 				return report, err
 			}
 		}
@@ -166,7 +166,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 // without weights.
 func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 	n, turn := 0, 0
-	err = g.each(ctx, func(p part) error {
+	err = g.each(ctx, func(p rowSubset) error {
 		if len(p.list) == 0 {
 			return nil
 		}
@@ -178,7 +178,7 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 		loss += sum
 		start += g.startLoss(p)
 		n += len(p.list)
-		g.last = p
+		g.lastPart = p
 		return err
 	})
 	g.l.epochs++
@@ -192,23 +192,23 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 var ErrNoRows = errors.New("no rows to learn from")
 
 // prepare lets the learner look at the first rows, as they will come.
-func (g *run) prepare(p part) {
+func (g *run) prepare(p rowSubset) {
 	list := g.shuffled(p.list, 0)
-	g.batch.gather(p.lot, list[:min(len(list), probed)])
-	g.l.Prepare(g.batch.rows(), g.batch.y, g.batch.weighed(p.lot))
+	g.batch.gather(p.rowSet, list[:min(len(list), maxProbeRows)])
+	g.l.Prepare(g.batch.rows(), g.batch.y, g.batch.rowWeights(p.rowSet))
 }
 
 // learn takes a step for each minibatch.
-func (g *run) learn(ctx context.Context, p part, list []int) (sum float64, err error) {
+func (g *run) learn(ctx context.Context, p rowSubset, list []int) (sum float64, err error) {
 	for lo := 0; lo < len(list); lo += g.l.Batch {
 		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
 		own := list[lo:min(lo+g.l.Batch, len(list))]
-		x, y, weights := g.rowsOf(p.lot, own)
+		x, y, weights := g.rowsOf(p.rowSet, own)
 		loss, err := g.l.Step(x, y, weights)
 		if err != nil {
-			return 0, g.named(err)
+			return 0, g.withInputName(err)
 		}
 		sum += loss
 	}
@@ -216,11 +216,11 @@ func (g *run) learn(ctx context.Context, p part, list []int) (sum float64, err e
 }
 
 // rowsOf returns some rows: those of the lot themselves where they follow each other, else a copy.
-func (g *run) rowsOf(from *lot, list []int) (x Rows, y, weights []float64) {
+func (g *run) rowsOf(from *rowSet, list []int) (x Rows, y, weights []float64) {
 	lo, hi := list[0], list[0]+len(list)
-	if list[len(list)-1] != hi-1 || !following(list) {
+	if list[len(list)-1] != hi-1 || !contiguous(list) {
 		g.batch.gather(from, list)
-		return g.batch.rows(), g.batch.y, g.batch.weighed(from)
+		return g.batch.rows(), g.batch.y, g.batch.rowWeights(from)
 	}
 	if from.weights != nil {
 		weights = from.weights[lo:hi]
@@ -228,7 +228,7 @@ func (g *run) rowsOf(from *lot, list []int) (x Rows, y, weights []float64) {
 	return from.x.between(lo, hi), from.y[lo:hi], weights
 }
 
-func following(list []int) bool {
+func contiguous(list []int) bool {
 	for k, i := range list {
 		if i != list[0]+k {
 			return false
@@ -237,16 +237,16 @@ func following(list []int) bool {
 	return true
 }
 
-// weighed returns the weights of rows that were gathered from a lot, nil where it has none.
-func (s *store) weighed(from *lot) []float64 {
+// rowWeights returns the weights of rows that were gathered from a lot, nil where it has none.
+func (s *store) rowWeights(from *rowSet) []float64 {
 	if from.weights == nil {
 		return nil
 	}
 	return s.weights
 }
 
-// named says which input is not a number, where it is that.
-func (g *run) named(err error) error {
+// withInputName says which input is not a number, where it is that.
+func (g *run) withInputName(err error) error {
 	if g.r.Set == nil {
 		return err // rows of a stream were looked at before
 	}
@@ -269,8 +269,8 @@ func (g *run) shuffled(list []int, turn int) []int {
 	return g.order
 }
 
-// isHeld reports whether row i of those that have a weight is held out, as far as there is room.
-func (g *run) isHeld(i int) bool {
+// inValidation reports whether row i of those that have a weight is held out, as far as there is room.
+func (g *run) inValidation(i int) bool {
 	return g.ValidationShare > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.ValidationShare
 }
 
@@ -280,25 +280,25 @@ func (g *run) gather() error {
 	if err != nil {
 		return err
 	}
-	g.whole = &lot{x: rowsOf(inForm(g.r.Set.X, g.l.Form)), y: y, weights: weights}
+	g.all = &rowSet{x: rowsOf(inStorage(g.r.Set.X, g.l.Storage)), y: y, weights: weights}
 	seen := 0
 	for i := range y {
 		if weights != nil && weights[i] == 0 {
 			continue
 		}
-		if g.isHeld(seen) && len(g.held.list) < g.cap {
-			g.held.list = append(g.held.list, i)
+		if g.inValidation(seen) && len(g.validation.list) < g.maxRows {
+			g.validation.list = append(g.validation.list, i)
 		} else {
 			g.train = append(g.train, i)
 		}
 		seen++
 	}
-	g.held.lot = g.whole
+	g.validation.rowSet = g.all
 	return nil
 }
 
-// inForm returns X in a form.
-func inForm(X mat.Matrix, form Storage) mat.Matrix {
+// inStorage returns X in a form.
+func inStorage(X mat.Matrix, form Storage) mat.Matrix {
 	X = design.Native(X)
 	switch form {
 	case Sparse:
@@ -318,13 +318,13 @@ func inForm(X mat.Matrix, form Storage) mat.Matrix {
 }
 
 // each hands out the rows to learn from, in parts that are in memory.
-func (g *run) each(ctx context.Context, yield func(p part) error) error {
-	if g.whole != nil {
-		return yield(part{g.whole, g.train})
+func (g *run) each(ctx context.Context, yield func(p rowSubset) error) error {
+	if g.all != nil {
+		return yield(rowSubset{g.all, g.train})
 	}
 	first := g.window == nil
 	if first {
-		g.window, g.kept = newStore(g.l.Form, g.l.Cols), newStore(g.l.Form, g.l.Cols)
+		g.window, g.validationStore = newStore(g.l.Storage, g.l.Cols), newStore(g.l.Storage, g.l.Cols)
 	}
 	g.window.reset()
 	seen, held, n := 0, 0, 0
@@ -334,7 +334,7 @@ func (g *run) each(ctx context.Context, yield func(p part) error) error {
 		if err != nil {
 			return err
 		}
-		x := rowsOf(inForm(block.X, g.l.Form))
+		x := rowsOf(inStorage(block.X, g.l.Storage))
 		for i := range y {
 			if weights != nil && weights[i] == 0 {
 				continue
@@ -343,14 +343,14 @@ func (g *run) each(ctx context.Context, yield func(p part) error) error {
 				return design.NonFiniteError(at, block)
 			}
 			to := g.window
-			if seen++; held < g.cap && g.isHeld(seen-1) {
+			if seen++; held < g.maxRows && g.inValidation(seen-1) {
 				if held++; !first {
 					continue
 				}
-				to = g.kept
+				to = g.validationStore
 			}
-			to.take(x, i, y, weights)
-			if to == g.window && len(to.y) == g.cap {
+			to.addRow(x, i, y, weights)
+			if to == g.window && len(to.y) == g.maxRows {
 				if err := yield(to.part()); err != nil {
 					return err
 				}
@@ -363,14 +363,14 @@ func (g *run) each(ctx context.Context, yield func(p part) error) error {
 		err = yield(g.window.part())
 	}
 	if first {
-		g.held = g.kept.part()
+		g.validation = g.validationStore.part()
 		g.r = g.r.WithRowCount(n)
 	}
 	return err
 }
 
-// take copies row i of a block with its target and weight.
-func (s *store) take(x Rows, i int, y, weights []float64) {
+// addRow copies row i of a block with its target and weight.
+func (s *store) addRow(x Rows, i int, y, weights []float64) {
 	s.add(x, i)
 	w := 1.0
 	if weights != nil {
@@ -379,12 +379,14 @@ func (s *store) take(x Rows, i int, y, weights []float64) {
 	s.y, s.weights, s.number = append(s.y, y[i]), append(s.weights, w), append(s.number, len(s.y))
 }
 
-// part returns all rows of the store. Until it is reset they stay.
-func (s *store) part() part { return part{&lot{x: s.rows(), y: s.y, weights: s.weights}, s.number} }
+// rowSubset returns all rows of the store. Until it is reset they stay.
+func (s *store) part() rowSubset {
+	return rowSubset{&rowSet{x: s.rows(), y: s.y, weights: s.weights}, s.number}
+}
 
 // finite reports whether all entries of row i are.
 func (x Rows) finite(i int) bool {
-	switch x.Form {
+	switch x.Storage {
 	case Sparse:
 		return x.Sparse.Values == nil || kern.AllFinite(x.Sparse.Values[x.Sparse.Indptr[i]:x.Sparse.Indptr[i+1]])
 	case Float32:
@@ -398,28 +400,28 @@ func (x Rows) finite(i int) bool {
 	return kern.AllFinite(x.Dense.Row(i))
 }
 
-// heldLoss returns the mean loss of the rows that are held out, and the one without weights.
-func (g *run) heldLoss(ctx context.Context) (loss, start float64, err error) {
-	if len(g.held.list) == 0 {
+// validationLoss returns the mean loss of the rows that are held out, and the one without weights.
+func (g *run) validationLoss(ctx context.Context) (loss, start float64, err error) {
+	if len(g.validation.list) == 0 {
 		return 0, 0, errors.New("validation_fraction leaves no row to stop by")
 	}
-	g.l.now(g.weights, g.intercept)
-	loss, err = g.loss(ctx, g.held)
-	return loss, g.startLoss(g.held) / float64(len(g.held.list)), err
+	g.l.currentModel(g.weights, g.intercept)
+	loss, err = g.loss(ctx, g.validation)
+	return loss, g.startLoss(g.validation) / float64(len(g.validation.list)), err
 }
 
 // loss returns the mean loss of some rows by the weights in the run.
-func (g *run) loss(ctx context.Context, p part) (float64, error) {
+func (g *run) loss(ctx context.Context, p rowSubset) (float64, error) {
 	const atOnce = 1024
 	sum, k := 0.0, g.l.Outputs
 	for lo := 0; lo < len(p.list); lo += atOnce {
 		if err := ctxerr.Check(ctx); err != nil {
 			return 0, err
 		}
-		x, y, weights := g.rowsOf(p.lot, p.list[lo:min(lo+atOnce, len(p.list))])
+		x, y, weights := g.rowsOf(p.rowSet, p.list[lo:min(lo+atOnce, len(p.list))])
 		scores := g.l.score(x, g.weights, 1, g.intercept)
 		if !kern.AllFinite(scores) {
-			return 0, g.named(errTooFar(g.l.steps))
+			return 0, g.withInputName(errDiverged(g.l.steps))
 		}
 		sum += g.l.sum(y, weights, func(i, c int) float64 { return scores[i*k+c] })
 	}
@@ -427,13 +429,13 @@ func (g *run) loss(ctx context.Context, p part) (float64, error) {
 }
 
 // startLoss returns the sum of the losses of some rows without weights.
-func (g *run) startLoss(p part) (sum float64) {
+func (g *run) startLoss(p rowSubset) (sum float64) {
 	for _, i := range p.list {
 		w := 1.0
 		if p.weights != nil {
 			w = p.weights[i]
 		}
-		for c, b := range g.l.began {
+		for c, b := range g.l.initialIntercept {
 			sum += w * g.l.Loss.value(b, g.l.target(p.y[i], c))
 		}
 	}
@@ -457,7 +459,7 @@ func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum f
 // clone returns a copy of what the steps change.
 func (l *Learner) clone() *Learner {
 	out := *l
-	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.received, &out.began, &out.along, &out.dot, &out.sumAlong} {
+	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.l1Applied, &out.initialIntercept, &out.meanCoef, &out.meanDot, &out.sumMeanCoef} {
 		if *list != nil {
 			*list = append([]float64(nil), *list...)
 		}

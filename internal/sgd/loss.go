@@ -63,7 +63,7 @@ func marginLoss(curve float64, value, slope func(m float64) float64) Loss {
 
 // SquaredError is half the squared residual.
 func SquaredError() Loss {
-	return Loss{curve: 1, start: mean, value: func(p, t float64) float64 { return (p - t) * (p - t) / 2 },
+	return Loss{curve: 1, start: meanOf, value: func(p, t float64) float64 { return (p - t) * (p - t) / 2 },
 		slope: func(p, t float64) float64 { return p - t }}
 }
 
@@ -85,7 +85,7 @@ func EpsilonInsensitive(epsilon float64) Loss {
 
 // SquaredEpsilonInsensitive is the square of that.
 func SquaredEpsilonInsensitive(epsilon float64) Loss {
-	return Loss{curve: 2, start: mean, value: func(p, t float64) float64 {
+	return Loss{curve: 2, start: meanOf, value: func(p, t float64) float64 {
 		over := max(0, math.Abs(p-t)-epsilon)
 		return over * over
 	}, slope: func(p, t float64) float64 { return 2 * (max(0, p-t-epsilon) - max(0, t-p-epsilon)) }}

@@ -19,10 +19,10 @@ func (l *Learner) eta(x Rows, weights []float64) float64 {
 	case "constant", "adaptive":
 		return l.Eta0 * l.factor
 	}
-	eta := l.base * math.Pow(1+l.Alpha*l.base*t, -0.75)
+	eta := l.baseRate * math.Pow(1+l.Alpha*l.baseRate*t, -0.75)
 	// Rows that are far larger than those that the first step was chosen by would overshoot: theirs goes no
 	// farther than to the least of their own losses.
-	if norm := x.norm(weights, l.bias); norm > 2*l.norm {
+	if norm := x.norm(weights, l.interceptScale); norm > 2*l.baseNorm {
 		eta = min(eta, 1/(l.Loss.curve*norm))
 	}
 	return eta
@@ -30,8 +30,8 @@ func (l *Learner) eta(x Rows, weights []float64) float64 {
 
 // most rows that the first step is chosen by, and rounds of the power iteration.
 const (
-	probed      = 2048
-	powerRounds = 10
+	maxProbeRows = 2048
+	powerRounds  = 10
 )
 
 // Prepare chooses where to begin, and how large the first steps are, by some of the first rows, where the
@@ -43,10 +43,10 @@ const (
 // as the noise of a minibatch and the mean make it (Ma, Bassily and Belkin, ICML 2018). The intercept is an
 // input of size √λ here, so that it goes as fast as the weights do. Eta0 above 0 is taken instead.
 func (l *Learner) Prepare(x Rows, y, weights []float64) {
-	if l.Rate != "auto" || l.base > 0 {
+	if l.Rate != "auto" || l.baseRate > 0 {
 		return
 	}
-	n := min(x.Len(), probed)
+	n := min(x.Len(), maxProbeRows)
 	x, y = x.slice(n), y[:n]
 	shares := make([]float64, n) // of the mean
 	for i := range shares {
@@ -61,36 +61,36 @@ func (l *Learner) Prepare(x Rows, y, weights []float64) {
 		own := append([]float64(nil), shares...)
 		kern.Scale(1/kern.Sum(shares), own)
 		if x.collect(&one, at, own); kern.AllFinite(at) {
-			l.centre = l.moved(at)
+			l.center = l.newCenter(at)
 		}
 		if l.Loss.start != nil {
 			l.intercept[0] = l.Loss.start(y)
-			l.began[0] = l.intercept[0]
+			l.initialIntercept[0] = l.intercept[0]
 		}
 	}
-	largest := one.largest(x, l.at, shares)
-	if l.bias = largest; !(largest > 0) || largest > math.MaxFloat64 {
-		l.bias = 1
+	largest := one.largestEigenvalue(x, l.mean, shares)
+	if l.interceptScale = largest; !(largest > 0) || largest > math.MaxFloat64 {
+		l.interceptScale = 1
 	}
 	if weights != nil {
 		weights = weights[:n]
 	}
-	l.norm = x.norm(weights, l.bias)
-	spread := max(l.norm-l.size*kern.Sum(shares), largest)
-	if l.base = l.Eta0; l.base == 0 {
-		l.base = min(1/(l.Loss.curve*(spread/float64(l.Batch)+largest)), largestStep)
+	l.baseNorm = x.norm(weights, l.interceptScale)
+	spread := max(l.baseNorm-l.meanNormSq*kern.Sum(shares), largest)
+	if l.baseRate = l.Eta0; l.baseRate == 0 {
+		l.baseRate = min(1/(l.Loss.curve*(spread/float64(l.Batch)+largest)), maxFirstStep)
 	}
-	if l.base-l.base != 0 || l.base == 0 {
-		l.base = 1 / largestStep
+	if l.baseRate-l.baseRate != 0 || l.baseRate == 0 {
+		l.baseRate = 1 / maxFirstStep
 	}
 }
 
-// largestStep bounds the first step, of inputs that are nearly 0.
-const largestStep = 1e12
+// maxFirstStep bounds the first step, of inputs that are nearly 0.
+const maxFirstStep = 1e12
 
-// largest returns about the largest eigenvalue of the mean of (x−μ)(x−μ)', in which rows have those shares, by
+// largestEigenvalue returns about the largest eigenvalue of the mean of (x−μ)(x−μ)', in which rows have those shares, by
 // the power iteration.
-func (l *Learner) largest(x Rows, at, shares []float64) (value float64) {
+func (l *Learner) largestEigenvalue(x Rows, at, shares []float64) (value float64) {
 	v, z := make([]float64, l.Cols), make([]float64, l.Cols)
 	for j := range v {
 		v[j] = 1 + 0.3*float64(j%7) - float64(j%2)
@@ -121,7 +121,7 @@ func (l *Learner) largest(x Rows, at, shares []float64) (value float64) {
 	return value
 }
 
-func mean(list []float64) float64 { return kern.Sum(list) / float64(len(list)) }
+func meanOf(list []float64) float64 { return kern.Sum(list) / float64(len(list)) }
 
 func median(list []float64) float64 {
 	list = slices.Clone(list)

@@ -32,26 +32,26 @@ func StorageOf(r *design.Rows) Storage {
 
 // Rows are some rows in one form.
 type Rows struct {
-	Form   Storage
-	Dense  kern.View[float64]
-	Single kern.View[float32]
-	Sparse kern.Sparse[float64]
+	Storage Storage
+	Dense   kern.View[float64]
+	Single  kern.View[float32]
+	Sparse  kern.Sparse[float64]
 }
 
 // rowsOf returns the rows of a matrix of a type that the solvers know.
 func rowsOf(X mat.Matrix) Rows {
 	switch m := X.(type) {
 	case *sparse.CSR:
-		return Rows{Form: Sparse, Sparse: design.SparseView(m)}
+		return Rows{Storage: Sparse, Sparse: design.SparseView(m)}
 	case *single.Dense:
-		return Rows{Form: Float32, Single: design.ViewFloat32(m)}
+		return Rows{Storage: Float32, Single: design.ViewFloat32(m)}
 	}
 	return Rows{Dense: design.View(X.(*mat.Dense))}
 }
 
 // Len returns the number of rows.
 func (x Rows) Len() int {
-	switch x.Form {
+	switch x.Storage {
 	case Sparse:
 		return x.Sparse.Rows
 	case Float32:
@@ -65,7 +65,7 @@ func (x Rows) slice(n int) Rows { return x.between(0, n) }
 
 // between returns the rows from lo to hi, hi excluded.
 func (x Rows) between(lo, hi int) Rows {
-	switch x.Form {
+	switch x.Storage {
 	case Sparse:
 		x.Sparse.Rows, x.Sparse.Indptr = hi-lo, x.Sparse.Indptr[lo:hi+1]
 	case Float32:
@@ -79,8 +79,8 @@ func (x Rows) between(lo, hi int) Rows {
 // score returns scale·X·weights + intercept, rows × outputs, in room of the learner.
 func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []float64) []float64 {
 	n, k := x.Len(), l.Outputs
-	l.scores = sized(l.scores, n*k)
-	switch x.Form {
+	l.scores = resize(l.scores, n*k)
+	switch x.Storage {
 	case Sparse:
 		if k == 1 {
 			kern.SparseMulVec(l.scores, x.Sparse, weights, false)
@@ -88,11 +88,11 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 			kern.SparseMul(kern.Dense(n, k, k, l.scores), x.Sparse, kern.Dense(l.Cols, k, k, weights), false)
 		}
 	case Float32:
-		l.short, l.shortRoom = sized(l.short, len(weights)), sized(l.shortRoom, n*k)
+		l.short, l.shortRoom = resize(l.short, len(weights)), resize(l.shortRoom, n*k)
 		design.Round(l.short, weights)
 		design.MulT(l.scores, x.Single, l.short, l.shortRoom)
 	default:
-		l.room = sized(l.room, n*k)
+		l.room = resize(l.room, n*k)
 		design.MulT(l.scores, x.Dense, weights, l.room)
 	}
 	for i := range l.scores {
@@ -104,14 +104,14 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 // collect adds steps'·X to out, in the order of the weights.
 func (x Rows) collect(l *Learner, out, steps []float64) {
 	n, k := x.Len(), l.Outputs
-	switch x.Form {
+	switch x.Storage {
 	case Sparse:
 		kern.SparseMulT(kern.Dense(l.Cols, k, k, out), x.Sparse, kern.Dense(n, k, k, steps), true)
 	case Float32:
-		l.shortRoom = sized(l.shortRoom, (n+l.Cols)*k)
+		l.shortRoom = resize(l.shortRoom, (n+l.Cols)*k)
 		design.AddTMul(out, x.Single, steps, l.shortRoom)
 	default:
-		l.room = sized(l.room, (n+l.Cols)*k)
+		l.room = resize(l.room, (n+l.Cols)*k)
 		design.AddTMul(out, x.Dense, steps, l.room)
 	}
 }
@@ -121,7 +121,7 @@ func (x Rows) norm(weights []float64, bias float64) float64 {
 	sum, n := 0.0, x.Len()
 	for i := range n {
 		own := bias
-		switch x.Form {
+		switch x.Storage {
 		case Sparse:
 			lo, hi := x.Sparse.Indptr[i], x.Sparse.Indptr[i+1]
 			if values := x.Sparse.Values; values != nil {
@@ -160,7 +160,7 @@ type store struct {
 }
 
 func newStore(form Storage, cols int) *store {
-	s := &store{Rows: Rows{Form: form}, cols: cols}
+	s := &store{Rows: Rows{Storage: form}, cols: cols}
 	s.reset()
 	return s
 }
@@ -175,7 +175,7 @@ func (s *store) reset() {
 
 // add copies row i of x, which is in the form of the store.
 func (s *store) add(x Rows, i int) {
-	switch s.Form {
+	switch s.Storage {
 	case Sparse:
 		s.addSparse(x.Sparse, i)
 	case Float32:
@@ -213,7 +213,7 @@ func (s *store) addSparse(x kern.Sparse[float64], i int) {
 // rows returns what the store holds.
 func (s *store) rows() Rows {
 	out := s.Rows
-	switch s.Form {
+	switch s.Storage {
 	case Sparse:
 		out.Sparse = kern.Sparse[float64]{Rows: len(s.indptr) - 1, Cols: s.cols, Indptr: s.indptr, Indices: s.indices, Values: s.values, Scale: 1}
 		if s.shared {
@@ -228,7 +228,7 @@ func (s *store) rows() Rows {
 }
 
 // gather fills the store with some rows of others.
-func (s *store) gather(from *lot, list []int) {
+func (s *store) gather(from *rowSet, list []int) {
 	s.reset()
 	for _, i := range list {
 		s.add(from.x, i)
@@ -239,8 +239,8 @@ func (s *store) gather(from *lot, list []int) {
 	}
 }
 
-// lot is rows that are in memory together, with their targets.
-type lot struct {
+// rowSet is rows that are in memory together, with their targets.
+type rowSet struct {
 	x          Rows
 	y, weights []float64 // weights nil for ones
 }

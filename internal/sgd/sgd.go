@@ -23,7 +23,7 @@ import (
 type Plan struct {
 	Loss          Loss
 	Cols, Outputs int
-	Form          Storage // of the rows
+	Storage       Storage // of the rows
 	L2, L1        float64
 	Alpha         float64 // by which steps shrink, whatever the penalty
 	Rate          string  // auto, optimal, invscaling, constant or adaptive
@@ -39,7 +39,7 @@ type Plan struct {
 // steps is sumScale·direct + sumRest, for the same reason.
 type Learner struct {
 	Plan
-	centre
+	center
 	direct    []float64 // cols × outputs for sparse rows, outputs × cols for dense ones
 	scale     float64
 	intercept []float64
@@ -49,17 +49,17 @@ type Learner struct {
 	sumIntercept []float64
 	sumCount     float64 // what the weights of the steps count in the sums
 
-	owed     float64   // the l1 penalty that every weight owes by now,
-	received []float64 // and minus what each has paid; nil without it
+	l1Total   float64   // the l1 penalty that every weight owes by now,
+	l1Applied []float64 // and minus what each has paid; nil without it
 
-	steps  int // that were taken
-	rows   int // that they have read
-	epochs int // that have begun
-	began  []float64
-	base   float64 // first step size, where it is chosen from the rows, and
-	norm   float64 // the mean squared norm that it is for
-	bias   float64 // how much longer the steps of the intercept are than those of weights; 1 but for auto
-	factor float64 // on the steps of adaptive
+	steps            int // that were taken
+	rows             int // that they have read
+	epochs           int // that have begun
+	initialIntercept []float64
+	baseRate         float64 // first step size, where it is chosen from the rows, and
+	baseNorm         float64 // the mean squared norm that it is for
+	interceptScale   float64 // how much longer the steps of the intercept are than those of weights; 1 but for auto
+	factor           float64 // on the steps of adaptive
 
 	short, shortRoom []float32 // room
 	scores, room     []float64
@@ -69,12 +69,12 @@ type Learner struct {
 // New returns a learner without weights.
 func New(p Plan) *Learner {
 	size := p.Cols * p.Outputs
-	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), began: make([]float64, p.Outputs), factor: 1, bias: 1}
+	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), initialIntercept: make([]float64, p.Outputs), factor: 1, interceptScale: 1}
 	if p.Average {
 		l.sumRest, l.sumIntercept = make([]float64, size), make([]float64, p.Outputs)
 	}
 	if p.L1 > 0 {
-		l.received = make([]float64, size)
+		l.l1Applied = make([]float64, size)
 	}
 	return l
 }
@@ -85,8 +85,8 @@ func (l *Learner) Rows() int { return l.rows }
 // Steps returns how many steps were taken.
 func (l *Learner) Steps() int { return l.steps }
 
-// errTooFar is the error of steps that lead away.
-func errTooFar(steps int) error {
+// errDiverged is the error of steps that lead away.
+func errDiverged(steps int) error {
 	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs, or take a smaller eta0", solve.ErrDiverged, steps)
 }
 
@@ -96,7 +96,7 @@ func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	n, k := x.Len(), l.Outputs
 	scores := l.stepScores(x)
 	if !kern.AllFinite(scores) {
-		return 0, errTooFar(l.steps)
+		return 0, errDiverged(l.steps)
 	}
 	l.steps++
 	l.rows += n
@@ -111,17 +111,17 @@ func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 		for c := range k {
 			t, at := l.target(y[i], c), i*k+c
 			loss += w * l.Loss.value(scores[at], t)
-			step := factor * w * min(max(l.Loss.slope(scores[at], t), -steepest), steepest)
-			l.count(i, c, step)
+			step := factor * w * min(max(l.Loss.slope(scores[at], t), -maxSlope), maxSlope)
+			l.countStep(i, c, step)
 			if scores[at] = step / l.scale; l.Intercept {
-				l.intercept[c] += l.bias * step
+				l.intercept[c] += l.interceptScale * step
 			}
 		}
 	}
-	l.collect(x, scores)
+	l.addGradient(x, scores)
 	if l.L1 > 0 {
-		l.owed += eta * l.L1
-		l.clip()
+		l.l1Total += eta * l.L1
+		l.applyL1()
 	}
 	if l.Average {
 		l.addToSums()
@@ -129,8 +129,8 @@ func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	return loss, nil
 }
 
-// steepest bounds the derivative of a loss, as scikit-learn does.
-const steepest = 1e12
+// maxSlope bounds the derivative of a loss, as scikit-learn does.
+const maxSlope = 1e12
 
 // target is what output c is to be for a row: the row's number, or the code ±1 of its class.
 func (l *Learner) target(y float64, c int) float64 {
@@ -150,7 +150,7 @@ func (l *Learner) target(y float64, c int) float64 {
 func (l *Learner) shrink(eta float64) {
 	const least = 1e-2 // smaller ones would cost digits of the sums
 	by := max(0, 1-eta*l.L2)
-	l.centre.shrink(by)
+	l.center.shrink(by)
 	if l.scale *= by; l.scale >= least {
 		return
 	}
@@ -162,24 +162,24 @@ func (l *Learner) shrink(eta float64) {
 	l.scale = 1
 }
 
-// collect adds steps'·X to the direct weights.
-func (l *Learner) collect(x Rows, steps []float64) {
-	if x.Form == Sparse {
+// addGradient adds steps'·X to the direct weights.
+func (l *Learner) addGradient(x Rows, steps []float64) {
+	if x.Storage == Sparse {
 		k := l.Outputs
 		kern.SparseMulT(kern.Dense(l.Cols, k, k, l.direct), x.Sparse, kern.Dense(x.Len(), k, k, steps), true)
 		if l.Average && l.sumScale != 0 {
 			kern.Scale(-l.sumScale, steps)
 			kern.SparseMulT(kern.Dense(l.Cols, k, k, l.sumRest), x.Sparse, kern.Dense(x.Len(), k, k, steps), true)
 		}
-		l.moveOn()
+		l.applyStep()
 		return
 	}
-	l.gradient = sized(l.gradient, len(l.direct))
+	l.gradient = resize(l.gradient, len(l.direct))
 	clear(l.gradient)
 	x.collect(l, l.gradient, steps)
-	if l.at != nil {
+	if l.mean != nil {
 		for c, t := range l.total {
-			kern.Axpy(-t/l.scale, l.at, l.gradient[c*l.Cols:(c+1)*l.Cols])
+			kern.Axpy(-t/l.scale, l.mean, l.gradient[c*l.Cols:(c+1)*l.Cols])
 		}
 	}
 	kern.Axpy(1, l.gradient, l.direct)
@@ -188,22 +188,22 @@ func (l *Learner) collect(x Rows, steps []float64) {
 	}
 }
 
-// clip takes from each weight what it owes of the l1 penalty, as far as it reaches: the rest is paid by what
+// applyL1 takes from each weight what it owes of the l1 penalty, as far as it reaches: the rest is paid by what
 // gradients add to it later (Tsuruoka, Tsujii and Ananiadou, ACL 2009).
-func (l *Learner) clip() {
-	l.fold()
-	defer l.project()
+func (l *Learner) applyL1() {
+	l.foldCenter()
+	defer l.updateCenterDots()
 	for j, v := range l.direct {
 		to := v
 		switch {
 		case v > 0:
-			to = max(0, v-(l.owed+l.received[j])/l.scale)
+			to = max(0, v-(l.l1Total+l.l1Applied[j])/l.scale)
 		case v < 0:
-			to = min(0, v+(l.owed-l.received[j])/l.scale)
+			to = min(0, v+(l.l1Total-l.l1Applied[j])/l.scale)
 		default:
 			continue
 		}
-		l.received[j] += l.scale * (to - v)
+		l.l1Applied[j] += l.scale * (to - v)
 		if l.direct[j] = to; l.Average {
 			l.sumRest[j] -= l.sumScale * (to - v)
 		}
@@ -222,57 +222,57 @@ func (l *Learner) addToSums() {
 	l.sumScale += count * l.scale
 	l.sumCount += count
 	kern.Axpy(count, l.intercept, l.sumIntercept)
-	if l.at != nil {
-		kern.Axpy(count, l.along, l.sumAlong)
+	if l.mean != nil {
+		kern.Axpy(count, l.meanCoef, l.sumMeanCoef)
 	}
 }
 
-// now writes the model of the steps so far, in the order of direct: the averaged weights, or the last ones.
-func (l *Learner) now(weights, intercept []float64) {
+// currentModel writes the model of the steps so far, in the order of direct: the averaged weights, or the last ones.
+func (l *Learner) currentModel(weights, intercept []float64) {
 	if l.sumCount == 0 {
 		for j, v := range l.direct {
 			weights[j] = l.scale * v
 		}
-		l.subtract(weights, l.along, 1)
+		l.subtract(weights, l.meanCoef, 1)
 		copy(intercept, l.intercept)
-		l.uncentre(weights, intercept)
+		l.uncenter(weights, intercept)
 		return
 	}
 	for j, v := range l.direct {
 		weights[j] = (l.sumScale*v + l.sumRest[j]) / l.sumCount
 	}
-	l.subtract(weights, l.sumAlong, 1/l.sumCount)
+	l.subtract(weights, l.sumMeanCoef, 1/l.sumCount)
 	for c, v := range l.sumIntercept {
 		intercept[c] = v / l.sumCount
 	}
-	l.uncentre(weights, intercept)
+	l.uncenter(weights, intercept)
 }
 
 // Model returns the weights, inputs × outputs, and the intercepts.
 func (l *Learner) Model() (weights, intercept []float64) {
 	weights, intercept = make([]float64, len(l.direct)), make([]float64, l.Outputs)
-	l.now(weights, intercept)
-	return l.byInputs(weights), intercept
+	l.currentModel(weights, intercept)
+	return l.inputMajor(weights), intercept
 }
 
-// byInputs returns weights in the order inputs × outputs.
-func (l *Learner) byInputs(weights []float64) []float64 {
-	if l.Form == Sparse || l.Outputs == 1 {
+// inputMajor returns weights in the order inputs × outputs.
+func (l *Learner) inputMajor(weights []float64) []float64 {
+	if l.Storage == Sparse || l.Outputs == 1 {
 		return weights
 	}
-	return turned(weights, l.Outputs, l.Cols)
+	return transpose(weights, l.Outputs, l.Cols)
 }
 
-// byForm returns weights in the order of direct.
-func (l *Learner) byForm(weights []float64) []float64 {
-	if l.Form == Sparse || l.Outputs == 1 {
+// storageMajor returns weights in the order of direct.
+func (l *Learner) storageMajor(weights []float64) []float64 {
+	if l.Storage == Sparse || l.Outputs == 1 {
 		return weights
 	}
-	return turned(weights, l.Cols, l.Outputs)
+	return transpose(weights, l.Cols, l.Outputs)
 }
 
-// turned returns the transpose of a rows × cols matrix.
-func turned(list []float64, rows, cols int) []float64 {
+// transpose returns the transpose of a rows × cols matrix.
+func transpose(list []float64, rows, cols int) []float64 {
 	out := make([]float64, len(list))
 	for i := range rows {
 		for j := range cols {
@@ -291,8 +291,8 @@ func (l *Learner) penalty(weights []float64) float64 {
 	return sum
 }
 
-// sized returns room for n numbers, the same where it is large enough.
-func sized[T any](room []T, n int) []T {
+// resize returns room for n numbers, the same where it is large enough.
+func resize[T any](room []T, n int) []T {
 	if cap(room) < n {
 		return make([]T, n)
 	}

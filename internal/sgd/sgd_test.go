@@ -99,7 +99,7 @@ func given(first int, block datasets.Set) (y, weights []float64, err error) {
 // learned returns the weights and intercepts behind a fit.
 func learned(t *testing.T, f Fit, p Plan, r *design.Rows) []float64 {
 	t.Helper()
-	p.Form, f.Block = StorageOf(r), given
+	p.Storage, f.Block = StorageOf(r), given
 	l := New(p)
 	if _, err := f.Run(context.Background(), r, l); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Form: StorageOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto", Average: true, Batch: 10, Intercept: true}
+		plan := Plan{Loss: Hinge(), Cols: 6, Outputs: 3, Storage: StorageOf(r), L2: 0.01, L1: 0.01, Alpha: 0.02, Rate: "auto", Average: true, Batch: 10, Intercept: true}
 		f := Fit{Epochs: 2, Patience: 9, Shuffle: true, Seed: 1, Block: given}
 		whole, parts := New(plan), New(plan)
 		if _, err := f.Run(context.Background(), r, whole); err != nil {
@@ -256,9 +256,9 @@ func TestStepsMakeNoGarbage(t *testing.T) {
 		data := made(64, 30, outputs)
 		for form, X := range map[string]mat.Matrix{"dense": data.X, "float32": single.Copy(data.X), "sparse": sparse.FromDense(data.X)} {
 			x := rowsOf(X)
-			l := New(Plan{Loss: SquaredHinge(), Cols: 30, Outputs: outputs, Form: x.Form, L2: 0.01, L1: 0.01, Alpha: 0.01, Rate: "auto", Average: true, Batch: 64, Intercept: true})
+			l := New(Plan{Loss: SquaredHinge(), Cols: 30, Outputs: outputs, Storage: x.Storage, L2: 0.01, L1: 0.01, Alpha: 0.01, Rate: "auto", Average: true, Batch: 64, Intercept: true})
 			l.Prepare(x, data.Y, nil)
-			from, into, list := &lot{x: x, y: data.Y}, newStore(x.Form, 30), []int{5, 3, 60, 7, 8}
+			from, into, list := &rowSet{x: x, y: data.Y}, newStore(x.Storage, 30), []int{5, 3, 60, 7, 8}
 			step := func() {
 				into.gather(from, list)
 				if _, err := l.Step(into.rows(), into.y, nil); err != nil {

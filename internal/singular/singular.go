@@ -48,47 +48,47 @@ type Vectors struct {
 }
 
 const (
-	spare       = 4       // vectors beyond those wanted, which make the method faster
-	leastBlocks = 4       // of vectors that are held before a restart
-	mostBlocks  = 20      // the more, the fewer steps
-	mostNumbers = 1 << 25 // in them, beyond the least
+	oversampling   = 4       // vectors beyond those wanted, which make the method faster
+	minBlocks      = 4       // of vectors that are held before a restart
+	maxBlocks      = 20      // the more, the fewer steps
+	maxBasisFloats = 1 << 25 // in them, beyond the least
 )
 
-// blocksHeld is how many blocks of vectors are held before a restart.
-func blocksHeld(block, length int) int {
-	return max(leastBlocks, min(mostBlocks, mostNumbers/max(1, block*length)))
+// maxBasisBlocks is how many blocks of vectors are held before a restart.
+func maxBasisBlocks(block, length int) int {
+	return max(minBlocks, min(maxBlocks, maxBasisFloats/max(1, block*length)))
 }
 
 // WorkspaceFloats is how many numbers a search for so many vectors holds.
 func WorkspaceFloats(count, rows, cols int) float64 {
-	block, length := count+spare, min(rows, cols)
-	return 2*float64(blocksHeld(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
+	block, length := count+oversampling, min(rows, cols)
+	return 2*float64(maxBasisBlocks(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
 }
 
 // Find returns the leading vectors of rows that can be read again and again.
 func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 	s := &search{Task: t, rows: r}
-	if err := s.addUp(ctx); err != nil {
+	if err := s.sumRows(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.takeDegrees(ctx); err != nil {
+	if err := s.computeDegrees(ctx); err != nil {
 		return nil, err
 	}
-	s.left = len(s.shares) < r.Cols
-	s.length = min(len(s.shares), r.Cols)
-	s.block = min(t.Count+spare, s.length)
-	next, err := s.first(ctx)
+	s.leftSide = len(s.weightOverDegree) < r.Cols
+	s.length = min(len(s.weightOverDegree), r.Cols)
+	s.block = min(t.Count+oversampling, s.length)
+	next, err := s.startVectors(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for turn := 1; ; turn++ {
-		if next, err = s.orthogonal(ctx, next); err != nil {
+		if next, err = s.orthonormalize(ctx, next); err != nil {
 			return nil, err
 		}
 		if err := s.multiply(ctx, next); err != nil {
 			return nil, err
 		}
-		residuals, err := s.best(ctx)
+		residuals, err := s.rayleighRitz(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 		}
 		done := worst <= t.Tol
 		if done || turn >= t.MaxIter || len(next) == 0 {
-			return s.found(ctx, turn, worst, done || len(next) == 0)
+			return s.result(ctx, turn, worst, done || len(next) == 0)
 		}
 		next = residuals
 	}
@@ -107,20 +107,20 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 // search is the state of the method: an orthonormal basis and its products with A.
 type search struct {
 	Task
-	rows          *design.Rows
-	sums          []float64 // Σ s_j z_j
-	shares        []float64 // s_i/d_i
-	left          bool      // whether the vectors are left ones
-	length, block int
-	basis         [][]float64
-	products      [][]float64
-	inner         [][]float64 // lower triangle of their products
-	values        []float64   // eigenvalues of A on the basis, the largest first
-	ritz          [][]float64
+	rows             *design.Rows
+	sums             []float64 // Σ s_j z_j
+	weightOverDegree []float64 // s_i/d_i
+	leftSide         bool      // whether the vectors are left ones
+	length, block    int
+	basis            [][]float64
+	products         [][]float64
+	inner            [][]float64 // lower triangle of their products
+	values           []float64   // eigenvalues of A on the basis, the largest first
+	ritz             [][]float64
 }
 
-// addUp reads the rows for their sum.
-func (s *search) addUp(ctx context.Context) error {
+// sumRows reads the rows for their sum.
+func (s *search) sumRows(ctx context.Context) error {
 	s.sums = make([]float64, s.rows.Cols)
 	total := 0.0
 	err := s.rows.Each(ctx, func(first int, block datasets.Set) error {
@@ -132,7 +132,7 @@ func (s *search) addUp(ctx context.Context) error {
 			weights = slices.Repeat([]float64{1}, block.Rows())
 		}
 		total += kern.Sum(weights)
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			addProducts(kern.Column(s.sums), X, kern.Column(weights[lo:lo+n]))
 			if !kern.AllFinite(s.sums) {
@@ -147,14 +147,14 @@ func (s *search) addUp(ctx context.Context) error {
 	return err
 }
 
-// takeDegrees reads the rows for their degrees.
-func (s *search) takeDegrees(ctx context.Context) error {
+// computeDegrees reads the rows for their degrees.
+func (s *search) computeDegrees(ctx context.Context) error {
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
-		at := len(s.shares)
-		s.shares = append(s.shares, make([]float64, block.Rows())...)
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+		at := len(s.weightOverDegree)
+		s.weightOverDegree = append(s.weightOverDegree, make([]float64, block.Rows())...)
+		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
-			shares := s.shares[at+lo:][:n]
+			shares := s.weightOverDegree[at+lo:][:n]
 			Multiply(kern.Column(shares), X, kern.Column(s.sums))
 			for i, degree := range shares {
 				weight := 1.0
@@ -173,8 +173,8 @@ func (s *search) takeDegrees(ctx context.Context) error {
 	})
 }
 
-// inParts calls f for some rows of a block after the other, in double precision.
-func inParts(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matrix) error) error {
+// eachChunk calls f for some rows of a block after the other, in double precision.
+func eachChunk(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matrix) error) error {
 	const step = 1 << 13
 	n := block.Rows()
 	for lo := 0; lo < n; lo += step {
@@ -207,10 +207,10 @@ func Multiply(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	kern.Mul(dst, design.View(X.(*mat.Dense)), b, false)
 }
 
-// first returns the vectors to begin with: the one that is known, and random ones.
-func (s *search) first(ctx context.Context) ([][]float64, error) {
+// startVectors returns the vectors to begin with: the one that is known, and random ones.
+func (s *search) startVectors(ctx context.Context) ([][]float64, error) {
 	known := slices.Clone(s.sums)
-	if s.left {
+	if s.leftSide {
 		hold := kern.Column(make([]float64, s.length))
 		if err := s.toLeft(ctx, hold, kern.Column(s.sums)); err != nil {
 			return nil, err
@@ -230,8 +230,8 @@ func (s *search) first(ctx context.Context) ([][]float64, error) {
 	return list, nil
 }
 
-// orthogonal returns an orthonormal basis of what the vectors add to the basis there is.
-func (s *search) orthogonal(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
+// orthonormalize returns an orthonormal basis of what the vectors add to the basis there is.
+func (s *search) orthonormalize(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
 	for _, v := range vectors {
 		if err := ctxerr.Check(ctx); err != nil {
 			return nil, err
@@ -269,13 +269,13 @@ func (s *search) multiply(ctx context.Context, vectors [][]float64) error {
 	}
 	in, out := columns(vectors, s.length), zero(s.length, b)
 	var err error
-	if s.left {
+	if s.leftSide {
 		right := zero(s.rows.Cols, b)
 		if err = s.toRight(ctx, right, in); err == nil {
 			err = s.toLeft(ctx, out, right)
 		}
 	} else {
-		err = s.throughRows(ctx, out, in)
+		err = s.multiplyGram(ctx, out, in)
 	}
 	if err != nil {
 		return err
@@ -307,17 +307,17 @@ func zero(rows, cols int) kern.View[float64] {
 	return kern.Dense(rows, cols, cols, make([]float64, rows*cols))
 }
 
-// throughRows adds A·V to dst, in one reading of the rows.
-func (s *search) throughRows(ctx context.Context, dst, v kern.View[float64]) error {
+// multiplyGram adds A·V to dst, in one reading of the rows.
+func (s *search) multiplyGram(ctx context.Context, dst, v kern.View[float64]) error {
 	b := v.Cols
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			hold := design.Borrow[float64](n * b)
 			defer hold.Release()
 			scores := kern.Dense(n, b, b, hold.Data)
 			Multiply(scores, X, v)
-			for i, share := range s.shares[first+lo:][:n] {
+			for i, share := range s.weightOverDegree[first+lo:][:n] {
 				kern.Scale(share, scores.Row(i))
 			}
 			addProducts(dst, X, scores)
@@ -329,10 +329,10 @@ func (s *search) throughRows(ctx context.Context, dst, v kern.View[float64]) err
 // toLeft writes to dst what the normalised matrix makes of right vectors.
 func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) error {
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			Multiply(dst.Slice(first+lo, first+lo+n, 0, dst.Cols), X, right)
-			for i, share := range s.shares[first+lo:][:n] {
+			for i, share := range s.weightOverDegree[first+lo:][:n] {
 				kern.Scale(math.Sqrt(share), dst.Row(first+lo+i))
 			}
 			return nil
@@ -344,12 +344,12 @@ func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) erro
 func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) error {
 	b := left.Cols
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
-		return inParts(ctx, block, func(lo int, X mat.Matrix) error {
+		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
 			n, _ := X.Dims()
 			hold := design.Borrow[float64](n * b)
 			defer hold.Release()
 			scaled := kern.Dense(n, b, b, hold.Data)
-			for i, share := range s.shares[first+lo:][:n] {
+			for i, share := range s.weightOverDegree[first+lo:][:n] {
 				row := scaled.Row(i)
 				copy(row, left.Row(first+lo+i))
 				kern.Scale(math.Sqrt(share), row)
@@ -364,8 +364,8 @@ func errDegree(degree float64) error {
 	return fmt.Errorf("its products with all rows sum to %.3g, wanted a number > 0: put binning before, whose features have no negative products; of rff take more features or a smaller gamma", degree)
 }
 
-// best finds the best vectors in the basis, and returns their residuals. A basis that is full is made anew of them.
-func (s *search) best(ctx context.Context) ([][]float64, error) {
+// rayleighRitz finds the best vectors in the basis, and returns their residuals. A basis that is full is made anew of them.
+func (s *search) rayleighRitz(ctx context.Context) ([][]float64, error) {
 	m, before := len(s.basis), len(s.inner)
 	for i := before; i < m; i++ {
 		s.inner = append(s.inner, make([]float64, i+1))
@@ -399,12 +399,12 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 		for c := lo; c < hi; c++ {
 			mix := vectors[(keep-1-c)*m : (keep-c)*m]
 			s.values[c] = eigen.Values[m-1-c]
-			s.ritz[c], products[c] = combined(mix, s.basis, s.length), combined(mix, s.products, s.length)
+			s.ritz[c], products[c] = linearCombination(mix, s.basis, s.length), linearCombination(mix, s.products, s.length)
 			residuals[c] = slices.Clone(products[c])
 			kern.Axpy(-s.values[c], s.ritz[c], residuals[c])
 		}
 	})
-	if m+s.block > blocksHeld(s.block, s.length)*s.block {
+	if m+s.block > maxBasisBlocks(s.block, s.length)*s.block {
 		s.basis, s.products, s.inner = slices.Clone(s.ritz), products, nil
 		for i, v := range s.values {
 			s.inner = append(s.inner, make([]float64, i+1))
@@ -414,8 +414,8 @@ func (s *search) best(ctx context.Context) ([][]float64, error) {
 	return residuals, ctxerr.Check(ctx)
 }
 
-// combined returns Σ mix_i·list_i.
-func combined(mix []float64, list [][]float64, length int) []float64 {
+// linearCombination returns Σ mix_i·list_i.
+func linearCombination(mix []float64, list [][]float64, length int) []float64 {
 	out := make([]float64, length)
 	for i, f := range mix {
 		kern.Axpy(f, list[i], out)
@@ -423,8 +423,8 @@ func combined(mix []float64, list [][]float64, length int) []float64 {
 	return out
 }
 
-// found returns the vectors, whose eigenvalues have to be positive.
-func (s *search) found(ctx context.Context, turns int, residual float64, converged bool) (*Vectors, error) {
+// result returns the vectors, whose eigenvalues have to be positive.
+func (s *search) result(ctx context.Context, turns int, residual float64, converged bool) (*Vectors, error) {
 	rank := 0
 	for rank < min(s.Count, len(s.values)) && s.values[rank] > 1e-12 {
 		rank++
@@ -433,7 +433,7 @@ func (s *search) found(ctx context.Context, turns int, residual float64, converg
 		return nil, fmt.Errorf("the features of the rows have rank %d, wanted at least %d for as many clusters", rank, s.Count)
 	}
 	v := &Vectors{Count: s.Count, Cols: s.rows.Cols, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
-	if !s.left {
+	if !s.leftSide {
 		for _, one := range s.ritz[:s.Count] {
 			v.Vectors = append(v.Vectors, one...)
 		}

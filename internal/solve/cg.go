@@ -34,8 +34,8 @@ func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteri
 	}
 	c := &cg{columns: columns, StopCriteria: until, x: x, r: append([]float64(nil), b...)}
 	c.z, c.p, c.ap = make([]float64, len(b)), make([]float64, len(b)), make([]float64, len(b))
-	c.rz, c.first, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
-	c.fallen, c.ended = make([]float64, columns), make([]bool, columns)
+	c.rz, c.initialRZ, c.step = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	c.decrease, c.decreaseReached = make([]float64, columns), make([]bool, columns)
 	clear(x)
 	if until.PrecondRHS != nil {
 		copy(c.z, until.PrecondRHS)
@@ -44,7 +44,7 @@ func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteri
 	}
 	copy(c.p, c.z)
 	dots(c.rz, c.r, c.z)
-	copy(c.first, c.rz)
+	copy(c.initialRZ, c.rz)
 	done := 0
 	for ; done < until.MaxIter && !c.allDone(); done++ {
 		if err := a(c.ap, c.p); err != nil {
@@ -57,9 +57,9 @@ func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteri
 		if err := precondition(c.z, c.r); err != nil {
 			return CGResult{}, err
 		}
-		c.turn()
+		c.updateDirection()
 	}
-	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Decrease: c.fallen}, nil
+	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Decrease: c.decrease}, nil
 }
 
 // cg is the state of one run.
@@ -68,21 +68,21 @@ type cg struct {
 	columns        int
 	x, r, z, p, ap []float64
 	// by column:
-	rz, first, step, fallen []float64
-	ended                   []bool // whether it has fallen as far as it may
+	rz, initialRZ, step, decrease []float64
+	decreaseReached               []bool // whether it has fallen as far as it may
 }
 
 // relative returns sqrt(r'z) of column j relative to its start.
 func (c *cg) relative(j int) float64 {
-	if !(c.first[j] > 0) || !(c.rz[j] > 0) {
+	if !(c.initialRZ[j] > 0) || !(c.rz[j] > 0) {
 		return 0
 	}
-	return math.Sqrt(c.rz[j] / c.first[j])
+	return math.Sqrt(c.rz[j] / c.initialRZ[j])
 }
 
 // done reports whether column j has got as far as it should.
 func (c *cg) done(j int) bool {
-	return c.ended[j] || c.relative(j) <= c.Tol && (c.AbsTol == nil || !(c.rz[j] > c.AbsTol[j]*c.AbsTol[j]))
+	return c.decreaseReached[j] || c.relative(j) <= c.Tol && (c.AbsTol == nil || !(c.rz[j] > c.AbsTol[j]*c.AbsTol[j]))
 }
 
 func (c *cg) allDone() bool {
@@ -110,7 +110,7 @@ func (c *cg) advance() bool {
 	for j, curvature := range c.step {
 		c.step[j] = 0
 		if !c.done(j) && curvature > 0 {
-			c.step[j] = c.length(j, curvature)
+			c.step[j] = c.stepLength(j, curvature)
 			moved = true
 		}
 	}
@@ -122,21 +122,21 @@ func (c *cg) advance() bool {
 	return moved
 }
 
-// length returns how far column j goes along p, to the minimum or as far as it may fall.
-func (c *cg) length(j int, curvature float64) float64 {
+// stepLength returns how far column j goes along p, to the minimum or as far as it may fall.
+func (c *cg) stepLength(j int, curvature float64) float64 {
 	slope := c.rz[j]
 	fall := slope * slope / (2 * curvature)
-	if c.MaxDecrease == nil || c.fallen[j]+fall < c.MaxDecrease[j] {
-		c.fallen[j] += fall
+	if c.MaxDecrease == nil || c.decrease[j]+fall < c.MaxDecrease[j] {
+		c.decrease[j] += fall
 		return slope / curvature
 	}
-	left := max(0, c.MaxDecrease[j]-c.fallen[j])
-	c.fallen[j], c.ended[j] = c.MaxDecrease[j], true
+	left := max(0, c.MaxDecrease[j]-c.decrease[j])
+	c.decrease[j], c.decreaseReached[j] = c.MaxDecrease[j], true
 	return 2 * left / (slope + math.Sqrt(max(0, slope*slope-2*curvature*left)))
 }
 
-// turn makes the next directions conjugate to the last ones.
-func (c *cg) turn() {
+// updateDirection makes the next directions conjugate to the last ones.
+func (c *cg) updateDirection() {
 	before := append([]float64(nil), c.rz...)
 	dots(c.rz, c.r, c.z)
 	for j := range c.step {

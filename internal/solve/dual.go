@@ -94,26 +94,26 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return DualResult{}, err
 	}
-	threshold, due, patience := 0.1*d.scale(), firstLook, d.patience()
+	threshold, due, patience := 0.1*d.scale(), firstGapEpoch, d.interiorEpoch()
 	for d.epochs < maxEpochs && d.gap() > tol {
 		if err := ctxerr.Check(ctx); err != nil {
 			return DualResult{}, err
 		}
 		if d.epochs >= patience {
 			patience = math.MaxInt
-			if err := d.byInterior(tol, maxEpochs); err != nil {
+			if err := d.solveInterior(tol, maxEpochs); err != nil {
 				return DualResult{}, err
 			}
 			continue
 		}
-		settled := d.follow(d.epoch()) <= threshold
+		settled := d.updateCenter(d.epoch()) <= threshold
 		if settled || d.epochs >= due || d.epochs == maxEpochs {
-			if err := d.look(); err != nil {
+			if err := d.updateGap(); err != nil {
 				return DualResult{}, err
 			}
 			due = d.epochs + d.epochs/2
 		}
-		if settled || d.drift > farDrift*threshold {
+		if settled || d.drift > maxDrift*threshold {
 			d.unshrink()
 		}
 		if settled {
@@ -125,69 +125,69 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 	return out, ctxerr.Check(ctx) // whose end may have stopped the last sums
 }
 
-// follow moves the centre of b where β has settled for the one there is, and returns how far from
+// updateCenter moves the centre of b where β has settled for the one there is, and returns how far from
 // the optimum either is, violation being that of β.
-func (d *descent) follow(violation float64) float64 {
-	off := math.Abs(d.rho * d.total)
+func (d *descent) updateCenter(violation float64) float64 {
+	off := math.Abs(d.rho * d.sumBeta)
 	if off > 0 && violation <= off {
-		d.b += d.rho * d.total
+		d.b += d.rho * d.sumBeta
 		d.drift += off
 	}
 	return max(violation, off)
 }
 
-// firstLook is the number of passes before the first look at all rows, and farDrift how far b may move
+// firstGapEpoch is the number of passes before the first look at all rows, and farDrift how far b may move
 // while rows are left out, in units of the violation at which a phase ends.
-const firstLook, farDrift = 10, 10
+const firstGapEpoch, maxDrift = 10, 10
 
 // descent is the state of one run.
 type descent struct {
 	*Dual
-	ctx       context.Context // once it is done nothing is worth going on with
-	w, beta   []float64       // w is Σβ_i·x_i, of rows that are not centred
-	b, rho    float64
-	total     float64   // Σβ
-	along     []float64 // x_i'x̄, nil without an intercept
-	offset    float64   // Σβ_i·along_i
-	level     float64   // ‖x̄‖²
-	curvature []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
-	active    []int
-	stuck     []bool  // by place in active
-	slack     float64 // how far beyond its bound a gradient is to be for the row to be left out
-	drift     float64 // how far b was moved since all rows were active
-	violation float64 // largest of this epoch
-	epochs    int
-	rng       *rand.Rand
-	scores    []float64 // w'x_i, of the last look
-	best      struct {  // the least objective met, and where
+	ctx         context.Context // once it is done nothing is worth going on with
+	w, beta     []float64       // w is Σβ_i·x_i, of rows that are not centred
+	b, rho      float64
+	sumBeta     float64   // Σβ
+	meanDots    []float64 // x_i'x̄, nil without an intercept
+	meanDotBeta float64   // Σβ_i·along_i
+	meanNormSq  float64   // ‖x̄‖²
+	curvature   []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
+	active      []int
+	shrinkable  []bool  // by place in active
+	shrinkTol   float64 // how far beyond its bound a gradient is to be for the row to be left out
+	drift       float64 // how far b was moved since all rows were active
+	violation   float64 // largest of this epoch
+	epochs      int
+	rng         *rand.Rand
+	scores      []float64 // w'x_i, of the last look
+	best        struct {  // the least objective met, and where
 		beta            []float64
 		b, primal, dual float64 // dual being the largest met, at any β
 	}
-	start float64 // the objective of w = 0
-	noise float64 // what rounding may leave of an objective of 0
-	steps int     // of the interior point method
+	trivialObjective float64 // the objective of w = 0
+	roundingNoise    float64 // what rounding may leave of an objective of 0
+	interiorSteps    int     // of the interior point method
 }
 
 func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	n := p.Rows.Len()
 	d := &descent{Dual: p, ctx: ctx, w: kern.NewHuge(p.Rows.Width()), beta: make([]float64, n), curvature: make([]float64, n), scores: make([]float64, n),
-		active: make([]int, n), stuck: make([]bool, n), slack: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
+		active: make([]int, n), shrinkable: make([]bool, n), shrinkTol: math.Inf(1), rng: rand.New(rand.NewPCG(2008, 1))}
 	for i := range n {
-		if d.stopped(i) {
+		if d.canceled(i) {
 			break
 		}
 		d.active[i] = i
-		d.curvature[i] = p.Rows.Square(i) + d.own(i)
+		d.curvature[i] = p.Rows.Square(i) + d.privateSquare(i)
 	}
 	if p.Intercept {
-		d.centre()
+		d.center()
 	}
 	for i := range n {
 		d.curvature[i] += d.rho + d.diagonal(i)
 	}
 	d.best.primal, d.best.b = p.trivial(d.scores)
-	d.start = d.best.primal
-	d.noise = 1e-15 * p.reach()
+	d.trivialObjective = d.best.primal
+	d.roundingNoise = 1e-15 * p.lossScale()
 	d.best.beta = make([]float64, n)
 	d.b = d.best.b
 	if d.best.primal-d.best.primal != 0 {
@@ -200,11 +200,11 @@ func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 		d.beta[i] = min(max(v, p.Low[i]), p.High[i])
 	}
 	d.combine(d.w, d.beta)
-	return d, d.look()
+	return d, d.updateGap()
 }
 
-// centre finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
-func (d *descent) centre() {
+// center finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
+func (d *descent) center() {
 	var live []int
 	has := make([]float64, len(d.beta))
 	for i := range d.beta {
@@ -217,17 +217,17 @@ func (d *descent) centre() {
 	d.combine(mean, has)
 	for j := range mean {
 		mean[j] /= float64(max(1, len(live)))
-		d.level += mean[j] * mean[j]
+		d.meanNormSq += mean[j] * mean[j]
 	}
-	d.along = make([]float64, len(d.beta))
+	d.meanDots = make([]float64, len(d.beta))
 	for _, i := range live {
-		d.along[i] = d.own(i) / float64(len(live))
-		d.level += d.along[i] / float64(len(live))
+		d.meanDots[i] = d.privateSquare(i) / float64(len(live))
+		d.meanNormSq += d.meanDots[i] / float64(len(live))
 	}
-	kern.Parallel(len(d.beta), rowsAtOnce, func(lo, hi int) {
-		for i := lo; i < hi && !d.stopped(i); i++ {
-			d.along[i] += d.Rows.Dot(i, mean)
-			d.curvature[i] = max(0, d.curvature[i]-2*d.along[i]+d.level)
+	kern.Parallel(len(d.beta), chunkRows, func(lo, hi int) {
+		for i := lo; i < hi && !d.canceled(i); i++ {
+			d.meanDots[i] += d.Rows.Dot(i, mean)
+			d.curvature[i] = max(0, d.curvature[i]-2*d.meanDots[i]+d.meanNormSq)
 		}
 	})
 	sizes := make([]float64, len(live))
@@ -243,17 +243,17 @@ func (d *descent) centre() {
 	}
 }
 
-// rowsAtOnce is the number of rows that are a piece of work.
-const rowsAtOnce = 512
+// chunkRows is the number of rows that are a piece of work.
+const chunkRows = 512
 
-// stopped reports, once for every piece of work, whether the context is done before row number i.
-func (d *descent) stopped(i int) bool { return i%rowsAtOnce == 0 && d.ctx.Err() != nil }
+// canceled reports, once for every piece of work, whether the context is done before row number i.
+func (d *descent) canceled(i int) bool { return i%chunkRows == 0 && d.ctx.Err() != nil }
 
 // combine computes dst = Σ factors_i·x_i.
 func (d *descent) combine(dst, factors []float64) {
 	clear(dst)
 	for i, f := range factors {
-		if d.stopped(i) {
+		if d.canceled(i) {
 			return
 		}
 		if f != 0 {
@@ -264,19 +264,19 @@ func (d *descent) combine(dst, factors []float64) {
 
 // score returns w'(x_i−x̄) + b, w being that of centred rows.
 func (d *descent) score(i int) float64 {
-	z := d.Rows.Dot(i, d.w) + d.own(i)*d.beta[i] + d.b
-	if d.along != nil {
-		z += d.total*(d.level-d.along[i]) - d.offset
+	z := d.Rows.Dot(i, d.w) + d.privateSquare(i)*d.beta[i] + d.b
+	if d.meanDots != nil {
+		z += d.sumBeta*(d.meanNormSq-d.meanDots[i]) - d.meanDotBeta
 	}
 	return z
 }
 
-// move makes of w, b and the sums what they are after a step of β_i.
-func (d *descent) move(i int, step float64) {
-	d.total += step
+// updateSolution makes of w, b and the sums what they are after a step of β_i.
+func (d *descent) updateSolution(i int, step float64) {
+	d.sumBeta += step
 	d.b += d.rho * step
-	if d.along != nil {
-		d.offset += step * d.along[i]
+	if d.meanDots != nil {
+		d.meanDotBeta += step * d.meanDots[i]
 	}
 	d.Rows.Add(i, step, d.w)
 }
@@ -300,8 +300,8 @@ func (p *Dual) diagonal(i int) float64 {
 	return p.Diagonal[i]
 }
 
-// own is the squared norm of what only row i has.
-func (d *descent) own(i int) float64 {
+// privateSquare is the squared norm of what only row i has.
+func (d *descent) privateSquare(i int) float64 {
 	if d.PrivateSquares == nil {
 		return 0
 	}
@@ -313,35 +313,35 @@ func (d *descent) own(i int) float64 {
 func (d *descent) epoch() float64 {
 	d.epochs++
 	d.rng.Shuffle(len(d.active), func(i, j int) { d.active[i], d.active[j] = d.active[j], d.active[i] })
-	d.walk()
+	d.sweep()
 	last := len(d.active)
 	for at := last - 1; at >= 0; at-- {
-		if d.stuck[at] {
+		if d.shrinkable[at] {
 			last--
 			d.active[at], d.active[last] = d.active[last], d.active[at]
 		}
 	}
 	d.active = d.active[:last]
-	d.slack = d.violation
+	d.shrinkTol = d.violation
 	if d.violation == 0 {
-		d.slack = math.Inf(1)
+		d.shrinkTol = math.Inf(1)
 	}
 	return d.violation
 }
 
-// walk goes through the active rows.
-func (d *descent) walk() {
+// sweep goes through the active rows.
+func (d *descent) sweep() {
 	d.violation = 0
 	read := 0.0
 	for at, i := range d.active {
-		if d.stopped(at) {
+		if d.canceled(at) {
 			return
 		}
 		var moved float64
 		if d.Logistic {
-			moved, d.stuck[at] = d.descendLogistic(i)
+			moved, d.shrinkable[at] = d.descendLogistic(i)
 		} else {
-			moved, d.stuck[at] = d.descend(i)
+			moved, d.shrinkable[at] = d.descend(i)
 		}
 		d.violation = max(d.violation, moved)
 		if read += stays; moved > 0 {
@@ -359,7 +359,7 @@ const stays = 0.4
 func (d *descent) descend(i int) (violation float64, stuck bool) {
 	q := d.curvature[i]
 	if q == 0 {
-		return d.descendFlat(i)
+		return d.descendZeroRow(i)
 	}
 	old := d.beta[i]
 	gradient := d.score(i) - d.Target[i] + d.diagonal(i)*old
@@ -371,21 +371,21 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 	case free < -tube:
 		soft = free + tube
 	default:
-		stuck = old == 0 && d.Epsilon-math.Abs(gradient) > d.slack
+		stuck = old == 0 && d.Epsilon-math.Abs(gradient) > d.shrinkTol
 	}
 	to := min(max(soft, d.Low[i]), d.High[i])
 	if to == old {
 		beyond := max(d.Low[i]-soft, soft-d.High[i]) * q
-		return 0, stuck || beyond > d.slack
+		return 0, stuck || beyond > d.shrinkTol
 	}
 	d.beta[i] = to
-	d.move(i, to-old)
+	d.updateSolution(i, to-old)
 	return math.Abs(to-old) * q, false
 }
 
-// descendFlat is descend for a row of zeros without an intercept: its score is 0 whatever w is. It
+// descendZeroRow is descend for a row of zeros without an intercept: its score is 0 whatever w is. It
 // costs no more to stay than to be looked at again, which would put off the end.
-func (d *descent) descendFlat(i int) (violation float64, stuck bool) {
+func (d *descent) descendZeroRow(i int) (violation float64, stuck bool) {
 	switch {
 	case d.Target[i] > d.Epsilon:
 		d.beta[i] = d.High[i]
@@ -398,12 +398,12 @@ func (d *descent) descendFlat(i int) (violation float64, stuck bool) {
 // unshrink brings back the rows that were left out, which were only moved behind the others.
 func (d *descent) unshrink() {
 	d.active = d.active[:len(d.beta)]
-	d.slack = math.Inf(1)
+	d.shrinkTol = math.Inf(1)
 	d.drift = 0
 }
 
-// gain is what β_i adds to the dual beside −½‖w‖².
-func (d *descent) gain(i int, v float64) float64 {
+// dualTerm is what β_i adds to the dual beside −½‖w‖².
+func (d *descent) dualTerm(i int, v float64) float64 {
 	if d.Logistic {
 		return d.entropy(i, v)
 	}

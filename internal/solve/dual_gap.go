@@ -11,31 +11,31 @@ import (
 // ErrNotFinite is the error of a problem whose numbers are beyond what can be added up.
 var ErrNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; standardize them")
 
-// look moves β to Σβ = 0 and computes the objective, with the best b for w, and the dual there. It
+// updateGap moves β to Σβ = 0 and computes the objective, with the best b for w, and the dual there. It
 // keeps β where the objective is the least so far, and goes on from that b.
-func (d *descent) look() error {
-	d.repair()
+func (d *descent) updateGap() error {
+	d.restoreSum()
 	half := 0.0
 	for _, v := range d.w {
 		half += v * v / 2
 	}
 	for i, v := range d.beta {
-		half += d.own(i) * v * v / 2
+		half += d.privateSquare(i) * v * v / 2
 	}
 	n := len(d.beta)
-	gains := make([]float64, (n+rowsAtOnce-1)/rowsAtOnce)
-	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
+	gains := make([]float64, (n+chunkRows-1)/chunkRows)
+	kern.Parallel(n, chunkRows, func(lo, hi int) {
 		gain := 0.0
-		for i := lo; i < hi && !d.stopped(i); i++ {
-			d.scores[i] = d.Rows.Dot(i, d.w) + d.own(i)*d.beta[i]
-			gain += d.gain(i, d.beta[i])
+		for i := lo; i < hi && !d.canceled(i); i++ {
+			d.scores[i] = d.Rows.Dot(i, d.w) + d.privateSquare(i)*d.beta[i]
+			gain += d.dualTerm(i, d.beta[i])
 		}
-		gains[lo/rowsAtOnce] = gain
+		gains[lo/chunkRows] = gain
 	})
 	b := 0.0
 	if d.Intercept {
 		b = d.bestIntercept(d.scores)
-		d.b = b + d.offset
+		d.b = b + d.meanDotBeta
 	}
 	primal, dual := half+d.losses(d.scores, b), kern.Sum(gains)-half
 	if err := ctxerr.Check(d.ctx); err != nil { // which may have stopped the sums
@@ -55,20 +55,20 @@ func (d *descent) look() error {
 // losses returns Σ L_i(scores_i + b).
 func (p *Dual) losses(scores []float64, b float64) float64 {
 	n := len(scores)
-	parts := make([]float64, (n+rowsAtOnce-1)/rowsAtOnce)
-	kern.Parallel(n, rowsAtOnce, func(lo, hi int) {
+	parts := make([]float64, (n+chunkRows-1)/chunkRows)
+	kern.Parallel(n, chunkRows, func(lo, hi int) {
 		sum := 0.0
 		for i := lo; i < hi; i++ {
 			sum += p.loss(i, scores[i]+b)
 		}
-		parts[lo/rowsAtOnce] = sum
+		parts[lo/chunkRows] = sum
 	})
 	return kern.Sum(parts)
 }
 
 // gap is that between the least objective and the largest dual value met, relative to the former.
 func (d *descent) gap() float64 {
-	if d.best.primal <= d.best.dual+d.noise {
+	if d.best.primal <= d.best.dual+d.roundingNoise {
 		return 0
 	}
 	return (d.best.primal - d.best.dual) / d.best.primal
@@ -77,49 +77,49 @@ func (d *descent) gap() float64 {
 // result is the best solution met.
 func (d *descent) result(tol float64) DualResult {
 	d.combine(d.w, d.best.beta)
-	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, InteriorSteps: d.steps,
-		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal, Trivial: d.start}
+	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, InteriorSteps: d.interiorSteps,
+		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal, Trivial: d.trivialObjective}
 }
 
-// repair moves β to Σβ = 0, by moving those that are between their bounds in proportion to what room
+// restoreSum moves β to Σβ = 0, by moving those that are between their bounds in proportion to what room
 // they have there: their derivatives are small, so that the dual hardly falls. Where there is not
 // enough room, the heavier side is scaled down.
-func (d *descent) repair() {
-	d.sum()
-	if !d.Intercept || d.total == 0 {
+func (d *descent) restoreSum() {
+	d.updateSums()
+	if !d.Intercept || d.sumBeta == 0 {
 		return
 	}
 	room := 0.0
 	for i, v := range d.beta {
-		room += d.room(i, v)
+		room += d.feasibleMove(i, v)
 	}
-	part := d.total / room
+	part := d.sumBeta / room
 	if !(math.Abs(part) <= 1) {
-		d.scaleDown()
+		d.rescaleHeavierSide()
 		return
 	}
 	for i, v := range d.beta {
-		if step := -part * d.room(i, v); step != 0 {
+		if step := -part * d.feasibleMove(i, v); step != 0 {
 			d.beta[i] += step
 			d.Rows.Add(i, step, d.w)
 		}
 	}
-	d.sum()
+	d.updateSums()
 }
 
-// sum finds Σβ_i and Σβ_i·along_i.
-func (d *descent) sum() {
-	d.total, d.offset = 0, 0
+// updateSums finds Σβ_i and Σβ_i·along_i.
+func (d *descent) updateSums() {
+	d.sumBeta, d.meanDotBeta = 0, 0
 	for i, v := range d.beta {
-		d.total += v
-		if d.along != nil {
-			d.offset += v * d.along[i]
+		d.sumBeta += v
+		if d.meanDots != nil {
+			d.meanDotBeta += v * d.meanDots[i]
 		}
 	}
 }
 
-// room is what a β_i of this value can move by on its side of 0, at most the way to either end.
-func (d *descent) room(i int, v float64) float64 {
+// feasibleMove is what a β_i of this value can move by on its side of 0, at most the way to either end.
+func (d *descent) feasibleMove(i int, v float64) float64 {
 	switch {
 	case v > 0:
 		return v * (1 - v/d.High[i])
@@ -129,8 +129,8 @@ func (d *descent) room(i int, v float64) float64 {
 	return 0
 }
 
-// scaleDown makes the heavier side as light as the other.
-func (d *descent) scaleDown() {
+// rescaleHeavierSide makes the heavier side as light as the other.
+func (d *descent) rescaleHeavierSide() {
 	up, down := 0.0, 0.0
 	for _, v := range d.beta {
 		up += max(v, 0)
@@ -145,5 +145,5 @@ func (d *descent) scaleDown() {
 		}
 	}
 	d.combine(d.w, d.beta)
-	d.sum()
+	d.updateSums()
 }

@@ -18,8 +18,8 @@ func (p *Dual) trivial(zeros []float64) (objective, b float64) {
 	return p.losses(zeros, b), b
 }
 
-// reach is the sum of losses as large as the numbers that residuals are made of.
-func (p *Dual) reach() float64 {
+// lossScale is the sum of losses as large as the numbers that residuals are made of.
+func (p *Dual) lossScale() float64 {
 	sum := 0.0
 	for i := range p.Low {
 		if p.Logistic {
@@ -41,72 +41,72 @@ func (p *Dual) bestIntercept(scores []float64) float64 {
 	if p.Logistic {
 		return p.logisticIntercept(scores)
 	}
-	s := slope{bends: make([]bend, 0, 2*len(scores))}
+	s := piecewiseLinear{breakpoints: make([]breakpoint, 0, 2*len(scores))}
 	for i, z := range scores {
 		r, spread := p.Target[i]-z, p.diagonal(i)
 		switch high, top := p.High[i], r-p.Epsilon; {
 		case high == 0:
 		case math.IsInf(high, 1):
-			s.far = s.far.plus(through(top, 1/spread), 1)
-			s.bends = append(s.bends, bend{top, line{}.plus(through(top, 1/spread), -1)})
+			s.leftmost = s.leftmost.addScaled(lineThrough(top, 1/spread), 1)
+			s.breakpoints = append(s.breakpoints, breakpoint{top, line{}.addScaled(lineThrough(top, 1/spread), -1)})
 		default:
-			s.far.level -= high
-			s.rise(top-high*spread, high, spread)
+			s.leftmost.offset -= high
+			s.addRamp(top-high*spread, high, spread)
 		}
 		if p.Low[i] < 0 {
-			s.rise(r+p.Epsilon, -p.Low[i], spread)
+			s.addRamp(r+p.Epsilon, -p.Low[i], spread)
 		}
 	}
 	return s.root()
 }
 
 // line is the function level + rise·b.
-type line struct{ level, rise float64 }
+type line struct{ offset, slope float64 }
 
-func through(place, rise float64) line { return line{-place * rise, rise} }
+func lineThrough(place, rise float64) line { return line{-place * rise, rise} }
 
-func (l line) at(b float64) float64 { return l.level + l.rise*b }
-func (l line) plus(m line, times float64) line {
-	return line{l.level + times*m.level, l.rise + times*m.rise}
+func (l line) at(b float64) float64 { return l.offset + l.slope*b }
+func (l line) addScaled(m line, times float64) line {
+	return line{l.offset + times*m.offset, l.slope + times*m.slope}
 }
 
-// bend is a place from which on a line is added.
-type bend struct {
-	place float64
-	more  line
+// breakpoint is a place from which on a line is added.
+type breakpoint struct {
+	at    float64
+	delta line
 }
 
-// slope is a function made of lines that never falls: far below all bends.
-type slope struct {
-	far   line
-	bends []bend
+// piecewiseLinear is a function made of lines that never falls: far below all bends.
+type piecewiseLinear struct {
+	leftmost    line
+	breakpoints []breakpoint
 }
 
-// rise lets the slope rise from a place on, by 1/spread until it has by bound, or at once.
-func (s *slope) rise(from, bound, spread float64) {
+// addRamp lets the slope rise from a place on, by 1/spread until it has by bound, or at once.
+func (s *piecewiseLinear) addRamp(from, bound, spread float64) {
 	if spread == 0 {
-		s.bends = append(s.bends, bend{from, line{level: bound}})
+		s.breakpoints = append(s.breakpoints, breakpoint{from, line{offset: bound}})
 		return
 	}
-	up := through(from, 1/spread)
-	s.bends = append(s.bends, bend{from, up})
+	up := lineThrough(from, 1/spread)
+	s.breakpoints = append(s.breakpoints, breakpoint{from, up})
 	if !math.IsInf(bound, 1) {
-		s.bends = append(s.bends, bend{from + bound*spread, line{level: bound}.plus(up, -1)})
+		s.breakpoints = append(s.breakpoints, breakpoint{from + bound*spread, line{offset: bound}.addScaled(up, -1)})
 	}
 }
 
 // root returns where the slope is 0. Bends are divided about one of them, drawn from a fixed seed, and
 // those on the side that the root is not on are left, until few remain.
-func (s *slope) root() float64 {
+func (s *piecewiseLinear) root() float64 {
 	const few = 16
 	rng := rand.New(rand.NewPCG(1961, 1))
-	below, rest := s.far, s.bends
+	below, rest := s.leftmost, s.breakpoints
 	first, last := math.Inf(-1), math.Inf(1) // the bends next to those that remain
 	for len(rest) > few {
-		place := rest[rng.IntN(len(rest))].place
-		before, after := divide(rest, place)
-		under := add(below, rest[:before])
-		over := add(under, rest[before:after])
+		place := rest[rng.IntN(len(rest))].at
+		before, after := partition(rest, place)
+		under := sumLines(below, rest[:before])
+		over := sumLines(under, rest[before:after])
 		switch {
 		case under.at(place) >= 0:
 			rest, last = rest[:before], place
@@ -116,12 +116,12 @@ func (s *slope) root() float64 {
 			return place
 		}
 	}
-	slices.SortFunc(rest, func(a, b bend) int { return cmp.Compare(a.place, b.place) })
+	slices.SortFunc(rest, func(a, b breakpoint) int { return cmp.Compare(a.at, b.at) })
 	for _, b := range rest {
-		if below.at(b.place) >= 0 {
-			return below.root(first, b.place)
+		if below.at(b.at) >= 0 {
+			return below.root(first, b.at)
 		}
-		below, first = below.plus(b.more, 1), b.place
+		below, first = below.addScaled(b.delta, 1), b.at
 		if below.at(first) > 0 {
 			return first
 		}
@@ -129,12 +129,12 @@ func (s *slope) root() float64 {
 	return below.root(first, last)
 }
 
-// divide puts the bends below a place first and those above it last, and returns where those at the
+// partition puts the bends below a place first and those above it last, and returns where those at the
 // place begin and end.
-func divide(bends []bend, place float64) (before, after int) {
+func partition(bends []breakpoint, place float64) (before, after int) {
 	after = len(bends)
 	for k := 0; k < after; {
-		switch at := bends[k].place; {
+		switch at := bends[k].at; {
 		case at < place:
 			bends[before], bends[k] = bends[k], bends[before]
 			before++
@@ -149,9 +149,9 @@ func divide(bends []bend, place float64) (before, after int) {
 	return before, after
 }
 
-func add(l line, bends []bend) line {
+func sumLines(l line, bends []breakpoint) line {
 	for _, b := range bends {
-		l = l.plus(b.more, 1)
+		l = l.addScaled(b.delta, 1)
 	}
 	return l
 }
@@ -160,8 +160,8 @@ func add(l line, bends []bend) line {
 // where it is so all along.
 func (l line) root(first, last float64) float64 {
 	switch {
-	case l.rise > 0:
-		return min(max(-l.level/l.rise, first), last)
+	case l.slope > 0:
+		return min(max(-l.offset/l.slope, first), last)
 	case math.IsInf(last, 1) && math.IsInf(first, -1):
 		return 0
 	case math.IsInf(last, 1):

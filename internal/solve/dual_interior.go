@@ -19,20 +19,20 @@ import (
 // (Mehrotra, SIAM J. Optimization 1992; for this problem Ferris & Munson, SIAM J. Optimization 2002.)
 type interior struct {
 	*descent
-	parts    []part
+	vars     []boundedVar
 	b        float64
-	off      float64   // Σβ
+	sumVars  float64   // Σβ
 	omega, q []float64 // by row
 	mean     []float64 // x̄, 0 without an intercept
-	weight   float64   // ΣΩ
+	sumOmega float64   // ΣΩ
 	factor   []float64 // of the matrix
 	dw       []float64
 	db       float64
 	block    []float64
 }
 
-// part is a variable between low and high, at least one of which is finite where its row has no curvature of its own.
-type part struct {
+// boundedVar is a variable between low and high, at least one of which is finite where its row has no curvature of its own.
+type boundedVar struct {
 	row                int
 	v, low, high       float64
 	cost               float64 // beside target and score: ±Epsilon
@@ -46,12 +46,12 @@ const MaxInteriorColumns = 2048
 
 // gramRows is the number of rows that are added to the matrix at once, and mostSteps that of steps after
 // which rounding is what keeps the gap open.
-const gramRows, mostSteps = 512, 60
+const gramRows, maxInteriorSteps = 512, 60
 
-// patience is the number of passes after which steps of the interior point method are taken: when they
+// interiorEpoch is the number of passes after which steps of the interior point method are taken: when they
 // have cost as much as the 15 steps or so that close the gap. A pass takes 4·n·d operations that wait for memory, a step
 // n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
-func (d *descent) patience() int {
+func (d *descent) interiorEpoch() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
 	if d.Logistic || cols > MaxInteriorColumns || cols == 0 {
 		return math.MaxInt
@@ -59,10 +59,10 @@ func (d *descent) patience() int {
 	return 20 + int(cols*(1+cols/n))
 }
 
-// byInterior takes steps until the gap is closed, or no more can be done, and leaves β at the best it met.
-func (d *descent) byInterior(tol float64, maxEpochs int) error {
+// solveInterior takes steps until the gap is closed, or no more can be done, and leaves β at the best it met.
+func (d *descent) solveInterior(tol float64, maxEpochs int) error {
 	p := newInterior(d)
-	for range mostSteps {
+	for range maxInteriorSteps {
 		if d.epochs >= maxEpochs || d.gap() <= tol {
 			break
 		}
@@ -74,16 +74,16 @@ func (d *descent) byInterior(tol float64, maxEpochs int) error {
 			break
 		}
 		d.epochs++
-		d.steps++
-		p.hand()
-		if err := d.look(); err != nil {
+		d.interiorSteps++
+		p.syncBeta()
+		if err := d.updateGap(); err != nil {
 			return err
 		}
 	}
 	copy(d.beta, d.best.beta)
 	d.combine(d.w, d.beta)
 	d.unshrink()
-	return d.look()
+	return d.updateGap()
 }
 
 // newInterior begins in the middle of the bounds, where there are two.
@@ -94,7 +94,7 @@ func newInterior(d *descent) *interior {
 	for i := range n {
 		low, high := d.Low[i], d.High[i]
 		if low < 0 && (d.Epsilon > 0 || high == 0) {
-			p.parts = append(p.parts, part{row: i, low: low, high: 0, cost: -d.Epsilon})
+			p.vars = append(p.vars, boundedVar{row: i, low: low, high: 0, cost: -d.Epsilon})
 			low = 0
 		}
 		if high > 0 {
@@ -102,11 +102,11 @@ func newInterior(d *descent) *interior {
 			if low < 0 {
 				cost = 0
 			}
-			p.parts = append(p.parts, part{row: i, low: low, high: high, cost: cost})
+			p.vars = append(p.vars, boundedVar{row: i, low: low, high: high, cost: cost})
 		}
 	}
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		far := d.scale() / max(d.diagonal(a.row), 1e-300)
 		switch {
 		case a.hasLow() && a.hasHigh():
@@ -117,14 +117,14 @@ func newInterior(d *descent) *interior {
 			a.v = a.high - far
 		}
 	}
-	p.hand()
-	p.gradients()
+	p.syncBeta()
+	p.updateGradients()
 	size := 0.0
-	for _, a := range p.parts {
-		size += math.Abs(a.gradient) / float64(len(p.parts))
+	for _, a := range p.vars {
+		size += math.Abs(a.gradient) / float64(len(p.vars))
 	}
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		if a.hasLow() {
 			a.lower = max(a.gradient, 0) + size
 		}
@@ -135,30 +135,30 @@ func newInterior(d *descent) *interior {
 	return p
 }
 
-func (a *part) hasLow() bool  { return !math.IsInf(a.low, -1) }
-func (a *part) hasHigh() bool { return !math.IsInf(a.high, 1) }
+func (a *boundedVar) hasLow() bool  { return !math.IsInf(a.low, -1) }
+func (a *boundedVar) hasHigh() bool { return !math.IsInf(a.high, 1) }
 
-// hand makes β and w of the parts.
-func (p *interior) hand() {
+// syncBeta makes β and w of the parts.
+func (p *interior) syncBeta() {
 	clear(p.beta)
-	for _, a := range p.parts {
+	for _, a := range p.vars {
 		p.beta[a.row] += a.v
 	}
 	p.combine(p.w, p.beta)
 }
 
-// gradients finds the gradient of every part, θ and Σβ.
-func (p *interior) gradients() {
-	kern.Parallel(len(p.beta), rowsAtOnce, func(lo, hi int) {
+// updateGradients finds the gradient of every part, θ and Σβ.
+func (p *interior) updateGradients() {
+	kern.Parallel(len(p.beta), chunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			p.q[i] = p.Rows.Dot(i, p.w)
 		}
 	})
 	clear(p.omega)
-	p.off = 0
-	for k := range p.parts {
-		a := &p.parts[k]
-		curve := p.diagonal(a.row) + p.own(a.row)
+	p.sumVars = 0
+	for k := range p.vars {
+		a := &p.vars[k]
+		curve := p.diagonal(a.row) + p.privateSquare(a.row)
 		a.gradient = p.q[a.row] + p.b + curve*a.v + a.cost - p.Target[a.row]
 		a.theta = curve
 		if a.hasLow() {
@@ -168,27 +168,27 @@ func (p *interior) gradients() {
 			a.theta += a.upper / (a.high - a.v)
 		}
 		p.omega[a.row] += 1 / a.theta
-		p.off += a.v
+		p.sumVars += a.v
 	}
 }
 
 // step moves the parts, and reports whether it could.
 func (p *interior) step() bool {
-	p.hand()
-	p.gradients()
-	if !p.factorise() {
+	p.syncBeta()
+	p.updateGradients()
+	if !p.factorize() {
 		return false
 	}
 	mu := p.complementarity(0)
-	p.direct(0) // predict
-	near := p.complementarity(p.length(1))
-	p.direct(mu * math.Pow(near/mu, 3)) // correct
-	t := p.length(0.995)
-	if !(t > 1e-9) || !p.finite() {
+	p.computeDirection(0) // predict
+	near := p.complementarity(p.maxStep(1))
+	p.computeDirection(mu * math.Pow(near/mu, 3)) // correct
+	t := p.maxStep(0.995)
+	if !(t > 1e-9) || !p.directionFinite() {
 		return false
 	}
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		a.v += t * a.dv
 		a.lower += t * a.dlower
 		a.upper += t * a.dupper
@@ -197,13 +197,13 @@ func (p *interior) step() bool {
 	return true
 }
 
-// factorise makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
-func (p *interior) factorise() bool {
+// factorize makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
+func (p *interior) factorize() bool {
 	n, cols := len(p.beta), len(p.w)
-	p.weight = kern.Sum(p.omega)
+	p.sumOmega = kern.Sum(p.omega)
 	if p.Intercept {
 		p.combine(p.mean, p.omega)
-		kern.Scale(1/p.weight, p.mean)
+		kern.Scale(1/p.sumOmega, p.mean)
 	}
 	clear(p.factor)
 	for j := range cols {
@@ -228,85 +228,85 @@ func (p *interior) factorise() bool {
 	return ok && err == nil
 }
 
-// direct finds the direction towards where every product of a multiplier and its distance is mu. Where
+// computeDirection finds the direction towards where every product of a multiplier and its distance is mu. Where
 // mu is not 0 the products of the last direction, which the linear equations leave out, are taken off.
-func (p *interior) direct(mu float64) {
+func (p *interior) computeDirection(mu float64) {
 	clear(p.q)
-	for k := range p.parts {
-		a := &p.parts[k]
-		p.q[a.row] += a.aim(mu) / a.theta
+	for k := range p.vars {
+		a := &p.vars[k]
+		p.q[a.row] += a.rhs(mu) / a.theta
 	}
-	cols, total := len(p.w), kern.Sum(p.q)+p.off
+	cols, total := len(p.w), kern.Sum(p.q)+p.sumVars
 	p.combine(p.dw, p.q)
 	kern.Axpy(-total, p.mean, p.dw)
 	kern.SolveCholesky(p.ctx, kern.Dense(cols, cols, cols, p.factor), kern.Dense(cols, 1, 1, p.dw))
 	p.db = 0
 	if p.Intercept {
-		p.db = total/p.weight - kern.Dot(p.mean, p.dw)
+		p.db = total/p.sumOmega - kern.Dot(p.mean, p.dw)
 	}
-	kern.Parallel(len(p.beta), rowsAtOnce, func(lo, hi int) {
+	kern.Parallel(len(p.beta), chunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			p.q[i] = p.Rows.Dot(i, p.dw) + p.db
 		}
 	})
-	for k := range p.parts {
-		a := &p.parts[k]
-		a.turn(mu, (a.aim(mu)-p.q[a.row])/a.theta)
+	for k := range p.vars {
+		a := &p.vars[k]
+		a.setDirection(mu, (a.rhs(mu)-p.q[a.row])/a.theta)
 	}
 }
 
-// aim is the right side of a part's equation.
-func (a *part) aim(mu float64) float64 {
+// rhs is the right side of a part's equation.
+func (a *boundedVar) rhs(mu float64) float64 {
 	r := -a.gradient
 	if a.hasLow() {
-		r += a.product(mu, a.dlower) / (a.v - a.low)
+		r += a.targetProduct(mu, a.dlower) / (a.v - a.low)
 	}
 	if a.hasHigh() {
-		r -= a.product(mu, -a.dupper) / (a.high - a.v)
+		r -= a.targetProduct(mu, -a.dupper) / (a.high - a.v)
 	}
 	return r
 }
 
-func (a *part) product(mu, d float64) float64 {
+func (a *boundedVar) targetProduct(mu, d float64) float64 {
 	if mu == 0 {
 		return 0
 	}
 	return mu - a.dv*d
 }
 
-// turn sets the direction of a part and its multipliers.
-func (a *part) turn(mu, dv float64) {
+// setDirection sets the direction of a part and its multipliers.
+func (a *boundedVar) setDirection(mu, dv float64) {
 	lower, upper := 0.0, 0.0
 	if a.hasLow() {
-		lower = (a.product(mu, a.dlower)-a.lower*dv)/(a.v-a.low) - a.lower
+		lower = (a.targetProduct(mu, a.dlower)-a.lower*dv)/(a.v-a.low) - a.lower
 	}
 	if a.hasHigh() {
-		upper = (a.product(mu, -a.dupper)+a.upper*dv)/(a.high-a.v) - a.upper
+		upper = (a.targetProduct(mu, -a.dupper)+a.upper*dv)/(a.high-a.v) - a.upper
 	}
 	a.dv, a.dlower, a.dupper = dv, lower, upper
 }
 
-// finite reports whether the direction is made of numbers: it is not where a part is so near to its bound
+// directionFinite reports whether the direction is made of numbers: it is not where a part is so near to its bound
 // that rounding has put it there.
-func (p *interior) finite() bool {
+func (p *interior) directionFinite() bool {
 	sum := p.db
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		sum += a.dv + a.dlower + a.dupper
 	}
 	return sum-sum == 0
 }
 
-// length is how far, at most 1, one can go by the direction before a part of what is positive is gone.
-func (p *interior) length(part float64) float64 {
+// maxStep is how far, at most 1, one can go by the direction before a part of what is positive is gone.
+func (p *interior) maxStep(part float64) float64 {
 	t := 1 / part
 	reach := func(at, by float64) {
 		if by < 0 {
 			t = min(t, -at/by)
 		}
 	}
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		if a.hasLow() {
 			reach(a.v-a.low, a.dv)
 			reach(a.lower, a.dlower)
@@ -322,8 +322,8 @@ func (p *interior) length(part float64) float64 {
 // complementarity is the mean product of a multiplier and its distance after a step of length t.
 func (p *interior) complementarity(t float64) float64 {
 	sum, count := 0.0, 0.0
-	for k := range p.parts {
-		a := &p.parts[k]
+	for k := range p.vars {
+		a := &p.vars[k]
 		if a.hasLow() {
 			sum += (a.lower + t*a.dlower) * (a.v + t*a.dv - a.low)
 			count++

@@ -13,31 +13,31 @@ import "math"
 // end of (0, c) is reached, nor is precision lost near them. (The coordinate's problem: Yu, Huang &
 // Lin, Machine Learning 2011, who solve it in α and c−α.)
 func (d *descent) descendLogistic(i int) (violation float64, stuck bool) {
-	sign, bound := d.side(i)
+	sign, bound := d.signAndBound(i)
 	if bound == 0 {
 		return 0, false
 	}
 	q, old := d.curvature[i], d.beta[i]
 	k := sign*d.score(i) - q*math.Abs(old)
-	to := sign * bound * logistic(balance(k, q*bound))
+	to := sign * bound * logistic(logisticRoot(k, q*bound))
 	if to == old {
 		return 0, false
 	}
-	d.move(i, to-old)
+	d.updateSolution(i, to-old)
 	d.beta[i] = to
 	return math.Abs(to-old) * q, false
 }
 
-// side returns the sign of β_i and the bound of |β_i|.
-func (p *Dual) side(i int) (sign, bound float64) {
+// signAndBound returns the sign of β_i and the bound of |β_i|.
+func (p *Dual) signAndBound(i int) (sign, bound float64) {
 	if p.High[i] > 0 {
 		return 1, p.High[i]
 	}
 	return -1, -p.Low[i]
 }
 
-// balance returns the root of u + c·σ(u) + k.
-func balance(k, c float64) float64 {
+// logisticRoot returns the root of u + c·σ(u) + k.
+func logisticRoot(k, c float64) float64 {
 	low, high := -k-c, -k
 	u, last := low+c/2, c // last is the length of the last step
 	for range 200 {
@@ -72,7 +72,7 @@ func logistic(u float64) float64 {
 
 // logisticLoss is L_i(z).
 func (p *Dual) logisticLoss(i int, z float64) float64 {
-	sign, bound := p.side(i)
+	sign, bound := p.signAndBound(i)
 	if m := sign * z; m < 0 {
 		return bound * (math.Log1p(math.Exp(m)) - m)
 	} else {
@@ -82,12 +82,12 @@ func (p *Dual) logisticLoss(i int, z float64) float64 {
 
 // entropy is what β_i adds to the dual: −α·log(α/c) − (c−α)·log((c−α)/c).
 func (p *Dual) entropy(i int, beta float64) float64 {
-	_, bound := p.side(i)
+	_, bound := p.signAndBound(i)
 	alpha := math.Abs(beta)
-	return -share(alpha, bound) - share(bound-alpha, bound)
+	return -entropyTerm(alpha, bound) - entropyTerm(bound-alpha, bound)
 }
 
-func share(part, of float64) float64 {
+func entropyTerm(part, of float64) float64 {
 	if part <= 0 {
 		return 0
 	}
@@ -117,7 +117,7 @@ func (p *Dual) logisticIntercept(scores []float64) float64 {
 	low, high = low+math.Log(up/down), high+math.Log(up/down)
 	b := low + (high-low)/2
 	for range 200 {
-		slope, curve := p.logisticSlope(scores, b)
+		slope, curve := p.logisticDerivatives(scores, b)
 		if slope > 0 {
 			high = b
 		} else {
@@ -135,10 +135,10 @@ func (p *Dual) logisticIntercept(scores []float64) float64 {
 	return b
 }
 
-// logisticSlope returns the first two derivatives of Σ L_i(scores_i + b).
-func (p *Dual) logisticSlope(scores []float64, b float64) (slope, curve float64) {
+// logisticDerivatives returns the first two derivatives of Σ L_i(scores_i + b).
+func (p *Dual) logisticDerivatives(scores []float64, b float64) (slope, curve float64) {
 	for i, z := range scores {
-		sign, bound := p.side(i)
+		sign, bound := p.signAndBound(i)
 		share := logistic(-sign * (z + b))
 		slope -= sign * bound * share
 		curve += bound * share * (1 - share)

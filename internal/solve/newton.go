@@ -44,19 +44,19 @@ type NewtonResult struct {
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
 	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
 	n.gradient, n.trial, n.trialGradient = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
-	n.step, n.right, n.toward = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+	n.step, n.negGradient, n.precondGrad = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	n.values, n.trialValues = make([]float64, columns), make([]float64, columns)
-	n.norms, n.slope, n.lengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
-	n.excess, n.trust, n.most = make([]float64, columns), make([]float64, columns), make([]float64, columns)
-	n.short = make([]float64, columns)
+	n.norms, n.slope, n.stepLengths = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	n.modelDecrease, n.trust, n.maxDecrease = make([]float64, columns), make([]float64, columns), make([]float64, columns)
+	n.modelScale = make([]float64, columns)
 	for j := range n.trust {
-		n.trust[j], n.short[j] = math.Inf(1), 1
+		n.trust[j], n.modelScale[j] = math.Inf(1), 1
 	}
 	if err := p.Evaluate(n.values, n.gradient, x); err != nil {
 		return NewtonResult{}, err
 	}
 	n.result.Passes++
-	if err := n.measure(); err != nil {
+	if err := n.updateNorms(); err != nil {
 		return NewtonResult{}, err
 	}
 	if n.reference == nil {
@@ -64,10 +64,10 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 	}
 	for n.result.Iterations < maxIter && !n.allDone() {
 		n.result.Iterations++
-		if err := n.direct(); err != nil {
+		if err := n.computeStep(); err != nil {
 			return NewtonResult{}, err
 		}
-		moved, err := n.search()
+		moved, err := n.lineSearch()
 		if err != nil {
 			return NewtonResult{}, err
 		}
@@ -82,40 +82,40 @@ func Newton(p Problem, x []float64, columns int, reference []float64, tol float6
 }
 
 type newton struct {
-	problem              Problem
-	columns              int
-	tol                  float64
-	x, gradient          []float64
-	trial, trialGradient []float64
-	step, right, toward  []float64 // toward is M⁻¹g, and −M⁻¹g once the step is sought
+	problem                        Problem
+	columns                        int
+	tol                            float64
+	x, gradient                    []float64
+	trial, trialGradient           []float64
+	step, negGradient, precondGrad []float64 // toward is M⁻¹g, and −M⁻¹g once the step is sought
 	// by column:
-	values, trialValues      []float64
-	norms, reference, excess []float64
-	slope, lengths           []float64
-	trust, most, fallen      []float64 // by how much the parabolas may fall, after the last step and in this one, and have
-	short                    []float64 // how many times as much as M saw the last parabolas fell by, at least 1
-	result                   NewtonResult
+	values, trialValues                   []float64
+	norms, reference, modelDecrease       []float64
+	slope, stepLengths                    []float64
+	trust, maxDecrease, predictedDecrease []float64 // by how much the parabolas may fall, after the last step and in this one, and have
+	modelScale                            []float64 // how many times as much as M saw the last parabolas fell by, at least 1
+	result                                NewtonResult
 }
 
-// measure finds the norms of the gradient and what the values can still decrease by.
-func (n *newton) measure() error {
+// updateNorms finds the norms of the gradient and what the values can still decrease by.
+func (n *newton) updateNorms() error {
 	dots(n.norms, n.gradient, n.gradient)
 	for j, v := range n.norms {
 		n.norms[j] = math.Sqrt(v)
 	}
-	if err := n.problem.Precondition(n.toward, n.gradient); err != nil {
+	if err := n.problem.Precondition(n.precondGrad, n.gradient); err != nil {
 		return err
 	}
-	dots(n.excess, n.gradient, n.toward)
-	for j := range n.excess {
-		n.excess[j] /= 2
+	dots(n.modelDecrease, n.gradient, n.precondGrad)
+	for j := range n.modelDecrease {
+		n.modelDecrease[j] /= 2
 	}
 	return nil
 }
 
 // done reports whether column j is within the tolerance.
 func (n *newton) done(j int) bool {
-	return n.relative(j) <= n.tol && n.short[j]*n.excess[j] <= n.tol*math.Abs(n.values[j])
+	return n.relative(j) <= n.tol && n.modelScale[j]*n.modelDecrease[j] <= n.tol*math.Abs(n.values[j])
 }
 
 func (n *newton) allDone() bool {
@@ -145,36 +145,36 @@ func (n *newton) worst() float64 {
 	return worst
 }
 
-// direct finds the step of every column that is not done.
-func (n *newton) direct() error {
-	for i := range n.right {
-		n.right[i], n.toward[i] = -n.gradient[i], -n.toward[i]
+// computeStep finds the step of every column that is not done.
+func (n *newton) computeStep() error {
+	for i := range n.negGradient {
+		n.negGradient[i], n.precondGrad[i] = -n.gradient[i], -n.precondGrad[i]
 	}
 	for j := range n.columns {
 		if n.done(j) {
-			for i := j; i < len(n.right); i += n.columns {
-				n.right[i], n.toward[i] = 0, 0
+			for i := j; i < len(n.negGradient); i += n.columns {
+				n.negGradient[i], n.precondGrad[i] = 0, 0
 			}
 		}
 	}
-	const loosest = 0.25
-	enough := make([]float64, n.columns)
+	const maxForcing = 0.25
+	absTol := make([]float64, n.columns)
 	for j, v := range n.values {
 		relative := n.relative(j)
-		forcing := min(loosest, max(math.Sqrt(relative), n.tol/(2*relative)))
-		enough[j] = forcing * math.Sqrt(2*n.excess[j])
-		n.most[j] = min(n.trust[j], v)
+		forcing := min(maxForcing, max(math.Sqrt(relative), n.tol/(2*relative)))
+		absTol[j] = forcing * math.Sqrt(2*n.modelDecrease[j])
+		n.maxDecrease[j] = min(n.trust[j], v)
 	}
-	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.right, n.columns, StopCriteria{Tol: loosest, AbsTol: enough, MaxDecrease: n.most, MaxIter: 250, PrecondRHS: n.toward})
+	r, err := CG(n.problem.Hessian, n.problem.Precondition, n.step, n.negGradient, n.columns, StopCriteria{Tol: maxForcing, AbsTol: absTol, MaxDecrease: n.maxDecrease, MaxIter: 250, PrecondRHS: n.precondGrad})
 	n.result.Products += r.Iterations
 	n.result.Passes += r.Iterations
 	if err != nil {
 		return err
 	}
-	n.fallen = r.Decrease
-	for j, v := range n.fallen {
-		if n.excess[j] > 0 {
-			n.short[j] = max(1, v/n.excess[j])
+	n.predictedDecrease = r.Decrease
+	for j, v := range n.predictedDecrease {
+		if n.modelDecrease[j] > 0 {
+			n.modelScale[j] = max(1, v/n.modelDecrease[j])
 		}
 	}
 	dots(n.slope, n.gradient, n.step)
@@ -182,74 +182,74 @@ func (n *newton) direct() error {
 	return nil
 }
 
-// search moves x along the step and reports whether any column has moved.
-func (n *newton) search() (moved bool, err error) {
-	const sufficient, tries = 1e-4, 40
-	open := make([]bool, n.columns) // columns whose length is still sought
-	for j := range open {
-		open[j] = n.slope[j] < 0
-		n.lengths[j] = 0
-		if open[j] {
-			n.lengths[j] = 1
+// lineSearch moves x along the step and reports whether any column has moved.
+func (n *newton) lineSearch() (moved bool, err error) {
+	const armijo, maxBacktracks = 1e-4, 40
+	pending := make([]bool, n.columns) // columns whose length is still sought
+	for j := range pending {
+		pending[j] = n.slope[j] < 0
+		n.stepLengths[j] = 0
+		if pending[j] {
+			n.stepLengths[j] = 1
 		}
 	}
-	rise := make([]float64, n.columns)
-	for range tries {
+	trialSlopes := make([]float64, n.columns)
+	for range maxBacktracks {
 		copy(n.trial, n.x)
-		axpys(n.lengths, n.step, n.trial)
+		axpys(n.stepLengths, n.step, n.trial)
 		if err := n.problem.Evaluate(n.trialValues, n.trialGradient, n.trial); err != nil {
 			return false, err
 		}
 		n.result.Passes++
-		dots(rise, n.trialGradient, n.step)
-		again := false
-		for j := range open {
-			if !open[j] {
+		dots(trialSlopes, n.trialGradient, n.step)
+		retry := false
+		for j := range pending {
+			if !pending[j] {
 				continue
 			}
-			change, t := n.trialValues[j]-n.values[j], n.lengths[j]
+			change, t := n.trialValues[j]-n.values[j], n.stepLengths[j]
 			noise := n.problem.Noise() * math.Abs(n.values[j])
 			switch {
-			case change <= sufficient*t*n.slope[j]:
-				open[j] = false
-			case math.Abs(change) <= noise && math.Abs(rise[j]) <= -n.slope[j]:
-				open[j] = false // the value is at its rounding, the slope still decreases
+			case change <= armijo*t*n.slope[j]:
+				pending[j] = false
+			case math.Abs(change) <= noise && math.Abs(trialSlopes[j]) <= -n.slope[j]:
+				pending[j] = false // the value is at its rounding, the slope still decreases
 			case t < 1e-10:
-				open[j], n.lengths[j] = false, 0
-				again = true
+				pending[j], n.stepLengths[j] = false, 0
+				retry = true
 			default:
-				n.lengths[j] = shorten(t, change, n.slope[j])
-				again = true
+				n.stepLengths[j] = backtrack(t, change, n.slope[j])
+				retry = true
 			}
 		}
-		if !again {
+		if !retry {
 			break
 		}
 	}
-	for j, t := range n.lengths {
-		moved = moved || t > 0 && !open[j]
+	for j, t := range n.stepLengths {
+		moved = moved || t > 0 && !pending[j]
 	}
 	if moved {
-		n.judge()
+		n.updateTrust()
 		copy(n.x, n.trial)
 		copy(n.gradient, n.trialGradient)
 		copy(n.values, n.trialValues)
-		err = n.measure()
+		err = n.updateNorms()
 	}
 	return moved, err
 }
 
-// judge finds by how much the parabolas of the next step may fall: those that promised too much by what the step was worth in
+// updateTrust finds by how much the parabolas of the next step may fall: those that promised too much by what the step was worth in
 // the end, those that were not let go to their ends and were right by more.
-func (n *newton) judge() {
+func (n *newton) updateTrust() {
 	const right, wrong = 0.5, 0.25 // of what was promised
-	for j, t := range n.lengths {
-		promised, change := n.fallen[j], n.values[j]-n.trialValues[j]
+	for j, t := range n.stepLengths {
+		promised, change := n.predictedDecrease[j], n.values[j]-n.trialValues[j]
 		switch {
 		case !(n.slope[j] < 0):
 		case t < 1: // the parabola at t
 			n.trust[j] = -t*n.slope[j] + t*t*(n.slope[j]+promised)
-		case promised < n.most[j]:
+		case promised < n.maxDecrease[j]:
 		case change > right*promised:
 			n.trust[j] = 4 * promised
 		case change < wrong*promised:
@@ -260,9 +260,9 @@ func (n *newton) judge() {
 	}
 }
 
-// shorten returns the minimum of the parabola through the start, its slope and the failed trial,
+// backtrack returns the minimum of the parabola through the start, its slope and the failed trial,
 // kept between a tenth and a half of the failed length.
-func shorten(t, change, slope float64) float64 {
+func backtrack(t, change, slope float64) float64 {
 	best := -slope * t * t / (2 * (change - slope*t))
 	if !(best >= t/10) {
 		return t / 10

@@ -11,21 +11,21 @@ import (
 // the gradient c − Gu is 0 where u > 0 and nowhere above 0. A column that others have made of no use, for
 // it depends on them, has weight 0.
 func NNLS(G, c []float64) []float64 {
-	p := &nonNegative{G: G, c: c, u: make([]float64, len(c))}
+	p := &nnls{G: G, c: c, u: make([]float64, len(c))}
 	for range 3 * len(c) * len(c) { // it ends by itself but for rounding
-		j := p.best()
+		j := p.selectColumn()
 		if j < 0 {
 			break
 		}
-		p.free = append(p.free, j)
+		p.passive = append(p.passive, j)
 		z, ok := p.solve()
 		if !ok || !(z[len(z)-1] > 0) { // a column that depends on the free ones
-			p.free = p.free[:len(p.free)-1]
-			p.useless = append(p.useless, j)
+			p.passive = p.passive[:len(p.passive)-1]
+			p.dependent = append(p.dependent, j)
 			continue
 		}
-		p.useless = p.useless[:0]
-		for !p.reach(z) {
+		p.dependent = p.dependent[:0]
+		for !p.moveToward(z) {
 			if z, ok = p.solve(); !ok {
 				break
 			}
@@ -34,17 +34,17 @@ func NNLS(G, c []float64) []float64 {
 	return p.u
 }
 
-type nonNegative struct {
-	G, c, u []float64
-	free    []int // columns whose weight may be above 0
-	useless []int // columns that were tried with the free ones in vain
+type nnls struct {
+	G, c, u   []float64
+	passive   []int // columns whose weight may be above 0
+	dependent []int // columns that were tried with the free ones in vain
 }
 
-// best returns the column along which the objective falls most for its length, −1 where none is left.
-func (p *nonNegative) best() int {
+// selectColumn returns the column along which the objective falls most for its length, −1 where none is left.
+func (p *nnls) selectColumn() int {
 	m, best, most := len(p.c), -1, 0.0
 	for j := range p.c {
-		if slices.Contains(p.free, j) || slices.Contains(p.useless, j) || !(p.G[j*m+j] > 0) {
+		if slices.Contains(p.passive, j) || slices.Contains(p.dependent, j) || !(p.G[j*m+j] > 0) {
 			continue
 		}
 		gradient, size := p.c[j], math.Abs(p.c[j])
@@ -62,14 +62,14 @@ func (p *nonNegative) best() int {
 }
 
 // solve returns the weights of the free columns that are best without bounds, by a Cholesky factor of their
-// part of G, or false where that is singular.
-func (p *nonNegative) solve() (z []float64, ok bool) {
-	m, k := len(p.c), len(p.free)
+// boundedVar of G, or false where that is singular.
+func (p *nnls) solve() (z []float64, ok bool) {
+	m, k := len(p.c), len(p.passive)
 	L := make([]float64, k*k)
 	z = make([]float64, k)
-	for i, at := range p.free {
+	for i, at := range p.passive {
 		for j := 0; j <= i; j++ {
-			sum := p.G[at*m+p.free[j]]
+			sum := p.G[at*m+p.passive[j]]
 			for h := range j {
 				sum -= L[i*k+h] * L[j*k+h]
 			}
@@ -94,11 +94,11 @@ func (p *nonNegative) solve() (z []float64, ok bool) {
 	return z, true
 }
 
-// reach goes from u as far towards z as no weight falls below 0, and frees no longer what has come to 0. It
+// moveToward goes from u as far towards z as no weight falls below 0, and frees no longer what has come to 0. It
 // reports whether z was reached.
-func (p *nonNegative) reach(z []float64) bool {
+func (p *nnls) moveToward(z []float64) bool {
 	step, stops := 1.0, -1
-	for i, j := range p.free {
+	for i, j := range p.passive {
 		if z[i] <= 0 {
 			if s := p.u[j] / (p.u[j] - z[i]); s < step || stops < 0 {
 				step, stops = s, i
@@ -106,7 +106,7 @@ func (p *nonNegative) reach(z []float64) bool {
 		}
 	}
 	var left []int
-	for i, j := range p.free {
+	for i, j := range p.passive {
 		p.u[j] += step * (z[i] - p.u[j])
 		if stops >= 0 && (i == stops || p.u[j] <= 0) {
 			p.u[j] = 0
@@ -117,7 +117,7 @@ func (p *nonNegative) reach(z []float64) bool {
 		}
 		left = append(left, j)
 	}
-	p.free = left
+	p.passive = left
 	return stops < 0
 }
 

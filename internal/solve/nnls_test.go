@@ -75,15 +75,15 @@ func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
 		G, c, _ := products(12, m, 0.5, rng)
 		best := 0.0
 		for set := 1; set < 1<<m; set++ {
-			p := &nonNegative{G: G, c: c}
+			p := &nnls{G: G, c: c}
 			for j := range m {
 				if set>>j&1 == 1 {
-					p.free = append(p.free, j)
+					p.passive = append(p.passive, j)
 				}
 			}
 			z, ok := p.solve()
 			u := make([]float64, m)
-			for i, j := range p.free {
+			for i, j := range p.passive {
 				if ok = ok && z[i] >= 0; ok {
 					u[j] = z[i]
 				}
