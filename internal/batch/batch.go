@@ -1,9 +1,9 @@
-// Package batch fits many candidates on many folds of the same rows, sharing whatever they have in common: sums of
-// products, mapped rows, solutions to begin from.
+// Package batch fits many candidates on many folds of the same rows. It shares sums of products,
+// mapped rows and warm starts among them.
 //
-// It takes plain descriptions of the candidates, [Ridge] and [PenalizedLoss], and yields plain results, weights or
-// scores; what they mean, package estimator knows. There is a function for each kind of batch: [FitRidges],
-// [FitMappedRidges] and [RidgesLeaveOneOut], [FitByDescent] and [FitByNewton].
+// Candidates are plain specifications, such as [Ridge] and [PenalizedLoss]; results are weights or
+// scores, which package estimator interprets. Each kind of batch has a function: [FitRidges],
+// [FitMappedRidges], [RidgesLeaveOneOut], [FitKernelRidges], [FitByDescent] and [FitByNewton].
 package batch
 
 import (
@@ -16,67 +16,66 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// Batch is candidates to be fitted on the folds of some rows. The candidates themselves come beside it; each has
-// its features here.
+// Batch is a set of folds and the features of each candidate. The candidates themselves are passed
+// separately.
 type Batch struct {
-	Data     datasets.Set // the rows, before Maps where there are some
+	Data     datasets.Set // rows, before Maps
 	Folds    []datasets.Fold
 	Features []Features // by candidate
-	Maps     Maps       // nil where candidates learn from Data as it is
-	GCV      bool       // whether residuals of leaving one out are those of the mean leverage
-	Memory   int64      // bound on the bytes of sums and mapped rows that are held at once
-	// Include reports whether a candidate is wanted on a fold.
+	Maps     Maps       // nil if candidates use Data unchanged
+	GCV      bool       // whether leave-one-out uses the mean leverage
+	Memory   int64      // bound on the bytes of sums and mapped rows
+	// Include reports whether a candidate is fitted on a fold.
 	Include func(candidate, fold int) bool
-	// FitOne fits a candidate on a fold by itself and hands over what comes of it, if that is wanted. The
-	// rows of the fold are nil on maps.
+	// FitOne fits a candidate on a fold independently and yields its result, if included. rows is
+	// nil if Maps is set.
 	FitOne func(ctx context.Context, candidate, fold int, rows *Split) error
-	// Yield takes a result, if it is wanted. It is called from several goroutines at once, and its error ends the
-	// batch.
+	// Yield receives the results. It is called concurrently, and its error ends the batch.
 	Yield func(candidate, fold int, out Result) error
 }
 
-// Features are Scale times the first Width columns of the map Map; of Width 0 they are the rows as they are.
-// Float32 says that the model will be fitted to features in single precision.
+// Features are Scale times the first Width columns of map number Map. Width 0 means the rows
+// unchanged. Float32 reports that the model is fitted to float32 features.
 type Features struct {
 	Map, Width int
 	Scale      float64
 	Float32    bool
 }
 
-// Split is the rows of a fold: to train on, and to predict.
+// Split holds the training rows of a fold and the rows to predict.
 type Split struct {
 	Train datasets.Set
 	Test  mat.Matrix
 }
 
-// Result is a candidate fitted on the training rows of a fold: a model with the rows to predict, or the scores of
-// these rows.
+// Result is a candidate fitted on a fold: a model with the rows to predict, or their scores.
 type Result struct {
 	Model   *solve.Linear
 	Test    mat.Matrix
 	Scores  *mat.Dense
-	Report  solve.Report // beside scores
-	Classes []string     // where the training rows say them
-	Seconds float64      // spent so far; work shared with others counts in part
-	Err     error        // why there is neither model nor scores
+	Report  solve.Report // set with Scores
+	Classes []string     // if determined by the training rows
+	Seconds float64      // including a share of joint work
+	Err     error        // reason for a missing model or scores
 }
 
-// Maps are wide maps of rows that are made together, a tile of rows at a time.
+// Maps are feature maps evaluated together, one tile of rows at a time.
 type Maps interface {
 	// Widths returns the number of features of each map.
 	Widths() []int
-	// Each calls yield with what some of the maps make of the rows of X. Z is used again after yield.
+	// Each calls yield with the features of the rows of X for the given maps. Z is reused after
+	// yield returns.
 	Each(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error
 }
 
-// Float32Maps are Maps that make features in single precision too, the very ones that a fit of one map would.
+// Float32Maps are Maps that also compute float32 features, identical to those of a single fit.
 type Float32Maps interface {
 	Maps
-	// EachSingle is Each in single precision.
+	// EachFloat32 is Each in float32.
 	EachFloat32(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
 }
 
-// IncludesAny reports whether a candidate is wanted on any fold.
+// IncludesAny reports whether a candidate is included on any fold.
 func (b Batch) IncludesAny(candidate int) bool {
 	for f := range b.Folds {
 		if b.Include(candidate, f) {

@@ -15,20 +15,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// descentBatch is one batch on rows as they are.
+// descentBatch is one call of FitByDescent.
 type descentBatch struct {
 	Batch
 	candidates  []PenalizedLoss
-	paths       [][]int    // numbers of candidates that differ in C, which ascends
+	paths       [][]int    // candidates that differ only in C, ascending
 	include     [][]bool   // candidates × folds
-	mu          sync.Mutex // of what follows
+	mu          sync.Mutex // guards the following fields
 	failed      error
-	warmStarted bool // whether a solution was where another began
+	warmStarted bool // whether a warm start was used
 }
 
-// FitByDescent fits candidates on rows as they are. It prepares the training rows of a fold once for all that go by
-// coordinate descent, and walks those with the same key from the smallest C to the largest: a solution is
-// where the next one begins.
+// FitByDescent fits candidates on rows without maps. It prepares the training rows of a fold once
+// for all candidates that use coordinate descent. Candidates with equal keys form a path in
+// ascending C; each solution warm-starts the next.
 func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []string, err error) {
 	s := &descentBatch{Batch: b, candidates: list}
 	paths := map[string]int{}
@@ -67,7 +67,7 @@ func FitByDescent(ctx context.Context, b Batch, list []PenalizedLoss) (shared []
 	return shared, s.failed
 }
 
-// fail ends the batch with the first error there is.
+// fail records the first error.
 func (s *descentBatch) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,10 +80,10 @@ func (s *descentBatch) stopped() bool {
 	return s.failed != nil
 }
 
-// fitFold walks every path on one fold.
+// fitFold fits every path on one fold.
 func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	if s.stopped() || ctx.Err() != nil {
-		return // the rows of a fold are expensive to copy
+		return // avoid copying the rows of a fold
 	}
 	fold := s.Folds[f]
 	if !slices.ContainsFunc(s.paths, func(path []int) bool { return s.lastIncluded(path, f) >= 0 }) {
@@ -95,7 +95,7 @@ func (s *descentBatch) fitFold(ctx context.Context, f int) {
 	}
 }
 
-// lastIncluded returns the place of the last candidate of a path that is wanted, -1 for none.
+// lastIncluded returns the position of the last included candidate of a path, -1 for none.
 func (s *descentBatch) lastIncluded(path []int, fold int) int {
 	for k := len(path) - 1; k >= 0; k-- {
 		if s.include[path[k]][fold] {
@@ -110,10 +110,10 @@ type descentFold struct {
 	*descentBatch
 	number int
 	split  *Split
-	inputs descent.Rows // of the training rows, once they are wanted
+	inputs descent.Rows // of the training rows, prepared on first use
 }
 
-// fitPath solves the candidates of a path, each from the solution of the one before.
+// fitPath solves the candidates of a path with warm starts.
 func (d *descentFold) fitPath(ctx context.Context, path []int) {
 	var from []solve.DualResult
 	for _, i := range path {
@@ -145,7 +145,7 @@ func (d *descentFold) fitPath(ctx context.Context, path []int) {
 	}
 }
 
-// solve returns the solution of a candidate, nil where it is not for coordinate descent.
+// solve returns the solution of a candidate, nil if it does not use coordinate descent.
 func (d *descentFold) solve(ctx context.Context, s PenalizedLoss, from []solve.DualResult) ([]solve.DualResult, *design.Labels, error) {
 	if s.Invalid != nil {
 		return nil, nil, s.Invalid

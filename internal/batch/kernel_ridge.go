@@ -18,12 +18,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// KernelRidge is a candidate that is a kernel ridge regression.
+// KernelRidge is a kernel ridge regression candidate.
 type KernelRidge struct {
 	kernelridge.Spec
-	Key         string // candidates with the same key differ in alpha only
-	Independent bool   // whether what is learned depends on the rows that are left out
-	Invalid     error  // what is wrong with the candidate
+	Key         string // equal for candidates that differ only in alpha
+	Independent bool   // whether the model depends on the left-out rows
+	Invalid     error  // validation error of the candidate
 	Labels      kernelridge.TargetReader
 }
 
@@ -32,12 +32,12 @@ type kernelBatch struct {
 	Batch
 	ctx        context.Context
 	candidates []KernelRidge
-	distances  *kernelridge.DistanceCache // of a fold's rows
+	distances  *kernelridge.DistanceCache // of the rows of a fold
 }
 
-// FitKernelRidges fits kernel ridge regressions on rows as they are. Candidates that differ in alpha are solved for together, from
-// the same kernel values, and have those of the test rows in common; candidates that differ in the kernel or in gamma share the
-// distances of a fold's rows, where these are worth it.
+// FitKernelRidges fits kernel ridge regressions on rows without maps. Candidates that differ only
+// in alpha are solved jointly and share kernel values of training and test rows. Candidates with
+// different kernels or gamma share the distances of a fold if that pays.
 func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (shared []string, err error) {
 	s := &kernelBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.FromSet(b.Data)
@@ -69,8 +69,8 @@ func FitKernelRidges(ctx context.Context, b Batch, candidates []KernelRidge) (sh
 	return s.shared(groups), nil
 }
 
-// groups are the candidates that differ in alpha only, the largest alpha first. One that cannot be fitted
-// is a group of its own.
+// groups returns the candidates that differ only in alpha, by descending alpha. An invalid
+// candidate forms its own group.
 func (s *kernelBatch) groups() (groups [][]int) {
 	byKey := map[string]int{}
 	for i, c := range s.candidates {
@@ -90,7 +90,7 @@ func (s *kernelBatch) groups() (groups [][]int) {
 	return groups
 }
 
-// shared names what the candidates have in common.
+// shared names what the candidates share.
 func (s *kernelBatch) shared(groups [][]int) []string {
 	for _, members := range groups {
 		if len(members) == 1 {
@@ -101,7 +101,7 @@ func (s *kernelBatch) shared(groups [][]int) []string {
 	return nil
 }
 
-// wanted returns those of some candidates that are wanted on a fold.
+// wanted returns the candidates included on a fold.
 func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
 	for _, i := range members {
 		if s.Include(i, fold) {
@@ -111,7 +111,7 @@ func (s *kernelBatch) wanted(members []int, fold int) (list []int) {
 	return list
 }
 
-// fitFold fits candidates that differ in alpha on one fold.
+// fitFold fits candidates that differ only in alpha on one fold.
 func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	start := time.Now()
 	wanted := s.wanted(members, f)
@@ -147,7 +147,7 @@ func (s *kernelBatch) fitFold(members []int, f int, split *Split) error {
 	return nil
 }
 
-// training prepares rows for candidates that differ in alpha.
+// training prepares rows for candidates that differ only in alpha.
 func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.Training, []string, error) {
 	first := s.candidates[members[len(members)-1]] // of the smallest alpha
 	if first.Invalid != nil {
@@ -179,7 +179,7 @@ func (s *kernelBatch) training(members []int, train datasets.Set) (*kernelridge.
 	return t, data.Classes, err
 }
 
-// sharesDistances reports whether distances serve this candidate and one of another key.
+// sharesDistances reports whether this candidate and one with another key can share distances.
 func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shape) bool {
 	keys := map[string]bool{}
 	for _, c := range s.candidates {
@@ -190,7 +190,7 @@ func (s *kernelBatch) sharesDistances(spec kernelridge.Spec, shape datasets.Shap
 	return len(keys) > 1 && spec.SharesDistances(shape.Rows, shape.Entries())
 }
 
-// solve returns the models of the members that are wanted on a fold, nil where there is a fault.
+// solve returns the models of the included members, nil with an error for failures.
 func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (models []*kernelridge.Model, faults []error, err error) {
 	var specs []kernelridge.Spec
 	for _, i := range s.wanted(members, f) {
@@ -199,8 +199,9 @@ func (s *kernelBatch) solve(t *kernelridge.Training, members []int, f int) (mode
 	return t.SolveAll(s.ctx, specs)
 }
 
-// KernelRidgesLeaveOneOut predicts each row by the model of all the others, exactly, from one factor of the n×n matrix for each
-// candidate. Class weights that depend on the rows that are left out are refused, and so is a rule for gamma.
+// KernelRidgesLeaveOneOut computes exact leave-one-out predictions from one factor of the n×n
+// matrix per candidate. It rejects class weights and rules for gamma that depend on the left-out
+// row.
 func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRidge) ([]string, error) {
 	s := &kernelBatch{Batch: b, ctx: ctx, candidates: slices.Clone(candidates), distances: &kernelridge.DistanceCache{}}
 	for i := range s.candidates {
@@ -235,7 +236,7 @@ func KernelRidgesLeaveOneOut(ctx context.Context, b Batch, candidates []KernelRi
 	return append(s.shared(groups), "rows"), nil
 }
 
-// leaveOneOutTraining is training, for what does not depend on the rows that are left out.
+// leaveOneOutTraining is training for candidates independent of the left-out row.
 func (s *kernelBatch) leaveOneOutTraining(members []int) (*kernelridge.Training, []string, error) {
 	first := s.candidates[members[0]]
 	switch {
@@ -249,7 +250,7 @@ func (s *kernelBatch) leaveOneOutTraining(members []int) (*kernelridge.Training,
 	return s.training(members, s.Data)
 }
 
-// leaveOneOut predicts each row by the model of all the others.
+// leaveOneOut computes the leave-one-out predictions of a candidate.
 func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result {
 	out := Result{Report: solve.Report{Solver: "cholesky", Converged: true}}
 	left, err := t.LeaveOneOut(s.ctx, s.candidates[candidate].Spec)
@@ -264,7 +265,7 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 	return out
 }
 
-// FitKernelRidgesBytes returns about how many bytes [FitKernelRidges] holds at once on rows of a shape.
+// FitKernelRidgesBytes estimates the peak memory of [FitKernelRidges] for a shape.
 func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
 	s := &kernelBatch{Batch: b, candidates: candidates}
 	for _, fold := range b.Folds {
@@ -285,7 +286,7 @@ func FitKernelRidgesBytes(b Batch, shape datasets.Shape, candidates []KernelRidg
 	return most
 }
 
-// KernelRidgesLeaveOneOutBytes is [FitKernelRidgesBytes] of [KernelRidgesLeaveOneOut].
+// KernelRidgesLeaveOneOutBytes estimates the peak memory of [KernelRidgesLeaveOneOut].
 func KernelRidgesLeaveOneOutBytes(_ Batch, shape datasets.Shape, candidates []KernelRidge) (most int64) {
 	for _, c := range candidates {
 		most = max(most, c.LeaveOneOutBytes(shape))

@@ -5,7 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// FitByNewtonBytes returns about how many bytes [FitByNewton] holds at once on rows of a shape.
+// FitByNewtonBytes estimates the peak memory of [FitByNewton] for a shape.
 func FitByNewtonBytes(b Batch, shape datasets.Shape) (most int64) {
 	folds, n, t, widest := float64(len(b.Folds)), float64(shape.Rows), float64(max(shape.Outputs, 1)), 0
 	numbers := map[int]float64{}

@@ -10,23 +10,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/newton"
 )
 
-// minJointProblems is the number of problems from which on it pays to solve them together.
+// minJointProblems is the smallest number of problems for which a joint solution pays.
 const minJointProblems = 4
 
-// jointFit is candidates on all folds, to be solved together.
+// jointFit is a set of candidates solved jointly on all folds.
 type jointFit struct {
 	*mappedNewton
 	members  []int
-	folds    []int            // that have the classes they need
-	labels   []*design.Labels // of these folds
+	folds    []int            // folds with all required classes
+	labels   []*design.Labels // by position in folds
 	outputs  int
-	problems []newton.Problem // candidate by candidate, fold by fold, output by output
-	seconds  float64          // for each candidate and fold
+	problems []newton.Problem // by candidate, fold and output
+	seconds  float64          // per candidate and fold
 }
 
-// groupJoint divides a path into candidates to be solved together, as many as memory holds; nil where they are
-// not: of a loss that has all classes together, of few problems, or of more than memory holds. Folds
-// that cannot be fitted are left out.
+// groupJoint splits a path into joint fits that fit into memory. It returns nil for losses that
+// couple classes, for few problems, or if memory is insufficient. Folds that cannot be fitted are
+// omitted.
 func (s *mappedNewton) groupJoint(ctx context.Context, m *mappedRows, path []int) (list []*jointFit) {
 	first := s.candidates[path[0]]
 	all := &jointFit{mappedNewton: s}
@@ -59,7 +59,7 @@ func (s *mappedNewton) groupJoint(ctx context.Context, m *mappedRows, path []int
 	return list
 }
 
-// bytes returns the bytes that candidates take together.
+// bytes returns the memory of a joint fit of the members.
 func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 	for _, i := range members {
 		k, d := int64(len(u.folds)*u.outputs), int64(u.Features[i].Width)
@@ -68,7 +68,7 @@ func (u *jointFit) bytes(n int64, members []int) (bytes int64) {
 	return bytes + 8*n*int64(len(u.folds)*(1+u.outputs))
 }
 
-// wanted reports whether anything of them is.
+// wanted reports whether any of its results is included.
 func (u *jointFit) wanted() bool {
 	for _, i := range u.members {
 		for fold := range u.Folds {
@@ -80,7 +80,7 @@ func (u *jointFit) wanted() bool {
 	return false
 }
 
-// fill makes the problems.
+// fill creates the problems.
 func (u *jointFit) fill(m *mappedRows, n int) {
 	type shares struct{ y, weights [][]float64 }
 	by := make([]shares, len(u.folds))
@@ -117,7 +117,7 @@ func (u *jointFit) fill(m *mappedRows, n int) {
 	}
 }
 
-// solve fits all candidates on all its folds and hands over what they predict.
+// solve fits all candidates on all folds and yields their predictions.
 func (u *jointFit) solve(ctx context.Context, m *mappedRows) error {
 	start := time.Now()
 	first := u.mappedNewton.candidates[u.members[0]]
@@ -151,7 +151,7 @@ func (u *jointFit) solve(ctx context.Context, m *mappedRows) error {
 	return nil
 }
 
-// width is that of the widest candidate.
+// width returns the largest width of the candidates.
 func (u *jointFit) width() int {
 	most := 0
 	for _, i := range u.members {
@@ -160,7 +160,7 @@ func (u *jointFit) width() int {
 	return most
 }
 
-// predict hands over what the models predict for one of the folds.
+// predict yields the predictions for one of the folds.
 func (u *jointFit) predict(ctx context.Context, m *mappedRows, at int, a *newton.Batch) error {
 	fold, l, t := u.folds[at], u.labels[at], u.outputs
 	models := make([]model, len(u.members))

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// FitByNewton fits candidates on related maps by Newton's method. Those with the same key are solved together where
-// there are enough of them, else one after the other on the same features.
+// FitByNewton fits candidates on related maps by Newton's method. Candidates with equal keys are
+// solved jointly if there are enough of them, otherwise one after the other on the same features.
 func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, error) {
 	s := &mappedNewton{Batch: f, candidates: list}
 	var ok bool
@@ -58,11 +58,11 @@ func FitByNewton(ctx context.Context, f Batch, list []PenalizedLoss) ([]string, 
 
 // job is a path on a fold.
 type job struct {
-	path []int // as far as anything is wanted
+	path []int // up to the last included candidate
 	fold int
 }
 
-// fitMap does all paths on a map: those whose problems can be solved together first.
+// fitMap fits all paths on a map, joint problems first.
 func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) error {
 	if !slices.ContainsFunc(paths, func(path []int) bool { return len(s.jobs(path)) > 0 }) {
 		return nil
@@ -93,14 +93,14 @@ func (s *mappedNewton) fitMap(ctx context.Context, which int, paths [][]int) err
 		}
 	}
 	return s.runJobs(jobs, func(j job) error {
-		if err != nil { // each says for itself what is wrong with the rows
+		if err != nil { // each fit reports its own error
 			return s.singles(ctx, j.path, j.fold)
 		}
 		return s.fitPath(ctx, m, j.path, j.fold, seconds/float64(len(jobs)*len(j.path)))
 	})
 }
 
-// jobs returns what is wanted of a path.
+// jobs returns the included part of a path on each fold.
 func (s *mappedNewton) jobs(path []int) (jobs []job) {
 	for fold := range s.Folds {
 		for n := len(path); n > 0; n-- {
@@ -113,7 +113,7 @@ func (s *mappedNewton) jobs(path []int) (jobs []job) {
 	return jobs
 }
 
-// runJobs does jobs on all cores and returns the first of their errors.
+// runJobs runs jobs in parallel and returns the first error.
 func (s *mappedNewton) runJobs(jobs []job, do func(job) error) error {
 	next := make(chan job)
 	errs := make(chan error, len(jobs))

@@ -17,13 +17,13 @@ import (
 // tileRows is the number of rows mapped at once.
 const tileRows = 1024
 
-// mappedRows is the rows of the parts, one part after the other, on one map: in memory where
-// there is room, else mapped whenever they are read. Many are in memory in single precision, and mapped again where they
-// must be right.
+// mappedRows are the mapped rows of all parts, part by part. They are in memory if they fit; large
+// features are in float32, and float64 passes map the rows again. Otherwise every pass maps the
+// rows.
 type mappedRows struct {
 	family *mappedNewton
 	which  int
-	starts []int // of the parts
+	starts []int // first row of each part
 	Z      mat.Matrix
 }
 
@@ -45,7 +45,7 @@ func (s *mappedNewton) prepare(ctx context.Context, which int) (*mappedRows, err
 	return m, hold(ctx, n, width)
 }
 
-// storeFloat64 keeps the features.
+// storeFloat64 computes and stores float64 features.
 func (m *mappedRows) storeFloat64(ctx context.Context, n, width int) error {
 	Z := mat.NewDense(n, width, nil)
 	m.Z = Z
@@ -62,7 +62,7 @@ func (m *mappedRows) storeFloat64(ctx context.Context, n, width int) error {
 	return nil
 }
 
-// storeFloat32 keeps them in single precision, in which they are made where that can be.
+// storeFloat32 computes and stores float32 features.
 func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 	s := m.family
 	if len(s.float32Buffer) < n*width {
@@ -100,14 +100,14 @@ func (m *mappedRows) storeFloat32(ctx context.Context, n, width int) error {
 	return nil
 }
 
-// mapTiles maps rows, so many at a time.
+// mapTiles maps the listed rows tile by tile.
 func (s *mappedNewton) mapTiles(ctx context.Context, which int, list []int, yield func(first int, Z *mat.Dense) error) error {
 	return s.eachChunk(list, func(first int, X mat.Matrix) error {
 		return s.Maps.Each(ctx, X, []int{which}, func(_ int, Z *mat.Dense) error { return yield(first, Z) })
 	})
 }
 
-// eachChunk reads the inputs of rows, as many at a time as are mapped at once.
+// eachChunk calls yield with the inputs of tileRows rows at a time.
 func (s *mappedNewton) eachChunk(list []int, yield func(first int, X mat.Matrix) error) error {
 	for lo := 0; lo < len(list); lo += tileRows {
 		part := list[lo:min(lo+tileRows, len(list))]
@@ -127,8 +127,8 @@ func (m *mappedRows) allRows(width int) *design.Rows {
 	return m.rows(list, width)
 }
 
-// cacheBytes is how many bytes features take in memory, and whether in single precision: those that are so many that
-// passes wait for them.
+// cacheBytes returns the memory of the features and whether they are stored in float32, which is
+// faster if passes are memory-bound.
 func cacheBytes(n, width int) (bytes int64, rounds bool) {
 	const many = 32 << 20
 	bytes = 8 * int64(n) * int64(width)
@@ -138,7 +138,7 @@ func cacheBytes(n, width int) (bytes int64, rounds bool) {
 	return bytes / 2, true
 }
 
-// rows returns the rows of some parts, one after the other, as wide as asked.
+// rows returns the rows of some parts with width columns.
 func (m *mappedRows) rows(parts []int, width int) *design.Rows {
 	r := &design.Rows{Cols: width}
 	for _, p := range parts {
@@ -174,7 +174,7 @@ func (m *mappedRows) mapParts(ctx context.Context, parts []int, width int, yield
 	return nil
 }
 
-// inMemory reads the rows of some parts that are in memory.
+// inMemory reads the stored rows of some parts.
 func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield func(int, datasets.Set) error) error {
 	first := 0
 	for _, p := range parts {
@@ -193,16 +193,16 @@ func (m *mappedRows) inMemory(ctx context.Context, parts []int, width int, yield
 	return nil
 }
 
-// mappedNewton is one batch on related maps.
+// mappedNewton is one call of FitByNewton.
 type mappedNewton struct {
 	Batch
 	candidates    []PenalizedLoss
 	parts         [][]int
 	trains        [][]int
-	float32Buffer []float32 // of the rows on one map, then of those on the next
+	float32Buffer []float32 // features of the present map
 }
 
-// labels returns the classes and weights of a fold's training rows, in the order of rows.
+// labels returns the labels of a fold's training rows, in the order of rows.
 func (s *mappedNewton) labels(ctx context.Context, first PenalizedLoss, fold int) (*design.Labels, error) {
 	var order []int
 	for _, p := range s.trains[fold] {
@@ -224,7 +224,7 @@ func (s *mappedNewton) singles(ctx context.Context, members []int, fold int) err
 	return nil
 }
 
-// score hands over what models predict for the test rows of a fold, which are mapped once for all.
+// score yields the predictions of models for the test rows of a fold, mapped once.
 func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []model, classes []string, fold int) error {
 	start := time.Now()
 	blocks := scoreBlocks(models, len(s.Folds[fold].Test))
@@ -254,7 +254,7 @@ func (s *mappedNewton) score(ctx context.Context, m *mappedRows, models []model,
 	return nil
 }
 
-// yield hands over what a model predicts.
+// yield yields the predictions of a model.
 func (s *mappedNewton) yield(ctx context.Context, m *model, classes []string, fold int, seconds float64) error {
 	if !s.Include(m.candidate, fold) {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// partition cuts the rows that folds train on into parts such that each fold trains on some of the parts,
-// whose numbers are in trains. It fails where a fold trains on a row twice, or where there would be so
-// many parts that every fold is as well done by itself.
+// partition splits the training rows of all folds into parts such that each fold trains on a union
+// of parts, listed in trains. It fails if a fold repeats a row, or if there are too many parts for
+// sharing to pay.
 func (b Batch) partition() (parts, trains [][]int, ok bool) {
-	last := -1 // folds may leave out any rows, so their number says nothing
+	last := -1 // folds may omit rows, so their sizes do not give the number of rows
 	for _, fold := range b.Folds {
 		for _, i := range fold.Train {
 			last = max(last, i)
@@ -51,7 +51,7 @@ func (b Batch) partition() (parts, trains [][]int, ok bool) {
 	return parts, trains, true
 }
 
-// checkFolds finds rows that there are not among n.
+// checkFolds returns an error if a fold is empty or has a row outside [0, n).
 func (b Batch) checkFolds(n int) error {
 	for f, fold := range b.Folds {
 		if len(fold.Train) == 0 || len(fold.Test) == 0 {

@@ -8,19 +8,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/newton"
 )
 
-// PenalizedLoss is a candidate that minimises C times a loss, and a penalty.
+// PenalizedLoss is a candidate that minimizes C times a loss plus a penalty.
 type PenalizedLoss struct {
-	Key       string // all but C
+	Key       string // everything but C
 	C, Tol    float64
 	MaxIter   int
 	Intercept bool
-	Invalid   error // what is wrong with the candidate
-	// Labels reads the targets and weights of rows.
+	Invalid   error // validation error of the candidate
+	// Labels reads the labels of rows.
 	Labels func(ctx context.Context, r *design.Rows) (*design.Labels, error)
-	// UsesDescent reports whether coordinate descent solves for rows as they are, else Newton's method does.
+	// UsesDescent reports whether coordinate descent solves for unmapped rows, rather than Newton's
+	// method.
 	UsesDescent func(r *design.Rows, l *design.Labels) bool
-	// Descent is what coordinate descent is to solve, C included, and Newton what Newton's method is to minimise,
-	// without C.
+	// Descent returns the task of coordinate descent, including C. Newton returns the task of
+	// Newton's method, without C.
 	Descent func(l *design.Labels) descent.Task
 	Newton  func(l *design.Labels) newton.Task
 }

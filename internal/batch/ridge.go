@@ -14,30 +14,30 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Ridge is a candidate that is a ridge regression.
+// Ridge is a ridge regression candidate.
 type Ridge struct {
 	leastsquares.Ridge
-	Key         string // candidates with the same key have the same sums
+	Key         string // equal for candidates with the same sums
 	Independent bool   // whether the candidate shares nothing
-	Invalid     error  // what is wrong with the candidate
-	// Problem is the regression on rows.
+	Invalid     error  // validation error of the candidate
+	// Problem returns the regression on rows.
 	Problem func(*design.Rows) (*leastsquares.Problem, error)
-	// Check says what is wrong with the rows to train on, once their sums are there. Nil for nothing.
+	// Check validates the training rows after their sums are known. May be nil.
 	Check func(train []int) error
 }
 
-// ridgeBatch is one batch on rows as they are.
+// ridgeBatch is one call of FitRidges.
 type ridgeBatch struct {
 	Batch
 	ctx          context.Context
 	candidates   []Ridge
 	alphasShared bool // whether candidates shared sums
-	foldsShared  bool // whether sums were got by subtraction, for more folds than one
+	foldsShared  bool // whether several folds used subtraction
 }
 
-// FitRidges fits ridge regressions on rows as they are. Candidates with the same key have the same sums, those of a
-// fold are the sums of all rows less those of the test rows. Those that go by conjugate gradients take their steps
-// jointFit.
+// FitRidges fits ridge regressions on rows without maps. Candidates with equal keys share sums;
+// those of a fold are the sums of all rows minus those of its test rows. CG candidates share
+// products.
 func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []string, err error) {
 	s := &ridgeBatch{Batch: b, ctx: ctx, candidates: candidates}
 	r, err := design.FromSet(s.Data)
@@ -79,7 +79,7 @@ func FitRidges(ctx context.Context, b Batch, candidates []Ridge) (shared []strin
 	return shared, nil
 }
 
-// groupKey is the same for candidates that are fitted together, "" for one that shares nothing.
+// groupKey is equal for candidates that are fitted jointly, "" for independent ones.
 func (s *ridgeBatch) groupKey(candidate Ridge, r *design.Rows) string {
 	switch {
 	case candidate.Independent || candidate.Invalid != nil:
@@ -92,13 +92,13 @@ func (s *ridgeBatch) groupKey(candidate Ridge, r *design.Rows) string {
 	return ""
 }
 
-// usesCholesky reports whether a candidate goes by the solver cholesky on half of the rows: the folds that
-// happen to be wanted are not to change a result.
+// usesCholesky reports whether a candidate uses Cholesky on half of the rows. It does not depend on
+// the included folds, so that results do not either.
 func (s *ridgeBatch) usesCholesky(candidate Ridge, r *design.Rows) bool {
 	return candidate.SharedSolverFor(r.N/2, r.Cols, r.Sparse) == "cholesky"
 }
 
-// wanted returns those of some candidates that are wanted on a fold.
+// wanted returns the candidates included on a fold.
 func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
 	for _, i := range members {
 		if s.Include(i, fold) {
@@ -108,7 +108,7 @@ func (s *ridgeBatch) wanted(members []int, fold int) (list []int) {
 	return list
 }
 
-// fitEach fits candidates by themselves.
+// fitEach fits candidates independently.
 func (s *ridgeBatch) fitEach(members []int) error {
 	for f, fold := range s.Folds {
 		if len(s.wanted(members, f)) == 0 {
@@ -127,7 +127,7 @@ func (s *ridgeBatch) fitEach(members []int) error {
 	return nil
 }
 
-// fitGroup fits candidates that have the same sums.
+// fitGroup fits candidates that share sums.
 func (s *ridgeBatch) fitGroup(r *design.Rows, members []int) error {
 	start := time.Now()
 	first := s.candidates[members[0]]
@@ -149,7 +149,7 @@ func (s *ridgeBatch) fitGroup(r *design.Rows, members []int) error {
 	return nil
 }
 
-// sums adds up the products of rows.
+// sums computes the moments of rows.
 func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moments, error) {
 	p, err := candidate.Problem(r)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *ridgeBatch) sums(candidate Ridge, r *design.Rows) (*leastsquares.Moment
 	return p.Moments(s.ctx)
 }
 
-// complementary reports whether a fold trains on all rows that it does not test on. Training rows
-// that come first and in order are left out: it is as well to add them up.
+// complementary reports whether a fold trains on exactly the rows that it does not test on. It is
+// false for a leading block of training rows, which is as fast to sum directly.
 func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 	n := s.Data.Rows()
 	if len(fold.Train)+len(fold.Test) != n || fold.Train[0] == 0 && fold.Train[len(fold.Train)-1] == len(fold.Train)-1 && slices.IsSorted(fold.Train) {
@@ -175,7 +175,7 @@ func (s *ridgeBatch) complementary(fold datasets.Fold) bool {
 	return true
 }
 
-// fitFold fits candidates with the same sums on one fold.
+// fitFold fits candidates that share sums on one fold.
 func (s *ridgeBatch) fitFold(members []int, f int, total *leastsquares.Moments, failed error, seconds float64) error {
 	if members = s.wanted(members, f); len(members) == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (s *ridgeBatch) fitFold(members []int, f int, total *leastsquares.Moments, 
 			model, err = s.solve(candidate, fold, train)
 		}
 		if err == nil && subtracted && model.Report.Solver != "cholesky" {
-			// Singular to working precision: what there is must not be rounding of what was there.
+			// A singular system must not depend on the rounding of a difference.
 			if plain, failed := s.sumTrain(first, fold); failed == nil {
 				model, err = s.solve(candidate, fold, plain)
 			}
@@ -219,7 +219,7 @@ func (s *ridgeBatch) fitFold(members []int, f int, total *leastsquares.Moments, 
 	return nil
 }
 
-// solve solves for the sums of a fold's training rows.
+// solve solves given the moments of a fold's training rows.
 func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsquares.Moments) (solve.Linear, error) {
 	p, err := candidate.Problem(design.FromSelection(s.Data, fold.Train))
 	if err != nil {
@@ -228,13 +228,13 @@ func (s *ridgeBatch) solve(candidate Ridge, fold datasets.Fold, train *leastsqua
 	return p.SolveMoments(s.ctx, train)
 }
 
-// sumTrain adds up the training rows of a fold.
+// sumTrain computes the moments of the training rows of a fold.
 func (s *ridgeBatch) sumTrain(candidate Ridge, fold datasets.Fold) (*leastsquares.Moments, error) {
 	return s.sums(candidate, design.FromSelection(s.Data, fold.Train))
 }
 
-// subtractTest returns total less the sums of the test rows, nil where that would leave less than half
-// of the weight or next to nothing of a column.
+// subtractTest returns total minus the moments of the test rows, nil if too little of the weight or
+// of a column would be left.
 func (s *ridgeBatch) subtractTest(candidate Ridge, total *leastsquares.Moments, test []int) *leastsquares.Moments {
 	part, err := s.sums(candidate, design.FromSelection(s.Data, test))
 	if err != nil {

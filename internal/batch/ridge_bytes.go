@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// FitRidgesBytes returns about how many bytes [FitRidges] holds at once on rows of a shape.
+// FitRidgesBytes estimates the peak memory of [FitRidges] for a shape.
 func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
 	d, t, rows, together := float64(shape.Cols), float64(max(shape.Outputs, 1)), 0, false
 	for _, fold := range b.Folds {
@@ -25,13 +25,13 @@ func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
 			most = max(most, s.Cost(one, 0).Bytes)
 		}
 	}
-	if together { // of the sums of each fold and all rows, the targets' part
+	if together { // of the sums of each fold and all rows, the part of the targets
 		most = max(most, design.Float64Bytes(4*d*d+float64(len(b.Folds)+4)*d*t+float64(rows)*t))
 	}
 	return most
 }
 
-// FitMappedRidgesBytes returns about how many bytes [FitMappedRidges] holds at once beside the maps.
+// FitMappedRidgesBytes estimates the peak memory of [FitMappedRidges], without the maps.
 func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes int64) {
 	rows, t := shape.Rows, float64(max(shape.Outputs, 1))
 	b.Memory, b.Include = math.MaxInt64, func(int, int) bool { return true }
@@ -52,16 +52,17 @@ func FitMappedRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (bytes in
 		widest = max(widest, g.width)
 	}
 	bytes += s.bytes(s.groups...)
-	// Parts are mapped side by side, folds are scored so: a further tile of features and angles for each, and their scores.
+	// Each parallel part or fold needs its own tile of features and angles, and scores.
 	cores := runtime.GOMAXPROCS(0)
 	tiles, scored := min(cores, len(s.parts)), min(cores, len(b.Folds))
 	bytes += design.Float64Bytes(float64(max(tiles-1, 0)) * 2 * float64(s.chunkRows()) * float64(widest))
 	return bytes + design.Float64Bytes(float64(test)*t+2*float64(test*len(list)*scored)*t/float64(len(b.Folds)))
 }
 
-// bytes returns those of the matrices of groups that are done at once: the sums of each part, for each core that of a fold,
-// a corner of it, and a factor, or what a band is made in. Of the group that is solved first folds may keep theirs for
-// refinements, when its parts are still there; later ones take the place of those parts.
+// bytes returns the memory of groups fitted at once: the sums of each part, and per core those of a
+// fold, a leading submatrix, and a factor or the workspace of a band. Folds of the first group may
+// retain theirs for refinement while its parts are still in memory; later groups reuse the memory
+// of those parts.
 func (s *mappedRidges) bytes(groups ...*ridgeGroup) (sum int64) {
 	cores, most := int64(runtime.GOMAXPROCS(0)), int64(0)
 	for _, g := range groups {

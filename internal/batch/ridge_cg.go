@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// usesSharedCG reports whether a candidate goes by conjugate gradients on sparse rows where every Alpha can take its steps
-// by the same products of rows. They know of no preconditioner, and where there are more rows than columns only rows
-// without values, as those of binning, are known to need none.
+// usesSharedCG reports whether a candidate uses shifted CG on sparse rows. CG is not preconditioned
+// there. With more rows than columns only rows without values, such as those of random binning, are
+// known to converge.
 func (s *ridgeBatch) usesSharedCG(candidate Ridge, r *design.Rows) bool {
 	plain := false
 	if x, ok := s.Data.X.(interface{ Shared() (float64, bool) }); ok {
@@ -20,8 +20,8 @@ func (s *ridgeBatch) usesSharedCG(candidate Ridge, r *design.Rows) bool {
 	return r.Sparse && (plain || r.N < r.Cols) && candidate.Alpha > 0 && candidate.SolverFor(r.N/2, r.Cols, true) == "cg"
 }
 
-// jointFit fits candidates that differ in Alpha only by conjugate gradients. Those that do not get to the end are
-// fitted by themselves.
+// fitSharedCG fits candidates that differ only in alpha by shifted CG. Candidates that do not
+// converge are fitted independently.
 func (s *ridgeBatch) fitSharedCG(members []int) error {
 	s.alphasShared = true
 	for f, fold := range s.Folds {
@@ -39,7 +39,7 @@ func (s *ridgeBatch) fitSharedCG(members []int) error {
 			if s.ctx.Err() != nil {
 				return ctxerr.Check(s.ctx)
 			}
-			models = make([]*solve.Linear, len(members)) // each says for itself what is wrong
+			models = make([]*solve.Linear, len(members)) // each fit reports its own error
 		}
 		seconds := time.Since(start).Seconds() / float64(len(wanted))
 		for k, i := range members {
@@ -59,7 +59,8 @@ func (s *ridgeBatch) fitSharedCG(members []int) error {
 	return nil
 }
 
-// solveAlphas returns the models of candidates on the training rows of a fold, nil for what is not wanted or not got to.
+// solveAlphas returns the models on the training rows of a fold, nil if not included or not
+// converged.
 func (s *ridgeBatch) solveAlphas(members []int, fold int) ([]*solve.Linear, error) {
 	first, train := s.candidates[members[0]], s.Folds[fold].Train
 	if first.Check != nil {

@@ -18,39 +18,39 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// mappedRidges is one batch on related maps.
+// mappedRidges is one call of FitMappedRidges.
 type mappedRidges struct {
 	Batch
 	ctx          context.Context
 	candidates   []Ridge
-	parts        [][]int // rows that are trained on by the same folds
-	trains       [][]int // numbers of the parts that a fold trains on
+	parts        [][]int // rows with the same set of training folds
+	trains       [][]int // parts of the training rows, by fold
 	groups       []*ridgeGroup
 	shared       map[string]bool
-	minTrainRows int // rows that a fold trains on
+	minTrainRows int // smallest training set
 	folds        sync.Mutex
-	spareMoments []*leastsquares.Moments // of folds that are done, for others
+	spareMoments []*leastsquares.Moments // memory for reuse
 }
 
-// ridgeGroup is candidates with the same sums on the same map.
+// ridgeGroup is a set of candidates with the same sums on the same map.
 type ridgeGroup struct {
 	members        []int
-	which          int  // map
-	inFloat32      bool // whether its features are those of single precision
-	widen          bool // whether these are summed up in double
-	precisionKnown bool // whether it is known if they have to be
+	which          int  // map number
+	inFloat32      bool // whether features are float32
+	widen          bool // whether float32 features are summed in float64
+	precisionKnown bool // whether widen is decided
 	width          int
-	secondWidth    int                     // width of the widest member that is not as wide
+	secondWidth    int                     // second largest width
 	sums           []*leastsquares.Moments // by part
-	// problems are one for each part: what they make of blocks is not for several goroutines.
+	// problems has one element per part, because a Problem is not safe for concurrent use.
 	problems []*leastsquares.Problem
-	seconds  float64   // spent on the sums
-	models   [][]model // by fold, of the members that are wanted
-	solved   int       // folds that are
+	seconds  float64   // of the sums
+	models   [][]model // by fold, for included members
+	solved   int       // completed folds
 }
 
-// chunkRows returns how many rows are mapped at once: in double precision what a product takes at once, so that features
-// and angles stay near the core until all maps are done; those of single precision are summed up [tileRows] at a time.
+// chunkRows returns the number of rows mapped at once. Float64 features and angles stay in cache
+// until all maps are done; float32 features are summed [tileRows] at a time.
 func (s *mappedRidges) chunkRows() int {
 	if slices.ContainsFunc(s.Features, func(f Features) bool { return f.Float32 }) {
 		return tileRows
@@ -58,10 +58,10 @@ func (s *mappedRidges) chunkRows() int {
 	return float64ChunkRows
 }
 
-// float64ChunkRows is how many rows in double precision are worked on at once.
+// float64ChunkRows is the number of float64 rows processed at once.
 const float64ChunkRows = 256
 
-// eachFloat64 calls f with rows in double precision, those of single precision widened a few at a time, and tells which they are.
+// eachFloat64 calls f with rows [lo, hi) of Z in float64, in chunks if Z is float32.
 func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	n, _ := Z.Dims()
 	m, ok := Z.(*single.Dense)
@@ -77,7 +77,7 @@ func eachFloat64(Z mat.Matrix, f func(lo, hi int, Z mat.Matrix) error) error {
 	return nil
 }
 
-// each maps a tile of rows for the groups, to a *mat.Dense or *single.Dense.
+// each maps a tile of rows for each group, to a *mat.Dense or *single.Dense.
 func (s *mappedRidges) each(groups []*ridgeGroup, X mat.Matrix, f func(k int, Z mat.Matrix) error) error {
 	var double, short []int
 	for _, g := range groups {
@@ -141,7 +141,7 @@ func (g *ridgeGroup) add(ctx context.Context, part int, Z mat.Matrix, block data
 	})
 }
 
-// trainSums returns the sums of a fold's training rows, which are to be given back.
+// trainSums returns the moments of a fold's training rows. The caller returns them by releaseSums.
 func (s *mappedRidges) trainSums(g *ridgeGroup, fold int) *leastsquares.Moments {
 	wide := &leastsquares.Moments{}
 	s.folds.Lock()
@@ -157,8 +157,8 @@ func (s *mappedRidges) trainSums(g *ridgeGroup, fold int) *leastsquares.Moments 
 	return wide
 }
 
-// releaseSums gives back the sums of a fold, unless paths have them that are needed still, and after the last fold of a group
-// those of its parts.
+// releaseSums releases the moments of a fold unless they are needed, and after the last fold of a
+// group the moments of its parts.
 func (s *mappedRidges) releaseSums(g *ridgeGroup, wide *leastsquares.Moments, needed bool) {
 	s.folds.Lock()
 	if !needed {
@@ -177,7 +177,7 @@ func (s *mappedRidges) releaseSums(g *ridgeGroup, wide *leastsquares.Moments, ne
 	s.folds.Unlock()
 }
 
-// runParallel calls f for the numbers below n, several at once, and returns the first error by their order.
+// runParallel calls f(0), …, f(n−1) in parallel and returns the first error by index.
 func runParallel(n int, f func(k int) error) error {
 	failed := make([]error, n)
 	kern.Parallel(n, 1, func(lo, hi int) {
@@ -188,8 +188,9 @@ func runParallel(n int, f func(k int) error) error {
 	return cmp.Or(failed...)
 }
 
-// eachWidth calls f with the models of each width, in the order of widths, and their path on sums whose matrix the last one
-// takes. It reports whether models on that are rough.
+// eachWidth calls f with the models of each width, in ascending order, and their regularization
+// path. The last path overwrites the matrix of wide. It reports whether models on that path need
+// refinement.
 func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquares.Moments, f func(*leastsquares.Path, []*model)) (needed bool, err error) {
 	byWidth := map[int][]*model{}
 	for k := range models {
@@ -226,7 +227,8 @@ func (s *mappedRidges) eachWidth(g *ridgeGroup, models []model, wide *leastsquar
 	return needed, ctxerr.Check(s.ctx)
 }
 
-// count returns how many members have so many features, wanted or not: what they share is not to change with that.
+// count returns the number of members with the given width, included or not, so that results do not
+// depend on inclusion.
 func (g *ridgeGroup) count(features []Features, width int) (n int) {
 	for _, i := range g.members {
 		if features[i].Width == width {
@@ -236,7 +238,7 @@ func (g *ridgeGroup) count(features []Features, width int) (n int) {
 	return n
 }
 
-// finish makes the rest of a model of its weights.
+// finish completes a model from its weights.
 func (m *model) finish(p *leastsquares.Path) {
 	model := p.Model(m.weights)
 	m.offset, m.report = model.Intercept, model.Report

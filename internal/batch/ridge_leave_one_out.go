@@ -14,15 +14,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// ErrLOOClassWeights is the error of classes that are not known, or whose weights are balanced.
+// ErrLOOClassWeights reports unknown classes or balanced class weights.
 var ErrLOOClassWeights = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
 
-// ErrLOOGammaRule is the error of a kernel whose width depends on the row that is left out.
+// ErrLOOGammaRule reports a kernel width that depends on the left-out row.
 var ErrLOOGammaRule = errors.New("gamma is found from the rows, and would have to be found again without each of them; use k folds, or a number for gamma")
 
-// RidgesLeaveOneOut predicts each row by the model of all the others, exactly by [leastsquares.LeaveOneOut], which costs
-// nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each. Balanced class weights
-// depend on the row that is left out, and are refused.
+// RidgesLeaveOneOut computes exact leave-one-out predictions by [leastsquares.LeaveOneOut]. It
+// costs nd² flops for all candidates that differ only in alpha, and nd² + d³/3 for each. It rejects
+// balanced class weights, which depend on the left-out row.
 func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
 	var keys []string
 	groups := map[string][]int{}
@@ -57,7 +57,7 @@ func RidgesLeaveOneOut(ctx context.Context, b Batch, candidates []Ridge) ([]stri
 	return append(shared, "rows"), nil
 }
 
-// RidgesLeaveOneOutBytes returns about how many bytes [RidgesLeaveOneOut] holds at once on rows of a shape.
+// RidgesLeaveOneOutBytes estimates the peak memory of [RidgesLeaveOneOut] for a shape.
 func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int64) {
 	alphas, intercept := map[string]int{}, map[string]bool{}
 	for _, s := range candidates {
@@ -71,7 +71,7 @@ func RidgesLeaveOneOutBytes(shape datasets.Shape, candidates []Ridge) (most int6
 	return most
 }
 
-// leaveOneOutPath does candidates that differ in alpha.
+// leaveOneOutPath fits candidates that differ only in alpha.
 func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members []int) error {
 	start := time.Now()
 	first := candidates[members[0]]
@@ -79,7 +79,7 @@ func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members [
 	if err != nil && ctx.Err() != nil {
 		return ctxerr.Check(ctx)
 	}
-	if err != nil && len(members) > 1 { // each says for itself whether that is its fault
+	if err != nil && len(members) > 1 { // each fit reports its own error
 		for _, i := range members {
 			if err := leaveOneOutPath(ctx, b, candidates, []int{i}); err != nil {
 				return err
@@ -104,7 +104,7 @@ func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members [
 	return nil
 }
 
-// leaveOneOut returns the path of the members' alphas and the targets it is about.
+// leaveOneOut returns the results for the members' alphas and the targets.
 func (s Ridge) leaveOneOut(ctx context.Context, data datasets.Set, candidates []Ridge, members []int) (*leastsquares.LOOResult, []float64, error) {
 	p, err := s.Problem(nil)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// FitMappedRidges fits ridge regressions on related maps, with one pass over the rows for the sums of all and one for
-// their predictions. The rows are cut into parts such that each fold trains on some of the parts.
+// FitMappedRidges fits ridge regressions on related maps, with one pass over the rows for all sums
+// and one for predictions. Rows are partitioned so that each fold trains on a union of parts.
 func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string, error) {
 	s := &mappedRidges{Batch: b, ctx: ctx, candidates: candidates, shared: map[string]bool{}}
 	single := s.plan(b.Data.Rows())
@@ -40,7 +40,7 @@ func FitMappedRidges(ctx context.Context, b Batch, candidates []Ridge) ([]string
 	return slices.Sorted(maps.Keys(s.shared)), nil
 }
 
-// plan groups the candidates and returns those that have to be fitted by themselves.
+// plan groups the candidates and returns those to be fitted independently.
 func (s *mappedRidges) plan(rows int) (single []int) {
 	parts, trains, ok := s.partition()
 	s.parts, s.trains = parts, trains
@@ -66,7 +66,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 		g := s.groups[at]
 		g.members, g.width = append(g.members, i), max(g.width, f.Width)
 	}
-	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // done before, all of it
+	s.groups = slices.DeleteFunc(s.groups, func(g *ridgeGroup) bool { // all results known
 		for _, i := range g.members {
 			for fold := range s.Folds {
 				if s.Include(i, fold) {
@@ -86,7 +86,7 @@ func (s *mappedRidges) plan(rows int) (single []int) {
 	return single
 }
 
-// groupsInMemory returns how many groups' sums the memory holds at once.
+// groupsInMemory returns the number of groups whose sums fit into memory.
 func (s *mappedRidges) groupsInMemory() int {
 	for n := range s.groups {
 		if s.bytes(s.groups[:n+1]...) > s.Memory {
@@ -96,7 +96,7 @@ func (s *mappedRidges) groupsInMemory() int {
 	return len(s.groups)
 }
 
-// fit does some groups at once. It returns the candidates that cannot be summed up.
+// fit fits some groups jointly. It returns the candidates whose sums failed.
 func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	if err := s.sum(groups); err != nil {
 		if s.ctx.Err() != nil {
@@ -105,7 +105,7 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 		for _, g := range groups {
 			single = append(single, g.members...)
 		}
-		return single, nil // each says for itself what is wrong
+		return single, nil // each fit reports its own error
 	}
 	if err := s.solve(groups); err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (s *mappedRidges) fit(groups []*ridgeGroup) (single []int, err error) {
 	return nil, s.predict(groups)
 }
 
-// sum adds up every part for each of the groups. The first parts, which fix the point that sums are measured from and show
-// whether they have to be wide, are added up one after the other, the rest side by side.
+// sum computes the sums of every part for each group. The first parts determine the shift and the
+// precision and are added serially, the rest in parallel.
 func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 	start := time.Now()
 	for _, g := range groups {
@@ -151,10 +151,10 @@ func (s *mappedRidges) sum(groups []*ridgeGroup) error {
 	return err
 }
 
-// precisionUnknown reports whether it is to be found out yet if the sums have to be wide.
+// precisionUnknown reports whether the precision of the sums is still to be decided.
 func (g *ridgeGroup) precisionUnknown() bool { return g.inFloat32 && !g.precisionKnown }
 
-// addPart adds up a part.
+// addPart adds a part to the groups.
 func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
 	list, rows := s.parts[p], s.chunkRows()
 	for lo := 0; lo < len(list); lo += rows {
@@ -169,8 +169,8 @@ func (s *mappedRidges) addPart(groups []*ridgeGroup, p int) error {
 	return nil
 }
 
-// widenGroups returns the groups whose sums of the parts up to p, the first that are rows enough for that, show that sums in
-// single precision would not do for the least alpha. They are made wide, and have forgotten these sums.
+// widenGroups returns the groups whose float32 sums of parts 0 to p show that float64 sums are
+// needed for the smallest alpha. It sets widen and clears their sums.
 func (s *mappedRidges) widenGroups(groups []*ridgeGroup, p int) (list []*ridgeGroup) {
 	rows := 0
 	for _, part := range s.parts[:p+1] {
@@ -199,15 +199,15 @@ func (s *mappedRidges) widenGroups(groups []*ridgeGroup, p int) (list []*ridgeGr
 	return list
 }
 
-// alpha returns that of a candidate on its wide map: as Z = c·Ψ, ridge with alpha on Z is ridge with alpha/c² on Ψ, with
-// weights c·w.
+// alpha returns the penalty of a candidate on the unscaled map: with Z = c·Ψ, ridge with alpha on Z
+// is ridge with alpha/c² on Ψ, with weights c·w.
 func (s *mappedRidges) alpha(candidate int) float64 {
 	c := s.Features[candidate].Scale
 	return s.candidates[candidate].Alpha / (c * c)
 }
 
-// solve fits the members of the groups on every fold, side by side. The last groups come first: with γ in ascending order
-// they are the best conditioned, keep nothing for refinements, and leave the room of their parts to the others.
+// solve fits all members on every fold, in parallel. It starts with the last groups: with ascending
+// γ they are the best conditioned, need no refinement, and release the memory of their parts.
 func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 	todo := make([][]int, len(groups)*len(s.Folds))
 	last := len(groups) - 1
@@ -230,7 +230,7 @@ func (s *mappedRidges) solve(groups []*ridgeGroup) error {
 // solveFold fits members of a group on a fold.
 func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
 	var wide *leastsquares.Moments
-	needed := true // there are none to give back
+	needed := true // nothing to release yet
 	defer func() { s.releaseSums(g, wide, needed) }()
 	if len(todo) == 0 {
 		return nil
@@ -257,7 +257,7 @@ func (s *mappedRidges) solveFold(g *ridgeGroup, fold int, todo []int) error {
 	return err
 }
 
-// noteShared notes what the candidates of a group share.
+// noteShared records what the candidates of a group share.
 func (s *mappedRidges) noteShared(g *ridgeGroup) {
 	widths := map[int]int{}
 	for _, i := range g.members {
@@ -271,7 +271,7 @@ func (s *mappedRidges) noteShared(g *ridgeGroup) {
 	}
 }
 
-// paths fits candidates on the same sums: those of one width have one system, but for alpha.
+// paths fits candidates on the same sums, one regularization path per width.
 func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.Moments) (needed bool, err error) {
 	return s.eachWidth(g, models, wide, func(p *leastsquares.Path, list []*model) {
 		alphas := make([]float64, len(list))
@@ -292,8 +292,8 @@ func (s *mappedRidges) paths(g *ridgeGroup, models []model, wide *leastsquares.M
 	})
 }
 
-// predict scores the test rows of every fold for all of its models, folds side by side. What has no scores is fitted by
-// itself afterwards.
+// predict scores the test rows of every fold for all its models, in parallel. Candidates without
+// scores are then fitted independently.
 func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	alone := make([][]int, len(s.Folds))
 	err := runParallel(len(s.Folds), func(fold int) error {
@@ -329,7 +329,7 @@ func (s *mappedRidges) predict(groups []*ridgeGroup) error {
 	return nil
 }
 
-// score writes the scores of a fold's models and returns the number of models that have any.
+// score computes the scores of a fold's models and returns the number of models with scores.
 func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err error) {
 	test := s.Folds[fold].Test
 	blocks := make([][]*scoreBlock, len(groups))
@@ -368,12 +368,12 @@ func (s *mappedRidges) score(groups []*ridgeGroup, fold int) (count int, err err
 	return count, nil
 }
 
-// unscored reports whether there are no scores of a model that could be fitted.
+// unscored reports whether a fitted model has no finite scores.
 func (m *model) unscored() bool {
 	return m.err == nil && (m.scores == nil || !kern.AllFinite(m.scores.RawMatrix().Data))
 }
 
-// yield hands over what a model predicts.
+// yield yields the predictions of a model.
 func (s *mappedRidges) yield(m *model, fold int, seconds float64) error {
 	out := Result{Scores: m.scores, Report: m.report, Seconds: m.seconds + seconds, Err: m.err}
 	m.scores, m.weights = nil, nil

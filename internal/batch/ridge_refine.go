@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// refine improves the rough models of a group, of all folds and candidates together: each pass maps
+// refine improves the models of a group that need refinement, for all folds jointly; each pass maps
 // the rows once. Models that do not converge lose their weights.
 func (s *mappedRidges) refine(g *ridgeGroup) error {
 	for range leastsquares.MaxRefinements {
@@ -35,12 +35,12 @@ func (s *mappedRidges) refine(g *ridgeGroup) error {
 	return nil
 }
 
-// gradients is the gradients of the rough models of a group, all on the group's columns.
+// gradients are the gradients of the models to be refined, on the columns of the group.
 type gradients struct {
 	targets int
-	columns []gradientColumn // fold by fold
+	columns []gradientColumn // by fold
 	blocks  []*gradientBlock
-	of      []*gradientBlock // by fold, nil for one without rough models
+	of      []*gradientBlock // by fold, nil if no model needs refinement
 }
 
 // gradientBlock is the gradients of the rough models of some folds, which are added up in one product: more columns than a

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Cost is that of some passes with the rows in memory, for which a core waits; on index rows there
-// are fewer, and it waits longer. Narrow rows may want the matrix of the interior point method, and 30
-// numbers a row. Each output has a problem of its own.
+// Cost estimates coordinate descent with the rows in memory, which is memory-bound. Narrow rows may
+// need the matrix of the interior point method and 30 values per row. Each output is a separate
+// problem.
 func Cost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	numbers := n*min(shape.Entries()*1.5, d) + 11*n + 2*n*k + 3*d*k
@@ -26,10 +26,10 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	return datasets.Cost{Flops: flops + matrix, OutputWidth: max(shape.Outputs, 1), Bytes: design.Float64Bytes(numbers)}
 }
 
-// LogisticCost is that of logistic regression, where a step of a row takes exponentials and logarithms, and so does a row in a
-// look at the gap.
+// LogisticCost is Cost for logistic regression, whose steps and gap evaluations need exponentials
+// and logarithms.
 func LogisticCost(shape datasets.Shape) datasets.Cost {
-	const step, look = 17_000, 15_000 // flops of a row; measured
+	const step, look = 17_000, 15_000 // flops per row; measured
 	cost, n := Cost(shape), float64(shape.Rows)
 	steps := step * passes * n
 	cost.Flops += steps + look*n
@@ -37,12 +37,13 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// What was measured at the usual C and tolerance: the passes that coordinate descent takes, and what an entry costs in one,
-// in flops of a product of large matrices. A sparse one waits for the weight that it is multiplied with.
+// Measured at the default C and tolerance: passes of coordinate descent, and the cost per entry in
+// GEMM flops.
 const (
 	passes     = 20
 	denseFlops = 16
-	// Of a sparse row where the weights fit a cache, and more each time that there are twice as many.
+	// Per sparse entry if the weights fit into cache, and the increase per doubling of their
+	// number.
 	nearFlops, farFlops = 120, 60
 	nearWeights         = 1 << 18
 )

@@ -1,5 +1,5 @@
-// Package descent trains support vector machines and what is like them by coordinate descent on the dual, with all rows
-// in memory. A [Task] has a problem for each output, all on the same [Rows].
+// Package descent trains support vector machines and related models by dual coordinate descent,
+// with all rows in memory. A [Task] has a problem per output, all on the same [Rows].
 package descent
 
 import (
@@ -13,17 +13,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Task is what coordinate descent is to solve on some rows: a problem for each output.
+// Task is a problem per output.
 type Task struct {
 	outputs int
-	problem func(output int) solve.Dual // without its rows
-	absent  []bool                      // outputs of classes that no row has, nil for none
+	problem func(output int) solve.Dual // without rows
+	absent  []bool                      // outputs of classes without rows, nil for none
 	Tol     float64
 	maxIter int
 }
 
-// Hinge is the hinge, or its square, of rows with the given labels: of one output for two classes, else of
-// each class against the rest.
+// Hinge is the hinge or squared hinge loss: one output for two classes, otherwise one-vs-rest.
 func Hinge(l *design.Labels, C float64, squared, intercept bool, tol float64, maxIter int) Task {
 	t := Task{outputs: l.Outputs(), Tol: tol, maxIter: maxIter, problem: func(j int) solve.Dual {
 		p := margins(l, j, C, squared)
@@ -36,7 +35,7 @@ func Hinge(l *design.Labels, C float64, squared, intercept bool, tol float64, ma
 	return t
 }
 
-// Logistic is logistic regression of two classes.
+// Logistic is logistic regression with two classes.
 func Logistic(l *design.Labels, C float64, intercept bool, tol float64, maxIter int) Task {
 	return Task{outputs: 1, Tol: tol, maxIter: maxIter, problem: func(int) solve.Dual {
 		p := margins(l, 0, C, false)
@@ -45,7 +44,7 @@ func Logistic(l *design.Labels, C float64, intercept bool, tol float64, maxIter 
 	}}
 }
 
-// EpsilonInsensitive is the loss of residuals beyond a width, or its square.
+// EpsilonInsensitive is the epsilon-insensitive loss or its square.
 func EpsilonInsensitive(l *design.Labels, C, width float64, squared, intercept bool, tol float64, maxIter int) Task {
 	return Task{outputs: 1, Tol: tol, maxIter: maxIter, problem: func(int) solve.Dual {
 		p := solve.Dual{Target: l.Y, Epsilon: width, Intercept: intercept}
@@ -54,14 +53,14 @@ func EpsilonInsensitive(l *design.Labels, C, width float64, squared, intercept b
 	}}
 }
 
-// Trivial is the objective of the trivial model of output j, which has no weights and the best intercept.
+// Trivial returns the objective of output j with zero weights and the best intercept.
 func (t Task) Trivial(j int) float64 {
 	p := t.problem(j)
 	value, _ := p.Trivial()
 	return value
 }
 
-// Solve gathers the rows, of which there are n, and solves.
+// Solve loads the n rows into memory and solves.
 func (t Task) Solve(ctx context.Context, r *design.Rows, n int) (solve.Linear, error) {
 	r, err := r.WithRowCount(n).InMemory(ctx)
 	if err != nil {
@@ -78,8 +77,8 @@ func (t Task) Solve(ctx context.Context, r *design.Rows, n int) (solve.Linear, e
 	return Model(inputs, results, t.Tol)
 }
 
-// Descend solves the problem of each output, several at once, which read the same rows; from the
-// solutions of problems with other bounds, where there are some.
+// Descend solves the problems of all outputs in parallel. from are solutions for other bounds as
+// warm starts, or nil.
 func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult) ([]solve.DualResult, error) {
 	results, failures := make([]solve.DualResult, t.outputs), make([]error, t.outputs)
 	kern.Parallel(t.outputs, 1, func(lo, hi int) {
@@ -91,7 +90,7 @@ func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult)
 			}
 			results[j], failures[j] = p.Solve(ctx, t.Tol, t.maxIter)
 			if t.absent != nil && t.absent[j] && p.Intercept {
-				results[j].B = design.AbsentIntercept // as good as any b far down, and never the largest score
+				results[j].B = design.AbsentIntercept // practically −∞, never the largest score
 			}
 		}
 	})
@@ -106,8 +105,8 @@ func (t Task) Descend(ctx context.Context, inputs Rows, from []solve.DualResult)
 	return results, nil
 }
 
-// margins are the targets of output j, ±1, and the bounds of the dual variables, each on the side of
-// its target, of rows with loss C·s·h.
+// margins returns the targets ±1 of output j and the bounds of the dual variables, on the side of
+// the target, for the loss C·s·h.
 func margins(l *design.Labels, j int, C float64, squared bool) solve.Dual {
 	k := l.Outputs()
 	p := solve.Dual{Target: make([]float64, len(l.Y))}
@@ -122,8 +121,8 @@ func margins(l *design.Labels, j int, C float64, squared bool) solve.Dual {
 	return p
 }
 
-// bounds returns those of the dual variables of rows with loss C·s·max(0, r), or C·s·max(0, r)², on
-// either side.
+// bounds returns the two-sided bounds of the dual variables for the loss C·s·max(0, r) or
+// C·s·max(0, r)².
 func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []float64) {
 	low, high = make([]float64, len(weights)), make([]float64, len(weights))
 	if squared {
@@ -142,7 +141,7 @@ func bounds(weights []float64, C float64, squared bool) (low, high, diagonal []f
 	return low, high, diagonal
 }
 
-// Model puts the solutions, one for each output, together.
+// Model combines the solutions of all outputs.
 func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, error) {
 	k := len(results)
 	trivial := 0.0
@@ -170,7 +169,7 @@ func Model(inputs Rows, results []solve.DualResult, tol float64) (solve.Linear, 
 	return solve.NewLinear(w, b, reportOf(results, tol))
 }
 
-// reportOf says how coordinate descent went, of several problems the worst.
+// reportOf summarizes several problems by the worst.
 func reportOf(results []solve.DualResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "dual coordinate descent", Converged: true}
 	for _, r := range results {

@@ -15,16 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Rows are the rows of a set in memory as coordinate descent wants them.
+// Rows are rows in memory, prepared for coordinate descent.
 type Rows interface {
 	solve.Rows
-	// own returns the squared norms of what is left out of the rows, nil for none.
+	// own returns the squared norms of left-out columns by row, nil for none.
 	own() []float64
 	// weights returns the weights of all columns.
 	weights(w, beta []float64) []float64
 }
 
-// NewRows prepares rows, or says which input of them is missing or infinite.
+// NewRows prepares rows. It fails if an input is missing or infinite.
 func NewRows(ctx context.Context, r *design.Rows) (Rows, error) {
 	var out Rows
 	switch x := r.Set.X.(type) {
@@ -53,7 +53,7 @@ func NewRows(ctx context.Context, r *design.Rows) (Rows, error) {
 	return out, nil
 }
 
-// complete is of rows that nothing is left out of.
+// complete is embedded in rows without left-out columns.
 type complete struct{}
 
 func (complete) own() []float64                   { return nil }
@@ -93,21 +93,20 @@ func (r float32Rows) Square(i int) float64 {
 	return s
 }
 
-// sparseRows are rows without the columns that only one of them has, whose weights need not be known
-// while the others move. The others are numbered from the most common to the least, so that what is
-// read most often lies together.
+// sparseRows omits columns with a single entry, whose weights follow from β. The other columns are
+// numbered by descending frequency, for locality.
 type sparseRows struct {
 	indptr  []int
 	indices []uint32
-	values  []float64 // nil where all are scale
+	values  []float64 // nil if all equal scale
 	scale   float64
-	left    []float64 // squared norm of what is left out of each row
+	left    []float64 // squared norm of the omitted entries of each row
 	width   int
 	number  []uint32 // of each column, or leftOut
 	from    *sparse.CSR
 }
 
-// leftOut is the number of a column that one row has, or none.
+// leftOut is the number of a column with at most one entry.
 const leftOut = math.MaxUint32
 
 func newSparseRows(m *sparse.CSR) *sparseRows {
@@ -139,11 +138,11 @@ func newSparseRows(m *sparse.CSR) *sparseRows {
 	return r
 }
 
-// columnCounts returns the number of rows that have each column.
+// columnCounts returns the number of entries of each column.
 func columnCounts(m *sparse.CSR) []uint32 {
 	n, d := m.Dims()
 	count := make([]uint32, d)
-	const some = 1 << 18 // columns whose counts stay in the cache
+	const some = 1 << 18 // columns whose counts stay in cache
 	kern.Parallel(d, some, func(lo, hi int) {
 		for i := range n {
 			columns, _ := m.Row(i)
@@ -159,14 +158,14 @@ func columnCounts(m *sparse.CSR) []uint32 {
 	return count
 }
 
-// numberByCount replaces counts by numbers, the largest count first, or by leftOut for counts below 2,
-// and returns how many numbers there are.
+// numberByCount replaces counts by column numbers in order of descending count, leftOut for counts
+// below 2, and returns how many numbers were assigned.
 func numberByCount(count []uint32) int {
 	most := uint32(0)
 	for _, c := range count {
 		most = max(most, c)
 	}
-	next := make([]uint32, most+1) // number of the next column with a count
+	next := make([]uint32, most+1) // next number, by count
 	for _, c := range count {
 		next[c]++
 	}
@@ -185,7 +184,7 @@ func numberByCount(count []uint32) int {
 	return int(total)
 }
 
-// split returns how many entries of row i stay, and the squared norm of the others.
+// split returns the number of stored entries of row i and the squared norm of the others.
 func (r *sparseRows) split(i int) (stay int, left float64) {
 	columns, values := r.from.Row(i)
 	for p, j := range columns {
@@ -201,7 +200,7 @@ func (r *sparseRows) split(i int) (stay int, left float64) {
 	return stay, left
 }
 
-// fill writes the entries of row i that stay.
+// fill writes the stored entries of row i.
 func (r *sparseRows) fill(i int) {
 	columns, values := r.from.Row(i)
 	at := r.indptr[i]

@@ -7,10 +7,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Buffer is memory that is used again.
+// Buffer is a pooled slice.
 type Buffer[T kern.Float] struct{ Data []T }
 
-// Buffers for up to 2^k numbers.
+// Pool k holds buffers of 2ᵏ elements.
 var float64Buffers, float32Buffers [48]sync.Pool
 
 func buffers[T kern.Float](n int) *sync.Pool {
@@ -21,7 +21,8 @@ func buffers[T kern.Float](n int) *sync.Pool {
 	return &float64Buffers[k]
 }
 
-// Borrow returns a buffer of n numbers with arbitrary contents; Release gives it back.
+// Borrow returns a buffer of n elements with arbitrary contents. Call Release to return it to the
+// pool.
 func Borrow[T kern.Float](n int) *Buffer[T] {
 	b, ok := buffers[T](n).Get().(*Buffer[T])
 	if !ok {
@@ -31,5 +32,5 @@ func Borrow[T kern.Float](n int) *Buffer[T] {
 	return b
 }
 
-// Release gives the buffer back; its list is not to be touched any more.
+// Release returns the buffer to the pool. The caller must not use Data afterwards.
 func (b *Buffer[T]) Release() { buffers[T](cap(b.Data)).Put(b) }

@@ -8,12 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// maxCachedBytes is the number of bytes of sparse rows that are cached in memory rather than mapped or read
-// again for every pass.
+// maxCachedBytes bounds the sparse rows that CacheSparse keeps in memory.
 const maxCachedBytes = 1 << 30
 
-// CacheSparse returns the rows in memory where they are sparse and not too many, otherwise the rows as they
-// are.
+// CacheSparse returns sparse rows in memory if they take at most maxCachedBytes. Otherwise it
+// returns r.
 func (r *Rows) CacheSparse(ctx context.Context) (*Rows, error) {
 	if r.Set != nil || !r.Sparse {
 		return r, nil

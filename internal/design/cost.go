@@ -6,15 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// A pass over rows in memory waits for them: to read an entry, of dense rows and of sparse ones, is so many flops of other work. They
-// are measured.
+// Measured cost of reading an entry, in GEMM flops. A pass over rows in memory is memory-bound.
 const (
 	denseReadFlops   = 27
-	extraOutputFlops = 4.5 // for each output but the first
+	extraOutputFlops = 4.5 // per entry and output after the first
 	SparseReadFlops  = 250
 )
 
-// PassFlops is what a pass costs that makes two products with each entry for each output.
+// PassFlops estimates the cost of a pass that multiplies each entry twice per output (XW and XᵀS).
 func PassFlops(shape datasets.Shape) float64 {
 	waiting := float64(denseReadFlops)
 	if shape.Filled > 0 {
@@ -23,5 +22,5 @@ func PassFlops(shape datasets.Shape) float64 {
 	return float64(shape.Rows) * shape.Entries() * (waiting + extraOutputFlops*float64(max(shape.Outputs, 1)-1))
 }
 
-// Float64Bytes returns so many numbers of eight bytes, as many as can be counted.
+// Float64Bytes returns the bytes of n float64 values, capped to avoid overflow.
 func Float64Bytes(numbers float64) int64 { return int64(min(8*numbers, math.MaxInt64/2)) }

@@ -1,7 +1,8 @@
-// Package design is the one way to read rows of any kind. [Rows] are a set in memory, some rows of one,
-// or a stream; dense in double or single precision, or sparse; read as blocks in their order, as often as
-// a solver likes. [Labels] are their targets, classes and weights. The products that learning makes with
-// rows, whatever their kind, are here too, in the order of summation that all solvers share.
+// Package design reads training rows and makes the products with them that all solvers share.
+//
+// [Rows] is a set in memory, a selection of its rows, or a stream. Rows are dense float64, dense
+// float32 or sparse, and are read in consecutive blocks, in any number of passes. [Labels] are
+// their targets, classes and weights. Products have a fixed order of summation.
 package design
 
 import (
@@ -18,23 +19,23 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Rows is training data as the solvers read it: consecutive blocks, as often as they like. The X of
-// a block is a *mat.Dense, a *single.Dense or a *sparse.CSR.
+// Rows is training data, read as consecutive blocks in any number of passes. The X of a block is a
+// *mat.Dense, a *single.Dense or a *sparse.CSR.
 type Rows struct {
 	Schema      datasets.Schema
-	N           int // -1 where only reading would tell
+	N           int // number of rows, -1 if unknown before the first pass
 	Cols        int
-	Sparse      bool          // whether the first block is
-	Float32     bool          // likewise
-	Set         *datasets.Set // where all rows are in memory
-	Float32Rows *Rows         // the same rows in single precision, nil where there are none
+	Sparse      bool          // whether the first block is sparse
+	Float32     bool          // whether the first block is float32
+	Set         *datasets.Set // nil unless all rows are in memory
+	Float32Rows *Rows         // the same rows in float32, nil if unavailable
 	Each        func(ctx context.Context, yield func(first int, block datasets.Set) error) error
 }
 
-// SparseBlock is the number of rows of a block of sparse rows in memory.
+// SparseBlock is the number of rows in a block of sparse rows in memory.
 const SparseBlock = 1 << 17
 
-// FromSet reads a set in memory.
+// FromSet returns the rows of a set in memory.
 func FromSet(data datasets.Set) (*Rows, error) {
 	n, d := data.Rows(), data.Cols()
 	if n == 0 || d == 0 {
@@ -62,7 +63,7 @@ func FromSet(data datasets.Set) (*Rows, error) {
 	return r, nil
 }
 
-// AllNumeric refuses columns whose numbers are codes of categories: a linear model of them means nothing.
+// AllNumeric returns an error if a column is categorical.
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
 		if c.Kind == datasets.Categorical {
@@ -72,10 +73,10 @@ func AllNumeric(schema datasets.Schema) error {
 	return nil
 }
 
-// errStop ends a pass over blocks early.
+// errStop ends a pass early.
 var errStop = errors.New("enough")
 
-// FromSource reads a source.
+// FromSource returns the rows of a source.
 func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	n, d := src.Dims()
 	if n == 0 || d == 0 {
@@ -121,7 +122,8 @@ func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	return r, nil
 }
 
-// EachExpected reads rows that had n rows before, and fails where they have another number now.
+// EachExpected is r.Each for rows that had n rows in an earlier pass. It fails if their number has
+// changed.
 func (r *Rows) EachExpected(ctx context.Context, n int, yield func(first int, block datasets.Set) error) error {
 	seen := 0
 	err := r.Each(ctx, func(first int, block datasets.Set) error {
@@ -136,7 +138,7 @@ func (r *Rows) EachExpected(ctx context.Context, n int, yield func(first int, bl
 	return err
 }
 
-// WithRowCount returns rows that fail where they have not the n rows they had before.
+// WithRowCount returns r with an Each that fails unless there are n rows.
 func (r *Rows) WithRowCount(n int) *Rows {
 	out := *r
 	out.Each = func(ctx context.Context, yield func(int, datasets.Set) error) error {
@@ -145,7 +147,7 @@ func (r *Rows) WithRowCount(n int) *Rows {
 	return &out
 }
 
-// InMemory returns the rows with all of them in memory.
+// InMemory returns the rows, copied into memory if they are not there yet.
 func (r *Rows) InMemory(ctx context.Context) (*Rows, error) {
 	if r.Set != nil {
 		return r, nil
@@ -161,7 +163,7 @@ func (r *Rows) InMemory(ctx context.Context) (*Rows, error) {
 	return r.concat(blocks)
 }
 
-// copyBlock returns a block of its own, for those of a stream are used again.
+// copyBlock copies a block, because streams reuse the memory of their blocks.
 func copyBlock(block datasets.Set) datasets.Set {
 	all := make([]int, block.Rows())
 	for i := range all {
@@ -170,7 +172,7 @@ func copyBlock(block datasets.Set) datasets.Set {
 	return block.Select(all)
 }
 
-// concat returns the rows of all blocks, in memory.
+// concat returns all blocks as rows in memory.
 func (r *Rows) concat(blocks []datasets.Set) (*Rows, error) {
 	set, err := datasets.Concat(blocks...)
 	if err != nil {
@@ -180,7 +182,7 @@ func (r *Rows) concat(blocks []datasets.Set) (*Rows, error) {
 	return FromSet(set)
 }
 
-// ToFloat64 returns the rows in double precision.
+// ToFloat64 returns the rows converted to float64.
 func (r *Rows) ToFloat64() *Rows {
 	out := *r
 	out.Float32, out.Set, out.Float32Rows = false, nil, nil
@@ -195,21 +197,21 @@ func (r *Rows) ToFloat64() *Rows {
 	return &out
 }
 
-// ChunkRows is the number of sparse rows that are a piece of work.
+// ChunkRows is the number of sparse rows per parallel task.
 const ChunkRows = 1024
 
-// Shape is that of the rows, which have so many outputs.
+// Shape returns the shape of n rows with the given number of outputs.
 func (r *Rows) Shape(n, outputs int) datasets.Shape {
 	out := datasets.Shape{Rows: max(n, 0), Cols: r.Cols, Outputs: outputs}
 	if r.Set != nil {
 		out.Filled = r.Set.Shape().Filled
 	} else if r.Sparse {
-		out.Filled = float64(min(r.Cols, 100)) // the rows are not counted before they are read
+		out.Filled = float64(min(r.Cols, 100)) // the entries are unknown before the first pass
 	}
 	return out
 }
 
-// TargetCount is how many numbers each row is to have predicted.
+// TargetCount returns the number of targets per row.
 func (r *Rows) TargetCount() int {
 	if r.Set != nil {
 		return r.Set.Shape().Outputs
@@ -217,14 +219,14 @@ func (r *Rows) TargetCount() int {
 	return max(len(r.Schema.Targets), 1)
 }
 
-// FromSelection reads some rows of a set in memory, a block at a time.
+// FromSelection returns the listed rows of a set in memory. They are copied block by block.
 func FromSelection(data datasets.Set, list []int) *Rows {
 	r := &Rows{Schema: data.Schema, N: len(list), Cols: data.Cols()}
 	r.Each = eachBlock(len(list), rowblock.Size, func(lo, hi int) datasets.Set { return Select(data, list[lo:hi]) })
 	return r
 }
 
-// eachBlock yields n rows in memory, so many at once.
+// eachBlock returns an Each over n rows in memory in blocks of size rows.
 func eachBlock(n, size int, block func(lo, hi int) datasets.Set) func(ctx context.Context, yield func(int, datasets.Set) error) error {
 	return func(ctx context.Context, yield func(int, datasets.Set) error) error {
 		for lo := 0; lo < n; lo += size {
@@ -239,7 +241,7 @@ func eachBlock(n, size int, block func(lo, hi int) datasets.Set) func(ctx contex
 	}
 }
 
-// Select is data.Select without a copy of rows that follow each other.
+// Select is data.Select, but does not copy consecutive rows.
 func Select(data datasets.Set, list []int) datasets.Set {
 	for k, i := range list {
 		if i != list[0]+k {

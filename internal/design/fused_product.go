@@ -7,46 +7,47 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// accumulators is the number of places where the rows of a block are added up, for so many cores at least; rows go to places by
-// their number, so that sums do not depend on the cores there are.
+// accumulators is the number of partial sums of a block. Rows are assigned by their number, so that
+// the sums do not depend on the number of cores.
 const accumulators = 8
 
-// Sums are those of a reading.
+// Sums are the results of a [FusedProduct].
 type Sums struct {
-	Rows   []float64 // of the rows times their weights, outputs × cols
-	Totals []float64 // of the weights of the rows, by output
-	Values []float64 // of the caller
+	Rows   []float64 // Xᵀf(XWᵀ + b), outputs × cols
+	Totals []float64 // column sums of f, by output
+	Values []float64 // sums kept by the caller's ScoreFunc
 }
 
-// Finite reports whether all sums are.
+// Finite reports whether all sums are finite.
 func (s *Sums) Finite() bool {
 	return kern.AllFinite(s.Rows) && kern.AllFinite(s.Totals) && kern.AllFinite(s.Values)
 }
 
-// Accumulator is where some rows of a block are added up.
+// Accumulator holds the partial sums of some rows of a block.
 type Accumulator struct {
-	Values  []float64 // of the caller
-	Scratch []float64 // likewise, as long as a tile
+	Values  []float64 // for the ScoreFunc to add to
+	Scratch []float64 // scratch of the ScoreFunc, MaxTileRows long
 	totals  []float64
-	scores  []float64 // of a tile
+	scores  []float64 // of one tile
 }
 
-// A Rescore replaces scores, outputs × rows of a tile that begins at row first, by what the rows are multiplied
-// with before they are added up.
+// A ScoreFunc replaces the scores of a tile, outputs × rows, by f(scores). The tile begins at row
+// first.
 type ScoreFunc func(p *Accumulator, scores kern.View[float64], first int)
 
-// FusedProduct is one reading of dense rows X that adds up X'·f(X·w + b), tile by tile while it is in the cache: those of some
-// hundred rows in the precision of the rows, all in double precision. Sums over a block do not depend on those before.
+// FusedProduct accumulates Xᵀf(XWᵀ + b) in one pass over dense rows, one cache-resident tile at a
+// time. Tiles are summed in the precision of X, totals in float64. The sums of a block do not
+// depend on earlier blocks.
 type FusedProduct interface {
-	// Add adds the rows of a block that begins at row first of all.
+	// Add adds a block of rows whose first row has number first.
 	Add(X mat.Matrix, first int, f ScoreFunc)
-	// Sums returns what has been added up.
+	// Sums returns the sums so far.
 	Sums() *Sums
 }
 
-// NewFusedProduct begins a reading of rows, in single precision or in double: w is outputs × cols, offsets are b by output, and
-// there are so many values. With widths, which descend, an output has only the first so many columns, and its sums of others stay
-// 0; nil means all.
+// NewFusedProduct returns a product without rows, for float32 or float64 rows. W is outputs × cols,
+// offsets is b, and values is the length of Sums.Values. If widths is not nil, output j uses only
+// the first widths[j] columns and its other sums stay 0; widths must descend.
 func NewFusedProduct(short bool, w, offsets []float64, widths []int, values int) FusedProduct {
 	if short {
 		return newTiledProduct[float32](w, offsets, widths, values)
@@ -54,12 +55,12 @@ func NewFusedProduct(short bool, w, offsets []float64, widths []int, values int)
 	return newTiledProduct[float64](w, offsets, widths, values)
 }
 
-// FusedProductFloats is about how many numbers a reading holds for so many columns and outputs.
+// FusedProductFloats estimates the number of float64 values that a FusedProduct allocates.
 func FusedProductFloats(cols, outputs float64) float64 {
 	return (accumulators + 2) * (cols + 1) * outputs
 }
 
-// tiledProduct is BothWays of rows of numbers of type T.
+// tiledProduct implements FusedProduct for rows of element type T.
 type tiledProduct[T kern.Float] struct {
 	offsets      []float64
 	widths       []int // nil for all columns
@@ -102,7 +103,7 @@ func (t *tiledProduct[T]) Add(X mat.Matrix, first int, f ScoreFunc) {
 	t.reduce(rows.Cols)
 }
 
-// viewOf returns dense rows, whose numbers are of type T, as kern sees them.
+// viewOf returns the kern view of dense rows with elements of type T.
 func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
 	if m, ok := X.(*single.Dense); ok {
 		return any(ViewFloat32(m)).(kern.View[T])
@@ -110,7 +111,7 @@ func viewOf[T kern.Float](X mat.Matrix) kern.View[T] {
 	return any(View(X.(*mat.Dense))).(kern.View[T])
 }
 
-// addRows adds rows that begin at row first of all to a place.
+// addRows adds rows to accumulator number place. The first row has number first.
 func (t *tiledProduct[T]) addRows(place int, rows kern.View[T], first int, f ScoreFunc) {
 	p, pass := &t.accumulators[place], t.passes[place]
 	for lo := 0; lo < rows.Rows; lo += t.tileRows {
@@ -132,7 +133,7 @@ func (t *tiledProduct[T]) addRows(place int, rows kern.View[T], first int, f Sco
 	}
 }
 
-// reduce adds what the places have of a block, and clears them.
+// reduce adds the accumulators of a block to the sums and clears them.
 func (t *tiledProduct[T]) reduce(cols int) {
 	k := len(t.offsets)
 	kern.Parallel(k*cols, reduceGrain, func(lo, hi int) {
@@ -158,10 +159,10 @@ func (t *tiledProduct[T]) reduce(cols int) {
 	}
 }
 
-// reduceGrain is the number of sums that are a piece of work.
+// reduceGrain is the number of sums reduced per parallel task.
 const reduceGrain = 1 << 13
 
-// reduceRow folds some columns of an output.
+// reduceRow reduces columns [from, to) of an output.
 func (t *tiledProduct[T]) reduceRow(row, from, to int) {
 	var parts [accumulators][]T
 	for p, pass := range t.passes {

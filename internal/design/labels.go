@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// BlockWeights returns the weights of a block, nil for ones, or what is wrong with them.
+// BlockWeights returns the weights of a block, nil for ones. It fails unless all are finite and at
+// least 0.
 func BlockWeights(first int, block datasets.Set) ([]float64, error) {
 	if block.Weights == nil {
 		return nil, nil
@@ -28,8 +29,8 @@ func BlockWeights(first int, block datasets.Set) ([]float64, error) {
 	return block.Weights, nil
 }
 
-// BlockTargets returns the targets of a block, rows × count in row-major order, or what is wrong
-// with them.
+// BlockTargets returns the targets of a block, rows × count in row-major order. It fails unless all
+// are finite.
 func BlockTargets(first int, block datasets.Set) (y []float64, count int, err error) {
 	switch {
 	case block.Targets != nil:
@@ -50,7 +51,8 @@ func BlockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	return y, count, nil
 }
 
-// BlockTargetsAndWeights returns the targets, rows × count, and the weights, nil for ones, of a block that begins at row first.
+// BlockTargetsAndWeights returns the results of [BlockTargets] and [BlockWeights]. The block begins
+// at row first.
 func BlockTargetsAndWeights(first int, block datasets.Set) (y []float64, count int, weights []float64, err error) {
 	if y, count, err = BlockTargets(first, block); err != nil {
 		return nil, 0, nil, err
@@ -59,8 +61,8 @@ func BlockTargetsAndWeights(first int, block datasets.Set) (y []float64, count i
 	return y, count, weights, err
 }
 
-// NonFiniteError says which input of a block is missing or infinite, found because a sum over the block
-// was not finite.
+// NonFiniteError returns an error that names the first missing or infinite input of a block. Call
+// it when a sum over the block is not finite.
 func NonFiniteError(first int, block datasets.Set) error {
 	n, d := block.X.Dims()
 	for i := range n {
@@ -78,18 +80,18 @@ func NonFiniteError(first int, block datasets.Set) error {
 	return fmt.Errorf("rows %d to %d: the inputs are too large to be summed; standardize them", first, first+n-1)
 }
 
-// Labels are the targets and weights of all rows, read once for all passes.
+// Labels are the targets and weights of all rows.
 type Labels struct {
 	Y       []float64
-	Weights []float64 // ones where the data have none
+	Weights []float64 // ones if the data have none
 	total   float64   // Σ weights
-	Classes []string  // of a classification
-	Absent  []bool    // classes that no row of positive weight has
+	Classes []string  // nil for regression
+	Absent  []bool    // classes without rows of positive weight
 }
 
-// ReadLabels reads one target and the weight of every row.
+// ReadLabels reads the weight and the single target of every row.
 func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
-	const maxPrealloc = 1 << 26 // a file may say that it has any number of rows
+	const maxPrealloc = 1 << 26 // the row count of a file header may be wrong
 	capacity := min(max(r.N, 0), maxPrealloc)
 	l := &Labels{Y: make([]float64, 0, capacity), Weights: make([]float64, 0, capacity)}
 	addBlock := func(first int, block datasets.Set) error {
@@ -114,7 +116,7 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	switch {
 	case r.Set != nil:
 		err = addBlock(0, *r.Set)
-	case r.Float32Rows != nil: // whose inputs cost less
+	case r.Float32Rows != nil: // reading float32 inputs is cheaper
 		err = r.Float32Rows.Each(ctx, addBlock)
 	default:
 		err = r.Each(ctx, addBlock)
@@ -132,12 +134,12 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 	return l, nil
 }
 
-// classFactors returns the factor on the weights of the rows of each class, nil for ones, from the
-// total weight of each class and the number of classes that have any.
+// classFactors returns a weight factor per class, nil for ones. Its arguments are the classes,
+// their total weights, and the number of classes with positive weight.
 type classFactors func(classes []string, mass []float64, present int) ([]float64, error)
 
-// ReadClasses reads the class code and the weight of every row, and multiplies the weights of each
-// class by its factor.
+// ReadClasses reads the class code and weight of every row and multiplies the weights by the
+// factors of their classes.
 func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, error) {
 	l, err := r.ReadLabels(ctx)
 	if err != nil {
@@ -159,7 +161,7 @@ func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, 
 	return l, l.applyClassWeights(factors)
 }
 
-// BlockLabels returns the labels of a block, whose classes are known, without weights.
+// BlockLabels returns the labels of a block for the given classes, without weights.
 func BlockLabels(first int, block datasets.Set, classes []string) (*Labels, error) {
 	y, count, err := BlockTargets(first, block)
 	if err == nil && count != 1 {
@@ -181,7 +183,7 @@ func (l *Labels) checkCodes(first int) error {
 	return nil
 }
 
-// CheckClassCount fails where fewer than two classes have rows of positive weight.
+// CheckClassCount returns an error if fewer than two classes have positive weight.
 func CheckClassCount(classes []string, mass []float64) error {
 	present, only := 0, 0
 	for c, m := range mass {
@@ -196,10 +198,10 @@ func CheckClassCount(classes []string, mass []float64) error {
 	return nil
 }
 
-// MaxClasses is the largest number of classes where the schema does not list them.
+// MaxClasses bounds the number of classes if the schema does not list them.
 const MaxClasses = 1 << 16
 
-// applyClassWeights checks that there are two classes or more and applies the class weights.
+// applyClassWeights checks that at least two classes are present and applies the class factors.
 func (l *Labels) applyClassWeights(by classFactors) error {
 	mass := l.ClassWeights()
 	if err := CheckClassCount(l.Classes, mass); err != nil {
@@ -227,7 +229,7 @@ func (l *Labels) applyClassWeights(by classFactors) error {
 	return nil
 }
 
-// ClassWeights returns the weight of the rows of each class.
+// ClassWeights returns the total weight of each class.
 func (l *Labels) ClassWeights() []float64 {
 	mass := make([]float64, len(l.Classes))
 	for i, y := range l.Y {
@@ -236,7 +238,7 @@ func (l *Labels) ClassWeights() []float64 {
 	return mass
 }
 
-// Outputs returns the number of scores of each row: one for two classes, else one for each class.
+// Outputs returns the number of scores per row: 1 for two classes, otherwise the number of classes.
 func (l *Labels) Outputs() int {
 	if len(l.Classes) == 2 {
 		return 1
@@ -244,8 +246,8 @@ func (l *Labels) Outputs() int {
 	return len(l.Classes)
 }
 
-// Signs writes the ±1 codes of rows from first on, rows × outputs: with one output +1 is the second
-// class, with more +1 in column c is class c.
+// Signs writes ±1 codes to dst, rows × outputs, for rows from first on. With one output, +1 is the
+// second class. Otherwise +1 in column c is class c.
 func (l *Labels) Signs(dst []float64, first int) []float64 {
 	k := l.Outputs()
 	for i := range len(dst) / k {
@@ -262,5 +264,6 @@ func (l *Labels) Signs(dst []float64, first int) []float64 {
 	return dst
 }
 
-// AbsentIntercept makes a class that no training row has as good as impossible.
+// AbsentIntercept is the score of a class without training rows; it makes the class practically
+// impossible.
 const AbsentIntercept = -1e4

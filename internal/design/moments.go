@@ -8,15 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Moments are the number of values, the mean and the sum of squared deviations from it of every column, missing values
-// left out. Those of a block are summed by the corrected two-pass algorithm and merged into those of all rows as Chan,
-// Golub and LeVeque (1979) do, so that a large mean costs no digits.
+// Moments are the count, the mean and the sum of squared deviations of every column, without
+// missing values. A block uses the corrected two-pass algorithm. Blocks are merged by the update of
+// Chan, Golub and LeVeque (1979), which is stable for large means.
 type Moments struct {
 	Count, Mean                            []float64
-	SumSquares, SmallSquares, LargeSquares []float64 // the sum in three parts, by the size of the differences
+	SumSquares, SmallSquares, LargeSquares []float64 // sum of squared deviations, split by magnitude
 }
 
-// NewMoments returns those of no rows of a width.
+// NewMoments returns the moments of no rows.
 func NewMoments(width int) *Moments {
 	return &Moments{
 		Count: make([]float64, width), Mean: make([]float64, width),
@@ -24,7 +24,7 @@ func NewMoments(width int) *Moments {
 	}
 }
 
-// Compute replaces m by the moments of X, a *mat.Dense or *sparse.CSR.
+// Compute sets m to the moments of X, a *mat.Dense or *sparse.CSR.
 func (m *Moments) Compute(X mat.Matrix) {
 	clear(m.Count)
 	clear(m.Mean)
@@ -47,7 +47,7 @@ func (m *Moments) Compute(X mat.Matrix) {
 	for j, r := range residual {
 		if n := m.Count[j]; n > 0 {
 			m.Mean[j] += r / n
-			switch { // r is rounding, of the size that the differences have
+			switch { // r is rounding error, of the magnitude of the deviations
 			case m.LargeSquares[j] > 0:
 				m.LargeSquares[j] = max(0, m.LargeSquares[j]-(r*scaleLarge)*(r*scaleLarge)/n)
 			case m.SumSquares[j] > 0:
@@ -59,7 +59,7 @@ func (m *Moments) Compute(X mat.Matrix) {
 	}
 }
 
-// Merge adds the moments of other rows.
+// Merge adds the moments of disjoint rows.
 func (m *Moments) Merge(o *Moments) {
 	for j, n := range o.Count {
 		if n == 0 {
@@ -84,7 +84,7 @@ func (m *Moments) Merge(o *Moments) {
 	}
 }
 
-// Pool returns the moments of the entries of all columns together, as those of a single one.
+// Pool returns the moments of all entries, as of a single column.
 func (m *Moments) Pool() *Moments {
 	all := NewMoments(1)
 	for j := range m.Count {
@@ -96,8 +96,8 @@ func (m *Moments) Pool() *Moments {
 	return all
 }
 
-// Deviation returns the standard deviation of column j (divisor n), 0 where its values differ by
-// rounding only.
+// Deviation returns the standard deviation of column j (divisor n), or 0 if its values differ only
+// by rounding.
 func (m *Moments) Deviation(j int) float64 {
 	const rounding = 10 * 0x1p-52
 	n := max(m.Count[j], 1)
@@ -114,14 +114,14 @@ func (m *Moments) Deviation(j int) float64 {
 	return sd
 }
 
-// Differences beyond small and large are squared after a multiplication by fromSmall or fromLarge, so
-// that squares neither underflow nor overflow (J. L. Blue, ACM TOMS 4, 1978).
+// Deviations below smallLimit or above largeLimit are scaled before they are squared, so that
+// squares neither underflow nor overflow (J. L. Blue, ACM TOMS 4, 1978).
 const (
 	smallLimit, scaleSmall = 0x1p-500, 0x1p500
 	largeLimit, scaleLarge = 0x1p500, 0x1p-500
 )
 
-// addSquare adds the square of a difference from the mean of column j, so many times.
+// addSquare adds times·d² to column j.
 func (m *Moments) addSquare(j int, d, times float64) {
 	switch size := math.Abs(d); {
 	case size > largeLimit:
@@ -133,8 +133,8 @@ func (m *Moments) addSquare(j int, d, times float64) {
 	}
 }
 
-// EachEntry calls f for every value of X, a *mat.Dense or *sparse.CSR, that is not missing; the zeros that a sparse matrix does
-// not store come at the end, those of a column together.
+// EachEntry calls f for every non-missing value of X, a *mat.Dense or *sparse.CSR. The implicit
+// zeros of a sparse matrix come last, one call per column with their number in times.
 func EachEntry(X mat.Matrix, f func(j int, v, times float64)) {
 	n, d := X.Dims()
 	m, ok := X.(*sparse.CSR)

@@ -7,12 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MinGEMMOutputs is the number of outputs from which a product with all of them at once pays, for which
-// the rows must be packed.
+// MinGEMMOutputs is the number of outputs from which one matrix product is faster than one
+// matrix-vector product per output.
 const MinGEMMOutputs = 24
 
-// MulT computes scores = X·Wᵀ, scores rows × outputs, W outputs × cols, with room for as many T
-// as there are scores.
+// MulT computes scores = X·Wᵀ. X is n × d, W is k × d, scores is n × k. scratch needs n·k elements.
 func MulT[T kern.Float](scores []float64, X kern.View[T], w, scratch []T) {
 	n, k := X.Rows, len(w)/X.Cols
 	own := scratch[:n]
@@ -32,8 +31,8 @@ func MulT[T kern.Float](scores []float64, X kern.View[T], w, scratch []T) {
 	}
 }
 
-// AddTMul adds scores'·X to out, outputs × cols, with room for as many T as both have. Sums over the
-// rows of X are in T.
+// AddTMul computes out += scoresᵀ·X. scores is n × k, X is n × d, out is k × d. Sums over rows are
+// in T. scratch needs (n+d)·k elements.
 func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, scratch []T) {
 	n, d, k := X.Rows, X.Cols, len(scores)/X.Rows
 	if k >= MinGEMMOutputs {
@@ -58,7 +57,7 @@ func AddTMul[T kern.Float](out []float64, X kern.View[T], scores []float64, scra
 	}
 }
 
-// Transpose writes w, cols × outputs, to dst, outputs × cols.
+// Transpose writes w, cols × outputs, to dst as outputs × cols.
 func Transpose[T kern.Float](dst []T, w []float64, outputs int) {
 	d := len(w) / outputs
 	for i, v := range w {
@@ -80,14 +79,14 @@ func AddTransposed(dst, sums []float64, outputs int) {
 	}
 }
 
-// addWidened adds sums to out.
+// addWidened computes out += sums.
 func addWidened[T kern.Float](out []float64, sums []T) {
 	for i, v := range sums {
 		out[i] += float64(v)
 	}
 }
 
-// DotFloat32 returns Σ x[j]·w[j], summed over a few columns in single, over all in double precision.
+// DotFloat32 returns Σ x[j]·w[j]. Chunks are summed in float32, their totals in float64.
 func DotFloat32(x, w []float32) float64 {
 	const chunk = 256
 	sum := 0.0
@@ -97,7 +96,7 @@ func DotFloat32(x, w []float32) float64 {
 	return sum + float64(kern.Dot(x, w))
 }
 
-// SparseDot returns Σ values[p]·w[columns[p]], values nil meaning ones, summed in four chains.
+// SparseDot returns Σ values[p]·w[columns[p]], with four partial sums. Nil values are ones.
 func SparseDot(columns []uint32, values, w []float64) float64 {
 	var a, b, c, d float64
 	if values == nil {
@@ -124,7 +123,7 @@ func SparseDot(columns []uint32, values, w []float64) float64 {
 	return (a + b) + (c + d)
 }
 
-// AddSquares adds Σ s·x² of each column of X to dst, summed in double precision.
+// AddSquares computes dst[j] += Σ weights[i]·x[i,j]² in float64.
 func AddSquares(dst []float64, X mat.Matrix, weights []float64) {
 	switch x := X.(type) {
 	case *sparse.CSR:

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Native returns X itself where it is of a type the solvers know, else a dense copy.
+// Native returns X if its type is supported by the solvers, otherwise a dense copy.
 func Native(X mat.Matrix) mat.Matrix {
 	switch X.(type) {
 	case *mat.Dense, *single.Dense, *sparse.CSR:
@@ -20,7 +20,7 @@ func Native(X mat.Matrix) mat.Matrix {
 	return mat.DenseCopyOf(X)
 }
 
-// WithFloat64 calls f with X in double precision, in room that is used again.
+// WithFloat64 calls f with X converted to float64 in a pooled buffer.
 func WithFloat64(X mat.Matrix, f func(mat.Matrix) error) error {
 	m, ok := X.(*single.Dense)
 	if !ok {
@@ -34,7 +34,7 @@ func WithFloat64(X mat.Matrix, f func(mat.Matrix) error) error {
 	return f(out)
 }
 
-// ToFloat64 returns rows of single precision in double precision, other rows as they are.
+// ToFloat64 returns a float64 copy of float32 rows, and other rows unchanged.
 func ToFloat64(X mat.Matrix) mat.Matrix {
 	m, ok := X.(*single.Dense)
 	if !ok {
@@ -55,21 +55,21 @@ func widenDense(dst *mat.Dense, m *single.Dense) {
 	})
 }
 
-// Widen converts a list to double precision.
+// Widen converts float32 values to float64.
 func Widen(dst []float64, row []float32) {
 	for j, v := range row {
 		dst[j] = float64(v)
 	}
 }
 
-// Round rounds a list to T.
+// Round converts float64 values to T.
 func Round[T kern.Float](dst []T, list []float64) {
 	for i, v := range list {
 		dst[i] = T(v)
 	}
 }
 
-// LeadingColumns returns the first columns of dense rows, of either precision, as a view.
+// LeadingColumns returns a view of the first columns of dense rows.
 func LeadingColumns(X mat.Matrix, cols int) mat.Matrix {
 	if m, ok := X.(*single.Dense); ok {
 		return m.Leading(cols)
@@ -78,20 +78,20 @@ func LeadingColumns(X mat.Matrix, cols int) mat.Matrix {
 	return X.(*mat.Dense).Slice(0, n, 0, cols)
 }
 
-// View returns a dense matrix as kern sees it.
+// View returns the kern view of a dense matrix.
 func View(m *mat.Dense) kern.View[float64] {
 	raw := m.RawMatrix()
 	return kern.Dense(raw.Rows, raw.Cols, raw.Stride, raw.Data)
 }
 
-// ViewFloat32 returns a dense matrix in single precision as kern sees it.
+// ViewFloat32 returns the kern view of a float32 matrix.
 func ViewFloat32(m *single.Dense) kern.View[float32] {
 	n, d := m.Dims()
 	data, stride := m.Raw()
 	return kern.Dense(n, d, stride, data)
 }
 
-// SparseView returns a sparse matrix as kern sees it.
+// SparseView returns the kern view of a sparse matrix.
 func SparseView(m *sparse.CSR) kern.Sparse[float64] {
 	n, d := m.Dims()
 	indptr, indices, values := m.Raw()
@@ -102,7 +102,7 @@ func SparseView(m *sparse.CSR) kern.Sparse[float64] {
 	return kern.Sparse[float64]{Rows: n, Cols: d, Indptr: indptr, Indices: indices, Values: values, Scale: scale}
 }
 
-// DenseData returns the elements of m in row-major order without gaps.
+// DenseData returns the elements of m in row-major order with stride Cols.
 func DenseData(m *mat.Dense) []float64 {
 	if raw := m.RawMatrix(); raw.Stride == raw.Cols {
 		return raw.Data[:raw.Rows*raw.Cols]
@@ -110,7 +110,7 @@ func DenseData(m *mat.Dense) []float64 {
 	return mat.DenseCopyOf(m).RawMatrix().Data
 }
 
-// WriteRow writes row i of X, of any kind, to dst in double precision.
+// WriteRow converts row i of X to float64 and writes it to dst.
 func WriteRow(dst []float64, X mat.Matrix, i int) {
 	switch x := X.(type) {
 	case *mat.Dense:
@@ -126,8 +126,7 @@ func WriteRow(dst []float64, X mat.Matrix, i int) {
 	}
 }
 
-// Row returns row i of X in double precision, to be looked at only: of a *mat.Dense the row itself, else
-// a copy in buffer.
+// Row returns row i of X in float64, read-only: a view of a *mat.Dense, otherwise a copy in buffer.
 func Row(X mat.Matrix, i int, buffer []float64) []float64 {
 	if m, ok := X.(*mat.Dense); ok {
 		return m.RawRowView(i)

@@ -8,25 +8,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rate is the length of the first steps, in the logarithms.
+// rate is the initial step length, in the logarithms.
 const rate = 0.1
 
-// Result is where a descent has come to.
+// Result is the outcome of an optimization.
 type Result struct {
 	Scales           []float64
 	Noise, Amplitude float64
 	Value            float64 // of the objective
-	Steps            int     // taken
-	AtMinNoise       bool    // whether the noise ended at the least that there is, for [Exact]
+	Steps            int     // number of steps
+	AtMinNoise       bool    // whether the noise ended at its lower bound, for [Exact]
 }
 
-// Point is a place to start from.
+// Point is a starting point.
 type Point struct {
 	Scales           []float64
 	Noise, Amplitude float64
 }
 
-// Start returns the point with one scale for every input.
+// Start returns the point with equal scales.
 func (p Problem) Start(scale float64) Point {
 	return Point{Scales: slices.Repeat([]float64{scale}, p.Scales()), Noise: 0.3, Amplitude: 1}
 }
@@ -39,10 +39,12 @@ func (p Point) logarithms() []float64 {
 	return append(out, math.Log(p.Noise), math.Log(p.Amplitude))
 }
 
-// Minimize descends from a point in rounds, and returns the end of the best one. Each step sees other frequencies, of the
-// lists that there are, so that the scales do not fit what one list happens to hold; rounds are compared on the first
-// one. A noise that is kept is never below the part of the amplitude that single precision can tell. A round goes on from the best point so far, but no scale starts below that of the first point: an input that
-// told nothing while others had not been understood is looked at again. The objective is computed in single precision.
+// Minimize runs Adam in several rounds and returns the best end point. Each step uses other
+// frequencies from lists, so that the scales do not overfit one draw; rounds are compared on the
+// first. A fixed noise is bounded below by the float32 resolution of the amplitude. A round
+// continues from the best point, but resets scales to at least their initial values: inputs that
+// were irrelevant before others were learned get another chance. The objective is evaluated in
+// float32.
 func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, rounds, steps int) (Result, error) {
 	p.Frequencies = lists[0]
 	objective, first := New[float32](p), start.logarithms()
@@ -70,11 +72,11 @@ func Minimize(ctx context.Context, p Problem, lists []*mat.Dense, start Point, r
 	return out, nil
 }
 
-// adam is Adam (Kingma and Ba, ICLR 2015) on the logarithms.
+// adam is the optimizer Adam (Kingma and Ba, ICLR 2015) on the logarithms.
 type adam struct {
-	point, last   []float64 // last is the last one where the objective was finite
+	point, last   []float64 // last is the last point with a finite objective
 	gradient      []float64
-	first, second []float64 // moments of the gradient
+	first, second []float64 // moment estimates
 
 	keepNoise, keepAmplitude bool
 }
@@ -85,8 +87,8 @@ func newAdam(start []float64) *adam {
 		first: make([]float64, k), second: make([]float64, k)}
 }
 
-// run makes so many steps, whose length falls to a tenth of the first one's as half a cosine wave does, and returns
-// the objective of the end with the first frequencies.
+// run makes the given steps, with a half-cosine schedule down to a tenth of the initial step. It
+// returns the final objective for the first frequencies.
 func (d *adam) run(ctx context.Context, o *Objective[float32], lists []*mat.Dense, steps int) (float64, error) {
 	for t := range steps {
 		o.Frequencies = lists[(steps-t)%len(lists)]
@@ -109,13 +111,13 @@ func (d *adam) run(ctx context.Context, o *Objective[float32], lists []*mat.Dens
 	return o.At(ctx, d.last, d.gradient)
 }
 
-// least and most bounds of the logarithms.
+// Bounds of the logarithms.
 const (
 	maxLogScale   = 14.0   // of a scale from 1
-	minNoiseRatio = 2.5e-4 // of the amplitude: what sums in single precision can tell
+	minNoiseRatio = 2.5e-4 // relative to the amplitude: the resolution of float32 sums
 )
 
-// step moves the point.
+// step updates the point.
 func (d *adam) step(t int, rate float64) {
 	const fade, fadeSquare, tiny = 0.9, 0.99, 1e-12
 	k := len(d.point) - 2

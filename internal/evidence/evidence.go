@@ -1,25 +1,27 @@
-// Package evidence learns how much each input matters: a scale for each, by the evidence of a gaussian process on
-// random Fourier features or with the kernel itself, or by its leave-one-out error. Numbers in, numbers out.
+// Package evidence learns a length scale per input (automatic relevance determination). It
+// maximizes the evidence of a Gaussian process on random Fourier features or with the exact kernel,
+// or minimizes the leave-one-out error.
 //
-// With m frequencies W drawn once for the scales 1, and scales s, the features of a row are
+// With m frequencies W drawn for unit scales, and scales s, the features of a row are
 //
-//	z(x) = sqrt(1/m)·[cos w₁'(s∘x), sin w₁'(s∘x), …],  D = 2m
+//	z(x) = sqrt(1/m)·[cos w₁ᵀ(s∘x), sin w₁ᵀ(s∘x), …],  D = 2m
 //
-// and the targets y have the covariance K = a·ZZ' + σ²I. The evidence is what the model gives the targets for a
-// density; J is its negative logarithm, summed over the outputs y. With A = aZ'Z + σ²I, b = A⁻¹Z'y and α = K⁻¹y,
+// and the targets y have covariance K = a·ZZᵀ + σ²I, with amplitude a and noise σ². J is the
+// negative log evidence, summed over the outputs. With A = aZᵀZ + σ²I, b = A⁻¹Zᵀy and α = K⁻¹y,
 //
 //	J       = Σ ½(σ²‖α‖² + a‖b‖²) + ½·log|A| + ½(n − D)·log σ² + ½n·log 2π
-//	dJ/dZ   = a·Σ (ZA⁻¹ − αb')
+//	dJ/dZ   = a·Σ (ZA⁻¹ − αbᵀ)
 //	dJ/dlog s_j = s_j·Σ_k W_jk·Σ_i x_ij·dJ/dangle_ik
 //
-// Where there are fewer rows than features K itself is factored, which is the smaller matrix. The scale of an input
-// that tells nothing about the targets goes towards 0, for it costs evidence to explain noise by it.
+// With fewer rows than features, the smaller matrix K is factored. The scales of irrelevant inputs
+// tend to 0, since fitting noise lowers the evidence.
 //
-// [Problem] is what there is to learn from, [New] makes an [Objective] of it in either precision, [Minimize] descends
-// with other frequencies in each step. [Exact] is the same of few rows with the kernel itself.
+// [Problem] is the data, [New] returns its [Objective] in either precision, and [Minimize]
+// optimizes it with different frequencies in each step. [Exact] uses the exact kernel, for few
+// rows.
 //
-// Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 5; Lázaro-Gredilla et
-// al., "Sparse spectrum gaussian process regression", JMLR 2010, for the evidence on features.
+// Sources: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, chapter 5;
+// Lázaro-Gredilla et al., "Sparse spectrum gaussian process regression", JMLR 2010.
 package evidence
 
 import (
@@ -34,18 +36,18 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Problem is rows, their targets, and the frequencies that features are made with.
+// Problem is a set of rows, targets and frequencies.
 type Problem struct {
 	X           mat.Matrix // n×d, a *mat.Dense or *sparse.CSR
 	Y           *mat.Dense // n×outputs, each of mean 0
-	Frequencies *mat.Dense // d×m, for the scales 1; [Minimize] is given its own
-	Group       []int      // d, number of the scale of each input; nil for a scale each
-	LeaveOneOut bool       // descend on the mean squared leave-one-out error instead of the evidence
+	Frequencies *mat.Dense // d×m, for unit scales; [Minimize] sets its own
+	Group       []int      // d, index of the scale of each input; nil for one scale per input
+	LeaveOneOut bool       // minimize the mean squared leave-one-out error instead
 
-	KeepNoise, KeepAmplitude bool // for [Minimize]: these stay where they start
+	KeepNoise, KeepAmplitude bool // for [Minimize]: fix these
 }
 
-// Scales is how many scales there are.
+// Scales returns the number of scales.
 func (p Problem) Scales() int {
 	if p.Group == nil {
 		_, d := p.X.Dims()
@@ -58,7 +60,7 @@ func (p Problem) Scales() int {
 	return most + 1
 }
 
-// group returns the number of input j's scale.
+// group returns the index of input j's scale.
 func (p Problem) group(j int) int {
 	if p.Group == nil {
 		return j
@@ -66,45 +68,46 @@ func (p Problem) group(j int) int {
 	return p.Group[j]
 }
 
-// Objective is a function of the logarithms of scales, noise and amplitude, in this order, whose products of
-// large matrices are made in T. It owns room that is used again and serves one caller at a time.
+// Objective is J as a function of the logarithms of scales, noise and amplitude, in this order.
+// Large matrix products are in T. It reuses its buffers and is not safe for concurrent use.
 type Objective[T kern.Float] struct {
 	Problem
-	x       kern.View[T]    // the rows where they are dense
-	entries *kern.Sparse[T] // the rows where they are sparse
+	x       kern.View[T]    // dense rows
+	entries *kern.Sparse[T] // sparse rows
 	n, m, D int
 	q       int
 	order   int // of K or A, whichever is smaller
 
-	scaled kern.View[T] // d×m, frequencies times scales
-	z      kern.View[T] // n×D, features; and beside or below them what the slope is made of too
-	angles kern.View[T] // n×m, angles of sparse rows, then the derivative by the angles
-	gradW  kern.View[T] // d×m, X' times turn
+	scaled kern.View[T] // d×m, scaled frequencies
+	z      kern.View[T] // n×D, features; beside or below them further factors of the slope
+	angles kern.View[T] // n×m, angles of sparse rows, then derivatives by the angles
+	gradW  kern.View[T] // d×m, Xᵀ·angles
 
 	factored kern.View[float64] // Gram matrix, then the Cholesky factor of K or A
-	root     kern.View[T]       // the inverse of the factor
-	inverse  kern.View[T]       // of K or A; and beside or below it what the slope is made of too
-	alpha, b kern.View[float64] // q×n, K⁻¹y, and q×D, Z'K⁻¹y
+	root     kern.View[T]       // inverse of the Cholesky factor
+	inverse  kern.View[T]       // of K or A; beside or below it further factors of the slope
+	alpha, b kern.View[float64] // q×n, K⁻¹y, and q×D, ZᵀK⁻¹y
 	system   system[T]
 
-	// Of the leave-one-out error.
-	kinvZ   kern.View[T]       // n×D, K⁻¹Z, where A is factored
+	// For the leave-one-out error.
+	kinvZ   kern.View[T]       // n×D, K⁻¹Z, if A is factored
 	u       kern.View[float64] // q×n
 	kappa   []float64          // n, diagonal of K⁻¹
 	weights []T                // n, diagonal of V
-	along   []float64          // n, products of the rows of the features and of the slope
+	along   []float64          // n, products of the rows of features and slope
 }
 
-// system is K as it is solved with. Σ is over the outputs.
+// system solves with K or A. Σ is over the outputs.
 type system[T kern.Float] interface {
-	// factor makes the features, the inverse of their matrix, b, and α where that is the way to b. It reports whether
-	// the matrix is positive definite, log |K|, and the degrees of freedom of the fit.
+	// factor computes the features, the inverse matrix, b, and α if b depends on it. It returns
+	// whether the matrix is positive definite, log |K|, and the degrees of freedom of the fit.
 	factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error)
-	// evidence returns factors of Σ (K⁻¹Z − αb'), which has α behind it where the call before has not made that.
+	// evidence returns factors of Σ (K⁻¹Z − αbᵀ), followed by α unless factor computed it.
 	evidence(noise, amplitude float64) (left, right kern.View[T])
-	// diagonal makes κ and α.
+	// diagonal computes κ and α.
 	diagonal(ctx context.Context, noise, amplitude float64) error
-	// looFactors returns factors of 2K⁻¹VK⁻¹Z − Σ p(Z'α)' − Σ α(Z'p)' with p = K⁻¹u, less V·spread where there is that.
+	// looFactors returns factors of 2K⁻¹VK⁻¹Z − Σ p(Zᵀα)ᵀ − Σ α(Zᵀp)ᵀ with p = K⁻¹u, without
+	// V·kinvZ if kinvZ is used.
 	looFactors(ctx context.Context, noise, amplitude float64) (left, right kern.View[T], err error)
 }
 
@@ -147,7 +150,7 @@ func New[T kern.Float](p Problem) *Objective[T] {
 	return o
 }
 
-// newMatrix returns a matrix of zeros whose rows begin at lines of the cache.
+// newMatrix returns a zero matrix whose rows start at cache lines.
 func newMatrix[T kern.Float](rows, cols int) kern.View[T] {
 	const line = 16
 	stride := (cols + line - 1) / line * line
@@ -173,9 +176,8 @@ func sparseToPrecision[T kern.Float](m *sparse.CSR) *kern.Sparse[T] {
 	return &to
 }
 
-// At returns the objective at a point, infinite where K is not positive definite to working precision, and
-// overwrites gradient with its derivatives there. The point has a logarithm for each scale, that of the noise σ² and
-// that of the amplitude a.
+// At returns the objective at a point and overwrites gradient. It returns +Inf if K is not positive
+// definite to working precision. The point holds the logarithms of the scales, of σ² and of a.
 func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float64, error) {
 	noise, amplitude := math.Exp(point[len(point)-2]), math.Exp(point[len(point)-1])
 	o.scale(point)
@@ -204,7 +206,7 @@ func (o *Objective[T]) At(ctx context.Context, point, gradient []float64) (float
 	return value, nil
 }
 
-// scale scales the frequencies.
+// scale computes the scaled frequencies.
 func (o *Objective[T]) scale(point []float64) {
 	for j := range o.scaled.Rows {
 		s := math.Exp(point[o.group(j)])
@@ -215,11 +217,10 @@ func (o *Objective[T]) scale(point []float64) {
 	}
 }
 
-// chunkRows is how many rows are mapped between two looks at the context: as many as stay in the second-level cache
-// for who adds them up.
+// chunkRows is the number of rows mapped at once, so that they stay in the second-level cache.
 const chunkRows = 512
 
-// features maps the rows and hands them on, some at a time.
+// features maps the rows and calls add for each chunk.
 func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error) error {
 	norm := T(math.Sqrt(1 / float64(o.m)))
 	for lo := 0; lo < o.n; lo += chunkRows {
@@ -242,15 +243,15 @@ func (o *Objective[T]) features(ctx context.Context, add func(lo, hi int) error)
 	return nil
 }
 
-// sparseRows returns rows lo to hi of sparse rows.
+// sparseRows returns rows [lo, hi) of sparse rows.
 func (o *Objective[T]) sparseRows(lo, hi int) kern.Sparse[T] {
 	out := *o.entries
 	out.Rows, out.Indptr = hi-lo, out.Indptr[lo:hi+1]
 	return out
 }
 
-// evidence makes the slope of the evidence, and returns that part of its negative logarithm which depends on the
-// targets. The derivatives by noise and amplitude are of that part.
+// evidence computes the gradient by the scales. It returns the part of J that depends on the
+// targets, and writes its derivatives by noise and amplitude.
 func (o *Objective[T]) evidence(ctx context.Context, noise, amplitude float64, gradient []float64) (float64, error) {
 	left, right := o.system.evidence(noise, amplitude)
 	if err := o.scaleGradients(ctx, left, right, amplitude, gradient); err != nil {
@@ -261,7 +262,7 @@ func (o *Objective[T]) evidence(ctx context.Context, noise, amplitude float64, g
 	return (fit + weight) / 2, nil
 }
 
-// squares returns the sum of the squares of a matrix.
+// squares returns the sum of squares of a matrix.
 func squares(a kern.View[float64]) (sum float64) {
 	for i := range a.Rows {
 		sum += kern.Dot(a.Row(i), a.Row(i))
@@ -269,8 +270,8 @@ func squares(a kern.View[float64]) (sum float64) {
 	return sum
 }
 
-// scaleGradients makes the derivatives by the scales of the slope, which is factor·left·right. The slope is never stored: the
-// derivatives by the angles are made of some rows of it at a time.
+// scaleGradients computes the derivatives by the scales from the slope dJ/dZ = factor·left·right.
+// The slope is not stored; its rows are converted to derivatives by the angles chunk by chunk.
 func (o *Objective[T]) scaleGradients(ctx context.Context, left, right kern.View[T], factor float64, gradient []float64) error {
 	err := kern.MulRows(ctx, left, right, func(first int, part kern.View[T]) {
 		for i := range part.Rows {

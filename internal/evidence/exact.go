@@ -12,39 +12,40 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Exact is rows and targets whose covariance is made of the kernel itself, not of features. With scales s and
-// M = k(s∘x, s∘x') + ρI, target t has the covariance a_t·M: the amplitude a_t, and the noise ρ·a_t. A level 1·b with a
-// flat prior turns M⁻¹ into P = M⁻¹ − M⁻¹11'M⁻¹/1'M⁻¹1, and takes one row, N = n − 1; without it P = M⁻¹ and N = n. With
-// the misfit r_t = y_t'Py_t the negative logarithm of the evidence is
+// Exact is a Gaussian process with the exact kernel. With scales s and M = k(s∘x, s∘xᵀ) + ρI,
+// target t has covariance a_t·M: amplitude a_t and noise ρ·a_t. An intercept with a flat prior
+// replaces M⁻¹ by P = M⁻¹ − M⁻¹11ᵀM⁻¹/1ᵀM⁻¹1 and N = n by n − 1; otherwise P = M⁻¹. With r_t =
+// y_tᵀPy_t, the negative log evidence is
 //
-//	J     = Σ_t ½·[r_t/a_t + N·log(2π·a_t) + log|M| (+ log 1'M⁻¹1)]
-//	dJ/dM = ½·Σ_t (P − Py_t·y_t'P/a_t) = ½G
+//	J     = Σ_t ½·[r_t/a_t + N·log(2π·a_t) + log|M| (+ log 1ᵀM⁻¹1)]
+//	dJ/dM = ½·Σ_t (P − Py_t·y_tᵀP/a_t) = ½G
 //	dJ/dlog s_j = Σ_il H_il·(s_j·x_ij − s_j·x_lj)²,  H = G ∘ (derivative of the kernel by the squared distance)
 //
-// Where neither noise nor amplitude is given a_t = r_t/N, which is where J is least; else a is the same for all targets:
-// what is given, or the noise over ρ.
+// If neither noise nor amplitude is given, a_t = r_t/N, which minimizes J. Otherwise a is common to
+// all targets: the given amplitude, or the noise over ρ.
 //
-// A value and its derivatives cost n³ flops, 4n²·d beside them, and 4n² numbers.
+// Value and gradient cost n³ + 4n²·d flops and 4n² values.
 //
-// Source: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, sections 2.7 and 5.4.
+// Source: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, sections 2.7 and
+// 5.4.
 type Exact struct {
 	X         *mat.Dense       // n×d
 	Y         *mat.Dense       // n×outputs
-	Kernel    *pairwise.Kernel // of the metric Squared
-	Group     []int            // d, number of the scale of each input; nil for a scale each
-	Intercept bool             // whether there is a level
+	Kernel    *pairwise.Kernel // with metric Squared
+	Group     []int            // d, index of the scale of each input; nil for one scale per input
+	Intercept bool             // whether there is an intercept
 
-	Noise, Amplitude float64 // of all targets; 0 where the evidence chooses. Their ratio counts as 1e-8 where it is less
+	Noise, Amplitude float64 // of all targets; 0 means optimized. Their ratio is at least 1e-8
 }
 
 const (
-	minRatio = 1e-8 // of noise to amplitude: what the factor of M can tell
-	maxRatio = 1e4  // nothing but noise
+	minRatio = 1e-8 // of noise to amplitude: the resolution of the factor of M
+	maxRatio = 1e4  // pure noise
 )
 
-// Minimize descends by [minimize] from each of some points, at most so many steps from each, and returns the lowest end. Of a point
-// noise and amplitude count by their ratio; those of the result are means over the targets. Value is infinite where M is
-// positive definite nowhere.
+// Minimize runs L-BFGS from each of the starts, with at most the given steps, and returns the best
+// result. Only the ratio of noise and amplitude of a start matters; those of the result are means
+// over the targets. Value is +Inf if M is nowhere positive definite.
 func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result, error) {
 	o := newExact(e)
 	var best []float64
@@ -73,7 +74,7 @@ func (e Exact) Minimize(ctx context.Context, starts []Point, steps int) (Result,
 	return out, nil
 }
 
-// region returns the logarithms of scales and ratio that a descent begins at, and those between which it stays.
+// region returns the initial logarithms of scales and ratio, and their bounds.
 func (e Exact) region(start Point) (point, lower, upper []float64) {
 	for _, s := range start.Scales {
 		u := math.Log(s)
@@ -88,8 +89,8 @@ func (e Exact) region(start Point) (point, lower, upper []float64) {
 	return append(point, u), append(lower, low), append(upper, high)
 }
 
-// exact is the function of the logarithms of scales and ratio that [Exact] is about. It owns room that is used again and
-// serves one caller at a time.
+// exact evaluates J as a function of the logarithms of scales and ratio. It reuses its buffers and
+// is not safe for concurrent use.
 type exact struct {
 	Exact
 	n, d, q int
@@ -98,13 +99,13 @@ type exact struct {
 	scaled  *mat.Dense // n×d, s∘x
 
 	factored kern.View[float64] // n×n, M, then its Cholesky factor
-	root     kern.View[float64] // n×n, the inverse of the factor
-	inverse  kern.View[float64] // n×n, of M
-	weights  kern.View[float64] // n×n, squared distances, then slopes of the kernel, then H
+	root     kern.View[float64] // n×n, inverse of the Cholesky factor
+	inverse  kern.View[float64] // n×n, M⁻¹
+	weights  kern.View[float64] // n×n, squared distances, then kernel derivatives, then H
 	gradX    kern.View[float64] // n×d, H times scaled
 	solved   kern.View[float64] // (q+1)×n, Py_t and, last, M⁻¹1
 	factors  []float64          // a_t
-	sums     []float64          // n, of the rows of H
+	sums     []float64          // n, row sums of H
 	traces   []float64          // n, diagonal of G
 }
 
@@ -123,7 +124,7 @@ func newExact(e Exact) *exact {
 	return o
 }
 
-// group returns the number of input j's scale.
+// group returns the index of input j's scale.
 func (o *exact) group(j int) int {
 	if o.Group == nil {
 		return j
@@ -131,8 +132,8 @@ func (o *exact) group(j int) int {
 	return o.Group[j]
 }
 
-// at returns J, infinite where M is not positive definite to working precision, and overwrites gradient with its
-// derivatives.
+// at returns J and overwrites gradient. It returns +Inf if M is not positive definite to working
+// precision.
 func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, error) {
 	ratio := math.Exp(point[len(point)-1])
 	if err := o.covariance(ctx, point, ratio); err != nil {
@@ -150,7 +151,7 @@ func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, err
 	}
 	last := len(point) - 1
 	gradient[last] = ratio * kern.Sum(o.traces) / 2
-	if o.Noise > 0 { // the amplitude falls as the ratio grows
+	if o.Noise > 0 { // the amplitude decreases with the ratio
 		for t, a := range o.factors {
 			gradient[last] += (o.rss(t)/a - o.dof()) / 2
 		}
@@ -161,7 +162,7 @@ func (o *exact) at(ctx context.Context, point, gradient []float64) (float64, err
 	return value, nil
 }
 
-// dof is N.
+// dof returns N.
 func (o *exact) dof() float64 {
 	if o.Intercept {
 		return float64(o.n - 1)
@@ -169,7 +170,7 @@ func (o *exact) dof() float64 {
 	return float64(o.n)
 }
 
-// covariance makes M, and squared distances.
+// covariance computes M and the squared distances.
 func (o *exact) covariance(ctx context.Context, point []float64, ratio float64) error {
 	for j := range o.d {
 		s := math.Exp(point[o.group(j)])
@@ -193,7 +194,7 @@ func (o *exact) covariance(ctx context.Context, point []float64, ratio float64) 
 	return ctxerr.Check(ctx)
 }
 
-// value returns J of a factor, and 1'M⁻¹1, 0 where there is no level.
+// value returns J, given the factor, and 1ᵀM⁻¹1, or 0 without an intercept.
 func (o *exact) value(ctx context.Context, ratio float64) (value, level float64, err error) {
 	ones := o.solved.Row(o.q)
 	for i := range o.n {
@@ -224,7 +225,7 @@ func (o *exact) value(ctx context.Context, ratio float64) (value, level float64,
 			o.factors[t] = o.Amplitude
 		case o.Noise > 0:
 			o.factors[t] = o.Noise / ratio
-		default: // a target without variance has a misfit of 0
+		default: // a constant target has r = 0
 			o.factors[t] = max(r/o.dof(), math.SmallestNonzeroFloat64/epsilon)
 		}
 		a := o.factors[t]
@@ -235,7 +236,7 @@ func (o *exact) value(ctx context.Context, ratio float64) (value, level float64,
 
 const epsilon = 0x1p-52
 
-// rss is r_t.
+// rss returns r_t.
 func (o *exact) rss(t int) (sum float64) {
 	p := o.solved.Row(t)
 	for i := range p {
@@ -244,7 +245,7 @@ func (o *exact) rss(t int) (sum float64) {
 	return max(sum, 0)
 }
 
-// slope makes G, of which it leaves the diagonal, and the derivatives by the scales.
+// slope computes the diagonal of G and the derivatives by the scales.
 func (o *exact) slope(ctx context.Context, point, gradient []float64, level float64) error {
 	if err := invertLower(ctx, o.root, o.factored); err != nil {
 		return err

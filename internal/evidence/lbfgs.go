@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	historySize       = 10   // steps that the curvature is known from
-	maxCoordinateStep = 2.0  // step of a coordinate
-	firstStep         = 0.5  // along the gradient
-	armijo            = 1e-4 // part of what the slope promises that a step has to bring
+	historySize       = 10   // number of curvature pairs
+	maxCoordinateStep = 2.0  // bound per coordinate
+	firstStep         = 0.5  // of a step along the gradient
+	armijo            = 1e-4 // sufficient decrease constant
 	maxBacktracks     = 20   // of a step that brings too little
-	patience          = 5    // steps that have to bring something together
-	minDecrease       = 1e-3 // of a function that is the logarithm of a density
+	patience          = 5    // steps considered for convergence
+	minDecrease       = 1e-3 // of the log density in patience steps
 )
 
-// minimize moves x between lower and upper to where f, a smooth function, has a minimum, by at most so many steps of
-// L-BFGS, and returns the value there and how many there were. Coordinates at an end that the function falls beyond stay
-// there for a step; the curvature is that of the others. It stops where five steps have brought less than 1e-3. Where f is
-// infinite at the start that is the value.
+// minimize moves x within [lower, upper] to a minimum of a smooth f by projected L-BFGS. It returns
+// the final value and the number of steps. Coordinates at an active bound are fixed for a step, and
+// the curvature is that of the free ones. It stops when five steps decrease f by less than 1e-3 in
+// total, or at once if f is infinite at the start.
 //
-// Sources: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", Mathematical Programming
-// 1989; Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM Journal on
-// Control and Optimization 1982.
+// Sources: Liu and Nocedal, "On the limited memory BFGS method for large scale optimization",
+// Mathematical Programming 1989; Bertsekas, "Projected Newton methods for optimization problems
+// with simple constraints", SIAM Journal on Control and Optimization 1982.
 func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), x, lower, upper []float64, steps int) (float64, int, error) {
 	d := &quasiNewton{x: x, lower: lower, upper: upper, gradient: make([]float64, len(x)), trial: make([]float64, len(x)), trialGradient: make([]float64, len(x))}
 	value, err := f(ctx, x, d.gradient)
@@ -46,7 +46,7 @@ func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 			if len(d.s) == 0 {
 				return value, taken, nil
 			}
-			d.s, d.y = nil, nil // once more, along the gradient
+			d.s, d.y = nil, nil // restart along the gradient
 			continue
 		}
 		d.accept()
@@ -58,12 +58,12 @@ func minimize(ctx context.Context, f func(ctx context.Context, x, gradient []flo
 	return value, steps, nil
 }
 
-// quasiNewton is where a descent is, and what it has seen of the curvature.
+// quasiNewton is the current point and the curvature pairs.
 type quasiNewton struct {
 	x, lower, upper      []float64
 	gradient             []float64
-	trial, trialGradient []float64   // where a step leads, and the gradient there
-	s, y                 [][]float64 // differences of the last points and gradients
+	trial, trialGradient []float64   // trial point and its gradient
+	s, y                 [][]float64 // curvature pairs: differences of points and gradients
 }
 
 // free reports whether a coordinate may move.
@@ -71,7 +71,7 @@ func (d *quasiNewton) free(j int) bool {
 	return !(d.x[j] <= d.lower[j] && d.gradient[j] >= 0) && !(d.x[j] >= d.upper[j] && d.gradient[j] <= 0)
 }
 
-// direction returns where to go, nil where the gradient has vanished.
+// direction returns the search direction, nil if the gradient is negligible.
 func (d *quasiNewton) direction() []float64 {
 	const flat = 1e-6
 	out, most := make([]float64, len(d.x)), 0.0
@@ -100,8 +100,8 @@ func (d *quasiNewton) direction() []float64 {
 	return out
 }
 
-// twoLoop multiplies a vector with what is known of the inverse of the second derivatives between coordinates that may move,
-// and reports whether that is a way down.
+// twoLoop multiplies v by the approximate inverse Hessian of the free coordinates (two-loop
+// recursion). It reports whether the result is a descent direction.
 func (d *quasiNewton) twoLoop(v []float64) bool {
 	var moves, turns [][]float64
 	var products []float64
@@ -127,7 +127,7 @@ func (d *quasiNewton) twoLoop(v []float64) bool {
 	return kern.AllFinite(v) && kern.Dot(v, d.gradient) < 0
 }
 
-// projectFree returns a vector with zeros for the coordinates that stay.
+// projectFree returns v with zeros at fixed coordinates.
 func (d *quasiNewton) projectFree(v []float64) []float64 {
 	out := slices.Clone(v)
 	for j := range out {
@@ -138,8 +138,8 @@ func (d *quasiNewton) projectFree(v []float64) []float64 {
 	return out
 }
 
-// lineSearch shortens a step until it brings enough, and returns the function there, which is not less than before where no
-// step does.
+// lineSearch backtracks until the decrease is sufficient and returns the value there. If no step
+// succeeds, it returns the initial value.
 func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context, x, gradient []float64) (float64, error), value float64, direction []float64) (float64, error) {
 	length := 1.0
 	for range maxBacktracks {
@@ -158,7 +158,7 @@ func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context
 		if next <= value+armijo*predictedDecrease {
 			return next, nil
 		}
-		// The least of the parabola through what is known.
+		// Minimizer of the interpolating quadratic.
 		shorter := -predictedDecrease / (2 * (next - value - predictedDecrease))
 		if !(shorter > 0.1) {
 			shorter = 0.1
@@ -168,7 +168,7 @@ func (d *quasiNewton) lineSearch(ctx context.Context, f func(ctx context.Context
 	return value, nil
 }
 
-// accept goes to the next point, and remembers how the gradient turned on the way.
+// accept moves to the trial point and records the curvature pair.
 func (d *quasiNewton) accept() {
 	s, y := slices.Clone(d.trial), slices.Clone(d.trialGradient)
 	kern.Axpy(-1, d.x, s)

@@ -9,12 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// primal solves with A = aZ'Z + σ²I, D×D: K⁻¹Z = ZA⁻¹ and K⁻¹ = (I − aZA⁻¹Z')/σ². The targets stand beside the
-// features, and u beside them. So Z'y comes with Z'Z, and one product of all this makes a slope:
+// primal solves with A = aZᵀZ + σ²I, D×D: K⁻¹Z = ZA⁻¹ and K⁻¹ = (I − aZA⁻¹Zᵀ)/σ². The targets, and
+// then u, are stored as further columns of the features. Zᵀy is thus part of the Gram matrix, and
+// one product gives the slope:
 //
 //	Σ (K⁻¹Z − αb') = [Z y]·[qA⁻¹ + (a/σ²)·Σ bb'; −b'/σ²],  α = [Z y]·[−(a/σ²)·b; 1/σ²]
 //
-// and, with w = Z'K⁻¹u and G = K⁻¹Z,
+// and, with w = ZᵀK⁻¹u and G = K⁻¹Z,
 //
 //	2K⁻¹VG − Σ pb' − Σ αw' = (2/σ²)·VG + [Z y u]·[(a/σ²)·(Σ wb' + Σ bw' − 2G'VG); −w'/σ²; −b'/σ²]
 type primal[T kern.Float] struct{ *Objective[T] }
@@ -52,8 +53,8 @@ func (o primal[T]) evidence(noise, amplitude float64) (left, right kern.View[T])
 	return o.z, o.inverse
 }
 
-// outer adds a/σ² times the outer products of the rows below the matrix, each with that which lies q rows further
-// on in a circle of them, and then divides the rows by −σ².
+// outer adds a/σ² times the outer products of the rows below the matrix, each with the row q
+// positions further on cyclically. It then divides those rows by −σ².
 func (o primal[T]) outer(rows int, noise, amplitude float64) {
 	below := o.inverse.Slice(o.D, o.D+rows, 0, o.D)
 	for i := range o.D {
@@ -66,7 +67,7 @@ func (o primal[T]) outer(rows int, noise, amplitude float64) {
 	}
 }
 
-// residuals makes the columns of the right factor that α comes from.
+// residuals sets the columns of the right factor that give α.
 func (o primal[T]) residuals(noise, amplitude float64) {
 	for k := range o.q {
 		for i, b := range o.b.Row(k) {
@@ -78,7 +79,7 @@ func (o primal[T]) residuals(noise, amplitude float64) {
 }
 
 func (o primal[T]) diagonal(ctx context.Context, noise, amplitude float64) error {
-	const least = 1e-9 // of 1 − h, which rounding may leave below 0
+	const least = 1e-9 // of 1 − h, which may be negative by rounding
 	o.residuals(noise, amplitude)
 	for k := range o.q {
 		clear(o.inverse.Row(o.D + k)[:o.D])
@@ -115,7 +116,8 @@ func (o primal[T]) looFactors(ctx context.Context, noise, amplitude float64) (le
 	return o.z, o.inverse.Slice(0, o.D+2*o.q, 0, o.D), nil
 }
 
-// dual solves with K = aZZ' + σ²I, n×n. The columns of α stand beside its inverse, b and others below the features.
+// dual solves with K = aZZᵀ + σ²I, n×n. α is stored beside its inverse, b and others below the
+// features.
 type dual[T kern.Float] struct{ *Objective[T] }
 
 func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool, logDet, free float64, err error) {
@@ -146,8 +148,8 @@ func (o dual[T]) factor(ctx context.Context, noise, amplitude float64) (ok bool,
 	return true, logDet, float64(o.n) - noise*trace, nil
 }
 
-// solve overwrites rows with K⁻¹ times them, which it also puts beside the inverse, and their products with the
-// features below those.
+// solve overwrites the rows of x with K⁻¹x. It copies them beside the inverse, and their products
+// with the features below these.
 func (o dual[T]) solve(ctx context.Context, x kern.View[float64], at int) error {
 	if err := kern.SolveCholesky(ctx, o.factored, x.T()); err != nil {
 		return err
@@ -182,7 +184,7 @@ func (o dual[T]) looFactors(ctx context.Context, _, _ float64) (left, right kern
 	if err := o.solve(ctx, o.u, o.q); err != nil {
 		return left, right, err
 	}
-	// α goes with Z'p, and p with Z'α.
+	// Pair α with Zᵀp and p with Zᵀα.
 	for k := range o.q {
 		b, c := o.z.Row(o.n+k), o.z.Row(o.n+o.q+k)
 		for j := range b {
@@ -192,8 +194,8 @@ func (o dual[T]) looFactors(ctx context.Context, _, _ float64) (left, right kern
 	return o.inverse, o.z, o.setInverseToGram(ctx, o.inverse.Slice(0, o.n, 0, o.n), 2)
 }
 
-// invert overwrites a Gram matrix, of which the lower triangle is there, with the Cholesky factor of amplitude times
-// it plus noise, makes the inverse of that, and returns the logarithm of the determinant and the trace of the inverse.
+// invert overwrites the lower triangle of a Gram matrix with the Cholesky factor of amplitude·G +
+// noise·I. It computes the inverse and returns the log determinant and the trace of the inverse.
 func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok bool, logDet, trace float64, err error) {
 	a := o.factored.Slice(0, o.order, 0, o.order)
 	for i := range a.Rows {
@@ -220,7 +222,7 @@ func (o *Objective[T]) invert(ctx context.Context, noise, amplitude float64) (ok
 	return true, logDet, trace, nil
 }
 
-// setInverseToGram makes times·A'VA in place of the inverse; the factor is lost.
+// setInverseToGram replaces the inverse by times·AᵀVA and overwrites the factor.
 func (o *Objective[T]) setInverseToGram(ctx context.Context, a kern.View[T], times float64) error {
 	sums := o.factored.Slice(0, o.order, 0, o.order)
 	clear(o.factored.Data)
@@ -237,11 +239,10 @@ func (o *Objective[T]) setInverseToGram(ctx context.Context, a kern.View[T], tim
 	return nil
 }
 
-// invertChunk is how many columns or rows of an inverse are made in one go.
+// invertChunk is the number of columns of an inverse per parallel task.
 const invertChunk = 96
 
-// invertLower writes the inverse of the lower triangle of l to dst, some columns at a time: each of them is solved for
-// below its diagonal, where all of it is.
+// invertLower writes the inverse of the lower triangle of l to dst, in column chunks.
 func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 	n := l.Rows
 	kern.Parallel(n, invertChunk, func(lo, hi int) {
@@ -251,13 +252,13 @@ func invertLower[T kern.Float](ctx context.Context, dst, l kern.View[T]) error {
 		for i := lo; i < hi; i++ {
 			dst.Set(i, i, 1)
 		}
-		// An error is that of the context, which stays.
+		// The error is that of the context, checked below.
 		_ = kern.SolveLower(ctx, l.Slice(lo, n, lo, n), dst.Slice(lo, n, lo, hi))
 	})
 	return ctxerr.Check(ctx)
 }
 
-// squareLower writes R'R to dst, R a lower triangle, of which most zeros are left out.
+// squareLower computes dst = RᵀR for a lower triangular R, skipping most zeros.
 func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
 	n := r.Rows
 	kern.Parallel(n, invertChunk, func(lo, hi int) {
@@ -271,7 +272,7 @@ func squareLower[T kern.Float](ctx context.Context, dst, r kern.View[T]) error {
 	return nil
 }
 
-// gram adds A'SA to the lower triangle of c, sums over many rows in double precision.
+// gram adds AᵀSA to the lower triangle of c, with float64 totals.
 func gram[T kern.Float](ctx context.Context, c kern.View[float64], a kern.View[T], weights []T) error {
 	switch a := any(a).(type) {
 	case kern.View[float32]:

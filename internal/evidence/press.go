@@ -6,16 +6,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// leaveOneOut returns the mean squared leave-one-out error, known as PRESS, of ridge regression on the features,
+// leaveOneOut returns the mean squared leave-one-out error (PRESS) of ridge regression on the
+// features,
 //
 //	L = mean (e_i/(1 − h_i))² = mean (α_i/κ_i)²,  κ_i = [K⁻¹]_ii
 //
-// and makes its slope. With r = α/κ, u = r/κ, p = K⁻¹u and V = diag(Σ r²/κ), sums over the outputs,
+// and computes its gradient. With r = α/κ, u = r/κ, p = K⁻¹u and V = diag(Σ r²/κ), sums over the
+// outputs,
 //
 //	dL/dZ = (2a/nq)·(2·K⁻¹VK⁻¹Z − Σ p(Z'α)' − Σ α(Z'p)')
 //
-// L depends on the ratio of amplitude and noise only. To double the amplitude is to double Z'Z, so that half of the
-// derivative along Z is that by log a, and minus that the one by log σ².
+// L depends only on the ratio of amplitude and noise. Doubling the amplitude doubles ZᵀZ, so that
+// dL/dlog a is half the derivative along Z, and dL/dlog σ² its negative.
 func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64, gradient []float64) (float64, error) {
 	if err := o.system.diagonal(ctx, noise, amplitude); err != nil {
 		return 0, err
@@ -38,7 +40,7 @@ func (o *Objective[T]) leaveOneOut(ctx context.Context, noise, amplitude float64
 	return value, nil
 }
 
-// looError returns the error, and makes V and u.
+// looError returns the error and computes V and u.
 func (o *Objective[T]) looError() float64 {
 	sum := 0.0
 	for i, kappa := range o.kappa {
@@ -54,7 +56,7 @@ func (o *Objective[T]) looError() float64 {
 	return sum / float64(o.n*o.q)
 }
 
-// addLOOTerm adds V·spread to a row of the slope, and takes its product with the features.
+// addLOOTerm adds V·kinvZ to a row of the slope and stores its product with the features.
 func (o *Objective[T]) addLOOTerm(row int, slope []T) {
 	if o.kinvZ.Rows > 0 {
 		kern.Axpy(o.weights[row], o.kinvZ.Row(row), slope)

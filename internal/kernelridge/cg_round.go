@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// cgRound solves for the residual of the columns in a stage by conjugate gradients, until of each at most tol of its first
-// residual is left, or least of what there is, or until there were most steps in the round or all in the run, and moves x
-// by that, where it is for the better:
+// cgRound makes one round of CG for the columns of a precision, starting from the residual. A
+// column stops when its residual is at most tol of its initial norm or least of its norm in this
+// round. The round ends after most steps, and reverts columns that got worse:
 //
 //	z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
-// Where the system is centred, the search directions add up to 0, and r is taken without its mean. (Hestenes & Stiefel
-// 1952; Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 2001, for the condition.)
+// If centered, search directions sum to 0 and r has mean 0. (Hestenes & Stiefel 1952; Gould, Hribar
+// & Nocedal, SIAM J. Sci. Comput. 2001, for the constraint.)
 func (c *solver) cgRound(which precision, multiply multiplication, tol, least float64, most int) error {
 	start := *c
 	start.x, start.r = slices.Clone(c.x), slices.Clone(c.r)
@@ -49,7 +49,7 @@ func (c *solver) cgRound(which precision, multiply multiplication, tol, least fl
 	return nil
 }
 
-// revertWorse goes back to where a round began in the columns that are not better.
+// revertWorse restores the start of a round for columns that did not improve.
 func (c *solver) revertWorse(start *solver) {
 	before := start.relative()
 	for j, now := range c.relative() {
@@ -63,7 +63,7 @@ func (c *solver) revertWorse(start *solver) {
 	}
 }
 
-// divergenceRatio is how often its first residual a column may have before it is given up.
+// divergenceRatio is the growth of the residual at which a column is abandoned.
 const divergenceRatio = 1e6
 
 // cgState is the state of a round.
@@ -71,8 +71,8 @@ type cgState struct {
 	*solver
 	z, p, ap []float64
 	rz, step []float64 // by column
-	goal     []float64 // norm of the residual
-	active   []bool    // columns that have not got there
+	goal     []float64 // residual norm to reach
+	active   []bool    // columns above their goal
 }
 
 func newCGState(c *solver, which precision, tol, least float64) *cgState {
@@ -87,8 +87,8 @@ func newCGState(c *solver, which precision, tol, least float64) *cgState {
 	return g
 }
 
-// advance takes the step along p in every column that still needs one. Where p'Ap is not positive, p is in
-// the null space to working precision.
+// advance updates x and r along p in every active column. If pᵀAp ≤ 0, p is in the null space to
+// working precision.
 func (g *cgState) advance() {
 	curvature := make([]float64, g.columns)
 	dots(curvature, g.p, g.ap)
@@ -114,7 +114,7 @@ func (g *cgState) advance() {
 	}
 }
 
-// updateDirection makes the next directions conjugate to the last ones, if there were some. Those of columns that have got there are 0.
+// updateDirection computes p = z + β·p; p is 0 for inactive columns.
 func (g *cgState) updateDirection() {
 	before := slices.Clone(g.rz)
 	dots(g.rz, g.r, g.z)

@@ -7,36 +7,37 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// DistanceCache are the distances of the rows of several trainings, made once: kernels and γ that are functions of the same
-// distance turn them into their own values. It is for one training at a time.
+// DistanceCache stores distances of rows for several trainings. Kernels and γ that depend on the
+// same distance share them. Only one training may use it at a time.
 type DistanceCache struct{ list []*distanceTiles }
 
-// distanceTiles are those of all pairs of rows, as they are, by one metric.
+// distanceTiles are the unscaled distances of all pairs of rows under a metric.
 type distanceTiles struct {
 	metric pairwise.Metric
-	from   []int // the row of the data that each of them was
+	from   []int // row numbers in the data
 	rows   pairwise.Rows[float64]
-	tiles  [][]float64 // tile (i, j) is number i(i+1)/2 + j; nil until it is made
+	tiles  [][]float64 // tile (i, j) has index i(i+1)/2 + j; nil until computed
 }
 
-// maxCachedRows is the number of rows up to which distances are shared: they take 4 bytes for each of their pairs. Below
-// minCachedInputs, products are made as fast as they are read.
+// maxCachedRows bounds the rows whose distances are cached, at 4 bytes per pair. Below
+// minCachedInputs, products are as fast to recompute as to read.
 const (
 	maxCachedRows   = 10_000
 	minCachedInputs = 32
 )
 
-// DistanceCacheBytes is the memory that the distances of so many rows take by each metric.
+// DistanceCacheBytes returns the memory of the distances of the given number of rows under both
+// metrics.
 func DistanceCacheBytes(rows int) int64 { return 2 * CacheBytes(rows) }
 
-// SharesDistances reports whether a training of so many rows and entries of each shares distances with others.
+// SharesDistances reports whether a training of the given size can use a [DistanceCache].
 func (s Spec) SharesDistances(rows int, entries float64) bool {
 	k, err := kernelOf(s.Kernel, s.Nu, s.Shape)
 	return err == nil && rows <= maxCachedRows && len(s.Gamma.Fixed()) <= 1 &&
 		(k.Metric == pairwise.L1 || k.Metric == pairwise.Squared && entries >= minCachedInputs)
 }
 
-// ShareDistances lets the training take its distances from those that there are, or make them for others.
+// ShareDistances makes the training use the cache.
 func (t *Training) ShareDistances(all *DistanceCache) {
 	k := t.points.kernel
 	d := t.points.rows64.Inputs()
@@ -52,7 +53,8 @@ func (t *Training) ShareDistances(all *DistanceCache) {
 	t.points.distances, t.points.scale = all.list[at], k.Scale(t.gamma[0])
 }
 
-// tile returns the distances of a tile on or below the diagonal that begins at rows i and j, multiples of tileRows.
+// tile returns the distances of a tile on or below the diagonal that begins at rows i and j,
+// multiples of tileRows.
 func (d *distanceTiles) tile(i, j, rows, columns int) kern.View[float64] {
 	a, b := i/tileRows, j/tileRows
 	number := a*(a+1)/2 + b
@@ -64,7 +66,7 @@ func (d *distanceTiles) tile(i, j, rows, columns int) kern.View[float64] {
 	return kern.Dense(rows, columns, columns, d.tiles[number])
 }
 
-// fillFromDistances writes a tile of kernel values from distances.
+// fillFromDistances writes a tile of kernel values computed from distances.
 func fillFromDistances[T kern.Float](p *Points, dst kern.View[T], i, j int) {
 	from := p.distances.tile(i, j, dst.Rows, dst.Cols)
 	for lo := 0; lo < dst.Rows; lo += pairwise.TileRows {

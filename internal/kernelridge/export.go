@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/graph"
 )
 
-// Export adds to g what f is of rows: the kernel of the rows and those of the model, times their weights.
+// Export adds the predictions of the model for rows to g.
 func (m *Model) Export(g *graph.Graph, rows graph.Value) graph.Value {
 	n, _ := m.X.Dims()
 	values := m.points.kernel.Export(g, rows, m.points.frame, m.X)

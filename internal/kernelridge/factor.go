@@ -9,7 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// FullMatrix returns the kernel matrix, rows × rows: what is on and below the diagonal, and of tiles on the diagonal all.
+// FullMatrix returns the kernel matrix, rows × rows. Only the lower triangle and the tiles on the
+// diagonal are filled.
 func FullMatrix(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	n := k.Rows()
 	out := kern.Dense(n, n, n, make([]float64, n*n))
@@ -28,20 +29,19 @@ func FullMatrix(ctx context.Context, k Kernel) (kern.View[float64], error) {
 	return out, nil
 }
 
-// Factor is the Cholesky factor of K + diag(ridge): a preconditioner that leaves nothing to do but for
-// epsilon.
+// Factor is the Cholesky factor of K + diag(ridge), an exact preconditioner up to rounding.
 type Factor struct {
-	lower       kern.View[float64] // above the diagonal it is still K
+	lower       kern.View[float64] // K is retained above the diagonal
 	diagonal    []float64          // of K
-	regularized bool               // whether more than ridge is on the diagonal
+	regularized bool               // whether more than ridge was added to the diagonal
 }
 
-// epsilon is of double precision.
+// epsilon is the spacing of float64 at 1.
 const epsilon = 0x1p-52
 
-// NewFactor factorises a whole kernel matrix with ridge on its diagonal, in place: rows³/3 flops. What rounding
-// makes indefinite is lifted by as much as rounding is, and the factor is then that of a system near by. whole is asked
-// for all of the matrix, both triangles, once, and once more where that is so.
+// NewFactor factorizes a kernel matrix with ridge added to its diagonal, in place (rows³/3 flops).
+// If rounding makes it indefinite, it adds a multiple of the rounding error to the diagonal and
+// retries. whole returns the full matrix and is called once per attempt.
 func NewFactor(ctx context.Context, ridge []float64, whole func() (kern.View[float64], error)) (*Factor, error) {
 	lift := 0.0
 	for range 2 {
@@ -74,14 +74,14 @@ func (f *Factor) Solve(ctx context.Context, v []float64, columns int) error {
 // Rows returns the number of rows.
 func (f *Factor) Rows() int { return len(f.diagonal) }
 
-// Tile writes K of rows from i on with rows from j on, as it was before it was factorised: a factor is its kernel matrix too.
+// Tile writes the entries of K for rows from i on and rows from j on, so that a Factor is also a
+// Kernel.
 func (f *Factor) Tile(dst kern.View[float64], i, j int) { copyTile(f, dst, i, j) }
 
-// TileFloat32 is Tile in single precision.
+// TileFloat32 is Tile in float32.
 func (f *Factor) TileFloat32(dst kern.View[float32], i, j int) { copyTile(f, dst, i, j) }
 
-// copyTile reads a tile of K from above the diagonal, in squares that stay near while their rows are read and their columns
-// written.
+// copyTile copies a tile of K from above the diagonal, in cache-resident squares.
 func copyTile[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	const side = 32
 	for a := 0; a < dst.Rows; a += side {
@@ -103,7 +103,7 @@ func copyTile[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	}
 }
 
-// copyAbove reads a square that is above the diagonal, of which dst may be either way round.
+// copyAbove copies a square above the diagonal; dst may be transposed.
 func copyAbove[T kern.Float](f *Factor, dst kern.View[T], i, j int) {
 	for r := range dst.Rows {
 		from, at := f.lower.Row(i + r)[j:j+dst.Cols], r*dst.RowStride
@@ -129,12 +129,12 @@ func (f *Factor) entry(i, j int) float64 {
 	return f.lower.At(min(i, j), max(i, j))
 }
 
-// LeaveOneOut returns what is between the targets and the predictions by the models of all the other rows, rows ×
-// columns, from the solution a, and for each row the slack by which a is divided:
+// LeaveOneOut returns the leave-one-out residuals, rows × columns, of the solution a, and for each
+// row the divisor M_ii:
 //
 //	y_i − ŷ₋ᵢ = a_i / M_ii,  M = (K + ridge)⁻¹, with an intercept M = (K + ridge)⁻¹ − uu'/1'u, u = (K + ridge)⁻¹1
 //
-// It costs rows³ flops.
+// Cost: rows³ flops.
 func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, centred bool) (residual, slack []float64, err error) {
 	n := f.lower.Rows
 	if f.regularized {
@@ -171,8 +171,8 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 	return residual, slack, nil
 }
 
-// inverseDiagonal returns the diagonal of (LL')⁻¹, the sums of squares of the columns of L⁻¹, which is made a
-// few columns at a time.
+// inverseDiagonal returns the diagonal of (LLᵀ)⁻¹, the column sums of squares of L⁻¹, computed in
+// column blocks.
 func (f *Factor) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	n := f.lower.Rows
 	const step = 512

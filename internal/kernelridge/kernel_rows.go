@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// Points are rows under a kernel. They are safe for concurrent use, as long as no two make the same tile.
+// Points are rows under a kernel. They are safe for concurrent use on distinct tiles.
 type Points struct {
 	kernel *pairwise.Kernel
 	frame  pairwise.Frame
 	rows64 pairwise.Rows[float64]
 	rows32 pairwise.Rows[float32]
 
-	distances *distanceTiles // that tiles are made of, times scale; nil for none
+	distances *distanceTiles // source of tiles, times scale; nil for none
 	scale     float64
 }
 
@@ -26,10 +26,10 @@ func NewPoints(k *pairwise.Kernel, f pairwise.Frame, X mat.Matrix) *Points {
 // Rows returns the number of rows.
 func (p *Points) Rows() int { return p.rows64.Len() }
 
-// Tile writes the kernel of rows from i on with rows from j on.
+// Tile writes the kernel values of rows from i on with rows from j on.
 func (p *Points) Tile(dst kern.View[float64], i, j int) { fillTile(p, dst, p.rows64, i, j) }
 
-// TileFloat32 is Tile in single precision.
+// TileFloat32 is Tile in float32.
 func (p *Points) TileFloat32(dst kern.View[float32], i, j int) { fillTile(p, dst, p.rows32, i, j) }
 
 func fillTile[T kern.Float](p *Points, dst kern.View[T], rows pairwise.Rows[T], i, j int) {
@@ -40,7 +40,7 @@ func fillTile[T kern.Float](p *Points, dst kern.View[T], rows pairwise.Rows[T], 
 	fillDistances(p.kernel.Metric, dst, rows, i, j, func(part kern.View[T]) { pairwise.Values(p.kernel, 1, part) })
 }
 
-// fillDistances makes a tile of distances some rows at a time, which stay near for what is made of them.
+// fillDistances computes a tile of distances in cache-resident stripes and calls finish for each.
 func fillDistances[T kern.Float](metric pairwise.Metric, dst kern.View[T], rows pairwise.Rows[T], i, j int, finish func(part kern.View[T])) {
 	right := rows.Slice(j, j+dst.Cols)
 	for lo := 0; lo < dst.Rows; lo += pairwise.TileRows {

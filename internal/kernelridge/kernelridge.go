@@ -1,16 +1,15 @@
-// Package kernelridge solves kernel ridge regression to the exact solution: numbers in, numbers out. For
-// rows with the kernel matrix K, weights s and targets y it minimises
+// Package kernelridge solves kernel ridge regression exactly. With kernel matrix K, weights s, S =
+// diag(s) and targets y it minimizes
 //
 //	Σ s_i (y_i − f(x_i))² + α·‖f‖²,  f(x) = Σ a_i k(x, x_i) + b,  ‖f‖² = a'Ka
 //
-// whose solution is that of (K + α·S⁻¹)a + b·1 = y with 1'a = 0, or without b and that condition where
-// there is no intercept. It is ridge regression on the kernel's own features.
+// The solution satisfies (K + α·S⁻¹)a + b·1 = y with 1ᵀa = 0; without an intercept b and that
+// condition are dropped.
 //
-// [System.Solve] goes by conjugate gradients on tiles of K, which is never there as a whole. Products are made
-// with tiles in single precision, which stay in memory as far as they may; the residual is that of
-// tiles in double precision, unless single precision shows it as well, and what is left of it begins the
-// next round. [Factor] is the whole matrix factorised, for few rows: as a preconditioner it leaves nothing
-// to iterate. [LowRank] is the preconditioner for many.
+// [System.Solve] uses conjugate gradients on tiles of K, which is never stored as a whole. Products
+// use float32 tiles, cached as far as memory permits. The residual is recomputed in float64 unless
+// float32 suffices, and iterative refinement continues from it. [Factor] is the Cholesky factor of
+// the full matrix, for few rows. [LowRank] is the preconditioner for many rows.
 package kernelridge
 
 import (
@@ -21,29 +20,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Kernel is the kernel matrix of some rows, any tile of which can be made at any time, by several
-// goroutines at once.
+// Kernel computes tiles of the kernel matrix of some rows. It is safe for concurrent use.
 type Kernel interface {
 	// Rows returns the number of rows.
 	Rows() int
 	// Tile writes the values of rows from i on with rows from j on.
 	Tile(dst kern.View[float64], i, j int)
-	// TileFloat32 is Tile in single precision.
+	// TileFloat32 is Tile in float32.
 	TileFloat32(dst kern.View[float32], i, j int)
 }
 
-// System is (K + α·diag(ridge))x = y, several y at once, and several α, each for as many columns as the next. Where it is
-// centred there is an intercept b: Kx + α·ridge·x + b·1 = y with 1'x = 0.
+// System is (K + α·diag(ridge))x = y for several y and several α, each with the same number of
+// columns. If centered, there is an intercept b: Kx + α·ridge·x + b·1 = y with 1ᵀx = 0.
 type System struct {
 	rows      int
 	ridge     []float64
 	alphas    []float64
 	centred   bool
-	product32 *product[float32] // nil where only double precision is of use
+	product32 *product[float32] // nil if only float64 is used
 	product64 *product[float64]
 }
 
-// DiagonalPenalty returns what is added to the diagonal: alpha over the weights, nil for ones, all positive.
+// DiagonalPenalty returns alpha divided by the weights, which must be positive; nil means ones.
 func DiagonalPenalty(n int, alpha float64, weights []float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -54,45 +52,45 @@ func DiagonalPenalty(n int, alpha float64, weights []float64) []float64 {
 	return out
 }
 
-// NewSystem is a system with α = 1 that holds up to so many bytes of tiles.
+// NewSystem returns a system with α = 1 that caches tiles up to memory bytes.
 func NewSystem(k Kernel, ridge []float64, centred bool, memory int64) *System {
 	return &System{rows: k.Rows(), ridge: ridge, alphas: []float64{1}, centred: centred,
 		product32: newProduct(k.Rows(), memory, k.TileFloat32), product64: newProduct(k.Rows(), 0, k.Tile)}
 }
 
-// WithRidge is the system with something else on the diagonal. The two have their tiles in common.
+// WithRidge returns the system with another ridge. Both share their tiles.
 func (s *System) WithRidge(ridge []float64) *System {
 	out := *s
 	out.ridge = ridge
 	return &out
 }
 
-// WithAlphas is the system for a list of α, the first columns being for the first of them. The two have their tiles
-// in common.
+// WithAlphas returns the system for a list of α. The first columns belong to the first α. Both
+// share their tiles.
 func (s *System) WithAlphas(alphas []float64) *System {
 	out := *s
 	out.alphas = alphas
 	return &out
 }
 
-// Result says how Solve went.
+// Result is the outcome of [System.Solve].
 type Result struct {
 	Iterations int
 	Converged  bool
-	Residual   float64 // of the worst column, in double precision, relative to that of x = 0 and its best intercept
+	Residual   float64 // largest over columns, in float64, relative to x = 0 with its best intercept
 	Intercept  []float64
 	Columns    []ColumnResult
 }
 
-// ColumnResult says how Solve went with one column.
+// ColumnResult is the outcome for one column.
 type ColumnResult struct {
 	Iterations int
 	Residual   float64
 }
 
-// A round in single precision ends at roundSingle of the residual it began with, or after stepsSingle steps: there
-// the true residual shows how good it was. A round that leaves more than poorSingle or poorDouble is not
-// worth another one of its kind.
+// A float32 round ends at roundTolFloat32 of its initial residual or after roundStepsFloat32 steps;
+// then the true residual is computed. If a round leaves more than its stall ratio, no further round
+// of that precision is made.
 const (
 	roundTolFloat32   = 3e-7
 	roundStepsFloat32 = 200
@@ -109,12 +107,13 @@ const (
 	finished
 )
 
-// Solve moves x, rows × columns, from where it is to where the residual of each column is at most tol of that of x = 0, by
-// x most maxIter steps. Rounds in single precision that gain little are followed by rounds in double precision; where
-// these gain little either, the rest is rounding. A [Factor] is followed in double precision from the start. A column
-// has the same bits whatever the others are, if there are others, and if their penalties are as large. Once the context is
-// [solve.SoftDeadlinePassed] no step is made but those that bring every column to the largest number so far: the same as with that number
-// for maxIter.
+// Solve iterates from x, rows × columns, until the residual of each column is at most tol relative
+// to x = 0, with at most maxIter steps. Stalled float32 rounds are followed by float64 rounds; if
+// these stall too, the rest is rounding. A [Factor] uses float64 from the start. Columns are
+// independent bit for bit, as long as there are several and their penalties are no smaller.
+//
+// After the soft deadline of ctx, steps only bring every column to the largest step count so far,
+// as with that count for maxIter.
 func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, columns int, tol float64, maxIter int) (Result, error) {
 	c := &solver{System: s, ctx: ctx, columns: columns, maxSteps: maxIter, x: x, y: y, initialNorms: make([]float64, columns), r: make([]float64, len(y)),
 		precisions: make([]precision, columns), previous: slices.Repeat([]float64{math.Inf(1)}, columns), steps: make([]int, columns)}
@@ -141,15 +140,15 @@ func (s *System) Solve(ctx context.Context, p Preconditioner, x, y []float64, co
 	}
 }
 
-// float32Suffices reports whether a residual of tol shows in one computed in single precision, where the least number on the diagonal is as
-// said. Rounding of the n² values of K, which is that of independent numbers of at most 2⁻²⁴, moves Kx by up to 2⁻²⁴·2√n·‖x‖,
-// and ‖x‖ is at most ‖y‖ over the least number on the diagonal.
+// float32Suffices reports whether float32 resolves a relative residual of tol, given minDiag, the
+// smallest entry added to the diagonal. Rounding of the n² values of K, independent and at most
+// 2⁻²⁴, changes Kx by up to 2⁻²⁴·2√n·‖x‖, and ‖x‖ ≤ ‖y‖/minDiag.
 func float32Suffices(tol, minDiag float64, rows int) bool {
-	const margin = 10 // for distances, whose rounding is larger, and to be sure
+	const margin = 10 // for the larger rounding of distances, and safety
 	return tol*minDiag >= margin*0x1p-24*2*math.Sqrt(float64(rows))
 }
 
-// nextPrecision returns the precision of the next round, that of the columns which are least far.
+// nextPrecision returns the precision of the next round, the lowest of all columns.
 func (c *solver) nextPrecision(tol float64) precision {
 	for j, now := range c.relative() {
 		poor := stallRatioFloat32
@@ -167,7 +166,7 @@ func (c *solver) nextPrecision(tol float64) precision {
 	return slices.Min(c.precisions)
 }
 
-// result says how it went.
+// result returns the outcome.
 func (c *solver) result(tol float64) Result {
 	out := Result{Intercept: c.intercept, Iterations: slices.Max(c.steps)}
 	for j, v := range c.relative() {
@@ -180,26 +179,26 @@ func (c *solver) result(tol float64) Result {
 	return out
 }
 
-// solver is one run of Solve.
+// solver is the state of one call of Solve.
 type solver struct {
 	*System
 	ctx             context.Context
 	columns         int
 	maxSteps        int  // steps
-	float32Residual bool // whether a residual in single precision does for rounds in it
+	float32Residual bool // whether float32 rounds may use float32 residuals
 	x, y            []float64
 	r               []float64   // y − (K + α·ridge)x − intercept
 	intercept       []float64   // by column
-	initialNorms    []float64   // its norm where x is 0, by column
+	initialNorms    []float64   // residual norm at x = 0, by column
 	precisions      []precision // by column
-	previous        []float64   // the relative residual before the last round, by column
+	previous        []float64   // relative residual before the last round, by column
 	steps           []int       // by column
 	precond         Preconditioner
-	border          []float64 // M⁻¹1 for each α, where the system is centred
+	border          []float64 // M⁻¹1 for each α, if centered
 	borderSum       []float64
 }
 
-// start measures the residual at x.
+// start computes the residual at x.
 func (c *solver) start(p Preconditioner) error {
 	c.precond = p
 	if c.centred {
@@ -218,7 +217,7 @@ func (c *solver) start(p Preconditioner) error {
 	return c.residual()
 }
 
-// projectSum moves the columns of v along M⁻¹1 to where they add up to 0.
+// projectSum moves the columns of v along M⁻¹1 so that they sum to 0.
 func (c *solver) projectSum(v []float64) {
 	if !c.centred {
 		return
@@ -233,7 +232,7 @@ func (c *solver) projectSum(v []float64) {
 	}
 }
 
-// precondition writes M⁻¹r to z, which adds up to 0 where the system is centred.
+// precondition writes M⁻¹r to z, with column sums 0 if centered.
 func (c *solver) precondition(z, r []float64) error {
 	copy(z, r)
 	if err := c.precond.Solve(c.ctx, z, c.columns); err != nil {
@@ -243,7 +242,7 @@ func (c *solver) precondition(z, r []float64) error {
 	return nil
 }
 
-// residual computes r and the intercepts, in double precision unless single will do.
+// residual computes r and the intercepts, in float64 unless float32 suffices.
 func (c *solver) residual() error {
 	copy(c.r, c.y)
 	if slices.ContainsFunc(c.x, func(v float64) bool { return v != 0 }) {
@@ -261,7 +260,7 @@ func (c *solver) residual() error {
 	return nil
 }
 
-// subtractMean takes the means off the columns of r where the system is centred, and returns them.
+// subtractMean subtracts the means of the columns of r if centered, and returns them.
 func (c *solver) subtractMean() []float64 {
 	if !c.centred {
 		return make([]float64, c.columns)
@@ -289,7 +288,7 @@ func (c *solver) apply(multiply multiplication, dst, v []float64) error {
 	return nil
 }
 
-// norms writes the norm of the residual of each column.
+// norms writes the residual norm of each column.
 func (c *solver) norms(dst []float64) {
 	clear(dst)
 	for i := 0; i < len(c.r); i += c.columns {
@@ -302,7 +301,7 @@ func (c *solver) norms(dst []float64) {
 	}
 }
 
-// relative returns the residual of each column relative to its first one.
+// relative returns the residual norm of each column relative to x = 0.
 func (c *solver) relative() []float64 {
 	now := make([]float64, c.columns)
 	c.norms(now)

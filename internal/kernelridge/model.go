@@ -12,10 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// KernelParams is a kernel with all its numbers.
+// KernelParams are the parameters of a kernel.
 type KernelParams struct {
 	Kernel    string
-	Gamma     []float64 // of each input
+	Gamma     []float64 // by input
 	Nu, Shape float64
 }
 
@@ -39,7 +39,7 @@ type Model struct {
 	points *Points
 }
 
-// Prepare makes a model of its exported fields ready to predict.
+// Prepare makes a model with given exported fields ready to predict.
 func (m *Model) Prepare() error {
 	k, err := kernelOf(m.Kernel, m.Nu, m.Shape)
 	if err != nil {
@@ -50,16 +50,16 @@ func (m *Model) Prepare() error {
 	return nil
 }
 
-// scoredRows is the number of rows that are prepared together.
+// scoredRows is the number of rows scored together.
 const scoredRows = 4096
 
-// Scores writes f of the rows of X, a *mat.Dense, *single.Dense or *sparse.CSR, rows × outputs. The rows of a *single.Dense are taken in double
-// precision.
+// Scores writes f of the rows of X to dst, rows × outputs. X is a *mat.Dense, *single.Dense or
+// *sparse.CSR; float32 rows are converted to float64.
 func (m *Model) Scores(ctx context.Context, dst []float64, X mat.Matrix) error {
 	return m.points.scores(ctx, dst, X, m.Dual, m.Intercept)
 }
 
-// scores writes Σ a_i k(x, x_i) + b of some rows.
+// scores writes Σ a_i k(x, x_i) + b.
 func (p *Points) scores(ctx context.Context, dst []float64, X mat.Matrix, dual, intercept []float64) error {
 	n, _ := X.Dims()
 	t := len(intercept)

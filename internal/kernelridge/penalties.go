@@ -9,14 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// SolveAll solves for the penalties of several specs that differ in nothing else, each to their tolerance: nil and a fault
-// where one cannot be. All right-hand sides go together, as many as it is worth, so that the kernel's values are read once
-// for all of them:
-//   - by cholesky, with a factor in single precision for each penalty as the preconditioner, and products by the matrix in
-//     double precision. A penalty that is too small for that is solved by a factor in double precision;
-//   - by cg, with one factor of low rank.
+// SolveAll solves for the penalties of specs that differ only in alpha. A failed spec has a nil
+// model and an error. Right-hand sides are solved jointly in batches, so that kernel values are
+// read once:
+//   - cholesky: a float32 factor per penalty as preconditioner, and float64 products with the full
+//     matrix. Penalties too small for float32 use a float64 factor.
+//   - cg: one low-rank factor.
 //
-// A solution has the same bits whatever the other penalties are, but for the smallest, which the rank depends on.
+// A solution does not depend on the other penalties, except the smallest, which determines the
+// rank.
 func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model, faults []error, err error) {
 	for step := t.batchSize(specs); len(specs) > 0 && err == nil; {
 		some := specs[:min(step, len(specs))]
@@ -31,12 +32,12 @@ func (t *Training) SolveAll(ctx context.Context, specs []Spec) (models []*Model,
 }
 
 const (
-	maxBatchColumns     = 64      // right-hand sides that go together, at most, where penalties have fewer
-	maxBatchFactorBytes = 1 << 28 // bytes of factors in single precision that are there at once, where two need fewer
-	maxFactorSteps      = 40      // after which a factor in single precision is given up
+	maxBatchColumns     = 64      // right-hand sides per batch
+	maxBatchFactorBytes = 1 << 28 // bytes of float32 factors per batch, for more than two
+	maxFactorSteps      = 40      // steps before a float32 factor is abandoned
 )
 
-// batchSize returns how many penalties are solved for at a time.
+// batchSize returns the number of penalties per batch.
 func (t *Training) batchSize(specs []Spec) int {
 	n := len(t.rowIndex)
 	step := max(1, maxBatchColumns/t.targets)
@@ -46,8 +47,8 @@ func (t *Training) batchSize(specs []Spec) int {
 	return step
 }
 
-// solveBatch solves for penalties that go together. The right-hand sides of a penalty that is alone have company of
-// zeros, because a single column would be summed in another order.
+// solveBatch solves one batch. A single penalty is padded with zero columns, because a single
+// column would be summed in a different order.
 func (t *Training) solveBatch(ctx context.Context, specs []Spec) ([]*Model, []error, error) {
 	b := &penaltyBatch{Training: t, ctx: ctx, spec: specs[0], way: specs[0].SolverFor(len(t.rowIndex))}
 	for _, s := range specs {
@@ -94,7 +95,7 @@ func (r Result) group(group, columns int) (own Result) {
 	return own
 }
 
-// penaltyBatch is the right-hand sides of several penalties.
+// penaltyBatch holds the right-hand sides of several penalties.
 type penaltyBatch struct {
 	*Training
 	ctx    context.Context
@@ -104,7 +105,7 @@ type penaltyBatch struct {
 	x      []float64 // rows × penalties·targets
 }
 
-// solve solves for the first of the penalties; the others have zeros on the right.
+// solve solves for the first penalties; the others have zero right-hand sides.
 func (b *penaltyBatch) solve(first int) (Result, error) {
 	columns := len(b.alphas) * b.targets
 	b.x = make([]float64, len(b.rowIndex)*columns)
@@ -133,7 +134,7 @@ func (b *penaltyBatch) solve(first int) (Result, error) {
 		if f.Rows > 0 {
 			continue
 		}
-		for at := g * b.targets; at < len(y); at += columns { // left to a factor in double precision
+		for at := g * b.targets; at < len(y); at += columns { // solved later by a float64 factor
 			clear(y[at : at+b.targets])
 		}
 	}
@@ -157,11 +158,12 @@ func (b *penaltyBatch) column(g int) []float64 {
 	return out
 }
 
-// factorsFloat32 are Cholesky factors of K + α·diag(ridge) in single precision, one for each of a list of α. One without
+// factorsFloat32 are float32 Cholesky factors of K + α·diag(ridge), one per α. A factor without
 // rows stands for the identity.
 type factorsFloat32 []kern.View[float32]
 
-// newFactorsFloat32 factorises a whole kernel matrix: rows³/3 flops for each α. Where rounding makes it indefinite, there is no factor.
+// newFactorsFloat32 factorizes a full kernel matrix (rows³/3 flops per α). If rounding makes it
+// indefinite, the factor is empty.
 func newFactorsFloat32(ctx context.Context, whole kern.View[float64], ridge, alphas []float64) (factorsFloat32, error) {
 	n := whole.Rows
 	var out factorsFloat32
@@ -188,9 +190,9 @@ func newFactorsFloat32(ctx context.Context, whole kern.View[float64], ridge, alp
 	return out, nil
 }
 
-// Solve overwrites v with (K + α·diag(ridge))⁻¹v, to single precision.
+// Solve overwrites v with (K + α·diag(ridge))⁻¹v in float32.
 func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) error {
-	groups := max(2, len(f)) // of a single one the second is company
+	groups := max(2, len(f)) // a single factor is padded to two groups
 	each := columns / groups
 	kern.Parallel(len(f), 1, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
@@ -202,7 +204,7 @@ func (f factorsFloat32) Solve(ctx context.Context, v []float64, columns int) err
 	return ctxerr.Check(ctx)
 }
 
-// solveFloat32 solves for columns that are scaled to one another's size, so that none is lost in single precision.
+// solveFloat32 solves for columns scaled to equal magnitude, which avoids float32 underflow.
 func solveFloat32(ctx context.Context, lower kern.View[float32], v kern.View[float64]) {
 	n, t := v.Rows, v.Cols
 	size := make([]float64, t)

@@ -9,16 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Preconditioner is a positive definite M that is near to K + α·diag(ridge), for each of a list of α.
+// Preconditioner is a positive definite approximation M of K + α·diag(ridge), for each of a list of
+// α.
 type Preconditioner interface {
-	// Solve overwrites v, rows × columns, with M⁻¹v. There are as many columns for each α as for the next.
+	// Solve overwrites v, rows × columns, with M⁻¹v. Each α has the same number of columns.
 	Solve(ctx context.Context, v []float64, columns int) error
 }
 
-// diagonal is M = diag(1 + α·ridge), 1 being the diagonal of K.
+// diagonal is M = diag(1 + α·ridge); K has unit diagonal.
 type diagonal struct{ ridge, alphas []float64 }
 
-// Diagonal is the preconditioner that only knows the diagonal.
+// Diagonal returns the diagonal preconditioner.
 func Diagonal(ridge, alphas []float64) Preconditioner { return diagonal{ridge, alphas} }
 
 func (d diagonal) Solve(_ context.Context, v []float64, columns int) error {
@@ -32,24 +33,24 @@ func (d diagonal) Solve(_ context.Context, v []float64, columns int) error {
 	return nil
 }
 
-// LowRankFactor is a factor of low rank, F rows × rank with FF' near to K, and what every α makes use of.
+// LowRankFactor is F, rows × rank, with FFᵀ ≈ K, and the terms that all α share.
 type LowRankFactor struct {
 	factor64 kern.View[float64] // F, in one of the precisions
 	factor32 kern.View[float32]
-	gram     kern.View[float64] // F'·diag(ridge)⁻¹·F, its lower triangle
+	gram     kern.View[float64] // lower triangle of Fᵀ·diag(ridge)⁻¹·F
 	ridge    []float64
 }
 
-// minFloat32Penalty is the least penalty, for each row, with which F is in single precision. Its rounding is magnified as often
-// as the largest eigenvalue of K, which is at most the number of rows, has the penalty.
+// minFloat32Penalty is the smallest penalty, per row, for a float32 factor. Rounding is amplified
+// by the largest eigenvalue of K, at most the number of rows, over the penalty.
 const minFloat32Penalty = 1e-6
 
-// Float32FactorSuffices reports whether single precision does for the factor of all α from least on.
+// Float32FactorSuffices reports whether a float32 factor suffices for all α ≥ least.
 func Float32FactorSuffices(ridge []float64, least float64) bool {
 	return least*slices.Min(ridge) >= minFloat32Penalty*float64(len(ridge))
 }
 
-// NewLowRankFactor prepares F, which is kept: rows·rank² flops.
+// NewLowRankFactor prepares F, which it retains: rows·rank² flops.
 func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ridge []float64) (*LowRankFactor, error) {
 	rank := factor.Cols
 	p := &LowRankFactor{ridge: ridge, gram: kern.Dense(rank, rank, rank, make([]float64, rank*rank))}
@@ -68,19 +69,20 @@ func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ri
 	panic("kernelridge: a third precision")
 }
 
-// lowRank is M = FF' + α·diag(ridge), solved by Woodbury's identity
+// lowRank is M = FFᵀ + α·diag(ridge), solved by Woodbury's identity
 //
 //	M⁻¹ = D⁻¹ − D⁻¹F(I + F'D⁻¹F)⁻¹F'D⁻¹,  D = α·diag(ridge).
 type lowRank struct {
 	*LowRankFactor
 	alphas []float64
-	inner  []kern.View[float64] // the Cholesky factors of I + F'D⁻¹F, by α
+	inner  []kern.View[float64] // Cholesky factors of I + FᵀD⁻¹F, by α
 }
 
-// errRounding is a system of which rounding leaves nothing.
+// errRounding reports a system that is singular up to rounding.
 var errRounding = errors.New("the penalty is lost beside the kernel's values in rounding; use a larger alpha")
 
-// LowRank is the preconditioner M = FF' + α·diag(ridge). It costs rank³/3 flops for each α, and 4·rows·rank for a solution.
+// LowRank returns the preconditioner M = FFᵀ + α·diag(ridge): rank³/3 flops per α, and 4·rows·rank
+// per solution.
 func LowRank(ctx context.Context, p *LowRankFactor, alphas []float64) (Preconditioner, error) {
 	m := &lowRank{LowRankFactor: p, alphas: alphas}
 	rank := p.gram.Rows
@@ -128,10 +130,10 @@ func (m *lowRank) Solve(ctx context.Context, v []float64, columns int) error {
 	return ctxerr.Check(ctx)
 }
 
-// stripeRows is the number of rows over which sums are in single precision.
+// stripeRows is the number of rows summed in float32.
 const stripeRows = 256
 
-// eachStripe calls f with the rows of F, some at a time, on all cores.
+// eachStripe calls f for stripes of rows of F, in parallel.
 func (m *lowRank) eachStripe(ctx context.Context, f func(k, lo, hi int)) {
 	n := m.factor32.Rows
 	kern.Parallel((n+stripeRows-1)/stripeRows, 1, func(from, to int) {
@@ -141,7 +143,7 @@ func (m *lowRank) eachStripe(ctx context.Context, f func(k, lo, hi int)) {
 	})
 }
 
-// applyTranspose computes F'v.
+// applyTranspose computes Fᵀv.
 func (m *lowRank) applyTranspose(ctx context.Context, dst, v []float64, columns int) {
 	n, rank := m.factor32.Rows, m.factor32.Cols
 	size := rank * columns

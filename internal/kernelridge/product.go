@@ -16,19 +16,19 @@ const tileRows = 512
 // multiplication computes dst = K·v, v rows × columns.
 type multiplication func(ctx context.Context, dst, v []float64, columns int) error
 
-// product multiplies by a kernel matrix, of which it makes the tiles on and below the diagonal. The first of
-// them it caches; where the whole matrix is there, it makes none.
+// product multiplies by a kernel matrix. It computes tiles on and below the diagonal and caches the
+// first of them, or uses the full matrix.
 type product[T kern.Float] struct {
 	rows   int
 	write  func(dst kern.View[T], i, j int)
-	cached [][]T // tile (i, j) is number i(i+1)/2 + j; nil until it is made
+	cached [][]T // tile (i, j) has index i(i+1)/2 + j; nil until computed
 	full   kern.View[T]
 }
 
 // tileSize is the number of values of a tile.
 const tileSize = tileRows * tileRows
 
-// newProduct returns a product that caches up to so many bytes.
+// newProduct returns a product that caches tiles up to memory bytes.
 func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T], i, j int)) *product[T] {
 	p := &product[T]{rows: rows, write: write}
 	blocks := p.blocks()
@@ -37,7 +37,7 @@ func newProduct[T kern.Float](rows int, memory int64, write func(dst kern.View[T
 	return p
 }
 
-// CacheBytes returns the bytes of all tiles of so many rows in single precision.
+// CacheBytes returns the bytes of all float32 tiles of the given number of rows.
 func CacheBytes(rows int) int64 {
 	blocks := int64(blocksOf(rows))
 	return blocks * (blocks + 1) / 2 * tileRows * tileRows * 4
@@ -47,14 +47,14 @@ func (p *product[T]) blocks() int { return blocksOf(p.rows) }
 
 func blocksOf(rows int) int { return (rows + tileRows - 1) / tileRows }
 
-// bounds returns the rows of a block.
+// bounds returns the row range of a block.
 func (p *product[T]) bounds(block int) (lo, hi int) {
 	return block * tileRows, min((block+1)*tileRows, p.rows)
 }
 
-// multiply computes dst = K·v. Sums over a tile are in T, sums of tiles in double precision and in a fixed
-// order: a row of tiles after the other, each of which adds to its own rows and, mirrored, to those of its
-// columns. Several columns are transposed, so that a tile is read along its rows for all of them.
+// multiply computes dst = K·v. Tiles are summed in T, totals in float64 and in a fixed order. Each
+// tile also contributes its transpose. Several columns are transposed so that tiles are read along
+// rows.
 func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int) error {
 	right := kern.Dense(columns, p.rows, p.rows, make([]T, len(v)))
 	sums := make([]float64, len(v))
@@ -90,7 +90,7 @@ func (p *product[T]) multiply(ctx context.Context, dst, v []float64, columns int
 	return nil
 }
 
-// rowBuffer returns memory for the tiles of a row of them that are to be cached, nil where they are.
+// rowBuffer returns memory for the uncached tiles of a block row, nil if there are none.
 func (p *product[T]) rowBuffer(i int) []T {
 	first := i * (i + 1) / 2
 	n := min(i+1, len(p.cached)-first)
@@ -100,7 +100,7 @@ func (p *product[T]) rowBuffer(i int) []T {
 	return kern.MakeLarge[T](n * tileSize)
 }
 
-// tile returns a tile, made in the room of its row if it is to be cached and else in spare.
+// tile returns a tile, computed in room if it is to be cached, otherwise in spare.
 func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 	lo, hi := p.bounds(i)
 	left, end := p.bounds(j)
@@ -123,7 +123,7 @@ func (p *product[T]) tile(i, j int, room, spare []T) kern.View[T] {
 	return tile
 }
 
-// mulTileBoth computes ahead = tile·right and back = tile'·left, whose rows are columns.
+// mulTileBoth computes ahead = tile·right and back = tileᵀ·left, with vectors as rows.
 func mulTileBoth[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
 	if ahead.Rows > 1 {
 		mulTile(ahead.T(), tile, right.T(), false)
@@ -134,7 +134,7 @@ func mulTileBoth[T kern.Float](ahead, back, tile, right, left kern.View[T]) {
 	kern.MulVecBoth(ahead.Row(0), back.Row(0), tile, right.Row(0), left.Row(0))
 }
 
-// mulTile computes c = a·b, or c = a'·b.
+// mulTile computes c = a·b or c = aᵀ·b.
 func mulTile[T kern.Float](c, a, b kern.View[T], transposed bool) {
 	switch {
 	case b.Cols == 1 && transposed:
@@ -148,7 +148,7 @@ func mulTile[T kern.Float](c, a, b kern.View[T], transposed bool) {
 	}
 }
 
-// addRows adds rows to those of dst, of that length, from a column on.
+// addRows adds rows to those of dst, which have the given length, at column from.
 func addRows[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
 	for j := range rows.Rows {
 		out := dst[j*length+from:]
@@ -158,7 +158,7 @@ func addRows[T kern.Float](dst []float64, rows kern.View[T], length, from int) {
 	}
 }
 
-// transpose writes the columns of rows × columns numbers as rows.
+// transpose writes the transpose of v, rows × columns, to dst.
 func transpose[T kern.Float](dst []T, v []float64, rows, columns int) {
 	for i := range rows {
 		for j, x := range v[i*columns : (i+1)*columns] {

@@ -9,20 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Smoother is a kernel ridge regression as what it does to targets, to which its predictions are linear,
-// f(x) = Σ l_i(x)·y_i. The weights l(x) are themselves sums of kernels, one output for each row:
+// Smoother is a kernel ridge regression as a linear map of its targets, f(x) = Σ l_i(x)·y_i. The
+// weights l(x) are kernel expansions, one output per row:
 //
 //	l(x) = M'k(x) + v,  M = (K + α·S⁻¹)⁻¹ − uu'/1'u,  v = u/1'u,  u = (K + α·S⁻¹)⁻¹1
 //
 // Without an intercept M is the inverse and v is 0.
 type Smoother struct {
 	Weights   *Model
-	Rows      []int     // the rows of the data that there is a weight for: those with a weight above 0
-	Residuals []float64 // rows × targets: what the targets are above what the models of all other rows predict
+	Rows      []int     // rows of the data with positive weight
+	Residuals []float64 // leave-one-out residuals, rows × targets
 }
 
-// Smooth returns the smoother that s is, by a factor whatever the solver of s is: rows² numbers for about
-// 3·rows³ flops. A rule for γ is followed once, on all rows.
+// SmootherWeights returns the smoother of s by a Cholesky factor, for any solver: rows² values for
+// about 3·rows³ flops. A rule for γ is evaluated once, on all rows.
 func (s Spec) SmootherWeights(ctx context.Context, r *design.Rows) (*Smoother, error) {
 	data, err := NumericTargets(ctx, r)
 	if err != nil {
@@ -75,8 +75,7 @@ func (f *Factor) projectedInverse(ctx context.Context, centred bool) (inverse, s
 	return inverse, share, nil
 }
 
-// SmootherCost estimates Smooth on so many rows and what it returns, in flops, in numbers, and in numbers that
-// stay.
+// SmootherCost estimates SmootherWeights: flops, float64 values, and values retained.
 func SmootherCost(rows int) (flops, numbers, kept float64) {
 	n := float64(rows)
 	return 3 * math.Pow(n, 3), 2 * n * n, n * n

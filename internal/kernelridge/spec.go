@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/kernel"
 )
 
-// Spec is a kernel ridge regression: what to solve, and how.
+// Spec is the specification of a kernel ridge regression.
 type Spec struct {
 	Kernel         string
 	Gamma          kernel.Gamma
@@ -19,16 +19,16 @@ type Spec struct {
 	Intercept      bool
 	Solver         string // auto, cholesky or cg
 	Preconditioner string // rpcholesky or none
-	Rank           int    // of the preconditioner, 0 for one that suits the rows
+	Rank           int    // of the preconditioner, 0 for automatic
 	Tol            float64
 	MaxIter        int
 	Seed           uint64
 }
 
-// maxFactorRows is the number of rows up to which the whole matrix is factorised.
+// maxFactorRows is the largest number of rows for which auto factorizes the matrix.
 const maxFactorRows = 4096
 
-// SolverFor returns the solver for so many rows.
+// SolverFor returns the solver for the given number of rows.
 func (s Spec) SolverFor(rows int) string {
 	switch {
 	case s.Solver != "auto":
@@ -39,9 +39,9 @@ func (s Spec) SolverFor(rows int) string {
 	return "cg"
 }
 
-// rank returns the largest rank that the preconditioner may have, and from which one on it is enough, rest being the trace
-// of what is left of K: more columns save steps, and cost pivotFlops·rows·rank², which may be 0.6 of the steps that are
-// left, entryFlops·rows²/2 each.
+// rank returns the maximum rank of the preconditioner and a stopping rule, given the trace of the
+// residual of K. A larger rank saves steps but costs pivotFlops·rows·rank². It stops at 0.6 of the
+// estimated cost of the remaining steps, entryFlops·rows²/2 each.
 func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool) {
 	switch {
 	case s.Preconditioner == "none":
@@ -57,43 +57,43 @@ func (s Spec) rank(rows int) (most int, enough func(rank int, rest float64) bool
 	}
 }
 
-// maxRank bounds the factor of low rank by 5·10⁷ numbers, or 7·√rows columns.
+// maxRank bounds the low-rank factor by 5·10⁷ values or 7·√rows columns.
 func maxRank(rows float64) float64 {
 	return max(7*math.Sqrt(rows), min(16*math.Sqrt(rows), 5e7/rows))
 }
 
-// cacheBytes is the memory that tiles of so many rows may take.
+// cacheBytes returns the memory for tiles of the given number of rows.
 func cacheBytes(rows int) int64 { return min(CacheBytes(rows), memory.Available()/3) }
 
-// What things cost, in flops of a product of large matrices, by processor time.
+// Measured costs in GEMM flops, by CPU time.
 const (
-	valueFlops  = 100 // of a kernel value in double precision, beside the products of its distance
-	checkShare  = 1.6 // of that, for a kernel value and the products by it
-	singleShare = 1.2 // of that, for a kernel value in single precision, written to fresh memory
-	entryFlops  = 16  // of reading an entry of a tile for a column
-	panelFlops  = 30  // for several, for which both ways it is packed
-	factorFlops = 22  // of reading an entry of the factor of low rank in single precision
-	pivotFlops  = 1.8 // of rows·rank², for pivots and the Gram matrix of that factor
-	doubleShare = 1.6 // of the last two, in double precision
+	valueFlops  = 100 // kernel value in float64, without the products of its distance
+	checkShare  = 1.6 // ratio for a kernel value and the products with it
+	singleShare = 1.2 // ratio for a float32 kernel value written to new memory
+	entryFlops  = 16  // reading a tile entry for one column
+	panelFlops  = 30  // for several columns, with packing for both directions
+	factorFlops = 22  // reading an entry of the float32 low-rank factor
+	pivotFlops  = 1.8 // factor of rows·rank² for pivots and Gram matrix
+	doubleShare = 1.6 // ratio of the last two in float64
 	solveFlops  = 60  // of an entry of a factor in single precision, in all that is done to a solution
-	checkFlops  = 350 // of one in double precision, with the usual three checks of the residual
-	writeFlops  = 50  // of a kernel value that is written to fresh memory in double precision
+	checkFlops  = 350 // entry of a float64 factor, with three residual checks
+	writeFlops  = 50  // float64 kernel value written to new memory
 
 	choleskyShare = 1.25 // of n³/3, for a factor
 	outputShare   = 0.08 // of solveFlops, for each solution but the first
 	checkShares   = 0.04 // of checkFlops
 )
 
-// steps forecasts those of cg. With rest the part of the trace of K that the preconditioner does not know, the eigenvalues
-// of what it leaves go up to about 2·rows·rest/rank, as [Spec.rank] has it. With smooth kernels they go down to nothing, with
-// rough ones to some bulk·rest, and the penalty is added to all:
+// steps estimates the CG steps. With rest the share of the trace of K that the preconditioner
+// misses, the eigenvalues of the residual reach about 2·rows·rest/rank. They decay to 0 for smooth
+// kernels and to bulk·rest for nonsmooth ones; the penalty is added:
 //
 //	steps = rate·ln(1/tol)·sqrt(1 + 2·rows·rest/rank / (alpha + bulk·rest))
 //
-// The formula was fitted to 50 fits of 5,000 to 41,157 rows of four sets with α from 1e-4 to 1 and tol 1e-4 to 1e-6. Given the
-// rest that a fit finds, it is within a factor of 1.5 of nearly all with α ≥ 0.01. Below that, rows that nearly coincide
-// and rounds that single precision ends early take up to 5 times as many. What rest will be depends on the rows, see
-// [Spec.typicalResidual].
+// The formula was fitted to 50 fits of 5,000 to 41,157 rows of four data sets, with α from 1e-4 to
+// 1 and tol from 1e-4 to 1e-6. Given the true rest it is within a factor of 1.5 for nearly all α ≥
+// 0.01. For smaller α, nearly duplicate rows and early float32 stalls can take 5 times as many
+// steps. For a prior estimate of rest see [Spec.typicalResidual].
 func (s Spec) steps(rows int, rank, rest float64) float64 {
 	const rate = 0.42
 	bulk := 0.0
@@ -105,15 +105,16 @@ func (s Spec) steps(rows int, rank, rest float64) float64 {
 	return min(max(n, 2), float64(rows))
 }
 
-// nonSmooth reports whether the kernel has a kink where rows meet, so that its eigenvalues fall slowly.
+// nonSmooth reports whether the kernel is not differentiable at 0, so that its eigenvalues decay
+// slowly.
 func (s Spec) nonSmooth() bool {
 	return s.Kernel == "exponential" || s.Kernel == "laplacian" || s.Kernel == "matern" && s.Nu < 1
 }
 
-// typicalResidual is the part of the trace of K that a preconditioner of a rank usually leaves, at a γ of about scale. On the
-// same sets as the formula of steps, 1,000 columns left .12 to .31 of rough kernels, and of the gaussian one 4e-5 where
-// inputs depend on each other and .02 to .04 where they are independent: nobody knows before, and what is in between stands
-// for all.
+// typicalResidual estimates the share of the trace of K that a preconditioner of a rank misses,
+// with γ near the scale rule. On the data sets of steps, 1,000 columns left 0.12 to 0.31 for
+// nonsmooth kernels. For the Gaussian kernel they left 4e-5 with dependent inputs and 0.02 to 0.04
+// with independent ones. The estimate lies in between.
 func (s Spec) typicalResidual(rank float64) float64 {
 	switch {
 	case s.Preconditioner == "none":
@@ -124,7 +125,7 @@ func (s Spec) typicalResidual(rank float64) float64 {
 	return min(1, 0.012*math.Pow(1000/rank, 1.5))
 }
 
-// typicalRank is the rank that the preconditioner comes to have where its rest is usual, and that rest.
+// typicalRank estimates the rank of the preconditioner and its residual share.
 func (s Spec) typicalRank(rows int) (rank, rest float64) {
 	most, enough := s.rank(rows)
 	rank = float64(most)
@@ -140,7 +141,7 @@ func (s Spec) typicalRank(rows int) (rank, rest float64) {
 	return rank, s.typicalResidual(rank)
 }
 
-// valueCost is what a kernel value costs, and where distances are shared what it costs when these are there.
+// valueCost returns the cost of a kernel value, with or without cached distances.
 func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 	if shared {
 		return valueFlops
@@ -151,7 +152,7 @@ func (s Spec) valueCost(shape datasets.Shape, shared bool) float64 {
 	return 2*shape.Entries() + valueFlops
 }
 
-// tileEntries is how many entries the tiles of a kernel matrix of so many rows have that are on the diagonal and below.
+// tileEntries returns the number of entries in the tiles on and below the diagonal.
 func tileEntries(n float64) float64 { return n * (n + min(n, tileRows)) / 2 }
 
 // Cost estimates a fit to rows of a shape.
@@ -166,13 +167,13 @@ func (s Spec) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// rowNumbers is how many numbers rows take, prepared, and their solution.
+// rowNumbers returns the float64 values of prepared rows and their solution.
 func (s Spec) rowNumbers(shape datasets.Shape) float64 {
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	return 2.5*n*shape.Entries() + 10*n*t
 }
 
-// BatchBytes returns the memory of solving for the given number of penalties by [Training.SolveAll].
+// BatchBytes returns the memory of [Training.SolveAll] for the given number of penalties.
 func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	n, t, p := float64(shape.Rows), float64(max(shape.Outputs, 1)), float64(penalties)
 	if s.SolverFor(shape.Rows) == "cholesky" {
@@ -185,7 +186,7 @@ func (s Spec) BatchBytes(shape datasets.Shape, penalties int) int64 {
 	return design.Float64Bytes(s.rowNumbers(shape)+10*n*together+n*largest+(2+together/t)*largest*largest) + cacheBytes(shape.Rows)
 }
 
-// cgCost is the cost of conjugate gradients for one penalty.
+// cgCost estimates conjugate gradients for one penalty.
 func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 	n, t := float64(shape.Rows), float64(max(shape.Outputs, 1))
 	values := n * n / 2 * s.valueCost(shape, false)
@@ -213,7 +214,7 @@ func (s Spec) cgCost(shape datasets.Shape) datasets.Cost {
 		Flops: pivotFlops*precision*n*rank*rank + n*rank*s.valueCost(shape, false) + rank*rank*rank/3 + (checks*checkShare+singleShare)*values + steps*step}
 }
 
-// LeaveOneOutBytes returns the memory of leaving one out: a factor and the diagonal of its inverse.
+// LeaveOneOutBytes returns the memory of leave-one-out: a factor and the diagonal of its inverse.
 func (s Spec) LeaveOneOutBytes(shape datasets.Shape) int64 {
 	n := float64(shape.Rows)
 	return s.Cost(shape).Bytes + design.Float64Bytes(2*n*n)

@@ -19,40 +19,40 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Training is rows to learn from, under one kernel, and what penalties and solvers have in common: tiles, the
-// whole matrix, the factor of low rank.
+// Training is a set of training rows under one kernel. It caches what penalties and solvers share:
+// tiles, the full matrix, and the low-rank factor.
 type Training struct {
 	spec     Spec
 	gamma    []float64
-	rows     mat.Matrix // those of positive weight
-	rowIndex []int      // the row of the data that each of them was
-	y        []float64  // less their means where there is an intercept, rows × targets
+	rows     mat.Matrix // of positive weight
+	rowIndex []int      // row numbers in the data
+	y        []float64  // rows × targets, centered with an intercept
 	targets  int
 	mean     []float64
 	weights  []float64 // nil for ones
 	data     Data
 	points   *Points
-	inverse  []float64 // of the weights
-	reuse    bool      // whether more than one penalty is to come
+	inverse  []float64 // reciprocal weights
+	reuse    bool      // whether several penalties follow
 
 	full    kern.View[float64]
 	lowRank *LowRankFactor
 	system  *System
 }
 
-// Data is what to learn from.
+// Data is training data.
 type Data struct {
 	Rows    *design.Rows // in memory
 	Y       []float64    // rows × targets
 	Targets int
 	Weights []float64 // nil for ones
-	Classes []string  // of a classification
+	Classes []string  // nil for regression
 }
 
-// TargetReader reads what is to be learned about rows in memory.
+// TargetReader reads the targets of rows in memory.
 type TargetReader func(ctx context.Context, r *design.Rows) (Data, error)
 
-// NumericTargets are the targets of the rows.
+// NumericTargets is the TargetReader of regression.
 func NumericTargets(_ context.Context, r *design.Rows) (Data, error) {
 	y, t, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s Spec) Fit(ctx context.Context, r *design.Rows, labels TargetReader) (*Mo
 	return t.Solve(ctx, s)
 }
 
-// NewTraining prepares rows for the kernel of a spec; again says that several penalties are to come, of which the spec has
-// the smallest.
+// NewTraining prepares rows for the kernel of a spec. again reports that several penalties follow,
+// of which the spec has the smallest.
 func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training, error) {
 	t := &Training{spec: s, data: data, targets: data.Targets, reuse: again, mean: make([]float64, data.Targets)}
 	X := design.ToFloat64(design.Native(data.Rows.Set.X))
@@ -104,10 +104,10 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 	return t, ctxerr.Check(ctx)
 }
 
-// errTooLarge is of inputs whose distances would overflow.
+// errTooLarge reports inputs whose distances would overflow.
 var errTooLarge = errors.New("the inputs are too large for a kernel of their distances; standardize them")
 
-// selectRows takes the rows of positive weight, and the means off their targets.
+// selectRows stores the rows of positive weight and centers their targets.
 func (t *Training) selectRows(X mat.Matrix, data Data) error {
 	n, _ := X.Dims()
 	total := 0.0
@@ -147,12 +147,13 @@ func (t *Training) selectRows(X mat.Matrix, data Data) error {
 // Rows returns the number of rows of positive weight.
 func (t *Training) Rows() int { return len(t.rowIndex) }
 
-// Scores returns what models of these rows say of the rows of X, rows × targets each, all from one reading of the kernel
-// values; nil for a model that is nil. The scores of a model have the same bits whatever other models there are.
+// Scores returns the predictions of several models for the rows of X, rows × targets each, in one
+// pass over the kernel values. A nil model has nil predictions. Predictions do not depend on the
+// other models.
 func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([]*mat.Dense, error) {
 	n, _ := X.Dims()
 	k := t.targets
-	columns := max(2, k*len(models)) // a single column would be summed in another order
+	columns := max(2, k*len(models)) // a single column would be summed in a different order
 	dual, intercept, all := make([]float64, t.Rows()*columns), make([]float64, columns), make([]float64, n*columns)
 	for j, m := range models {
 		if m == nil {
@@ -175,7 +176,7 @@ func (t *Training) Scores(ctx context.Context, X mat.Matrix, models []*Model) ([
 	return out, nil
 }
 
-// Solve solves with the penalty and the solver of a spec of the same kernel.
+// Solve solves with the penalty and solver of a spec with the same kernel.
 func (t *Training) Solve(ctx context.Context, s Spec) (*Model, error) {
 	if s.SolverFor(len(t.rowIndex)) == "cholesky" {
 		return t.solveDirect(ctx, s)
@@ -210,17 +211,17 @@ func (t *Training) solveDirect(ctx context.Context, s Spec) (*Model, error) {
 	return t.solveByFactor(ctx, s, f, ridge)
 }
 
-// factorFitsMemory reports whether memory holds the matrix and its factor.
+// factorFitsMemory reports whether the matrix and its factor fit into memory.
 func (t *Training) factorFitsMemory() bool {
 	n := float64(len(t.rowIndex))
 	return memory.Check(design.Float64Bytes(2*n*n)) == nil
 }
 
-// fallbackSteps is the number of steps of cg after which auto turns to a factor: about as many take the
-// time of one.
+// fallbackSteps is the number of CG steps after which auto switches to a factor, whose cost is
+// about equal.
 func fallbackSteps(rows int) int { return max(50, rows/64) }
 
-// cgSystem is the system of the kernel's tiles, which is kept for other penalties.
+// cgSystem returns the system on tiles, cached for other penalties.
 func (t *Training) cgSystem(s Spec) *System {
 	if t.system == nil {
 		t.system = NewSystem(t.points, t.inverse, s.Intercept, cacheBytes(len(t.rowIndex)))
@@ -238,7 +239,7 @@ func (t *Training) solveByFactor(ctx context.Context, s Spec, f *Factor, ridge [
 	return t.newModel(s, "cholesky", a, result)
 }
 
-// newModel makes a model of a solution.
+// newModel returns the model of a solution.
 func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Model, error) {
 	report := solve.Report{Solver: way, Iterations: result.Iterations, Converged: result.Residual <= s.Tol, Gradient: result.Residual}
 	if !report.Converged {
@@ -254,10 +255,10 @@ func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Mo
 	return t.model(a, result.Intercept, report)
 }
 
-// factorTol is the residual from which on a factor's solution is refined.
+// factorTol is the residual below which a direct solution is not refined.
 const factorTol = 1e-12
 
-// preconditioner returns that of cg for a list of penalties.
+// preconditioner returns the CG preconditioner for a list of penalties.
 func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64) (Preconditioner, error) {
 	most, enough := t.spec.rank(len(t.rowIndex))
 	if most == 0 {
@@ -277,7 +278,7 @@ func (t *Training) preconditioner(ctx context.Context, s Spec, alphas []float64)
 	return LowRank(ctx, t.lowRank, alphas)
 }
 
-// newLowRank makes the factor of low rank of the rows in one of the precisions.
+// newLowRank computes the low-rank factor in one of the precisions.
 func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Rows[T], most int, seed uint64, enough func(int, float64) bool) (*LowRankFactor, error) {
 	f, err := landmarks.PivotedUntil(ctx, rows, t.points.kernel, most, seed, enough)
 	if err != nil {
@@ -286,7 +287,7 @@ func newLowRank[T kern.Float](ctx context.Context, t *Training, rows pairwise.Ro
 	return NewLowRankFactor(ctx, f.F, t.inverse)
 }
 
-// factor factorises the whole matrix, which it keeps for other penalties.
+// factor factorizes the full matrix.
 func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error) {
 	return NewFactor(ctx, ridge, func() (kern.View[float64], error) {
 		if !t.reuse {
@@ -298,7 +299,7 @@ func (t *Training) factor(ctx context.Context, ridge []float64) (*Factor, error)
 	})
 }
 
-// fullMatrix returns the kernel matrix, which it keeps.
+// fullMatrix returns the kernel matrix, cached for other penalties.
 func (t *Training) fullMatrix(ctx context.Context) (whole kern.View[float64], err error) {
 	if t.full.Rows == 0 {
 		whole, err = FullMatrix(ctx, t.points)
@@ -310,7 +311,7 @@ func (t *Training) fullMatrix(ctx context.Context) (whole kern.View[float64], er
 	return t.full, nil
 }
 
-// objective returns Σ s·e² + α·a'Ka at a solution, whose residual e is α·a/s: α·a'(y − b).
+// objective returns Σ s·e² + α·aᵀKa at a solution. The residual e is α·a/s, so this is α·aᵀ(y − b).
 func (t *Training) objective(a, intercept []float64, alpha float64) float64 {
 	sum := 0.0
 	for at, v := range a {
@@ -328,14 +329,14 @@ func (t *Training) model(a, intercept []float64, report solve.Report) (*Model, e
 		points: &Points{kernel: t.points.kernel, frame: t.points.frame, rows64: t.points.rows64}}, nil
 }
 
-// LOOResult is what the models of all rows but one predict for that row.
+// LOOResult holds leave-one-out predictions.
 type LOOResult struct {
 	Predictions      *mat.Dense // rows × targets
-	GCVPredictions   *mat.Dense // the same where all rows have the mean leverage: their mean squared error is GCV
-	DegreesOfFreedom float64    // effective degrees of freedom
+	GCVPredictions   *mat.Dense // with all leverages replaced by their mean; their mean squared error is GCV
+	DegreesOfFreedom float64    // effective
 }
 
-// LeaveOneOut predicts each row of the data by the model of all the others, from one factor.
+// LeaveOneOut returns the leave-one-out predictions from one factor.
 func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) {
 	n, k, data := len(t.rowIndex), t.targets, t.data
 	ridge := DiagonalPenalty(n, s.Alpha, t.weights)
@@ -373,7 +374,7 @@ func (t *Training) LeaveOneOut(ctx context.Context, s Spec) (*LOOResult, error) 
 	return out, nil
 }
 
-// eachEntry calls f with all entries, of sparse rows with those that are stored.
+// eachEntry calls f with all entries, for sparse rows the stored ones.
 func eachEntry(X mat.Matrix, f func(v float64)) {
 	n, d := X.Dims()
 	m, isSparse := X.(*sparse.CSR)

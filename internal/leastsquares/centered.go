@@ -14,18 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// centeredRows is a data set in memory as ridge regression in its dual form sees it:
-// x̃_i = √s_i·(x_i − x̄), and likewise the targets; x̄ and ȳ are 0 where there is no intercept, and
-// rows of weight 0 are left out. Sparse rows stay as they are, centred only by implication.
+// centeredRows is a data set in memory with x̃_i = √s_i·(x_i − x̄) and ỹ_i alike, for the dual
+// form. x̄ and ȳ are 0 without an intercept. Rows of weight 0 are omitted. Sparse rows are centered
+// implicitly.
 type centeredRows struct {
 	n, cols, targets int
-	x                []float64   // n × cols, x̃; nil where the rows are sparse
+	x                []float64   // n × cols, x̃; nil for sparse rows
 	sparse           *sparse.CSR // x
 	y                []float64   // n × targets, ỹ
 	mean, targetMean []float64
 	weights          []float64
 	total            float64
-	rowIndex         []int // the row of the data that each row was
+	rowIndex         []int // row number in the data
 }
 
 // readCentered reads all rows.
@@ -67,7 +67,7 @@ func (p *Problem) readCentered(ctx context.Context) (*centeredRows, error) {
 	return c, ctxerr.Check(ctx)
 }
 
-// setDense keeps the inputs of dense rows, and reports whether all are finite.
+// setDense stores dense rows and reports whether all inputs are finite.
 func (c *centeredRows) setDense(ctx context.Context, X mat.Matrix, intercept bool) bool {
 	c.x = make([]float64, c.n*c.cols)
 	for k, i := range c.rowIndex {
@@ -86,7 +86,7 @@ func (c *centeredRows) setDense(ctx context.Context, X mat.Matrix, intercept boo
 	return true
 }
 
-// setSparse keeps the inputs of sparse rows, and reports whether all are finite.
+// setSparse stores sparse rows and reports whether all inputs are finite.
 func (c *centeredRows) setSparse(_ context.Context, X mat.Matrix, intercept bool) bool {
 	c.sparse = X.(*sparse.CSR)
 	if n, _ := X.Dims(); n != c.n {
@@ -102,7 +102,7 @@ func (c *centeredRows) setSparse(_ context.Context, X mat.Matrix, intercept bool
 	return true
 }
 
-// scaleRows multiplies each row by the root of its weight.
+// scaleRows multiplies each row by the square root of its weight.
 func scaleRows(x []float64, cols int, weights []float64) {
 	for i, s := range weights {
 		if s != 1 {
@@ -111,12 +111,12 @@ func scaleRows(x []float64, cols int, weights []float64) {
 	}
 }
 
-// subtractMean writes the weighted mean of the rows of x to mean and takes it away from them, unless ctx is
+// subtractMean writes the weighted mean of the rows of x to mean and subtracts it, unless ctx is
 // done.
 func subtractMean(ctx context.Context, x, mean, weights []float64, total float64) {
 	d := len(mean)
 	copy(mean, x[:d])
-	for range 2 { // the second round measures from near the mean
+	for range 2 { // the second pass removes the rounding of the first
 		shift := make([]float64, d)
 		for i, s := range weights {
 			if i%design.ChunkRows == 0 && ctx.Err() != nil {
@@ -134,14 +134,14 @@ func subtractMean(ctx context.Context, x, mean, weights []float64, total float64
 	}
 }
 
-// kernel returns the lower triangle of X̃X̃', n × n.
+// kernel returns the lower triangle of X̃X̃ᵀ, n × n.
 func (c *centeredRows) kernel(ctx context.Context) ([]float64, error) {
 	k := make([]float64, c.n*c.n)
 	if c.sparse == nil {
 		return k, kern.Gram(ctx, kern.Dense(c.n, c.n, c.n, k), kern.Dense(c.n, c.cols, c.cols, c.x).T(), nil)
 	}
 	addSparseKernel(ctx, k, c.sparse)
-	along := make([]float64, c.n) // x_i'x̄
+	along := make([]float64, c.n) // x_iᵀx̄
 	kern.SparseMulVec(along, design.SparseView(c.sparse), c.mean, false)
 	square := kern.Dot(c.mean, c.mean)
 	kern.Parallel(c.n, 64, func(lo, hi int) {
@@ -155,8 +155,8 @@ func (c *centeredRows) kernel(ctx context.Context) ([]float64, error) {
 	return k, ctxerr.Check(ctx)
 }
 
-// addSparseKernel adds the lower triangle of XX' to k. Each entry of row i meets the rows from 0 to i
-// that have an entry in its column: Σ_j c_j²/2 products for columns of c_j entries.
+// addSparseKernel adds the lower triangle of XXᵀ to k. It visits the nonzeros of row i and, by
+// column, those of rows up to i. Columns of c_j entries cost Σ_j c_j²/2 products.
 func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 	n, cols := X.Dims()
 	entry := func(values []float64, at int) float64 {
@@ -166,7 +166,7 @@ func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 		}
 		return values[at]
 	}
-	start := make([]int, cols+1) // of each column in rows and values
+	start := make([]int, cols+1) // of each column, in rows and values
 	_, indices, _ := X.Raw()
 	for _, j := range indices {
 		start[j+1]++
@@ -197,7 +197,7 @@ func addSparseKernel(ctx context.Context, k []float64, X *sparse.CSR) {
 	})
 }
 
-// primalWeights returns X̃'a, cols × targets, for a of n × targets.
+// primalWeights returns X̃ᵀa, cols × targets, where a is n × targets.
 func (c *centeredRows) primalWeights(a []float64) []float64 {
 	t := c.targets
 	w := make([]float64, c.cols*t)
@@ -223,7 +223,7 @@ func (c *centeredRows) residuals(w []float64) []float64 {
 		kern.Mul(kern.Dense(c.n, t, t, out), kern.Dense(c.n, c.cols, c.cols, c.x), kern.Dense(c.cols, t, t, w), false)
 	} else {
 		kern.SparseMul(kern.Dense(c.n, t, t, out), design.SparseView(c.sparse), kern.Dense(c.cols, t, t, w), false)
-		offset := make([]float64, t) // x̄'w
+		offset := make([]float64, t) // x̄ᵀw
 		kern.MulVecT(offset, kern.Dense(c.cols, t, t, w), c.mean, false)
 		for i := range c.n {
 			kern.Axpy(-1, offset, out[i*t:(i+1)*t])
@@ -235,7 +235,7 @@ func (c *centeredRows) residuals(w []float64) []float64 {
 	return out
 }
 
-// meanSquares returns Σ s·x² / Σ s of the columns of dense rows.
+// meanSquares returns Σ s·x² / Σ s of each column of dense rows.
 func (c *centeredRows) meanSquares() []float64 {
 	out := make([]float64, c.cols)
 	for at, v := range c.x {
@@ -256,9 +256,8 @@ func columnSums(x []float64, cols int) []float64 {
 	return sums
 }
 
-// columnTiles reads the columns of the centred rows as rows, and one more where rows are centred: √τ·u with
-// u_i = √(s_i/Σs), τ the trace of the kernel. The kernel has a zero there that is none of its rank's,
-// for u meets no centred target.
+// columnTiles reads X̃ᵀ tile by tile. If tau > 0, it appends a row √τ·uᵀ with u_i = √(s_i/Σs), to
+// match liftNullspace.
 func (c *centeredRows) columnTiles(ctx context.Context, tau float64) tileReader {
 	const size = 512
 	hold := make([]float64, c.n*min(size, c.cols))
@@ -290,8 +289,8 @@ func (c *centeredRows) interceptVector(factor float64) []float64 {
 	return u
 }
 
-// liftNullspace adds τ·uu', which tiles says more of, to the lower triangle of a kernel of rows that are
-// centred, and returns τ.
+// liftNullspace adds τ·uuᵀ to the lower triangle of the kernel of centered rows and returns τ, the
+// trace. Centering makes u a null vector of the kernel and orthogonal to every centered target.
 func (c *centeredRows) liftNullspace(kernel []float64, centred bool) (tau float64) {
 	if !centred {
 		return 0
@@ -304,7 +303,7 @@ func (c *centeredRows) liftNullspace(kernel []float64, centred bool) (tau float6
 	return tau
 }
 
-// centeredRow writes row i from column lo on to dst.
+// centeredRow writes columns lo, lo+1, … of row i to dst.
 func (c *centeredRows) centeredRow(dst []float64, i, lo int) {
 	if c.sparse == nil {
 		copy(dst, c.x[i*c.cols+lo:])

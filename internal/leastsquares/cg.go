@@ -18,12 +18,12 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// minPreconditionedSize is the number of dense columns and of rows from which conjugate gradients are preconditioned by
-// more than the diagonal.
+// minPreconditionedSize is the number of dense rows and of columns from which CG uses the Nyström
+// preconditioner.
 const minPreconditionedSize = 1024
 
-// ridgeCG solves (X'SX − W·x̄x̄' + alpha·I)w = X'S(y−ȳ) by conjugate gradients: the centring is implicit,
-// so that sparse rows stay as they are.
+// ridgeCG solves (XᵀSX − W·x̄x̄ᵀ + alpha·I)w = XᵀS(y−ȳ) by conjugate gradients, with implicit
+// centering.
 type ridgeCG struct {
 	*Problem
 	ctx            context.Context
@@ -31,7 +31,7 @@ type ridgeCG struct {
 	mean, diagonal []float64
 }
 
-// solve goes with a preconditioner where that pays and rounding lets it be, else with the diagonal alone.
+// solve uses the Nyström preconditioner if it pays and rounding permits, otherwise the diagonal.
 func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
 	if c.usesNystroem(c.m.rows, c.m.Cols, c.rows.Sparse) {
 		if w, report, err = c.solvePreconditioned(); !errors.Is(err, errRounding) {
@@ -49,8 +49,8 @@ func (c *ridgeCG) solve() (w []float64, report solve.Report, err error) {
 	return r.solve()
 }
 
-// solveWithinBudget is solve with as many steps as a Gram matrix is worth, where there is a way back to that: what the rows say
-// of their lengths, and steps of how many there are, is known by now.
+// solveWithinBudget is solve, limited to as many steps as cost a Gram matrix if Cholesky is an
+// alternative. By now the norms of the rows, and with them the number of steps, are known.
 func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err error) {
 	if !c.canFallBack(c.m.Cols, c.rows.Sparse) {
 		return c.solve()
@@ -69,7 +69,7 @@ func (c *ridgeCG) solveWithinBudget() (w []float64, report solve.Report, err err
 	return w, report, err
 }
 
-// solvePreconditioned solves with Nyström's approximation, on inputs in single precision where these can be had.
+// solvePreconditioned uses the Nyström preconditioner, and float32 inputs if available.
 func (c *ridgeCG) solvePreconditioned() (w []float64, report solve.Report, err error) {
 	r := &refinedCG{ridgeCG: c, rows: c.rows, tol: 1, predictionTol: c.Tol}
 	if c.rows.Float32Rows != nil {
@@ -89,8 +89,9 @@ func (c *ridgeCG) solvePreconditioned() (w []float64, report solve.Report, err e
 		return nil, report, err
 	}
 	r.precondition = func(dst, v []float64) error { return by.solve(dst, v, c.m.targets) }
-	// √(r'P⁻¹r) at which the predictions are right to Tol of the spread of each target. Of weights in the null space of fewer
-	// rows than columns these tell nothing: there those of new rows are to be right to 100·Tol.
+	// The goal bounds the error of training predictions by Tol·√TSS. With fewer rows than columns,
+	// weights in the null space do not affect these; there predictions for new rows must be
+	// accurate to 100·Tol.
 	if c.m.underdetermined() {
 		r.predictionTol = min(c.Tol, 100*c.Tol*math.Sqrt(c.Alpha/(c.Alpha+trace)))
 	}
@@ -98,8 +99,8 @@ func (c *ridgeCG) solvePreconditioned() (w []float64, report solve.Report, err e
 	return r.solve()
 }
 
-// nullspaceVisible reports whether weights in the null space of fewer rows than columns, which only alpha keeps at
-// 0, could still be seen in predictions of new rows at the residual where the diagonal alone stops.
+// nullspaceVisible reports whether, with fewer rows than columns, null-space weights could affect
+// predictions for new rows at the residual where diagonal preconditioning stops.
 func (c *ridgeCG) nullspaceVisible() bool {
 	if c.Alpha == 0 || !c.m.underdetermined() {
 		return false
@@ -117,8 +118,9 @@ func (c *ridgeCG) nullspaceVisible() bool {
 	return false
 }
 
-// solveByKernel solves for weights that are sums of rows whatever the residual, see [Problem.SolveAlphas], of sparse rows in memory and
-// dense ones that are not many. It returns nil where it does not get to the end.
+// solveByKernel solves in the dual, whose weights are combinations of rows, see
+// [Problem.SolveAlphas]. It accepts sparse rows in memory and few dense rows, and returns nil if it
+// does not converge.
 func (c *ridgeCG) solveByKernel() (w []float64, report solve.Report, err error) {
 	p := *c.Problem
 	if !p.rows.Sparse {
@@ -147,7 +149,7 @@ func (c *ridgeCG) solveByKernel() (w []float64, report solve.Report, err error) 
 	return models[0].Weights, report, nil
 }
 
-// predictionTol is the change of predictions, against the spread of a target, that the diagonal alone leaves.
+// predictionTol returns the relative prediction error accepted with diagonal preconditioning.
 func (c *ridgeCG) predictionTol() float64 {
 	if c.rows.Float32 {
 		return max(100*c.Tol, visibleTolFloat32)
@@ -155,9 +157,10 @@ func (c *ridgeCG) predictionTol() float64 {
 	return 100 * c.Tol
 }
 
-// residualGoal returns the residual at which predictions are right to a share of the spread of each target. A residual r is off the predictions by
-// √(r'A⁻¹r), which is at most √(r'M⁻¹r/λ) for the least eigenvalue λ of M⁻¹A, M = A's diagonal, and λ is
-// evidencePoint least alpha over the largest of M. It is nil for no penalty.
+// residualGoal returns the residual norms at which predictions are accurate to the given tolerance,
+// nil without penalty. The prediction error √(rᵀA⁻¹r) is at most √(rᵀM⁻¹r/λ), where M is the
+// diagonal of A and λ the smallest eigenvalue of M⁻¹A. λ is at least alpha over the largest entry
+// of M.
 func (c *ridgeCG) residualGoal(visible float64) []float64 {
 	if c.Alpha == 0 {
 		return nil
@@ -165,8 +168,8 @@ func (c *ridgeCG) residualGoal(visible float64) []float64 {
 	return c.residualGoals(visible, c.Alpha/(slices.Max(c.diagonal)+c.Alpha))
 }
 
-// residualGoals returns the norms of residuals √(r'M⁻¹r) at which the predictions are right to a share of the spread of each target,
-// where r'A⁻¹r is at most r'M⁻¹r/least.
+// residualGoals returns the norms √(rᵀM⁻¹r) at which predictions are accurate to visible·√TSS of
+// each target, if rᵀA⁻¹r ≤ rᵀM⁻¹r/least.
 func (c *ridgeCG) residualGoals(visible, least float64) []float64 {
 	out := c.m.sumSquares()
 	for j, spread := range out {
@@ -177,7 +180,7 @@ func (c *ridgeCG) residualGoals(visible, least float64) []float64 {
 	return out
 }
 
-// precondDiagonal divides by the matrix's diagonal.
+// precondDiagonal divides by the diagonal of the matrix.
 func (c *ridgeCG) precondDiagonal(dst, v []float64) error {
 	t := c.m.targets
 	for i, square := range c.diagonal {
@@ -191,7 +194,7 @@ func (c *ridgeCG) precondDiagonal(dst, v []float64) error {
 	return nil
 }
 
-// residual returns what w leaves of the right side, in double precision.
+// residual returns the residual of w in float64.
 func (c *ridgeCG) residual(w []float64) ([]float64, error) {
 	g := NewGradient(c.m.Cols, c.m.targets)
 	if err := c.addGradient(c.ctx, &c.m.Moments, g, w, intercepts(w, c.mean, c.m.targetMean())); err != nil {
@@ -201,25 +204,25 @@ func (c *ridgeCG) residual(w []float64) ([]float64, error) {
 }
 
 const (
-	// minFloat32Residual is the part of a residual that steps with inputs in single precision are to leave at least, before
-	// the rows say in double precision what is left.
+	// minFloat32Residual bounds the reduction of the residual per float32 round, before it is
+	// recomputed in float64.
 	minFloat32Residual = 3e-5
-	// maxRounds is how often they are asked. A round in which less than half of a residual goes is followed by steps in
-	// double precision.
+	// maxRounds bounds the rounds. A round that reduces the residual by less than half is followed
+	// by float64 steps.
 	maxRounds = 12
 )
 
-// refinedCG solves for the weights by rounds: each asks the rows in double precision for the residual and solves for what is
-// missing by conjugate gradients, on inputs in single precision where these can be had. So the solution is that of the system
-// in double precision, and most readings of the rows cost half.
+// refinedCG solves by iterative refinement: each round computes the residual in float64 and solves
+// for the correction by CG, on float32 inputs if available. The solution has float64 accuracy,
+// while most passes read float32 rows at half the cost.
 type refinedCG struct {
 	*ridgeCG
 	precondition  solve.Operator
-	rows          *design.Rows // of steps
-	widen         bool         // whether their inputs are widened where they are in single precision
-	tol           float64      // of the first round, beside the goal
-	predictionTol float64      // the error of predictions that the goal stands for
-	goal          []float64    // √(r'M⁻¹r) of each target to get to; nil for none
+	rows          *design.Rows // rows for CG steps
+	widen         bool         // convert float32 inputs to float64
+	tol           float64      // of the first round, in addition to the goal
+	predictionTol float64      // prediction error at the goal
+	goal          []float64    // target norms √(rᵀM⁻¹r), nil for none
 }
 
 func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
@@ -264,14 +267,14 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 		}
 	}
 	report.Converged, report.Gradient = worst <= 1, r.predictionTol*worst
-	report.Objective = -kern.Dot(w, right) // what is left of it where a residual is
+	report.Objective = -kern.Dot(w, right) // correction of the objective for a nonzero residual
 	if !report.Converged {
 		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the predictions may be off by %.2g of the spread of the targets, wanted %.2g", report.Iterations, report.Gradient, r.predictionTol))
 	}
 	return w, report, nil
 }
 
-// columnNorms writes √(r'z) of each column to out, and reports whether they are lengths.
+// columnNorms writes √(rᵀz) of each column to out and reports whether all are nonnegative.
 func columnNorms(out, r, z []float64) bool {
 	clear(out)
 	for i, v := range r {
@@ -286,7 +289,7 @@ func columnNorms(out, r, z []float64) bool {
 	return true
 }
 
-// maxRatio returns the largest ratio of norms to their goals.
+// maxRatio returns the largest ratio of norms to goals.
 func maxRatio(norms, goal []float64) float64 {
 	worst := 0.0
 	for j, v := range norms {
@@ -297,11 +300,11 @@ func maxRatio(norms, goal []float64) float64 {
 	return worst
 }
 
-// usesFloat32 reports whether steps are on inputs in single precision.
+// usesFloat32 reports whether steps use float32 inputs.
 func (r *refinedCG) usesFloat32() bool { return r.rows.Float32 && !r.widen }
 
-// roundGoals returns the norms that a round is to get to: of the rounds that it takes from those that are left, each leaves an
-// equal part.
+// roundGoals returns the target norms of the next round. The remaining float32 rounds reduce the
+// residual by equal factors.
 func (r *refinedCG) roundGoals(left []float64) []float64 {
 	out := make([]float64, len(left))
 	for j, v := range left {
@@ -314,7 +317,7 @@ func (r *refinedCG) roundGoals(left []float64) []float64 {
 	return out
 }
 
-// eachInput reads the inputs of steps.
+// eachInput calls yield with the inputs of each block.
 func (r *refinedCG) eachInput(yield func(first int, X mat.Matrix) error) error {
 	return r.rows.EachExpected(r.ctx, r.m.rows, func(first int, block datasets.Set) error {
 		if !r.widen {
@@ -324,7 +327,7 @@ func (r *refinedCG) eachInput(yield func(first int, X mat.Matrix) error) error {
 	})
 }
 
-// apply multiplies by the matrix.
+// apply computes dst = A·v.
 func (r *refinedCG) apply(dst, v []float64) error {
 	t := r.m.targets
 	offset := intercepts(v, r.mean, make([]float64, t))
@@ -358,10 +361,10 @@ func rowWeights(weights []float64, first, n int) []float64 {
 	return weights[first : first+n]
 }
 
-// widenChunk is the number of rows that are widened at a time.
+// widenChunk is the number of rows converted to float64 at a time.
 const widenChunk = 256
 
-// eachFloat64 calls f with rows lo to hi of X in double precision: with some at a time where X is not.
+// eachFloat64 calls f with rows [lo, hi) of X in float64, in chunks if X is float32.
 func eachFloat64(X mat.Matrix, f func(lo, hi int, X mat.Matrix) error) error {
 	n, _ := X.Dims()
 	short, ok := X.(*single.Dense)

@@ -7,23 +7,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// A factor of a Gram matrix X'X has the rounding of that matrix, whose condition is the square of
-// that of the rows X. Where that is too much to refine a solution with, the factor is sharpened: the
-// rows are solved by a factor L of X'X + (alpha + shift)·I, and XL⁻ᵀ has a Gram matrix so well
-// conditioned that its factor M is right; LM is then the factor of X'X + alpha·I with the rounding of
-// the rows. (Fukaya, Kannan, Nakatsukasa, Yamamoto & Yanagisawa, SIAM J. Sci. Comput. 2020.)
+// Shifted Cholesky QR. A factor of XᵀX has the rounding error of a matrix whose condition is the
+// square of that of X. If refinement cannot correct this, the rows are solved by a factor L of XᵀX
+// + (alpha + shift)·I. The Gram matrix of XL⁻ᵀ is well conditioned, so its factor M is accurate. LM
+// is then the factor of XᵀX + alpha·I with the rounding error of X. (Fukaya, Kannan, Nakatsukasa,
+// Yamamoto & Yanagisawa, SIAM J. Sci. Comput. 2020.)
 const (
-	// maxRefactorings is how many passes over the rows are made at most.
+	// maxRefactorings bounds the passes over the rows.
 	maxRefactorings = 3
-	// refinedTol is the part of an error that a refinement by a sharpened factor may leave.
+	// refinedTol is the contraction factor required of the new factor.
 	refinedTol = 1e-6
 )
 
-// tileReader hands over all rows of a matrix, some at a time, to be overwritten.
+// tileReader yields all rows of a matrix in tiles, which yield may overwrite.
 type tileReader func(yield func(tile kern.View[float64])) error
 
-// shiftedCholeskyQR returns the factor of the Gram matrix of rows + alpha·I, nil where that is singular to
-// the working precision of the rows. gram is the Gram matrix's lower triangle with the usual rounding.
+// shiftedCholeskyQR returns the factor of the Gram matrix of rows + alpha·I, nil if singular to the
+// working precision of the rows. gram is the lower triangle of the Gram matrix.
 func shiftedCholeskyQR(ctx context.Context, gram []float64, k int, alpha float64, rows tileReader) (*Factor, error) {
 	trace := 0.0
 	for i := range k {
@@ -50,7 +50,7 @@ func shiftedCholeskyQR(ctx context.Context, gram []float64, k int, alpha float64
 	return nil, nil
 }
 
-// innerFactor returns the factor M of L⁻¹AL⁻ᵀ for A, the Gram matrix of rows + alpha·I; nil where it is
+// innerFactor returns the factor M of L⁻¹AL⁻ᵀ for the Gram matrix A of rows + alpha·I, nil if
 // singular.
 func (f *Factor) innerFactor(ctx context.Context, alpha float64, rows tileReader) ([]float64, error) {
 	k := f.cols

@@ -15,12 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// diagonalMoments is moments with no more than the diagonal of the Gram matrix, for conjugate
-// gradients. Nothing is shifted.
+// diagonalMoments are moments with only the diagonal of the Gram matrix, for conjugate gradients.
+// They are not shifted.
 type diagonalMoments struct {
 	Moments
 	diagonal []float64 // Σ s·x²
-	weights  []float64 // the weights of all rows, nil for ones
+	weights  []float64 // row weights, nil for ones
 }
 
 func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error) {
@@ -88,7 +88,7 @@ func (m *diagonalMoments) addBlock(X mat.Matrix, y, weights []float64) {
 	}
 }
 
-// addDense adds dense rows, some of their columns at a time, but for the products with several targets.
+// addDense adds dense rows by stripes of columns, except products with several targets.
 func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []float64) {
 	const stripe = 512
 	kern.Parallel(x.Cols, stripe, func(lo, hi int) {
@@ -105,7 +105,7 @@ func (m *diagonalMoments) addDense(x kern.View[float64], weighted, weights []flo
 	})
 }
 
-// centredDiagonal returns the diagonal of the centred Gram matrix.
+// centeredDiagonal returns the diagonal of the centered Gram matrix.
 func (m *diagonalMoments) centredDiagonal() []float64 {
 	out := slices.Clone(m.diagonal)
 	if m.centered {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// dualSolution returns the weights by the factor of the kernel, which it sharpens and refines as
-// solution does the factor of the moments.
+// dualSolution solves by a Cholesky factor of the kernel. It refactors and refines as needed, like
+// solution in the primal.
 func (p *Problem) dualSolution(ctx context.Context, d *centeredRows) (w []float64, report solve.Report, err error) {
 	n, t := d.n, d.targets
 	report = solve.Report{Solver: "dual", Converged: true}
@@ -44,14 +44,14 @@ func (p *Problem) dualSolution(ctx context.Context, d *centeredRows) (w []float6
 	w = d.primalWeights(a)
 	left := d.refine(ctx, f, a, w, p.Alpha, math.Sqrt(trace(kernel, n)))
 	floor := 0.0
-	if n <= d.cols { // else the rows determine the weights
+	if n <= d.cols { // otherwise the rows determine the weights
 		floor = epsilon * trace(kernel, n) * relativeNorm(a, d.sumSquares())
 	}
 	warnRounding(&report, p.Alpha, left, floor, visibleTol)
 	return w, report, nil
 }
 
-// dualSingular is dualSolution for a singular kernel.
+// dualSingular solves with a singular kernel.
 func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []float64) (w []float64, report solve.Report, err error) {
 	addDiagonal(kernel, d.n, p.Alpha)
 	a := slices.Clone(d.y)
@@ -66,8 +66,8 @@ func (p *Problem) dualSingular(ctx context.Context, d *centeredRows, kernel []fl
 	return d.primalWeights(a), report, nil
 }
 
-// roundingBound is that of moments for a kernel and its solution a, whose rounding is multiplied by rows of
-// inputs, new ones too.
+// roundingBound bounds the relative prediction error of the solution a of a kernel system, for
+// training and new rows, and the contraction factor of refinement.
 func (d *centeredRows) roundingBound(a, kernel []float64, f *Factor) (size, left float64) {
 	trace := trace(kernel, d.n)
 	size, left = precisionOf(false).roundingBound(a, d.sumSquares(), trace, minPivot(f.Lower, d.n))
@@ -83,16 +83,15 @@ func (d *centeredRows) sumSquares() []float64 {
 	return out
 }
 
-// refactor returns the sharpened factor of the kernel + alpha·I, with the zero of centred rows lifted;
-// nil where that is singular.
+// refactor returns the factor of kernel + alpha·I by shifted Cholesky QR, nil if singular.
 func (d *centeredRows) refactor(ctx context.Context, kernel []float64, alpha float64, centred bool) (*Factor, error) {
 	kernel = slices.Clone(kernel)
 	tau := d.liftNullspace(kernel, centred)
 	return shiftedCholeskyQR(ctx, kernel, d.n, alpha, d.columnTiles(ctx, tau))
 }
 
-// refine moves w = X̃'a by steps X̃'(K + alpha·I)⁻¹(ỹ − X̃w − alpha·a), with inputs of the given norm, and
-// returns what may be left of its error against the spreads of the targets.
+// refine updates w = X̃ᵀa by steps X̃ᵀ(K + alpha·I)⁻¹(ỹ − X̃w − alpha·a). norm bounds the norm of
+// an input row. It returns a bound of the remaining relative prediction error.
 func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, alpha, norm float64) (left float64) {
 	spreads := d.sumSquares()
 	for range MaxRefinements {
@@ -109,7 +108,7 @@ func (d *centeredRows) refine(ctx context.Context, f *Factor, a, w []float64, al
 	return left
 }
 
-// dual solves by the matrix K = S^½(X−x̄)(X−x̄)'S^½: w = (X−x̄)'S^½(K + alpha·I)⁻¹S^½(y−ȳ).
+// dual solves by K = S^½(X−x̄)(X−x̄)ᵀS^½: w = (X−x̄)ᵀS^½(K + alpha·I)⁻¹S^½(y−ȳ).
 func (p *Problem) dual(ctx context.Context) (solve.Linear, error) {
 	d, err := p.readCentered(ctx)
 	if err != nil {

@@ -13,27 +13,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// evidence is how likely the targets are under weights w ~ N(0, amplitude·I), a flat prior for the intercept and
-// noise of a variance, for every noise and amplitude: a row of weight s counts as s rows. With ρ = noise/amplitude,
-// A = X̃'SX̃ + ρI, the misfit r(ρ) = ỹ'Sỹ − ỹ'SX̃A⁻¹X̃'Sỹ and N = Σs, less one with an intercept, the negative logarithm
-// is, summed over the targets,
+// evidence is the marginal likelihood of the targets for weights w ~ N(0, amplitude·I), a flat
+// prior of the intercept, and Gaussian noise. A row of weight s counts as s rows. Let ρ =
+// noise/amplitude, A = X̃ᵀSX̃ + ρI, D the number of columns, and N = Σs, minus 1 with an intercept.
+// r(ρ) = ỹᵀSỹ − ỹᵀSX̃A⁻¹X̃ᵀSỹ is the penalized residual sum of squares. The negative logarithm,
+// summed over targets, is
 //
 //	J = Σ ½·[r/noise + N·log(2π·noise) + log|A| − D·log ρ (+ log Σs with an intercept)]
 //
-// X̃'SX̃ is brought to tridiagonal form once, 4D³/3 flops, where ρ has to be found. Each ρ is then a matter of D steps.
+// To optimize ρ, X̃ᵀSX̃ is tridiagonalized once (4D³/3 flops); each evaluation then costs O(D).
 type evidence struct {
 	cols, targets  int
 	rows           float64 // N
 	intercept      float64 // log Σs, 0 without an intercept
 	form           *kern.Tridiagonal
-	right          [][]float64 // Qᵀ·X̃'Sỹ of each target
-	sumSquares     []float64   // ỹ'Sỹ
-	logMin, logMax float64     // logarithms of ρ between which it is looked for
+	right          [][]float64 // QᵀX̃ᵀSỹ of each target
+	sumSquares     []float64   // total sum of squares ỹᵀSỹ
+	logMin, logMax float64     // search interval of log ρ
 }
 
-// MaximizeEvidence returns the noise and the amplitude of the greatest evidence, those that are given left as they are, and
-// with their ratio the weights and the factor that [Moments.Weights] returns. Where both are given nothing is looked for:
-// the evidence comes from weights and factor, without the tridiagonal form.
+// MaximizeEvidence returns the noise and amplitude that maximize the evidence, with known variances
+// fixed, and the results of [Moments.Weights] for their ratio. If both are known, it computes the
+// evidence from weights and factor without tridiagonalization.
 func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Variances, solve.Linear, *Factor, error) {
 	e := m.evidence()
 	v, err := Variances{Ratio: g.Noise / g.Amplitude}, e.validate()
@@ -63,7 +64,7 @@ func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Varia
 	return v, fitted, f, nil
 }
 
-// evidence returns the evidence of the rows that were added, before it is reduced.
+// evidence returns the evidence of the added rows, not yet tridiagonalized.
 func (m *Moments) evidence() *evidence {
 	e := &evidence{cols: m.Cols, targets: m.targets, rows: m.Weight, sumSquares: m.sumSquares()}
 	if m.centered {
@@ -72,7 +73,7 @@ func (m *Moments) evidence() *evidence {
 	return e
 }
 
-// roundingCheck refuses rows that say nothing of the noise.
+// validate returns an error if the rows cannot determine the noise.
 func (e *evidence) validate() error {
 	if !kern.AllFinite([]float64{e.rows, e.intercept}) {
 		return errNotFinite
@@ -83,7 +84,7 @@ func (e *evidence) validate() error {
 	return nil
 }
 
-// tridiagonalize makes the tridiagonal form.
+// tridiagonalize computes the tridiagonal form.
 func (e *evidence) tridiagonalize(ctx context.Context, m *Moments) error {
 	gram := make([]float64, m.Cols*m.Cols)
 	m.system(gram, m.Cols, 0)
@@ -116,7 +117,7 @@ func (e *evidence) tridiagonalize(ctx context.Context, m *Moments) error {
 	return nil
 }
 
-// fromSolution returns what the evidence is made of, without slopes, from the weights of a ratio.
+// fromSolution returns the terms of J, without slopes, from the weights for a ratio.
 func (e *evidence) fromSolution(m *Moments, ratio float64, fitted solve.Linear, f *Factor) evidencePoint {
 	a := evidencePoint{ratio: ratio, logDet: f.logDeterminant() - float64(e.cols)*math.Log(ratio), rss: slices.Clone(e.sumSquares)}
 	for i, v := range m.rightSide() {
@@ -130,7 +131,7 @@ func (e *evidence) fromSolution(m *Moments, ratio float64, fitted solve.Linear, 
 
 var errNotFinite = errors.New("the evidence is not finite; scale inputs and targets")
 
-// ConstantTarget reports which target does not vary, -1 for none.
+// ConstantTarget returns the index of a constant target, -1 if there is none.
 func (m *Moments) ConstantTarget() int {
 	for t, spread := range m.sumSquares() {
 		mean := m.targetShift[t] + m.targetSum[t]/m.Weight
@@ -141,24 +142,25 @@ func (m *Moments) ConstantTarget() int {
 	return -1
 }
 
-// Variance returns the mean variance of the targets, about 0 where there is no intercept.
+// Variance returns the mean variance of the targets, about 0 without an intercept.
 func (m *Moments) Variance() float64 { return m.totalSumSquares() / m.Weight / float64(m.targets) }
 
-// evidencePoint is what the evidence is made of for one ρ.
+// evidencePoint holds the terms of J for one ρ.
 type evidencePoint struct {
 	ratio     float64
 	logDet    float64   // log|A| − D·log ρ
-	dof       float64   // D − ρ·tr A⁻¹, the degrees of freedom of the fit
+	dof       float64   // D − ρ·tr A⁻¹, the effective degrees of freedom
 	rss       []float64 // r of each target
 	rssSlopes []float64 // dr/dlog ρ
 }
 
-// evaluate returns it, and ok false where A is not positive definite to working precision.
+// evaluate returns the terms for a ratio. ok is false if A is not positive definite to working
+// precision.
 func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
 	a = evidencePoint{ratio: ratio, rss: make([]float64, e.targets), rssSlopes: make([]float64, e.targets)}
 	diagonal, beside := e.form.Diagonal, e.form.OffDiagonal
 	pivots, x := make([]float64, e.cols), make([]float64, e.cols)
-	trace, slope := 0.0, 1.0 // of A⁻¹, and of a pivot by ρ
+	trace, slope := 0.0, 1.0 // tr A⁻¹, and the derivative of a pivot by ρ
 	for i := range pivots {
 		pivots[i] = diagonal[i] + ratio
 		if i > 0 {
@@ -194,16 +196,16 @@ func (e *evidence) evaluate(ratio float64) (a evidencePoint, ok bool) {
 	return a, true
 }
 
-// Variances are a noise and an amplitude of each target, of one ratio.
+// Variances are the noise and amplitude of each target, with a common ratio.
 type Variances struct {
 	Ratio                      float64
 	Noise, Amplitude           []float64
 	LogEvidence                float64 // logarithm of the evidence
-	AtLowerBound, AtUpperBound bool    // whether the ratio is at an end of what was looked at
+	AtLowerBound, AtUpperBound bool    // whether the ratio is at an end of the search interval
 }
 
-// KnownVariances is what is known of noise and amplitude, 0 where the evidence is to say it. What is given is that of every
-// target; where nothing is, each has its own noise and amplitude, of a common ratio.
+// KnownVariances are fixed variances, common to all targets; 0 means unknown. If both are unknown,
+// each target has its own noise and amplitude with a common ratio.
 type KnownVariances struct{ Noise, Amplitude float64 }
 
 // noises returns the noise of each target for a ratio.
@@ -230,19 +232,19 @@ func (e *evidence) negLog(a evidencePoint, g KnownVariances) (value float64) {
 	return value
 }
 
-// negLogSlope returns J, and its derivative by log ρ.
+// negLogSlope returns J and its derivative by log ρ.
 func (e *evidence) negLogSlope(a evidencePoint, g KnownVariances) (value, slope float64) {
 	for t, noise := range e.noises(a, g) {
 		r, dr := a.rss[t], a.rssSlopes[t]
 		slope += (dr/noise - a.dof) / 2
-		if g.Amplitude > 0 && g.Noise == 0 { // the noise grows with ρ
+		if g.Amplitude > 0 && g.Noise == 0 { // noise is proportional to ρ
 			slope += (e.rows - r/noise) / 2
 		}
 	}
 	return e.negLog(a, g), slope
 }
 
-// maximize returns the noise and the amplitude of the greatest evidence, where one of them at least is not given.
+// maximize returns the variances of maximum evidence. At least one must be unknown.
 func (e *evidence) maximize(ctx context.Context, g KnownVariances) (Variances, error) {
 	const step = 0.5
 	best, least := e.logMin, math.Inf(1)
@@ -269,7 +271,7 @@ func (e *evidence) maximize(ctx context.Context, g KnownVariances) (Variances, e
 	return out, nil
 }
 
-// bisect returns where between two logarithms J no longer falls.
+// bisect returns a root of dJ/dlog ρ between two logarithms.
 func (e *evidence) bisect(ctx context.Context, low, high float64, g KnownVariances) (evidencePoint, error) {
 	falls := func(u float64) bool {
 		a, ok := e.evaluate(math.Exp(u))

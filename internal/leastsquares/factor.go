@@ -13,15 +13,15 @@ import (
 // epsilon is the distance from 1 to the next float64.
 const epsilon = 0x1p-52
 
-// Factor is the Cholesky factor of a centred Gram matrix + alpha·I.
+// Factor is the Cholesky factor of a centered Gram matrix + alpha·I.
 type Factor struct {
 	cols        int
 	Lower       []float64
-	contraction float64 // the part of an error that a refinement with the factor may leave
-	constant    []bool  // columns whose weights stay 0; nil for none
+	contraction float64 // contraction factor of a refinement step
+	constant    []bool  // constant columns, with weight 0; nil for none
 }
 
-// cholesky factorises in place and reports whether it could, with digits to spare.
+// cholesky factorizes in place and reports whether all pivots are well above rounding error.
 func cholesky(ctx context.Context, a []float64, n int) bool {
 	diagonal := make([]float64, n)
 	for i := range diagonal {
@@ -53,8 +53,9 @@ func (f *Factor) logDeterminant() float64 {
 	return s
 }
 
-// minNormSolve overwrites b, n × k, with the solution of least norm of A·x = b for the lower triangle
-// a of a positive semidefinite A, by its eigenvectors, and returns its rank. Cost about 9n³ flops.
+// minNormSolve overwrites b, n × k, with the minimum-norm solution of A·x = b, given the lower
+// triangle a of a positive semidefinite A. It uses the eigendecomposition (about 9n³ flops) and
+// returns the rank.
 func minNormSolve(ctx context.Context, a []float64, n int, b []float64, k int) (rank int, err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
@@ -84,7 +85,7 @@ func minNormSolve(ctx context.Context, a []float64, n int, b []float64, k int) (
 	return rank, kern.MulContext(ctx, right, vectors.T(), projected, false)
 }
 
-// clearConstant makes rows of b, fixed × k, zeros.
+// clearConstant zeroes the rows of b, n × k, of constant columns.
 func clearConstant(fixed []bool, b []float64, k int) {
 	for i, is := range fixed {
 		if is {
@@ -99,7 +100,7 @@ func addDiagonal(a []float64, n int, v float64) {
 	}
 }
 
-// trace returns that of a matrix.
+// trace returns the trace of an n × n matrix.
 func trace(a []float64, n int) float64 {
 	sum := 0.0
 	for i := range n {
@@ -108,7 +109,7 @@ func trace(a []float64, n int) float64 {
 	return sum
 }
 
-// sum adds up a few numbers in their order.
+// sum returns the sum of the elements, in order.
 func sum(list []float64) float64 {
 	sum := 0.0
 	for _, v := range list {
@@ -117,7 +118,7 @@ func sum(list []float64) float64 {
 	return sum
 }
 
-// minPivot returns the smallest of the pivots of a Cholesky factor.
+// minPivot returns the smallest squared pivot of a Cholesky factor.
 func minPivot(lower []float64, n int) float64 {
 	least := math.Inf(1)
 	for i := range n {

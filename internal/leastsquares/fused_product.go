@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// fusedProduct adds up X'S(Xw + offset) over dense rows X with weights S, of all outputs together.
+// fusedProduct sums XᵀS(Xw + offset) over dense rows X with weights S, for all outputs together.
 type fusedProduct struct {
-	wT, offset           []float64           // w, outputs × cols, and by output
-	product32, product64 design.FusedProduct // of rows of that precision, nil before there are some
+	wT, offset           []float64           // wᵀ, outputs × cols, and offset by output
+	product32, product64 design.FusedProduct // by precision of the rows, nil before the first
 }
 
 // newFusedProduct takes w as cols × outputs.
@@ -21,7 +21,7 @@ func newFusedProduct(w, offset []float64) *fusedProduct {
 	return b
 }
 
-// add adds rows; weights is nil for ones.
+// add adds rows; nil weights are ones.
 func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
 	own := &b.product64
 	_, short := X.(*single.Dense)
@@ -39,7 +39,7 @@ func (b *fusedProduct) add(X mat.Matrix, weights []float64) {
 	})
 }
 
-// centeredTo writes X̃'S(Xw + offset) to dst, cols × outputs, for rows less a mean.
+// centeredTo writes X̃ᵀS(Xw + offset) to dst, cols × outputs, where X̃ is X minus the mean.
 func (b *fusedProduct) centeredTo(dst, mean []float64) {
 	k := len(b.offset)
 	total := make([]float64, k)

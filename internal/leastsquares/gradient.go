@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Gradient is what a refinement adds up over the rows, for any number of weight vectors: Σ s·x·e and
-// Σ s·e with e = y − x'w − offset.
+// Gradient accumulates Σ s·x·e and Σ s·e with e = y − xᵀw − offset, for any number of weight
+// vectors.
 type Gradient struct {
 	cols, Columns int
 	inputs        []float64 // cols × columns
@@ -21,13 +21,13 @@ type Gradient struct {
 	squares       []float64 // Σ s·e², by column
 }
 
-// NewGradient returns the gradient before any rows, of so many weight vectors.
+// NewGradient returns a gradient without rows for the given number of weight vectors.
 func NewGradient(cols, columns int) *Gradient {
 	return &Gradient{cols: cols, Columns: columns, inputs: make([]float64, cols*columns), sum: make([]float64, columns), squares: make([]float64, columns)}
 }
 
-// Add adds rows of X, whose targets y are rows × columns and are overwritten; w is cols × columns,
-// weights nil means ones.
+// Add adds rows of X with targets y, rows × columns, which it overwrites. w is cols × columns; nil
+// weights are ones.
 func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	k := g.Columns
 	if short, ok := X.(*single.Dense); ok {
@@ -44,8 +44,7 @@ func (g *Gradient) Add(X mat.Matrix, y, w, offset, weights []float64) {
 	g.AddSelected(X, y, w, offset, weights, nil)
 }
 
-// AddSelected is Add of rows in double precision that are among the rows of some of the columns, those for which of is true; nil
-// means all.
+// AddSelected is Add for float64 rows that belong only to the columns with of true. Nil means all.
 func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of []bool) {
 	n, _ := X.Dims()
 	k := g.Columns
@@ -85,13 +84,13 @@ func (g *Gradient) AddSelected(X mat.Matrix, y, w, offset, weights []float64, of
 	}
 }
 
-// Rows in single precision are taken so many at once, and so many of these have sums of their own.
+// Float32 rows are added in blocks; each chunk of a block has its own sums.
 const (
 	float32BlockRows = 8192
 	float32ChunkRows = 256
 )
 
-// addFloat32 is Add of rows in single precision, which are read where they are, while all products and sums are in double.
+// addFloat32 is Add for float32 rows, with float64 products and sums.
 func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []float64) {
 	d, k := g.cols, g.Columns
 	turned, total := design.Borrow[float64](d*k), design.Borrow[float64](d*k)
@@ -122,14 +121,14 @@ func (g *Gradient) addFloat32(X kern.View[float32], y, w, offset, weights []floa
 	design.AddTransposed(g.inputs, total.Data, k)
 }
 
-// initIn makes the gradient zeros in the place given.
+// initIn places a zero gradient in list.
 func (g *Gradient) initIn(list []float64) {
 	clear(list)
 	d, k := g.cols, g.Columns
 	g.inputs, g.sum, g.squares = list[:d*k], list[d*k:d*k+k], list[d*k+k:]
 }
 
-// addChunk adds a few rows, which are read twice while they are in the cache; w and the sums of inputs are columns × cols.
+// addChunk adds rows in cache-resident tiles; w and the sums of inputs are columns × cols.
 func (g *Gradient) addChunk(X kern.View[float32], y, w, offset, weights []float64) {
 	k, size := g.Columns, max(8, 1<<16/g.cols&^7)
 	hold := design.Borrow[float64](size * k)
@@ -154,9 +153,8 @@ func (g *Gradient) addChunk(X kern.View[float32], y, w, offset, weights []float6
 	}
 }
 
-// newtonStep turns the gradient of columns from to from+t, those of one weight vector for each target,
-// into the step A⁻¹g, and returns it with √(g'A⁻¹g), by how much it moves the predictions, against the
-// spreads of the targets.
+// newtonStep returns the step A⁻¹g for the weight vectors in columns [from, from+t), one per
+// target, and the relative prediction change √(gᵀA⁻¹g).
 func (g *Gradient) newtonStep(w []float64, from int, spreads, mean []float64, alpha float64, solve func([]float64)) (step []float64, size float64) {
 	right := g.rhs(w, from, len(spreads), mean, alpha)
 	step = slices.Clone(right)
@@ -164,7 +162,7 @@ func (g *Gradient) newtonStep(w []float64, from int, spreads, mean []float64, al
 	return step, predictionChange(right, step, spreads)
 }
 
-// rhs returns the gradient of t columns from the one given.
+// rhs returns the gradient of t columns from the given one on.
 func (g *Gradient) rhs(w []float64, from, t int, mean []float64, alpha float64) []float64 {
 	out := make([]float64, len(w))
 	for i := range len(w) / t {
@@ -176,7 +174,7 @@ func (g *Gradient) rhs(w []float64, from, t int, mean []float64, alpha float64) 
 	return out
 }
 
-// predictionChange returns the root of right'step over that of the spread for the target where that is the largest.
+// predictionChange returns the largest √(rightᵀstep / sumSquares) over the targets.
 func predictionChange(right, step, spreads []float64) float64 {
 	t, most := len(spreads), 0.0
 	for j, spread := range spreads {

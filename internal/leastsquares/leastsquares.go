@@ -1,15 +1,17 @@
-// Package leastsquares solves ridge regressions: numbers in, numbers out.
+// Package leastsquares solves ridge regression.
 //
-// A [Problem] is one ridge regression on rows of any kind. [Problem.Solve] takes one of three ways: by the
-// sums of products of the rows ([Moments]) and the Cholesky factor of their matrix; by the matrix of
-// products between rows, where there are fewer rows than columns; or by conjugate gradients, preconditioned by
-// Nyström's approximation where rows are dense and many. Where the
-// rounding of sums would show in predictions, a solution is refined by passes over the rows themselves.
+// Symbols in this package: X has rows x with weights s, S = diag(s) and W = Σs. x̄ and ȳ are
+// weighted means, 0 without an intercept. A tilde marks centered rows. A = X̃ᵀSX̃ + alpha·I is the
+// system. TSS is the total sum of squares of a target.
 //
-// Moments of parts of the rows can be merged, subtracted and cut to their leading columns, and a [Path]
-// solves for many penalties on the same moments; [Problem.SolveAlphas] does by conjugate gradients on sparse rows:
-// that is what many candidates and folds share. [LeaveOneOut]
-// and [Moments.Posterior] make the rest of what can be said of a ridge regression from the same sums.
+// A [Problem] is one ridge regression. [Problem.Solve] has three methods: the Cholesky factor of
+// the Gram matrix ([Moments]), the dual with the kernel matrix of the rows, and conjugate gradients
+// with a Nyström preconditioner. If rounding would affect predictions, the solution is refined by
+// passes over the rows.
+//
+// Moments of disjoint rows can be merged, subtracted and restricted to leading columns. A [Path]
+// solves for many penalties on the same moments, and [Problem.SolveAlphas] by shifted CG on sparse
+// rows. [LeaveOneOut] and [Moments.Posterior] use the same sums.
 package leastsquares
 
 import (
@@ -22,10 +24,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Solve returns the solution by the solver that the problem asks for, or that suits its shape.
+// Solve returns the solution by the requested solver, or by the one that suits the shape.
 func (p *Problem) Solve(ctx context.Context) (solve.Linear, error) {
 	model, err := p.bySolver(ctx)
-	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // errors after cancellation are consequences of it
 		return solve.Linear{}, err
 	}
 	return model, nil
@@ -47,10 +49,10 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 	return p.solveSums(ctx, r)
 }
 
-// errSteps says that steps are more work than a Gram matrix, by which there is a way.
+// errSteps reports that CG would cost more than a Gram matrix.
 var errSteps = errors.New("more steps than a Gram matrix is worth")
 
-// cg goes by conjugate gradients, or fails with errSteps.
+// cg solves by conjugate gradients, or fails with errSteps.
 func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {
 	cached := *p
 	var err error

@@ -15,17 +15,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// LOOResult is what the models of all rows but one predict for that row, for each of several alphas.
+// LOOResult holds leave-one-out predictions and scores for several alphas.
 type LOOResult struct {
 	Predictions      []*mat.Dense // rows × targets
-	Errors           []float64    // the mean squared errors
-	GCV              []float64    // generalised cross-validation scores
-	DegreesOfFreedom []float64    // effective degrees of freedom
-	Best             int          // the first alpha of the least error
-	oneMinusH        [][]float64  // of the rows, but for a factor; 0 for rows of weight 0
+	Errors           []float64    // mean squared errors
+	GCV              []float64    // generalized cross-validation scores
+	DegreesOfFreedom []float64    // effective
+	Best             int          // first alpha of minimum error
+	oneMinusH        [][]float64  // 1 − leverage up to a factor; 0 for rows of weight 0
 }
 
-// LeaveOneOut computes the predictions without fitting again, for alphas that take the place of
+// LeaveOneOut computes leave-one-out predictions without refitting, for alphas that replace
 // s.Alpha.
 func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float64) (*LOOResult, error) {
 	l, err := newLOOSolver(ctx, s, data)
@@ -51,10 +51,10 @@ func LeaveOneOut(ctx context.Context, s Ridge, data datasets.Set, alphas []float
 	return out, nil
 }
 
-// errPredictions is that of predictions of training rows that are not finite.
+// errPredictions reports non-finite training predictions.
 var errPredictions = errors.New("the predictions are not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")
 
-// LeaveOneOutBytes returns the memory that [LeaveOneOut] holds for the given number of alphas.
+// LeaveOneOutBytes returns the memory of [LeaveOneOut] for the given number of alphas.
 func LeaveOneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	numbers := 2*n*t + float64(alphas)*n*(t+1)
@@ -64,24 +64,24 @@ func LeaveOneOutBytes(shape datasets.Shape, intercept bool, alphas int) int64 {
 	return design.Float64Bytes(numbers + 3*d*d)
 }
 
-// looSolver computes, for one alpha after another, residuals and slacks: what is divided by what.
+// looSolver computes residuals and 1 − h (h the leverage) for one alpha after another.
 type looSolver struct {
 	ctx        context.Context
 	problem    *Problem
 	rows       *design.Rows
 	y, weights []float64
 	targets    int
-	sums       *Moments      // with more rows than columns
-	dual       *centeredRows // with fewer
-	kernel     []float64     // its kernel, with the zero of centred rows lifted by tau
+	sums       *Moments      // if there are more rows than columns
+	dual       *centeredRows // otherwise
+	kernel     []float64     // kernel of dual, lifted by tau
 	tau        float64
 	residual   []float64 // rows × targets
 	oneMinusH  []float64 // 1 − h; 0 for rows of weight 0
 	solve      func(alpha float64) (factor float64, err error)
-	factor     *Factor // of the last alpha
+	factor     *Factor // for the last alpha
 }
 
-// newLOOSolver prepares rows in memory for the way that suits their shape.
+// newLOOSolver prepares rows in memory, in primal or dual form.
 func newLOOSolver(ctx context.Context, s Ridge, data datasets.Set) (*looSolver, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
@@ -119,14 +119,14 @@ func (l *looSolver) weight(i int) float64 {
 	return l.weights[i]
 }
 
-// Of 1 − h, as the factor gives it, no more than mostLost is to be rounding, else the factor is
-// shiftedCholeskyQR; and no more than refused, else there is no result.
+// If rounding exceeds maxRoundingShare of 1 − h, the system is refactored. If it then exceeds
+// maxErrorShare, the result is rejected.
 const (
 	maxRoundingShare = 1e-6
 	maxErrorShare    = 1e-3
 )
 
-// solvePrimal solves with the factor of the d×d matrix: with LL' = A, x'A⁻¹x = ‖L⁻¹x‖².
+// solvePrimal uses the Cholesky factor of A, d × d: with LLᵀ = A, xᵀA⁻¹x = ‖L⁻¹x‖².
 func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 	w, f, _, err := l.problem.solution(l.ctx, l.problem.sumsOf(l.sums))
 	if err != nil {
@@ -159,7 +159,7 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
 }
 
-// minOneMinusH returns the row of positive weight that has the smallest slack.
+// minOneMinusH returns the row of positive weight with the largest leverage and its 1 − h.
 func (l *looSolver) minOneMinusH() (row int, least float64) {
 	least = math.Inf(1)
 	for i, m := range l.oneMinusH {
@@ -170,7 +170,7 @@ func (l *looSolver) minOneMinusH() (row int, least float64) {
 	return row, least
 }
 
-// computeLeverages writes the residuals by w and the slacks by the factor.
+// computeLeverages computes the residuals of w and 1 − h from the factor.
 func (l *looSolver) computeLeverages(w []float64, f *Factor) error {
 	d := l.sums.Cols
 	mean := l.sums.Mean()
@@ -205,7 +205,7 @@ func (l *looSolver) computeLeverages(w []float64, f *Factor) error {
 	return nil
 }
 
-// setResidual writes the residuals of row i.
+// setResidual computes the residuals of row i.
 func (l *looSolver) setResidual(i int, row, w, b []float64) {
 	t := l.targets
 	out := l.residual[i*t : (i+1)*t]
@@ -222,8 +222,8 @@ func (l *looSolver) setResidual(i int, row, w, b []float64) {
 	}
 }
 
-// solveDual solves with the n×n matrix: where h is near 1 nothing is left of 1 − h = α·M_ii, but all of M_ii.
-// It returns the factor α, which is in neither residuals nor slacks.
+// solveDual uses M = (K + α·I)⁻¹, n × n. For h near 1, 1 − h = α·M_ii suffers no cancellation. It
+// returns the factor α, which residuals and oneMinusH omit.
 func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 	d, n, t := l.dual, l.dual.n, l.targets
 	f, err := l.kernelFactor(alpha)
@@ -264,7 +264,7 @@ func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 	return alpha, nil
 }
 
-// kernelFactor returns the factor of the kernel + alpha·I.
+// kernelFactor returns the factor of kernel + alpha·I.
 func (l *looSolver) kernelFactor(alpha float64) (*Factor, error) {
 	n := l.dual.n
 	f := &Factor{cols: n, Lower: slices.Clone(l.kernel)}
@@ -281,7 +281,7 @@ func (l *looSolver) kernelFactor(alpha float64) (*Factor, error) {
 	return f, err
 }
 
-// zeroWeightRows writes the residuals of the rows of weight 0, which the n×n matrix leaves out.
+// zeroWeightRows computes the residuals of rows of weight 0, which the kernel omits.
 func (l *looSolver) zeroWeightRows(w []float64) error {
 	b := intercepts(w, l.dual.mean, l.dual.targetMean)
 	row := make([]float64, l.dual.cols)
@@ -299,7 +299,7 @@ func (l *looSolver) zeroWeightRows(w []float64) error {
 	return nil
 }
 
-// appendResult adds leave-one-out predictions and their scores to out. Residuals and slacks lack a factor.
+// appendResult appends predictions and scores to out. factor is omitted in residuals and oneMinusH.
 func (l *looSolver) appendResult(out *LOOResult, factor float64) error {
 	t := l.targets
 	predictions := mat.NewDense(l.rows.N, t, nil)
@@ -332,8 +332,8 @@ func (l *looSolver) appendResult(out *LOOResult, factor float64) error {
 	return nil
 }
 
-// GCVPredictions returns the predictions for alpha number k that have, as their mean squared error, GCV: all
-// rows' leverages are taken to be the mean one.
+// GCVPredictions returns the predictions for alpha number k with all leverages replaced by their
+// mean. Their mean squared error is the GCV score.
 func (out *LOOResult) GCVPredictions(k int, y []float64) *mat.Dense {
 	_, t := out.Predictions[k].Dims()
 	even := mat.DenseCopyOf(out.Predictions[k])

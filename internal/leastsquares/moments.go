@@ -15,20 +15,19 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Moments is all that ridge needs to know of rows: weighted sums of their products. Rows can be
-// added to it block by block, other moments can be merged into it, and those of some of its rows be
-// subtracted.
+// Moments are weighted sums of products of rows, the sufficient statistics of ridge regression.
+// Rows are added by block; moments of other rows can be merged and those of a subset subtracted.
 //
-// Inputs and targets are measured from a fixed point, the shift, near their mean, so that centring
-// evidencePoint the end, Σs·x·x' − (Σs·x)(Σs·x)'/Σs, does not cancel. The shift only moves columns whose mean is
-// far from 0 against their spread; where there are none, it is nil and blocks are used as they are.
+// Inputs and targets are measured from a fixed shift near their mean, so that the final centering,
+// Σs·x·xᵀ − (Σs·x)(Σs·x)ᵀ/Σs, does not cancel. Only columns whose mean is large relative to their
+// standard deviation are shifted. Without such columns the shift is nil.
 type Moments struct {
 	Cols, targets int
-	centered      bool // whether there is an intercept to be eliminated, else shifts stay 0
-	Float32       bool // whether products were summed up in single precision
+	centered      bool // whether an intercept is eliminated; otherwise shifts are 0
+	Float32       bool // whether products were summed in float32
 	rows          int
 	Weight        float64   // Σ s
-	shiftGiven    bool      // whether the shifts were given, else the first rows choose them
+	shiftGiven    bool      // shifts were given, not chosen from the first rows
 	shift         []float64 // of inputs, nil for 0
 	targetShift   []float64
 	sum           []float64 // Σ s·(x−shift)
@@ -45,14 +44,14 @@ func NewMoments(cols, targets int, centred bool) *Moments {
 		Gram: kern.MakeLarge[float64](cols * cols), cross: make([]float64, cols*targets), squares: make([]float64, targets)}
 }
 
-// EmptyLike returns moments without rows, measured from the same point.
+// EmptyLike returns moments without rows and with the same shift.
 func (m *Moments) EmptyLike() *Moments {
 	out := NewMoments(m.Cols, m.targets, m.centered)
 	out.shiftGiven, out.shift, out.targetShift = true, m.shift, m.targetShift
 	return out
 }
 
-// Clear forgets all rows, and the shift with them.
+// Clear removes all rows and the shift.
 func (m *Moments) Clear() {
 	m.rows, m.Weight, m.shift = 0, 0, nil
 	for _, list := range [][]float64{m.targetShift, m.sum, m.targetSum, m.Gram, m.cross, m.squares} {
@@ -60,8 +59,8 @@ func (m *Moments) Clear() {
 	}
 }
 
-// Add adds rows: X has m.cols columns, y is rows × targets, weights nil means ones. It fails where
-// a sum is no longer finite, which nameFault can explain, and where ctx is done.
+// Add adds rows. X has Cols columns, y is rows × targets, nil weights are ones. It fails if a sum
+// is not finite or ctx is done.
 func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) error {
 	n, _ := X.Dims()
 	if m.rows == 0 && m.centered && !m.shiftGiven {
@@ -95,7 +94,7 @@ func (m *Moments) Add(ctx context.Context, X mat.Matrix, y, weights []float64) e
 	return nil
 }
 
-// addTargets adds what depends on the targets alone and writes s·(y−targetShift) to weighted.
+// addTargets adds the sums of targets and writes s·(y−targetShift) to weighted.
 func (m *Moments) addTargets(weighted, y, weights []float64, n int) {
 	for i := range n {
 		s := 1.0
@@ -111,7 +110,7 @@ func (m *Moments) addTargets(weighted, y, weights []float64, n int) {
 	}
 }
 
-// addInputs adds what depends on the inputs; ones says that every weight is 1.
+// addInputs adds the sums that depend on inputs. ones reports that all weights are 1.
 func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights []float64, ones bool) error {
 	n, d := X.Dims()
 	if csr, ok := X.(*sparse.CSR); ok && m.shift == nil {
@@ -131,7 +130,7 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 	if short, ok := X.(*single.Dense); ok {
 		return m.addFloat32(ctx, short, weighted, weights, ones)
 	}
-	// The sums over a tile of moderate size cost what they cost over all rows.
+	// Tiles need little memory and cost no extra time.
 	size := min(n, 512)
 	tile := design.Borrow[float64](size * d)
 	defer tile.Release()
@@ -147,8 +146,8 @@ func (m *Moments) addInputs(ctx context.Context, X mat.Matrix, weighted, weights
 	return nil
 }
 
-// addFloat32 adds rows in single precision: products and sums of these over a few rows in single, sums over
-// all rows and those of inputs alone in double precision.
+// addFloat32 adds float32 rows. Products are summed in float32 within blocks of rows and in float64
+// over blocks. Column sums are float64.
 func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, weights []float64, ones bool) error {
 	m.Float32 = true
 	n, d := X.Dims()
@@ -184,7 +183,7 @@ func (m *Moments) addFloat32(ctx context.Context, X *single.Dense, weighted, wei
 	return nil
 }
 
-// addCross adds the products of rows in single precision with the targets.
+// addCross adds the products of float32 rows with the targets.
 func (m *Moments) addCross(rows kern.View[float32], weighted []float64, room []float32) {
 	t := m.targets
 	if t == 0 {
@@ -205,7 +204,7 @@ func weightsOrNil(ones bool, weights []float32) []float32 {
 	return weights
 }
 
-// shiftedFloat32 returns the rows less the shift, in hold.
+// shiftedFloat32 returns the rows minus the shift, in hold.
 func (m *Moments) shiftedFloat32(hold []float32, rows kern.View[float32]) kern.View[float32] {
 	n, d := rows.Rows, rows.Cols
 	out := kern.Dense(n, d, d, hold)
@@ -225,7 +224,7 @@ func addGram(ctx context.Context, gram, x kern.View[float64], weights []float64,
 	return kern.Gram(ctx, gram, x, weights)
 }
 
-// addSums adds the sums of inputs and of their products with the targets.
+// addSums adds column sums and products with the targets.
 func (m *Moments) addSums(x kern.View[float64], weighted, weights []float64) {
 	d := m.Cols
 	kern.MulVecT(m.sum, x, weights, true)
@@ -238,7 +237,7 @@ func (m *Moments) addSums(x kern.View[float64], weighted, weights []float64) {
 	}
 }
 
-// shifted writes rows lo to hi of X less the shift to tile.
+// shifted writes rows [lo, hi) of X minus the shift to tile.
 func (m *Moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 	d := m.Cols
 	kern.Parallel(hi-lo, max(1, 1<<14/d), func(a, b int) {
@@ -252,7 +251,7 @@ func (m *Moments) shifted(tile []float64, X mat.Matrix, lo, hi int) {
 	})
 }
 
-// addSparseGram adds the products of the stored entries of each row.
+// addSparseGram adds the outer products of sparse rows.
 func (m *Moments) addSparseGram(ctx context.Context, X *sparse.CSR, weights []float64) error {
 	n, d := X.Dims()
 	scale, _ := X.Shared()
@@ -318,11 +317,11 @@ func (m *Moments) chooseShift(X mat.Matrix, y, weights []float64) {
 	}
 }
 
-// merge adds the moments of other rows.
+// merge adds the moments of disjoint rows.
 func (m *Moments) merge(other *Moments) { m.combine(other, 1) }
 
-// subtract takes away the moments of some of m's rows. Where those are nearly all of the weight
-// there is little left to be right about: what remains has the rounding of what was there.
+// subtract removes the moments of a subset of the rows. If the subset has most of the weight, the
+// result suffers cancellation.
 func (m *Moments) subtract(other *Moments) { m.combine(other, -1) }
 
 func (m *Moments) combine(other *Moments, sign float64) {
@@ -344,8 +343,8 @@ func (m *Moments) combine(other *Moments, sign float64) {
 	kern.Axpy(sign, o.squares, m.squares)
 }
 
-// SetSum makes m the sum of parts that are measured from the same point, that of first, which is an
-// origin as good as any. It uses m's matrix again where that is large enough.
+// SetSum sets m to the sum of parts with the same shift as first. It reuses the matrix of m if it
+// is large enough.
 func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	d, t := first.Cols, first.targets
 	gram := m.Gram
@@ -374,8 +373,8 @@ func (m *Moments) SetSum(first *Moments, parts []*Moments) {
 	})
 }
 
-// Complement returns the moments of the rows that are not in part, nil where they would have less than half
-// of the weight or next to nothing of a column.
+// Complement returns the moments of the rows not in part. It returns nil if they have less than
+// half of the weight or cancellation is severe in a column.
 func (m *Moments) Complement(part *Moments) *Moments {
 	if part.Weight > m.Weight/2 {
 		return nil
@@ -397,8 +396,8 @@ func (m *Moments) Complement(part *Moments) *Moments {
 	return out
 }
 
-// float32Contraction returns which part of an error a refinement may leave by sums in single precision of so many rows, of which
-// these are the first.
+// float32Contraction estimates the contraction factor of refinement for float32 sums of the given
+// number of rows, of which m has the first.
 func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows int, room []float64) float64 {
 	f, ok := m.factorizeInto(ctx, alpha*float64(m.rows)/float64(rows), room)
 	if !ok {
@@ -408,8 +407,8 @@ func (m *Moments) float32Contraction(ctx context.Context, alpha float64, rows in
 	return left
 }
 
-// NeedsFloat64 reports whether sums in single precision of so many rows, of which these are the first, might not do for a
-// [Path], so that they are to be made in double.
+// NeedsFloat64 reports whether float32 sums of the given number of rows would be too inaccurate for
+// a [Path]. m has the first rows.
 func (m *Moments) NeedsFloat64(ctx context.Context, alpha float64, rows int) bool {
 	hold := design.Borrow[float64](m.Cols * m.Cols)
 	defer hold.Release()
@@ -417,11 +416,11 @@ func (m *Moments) NeedsFloat64(ctx context.Context, alpha float64, rows int) boo
 	return m.float32Contraction(ctx, alpha, rows, hold.Data) >= maxContraction/2
 }
 
-// ProbeRows is how many first rows show that, for so many columns.
+// ProbeRows returns the number of first rows that NeedsFloat64 requires.
 func ProbeRows(cols int) int { return probeRows * cols }
 
-// shiftedTo returns the same moments measured from another point: with δ = old − new shift,
-// Σs(x−new)(y−new)' = Σs(x−old)(y−old)' + (Σs(x−old))δ_y' + δ_x(Σs(y−old))' + W·δ_x·δ_y'.
+// shiftedTo returns the moments with another shift. With δ = old − new shift, Σs(x−new)(y−new)ᵀ =
+// Σs(x−old)(y−old)ᵀ + (Σs(x−old))δ_yᵀ + δ_x(Σs(y−old))ᵀ + W·δ_x·δ_yᵀ.
 func (m *Moments) shiftedTo(shift, targetShift []float64) *Moments {
 	out := *m
 	out.shift, out.targetShift = slices.Clone(shift), slices.Clone(targetShift)
@@ -444,7 +443,7 @@ func (m *Moments) shiftedTo(shift, targetShift []float64) *Moments {
 	return &out
 }
 
-// difference returns a − b, nil meaning zeros.
+// difference returns a − b; nil means zeros.
 func difference(a, b []float64, n int) []float64 {
 	out := make([]float64, n)
 	copy(out, a)
@@ -454,7 +453,7 @@ func difference(a, b []float64, n int) []float64 {
 	return out
 }
 
-// Mean returns the weighted mean of the inputs where it is to be eliminated, else zeros.
+// Mean returns the weighted mean of the inputs, zeros without an intercept.
 func (m *Moments) Mean() []float64 {
 	out := make([]float64, m.Cols)
 	if m.centered {
@@ -464,7 +463,7 @@ func (m *Moments) Mean() []float64 {
 	return out
 }
 
-// targetMean returns the weighted mean of the targets where it is to be eliminated, else zeros.
+// targetMean returns the weighted mean of the targets, zeros without an intercept.
 func (m *Moments) targetMean() []float64 {
 	out := make([]float64, m.targets)
 	if m.centered {
@@ -474,8 +473,8 @@ func (m *Moments) targetMean() []float64 {
 	return out
 }
 
-// system writes the lower triangle of the centred Gram matrix + alpha·I of the leading columns to dst,
-// cols × cols.
+// system writes the lower triangle of the centered Gram matrix + alpha·I of the leading columns to
+// dst, cols × cols.
 func (m *Moments) system(dst []float64, cols int, alpha float64) {
 	fixed := m.constantColumns(cols)
 	kern.Parallel(cols, 64, func(lo, hi int) {
@@ -495,8 +494,7 @@ func (m *Moments) system(dst []float64, cols int, alpha float64) {
 	})
 }
 
-// constantColumns reports which of the leading columns are constant: what centring leaves of their squares is
-// rounding, which grows with the rows. They get no weight, for rounding would choose it.
+// constantColumns reports which leading columns are constant up to rounding. They get weight 0.
 func (m *Moments) constantColumns(cols int) []bool {
 	out := make([]bool, cols)
 	for i := range out {
@@ -510,10 +508,10 @@ func (m *Moments) constantColumns(cols int) []bool {
 	return out
 }
 
-// constantTol is the share of a column's squares that centring leaves where the column is constant.
+// constantTol bounds the share of a constant column's squares that centering leaves.
 func constantTol(rows int) float64 { return (16 + float64(rows)/2) * epsilon }
 
-// rightSide returns the centred cross products, cols × targets.
+// rightSide returns the centered cross products, cols × targets.
 func (m *Moments) rightSide() []float64 {
 	out := slices.Clone(m.cross)
 	if m.centered {
@@ -524,7 +522,7 @@ func (m *Moments) rightSide() []float64 {
 	return out
 }
 
-// trace returns that of the centred Gram matrix.
+// trace returns the trace of the centered Gram matrix.
 func (m *Moments) trace() float64 {
 	total := 0.0
 	for j := range m.Cols {
@@ -536,7 +534,7 @@ func (m *Moments) trace() float64 {
 	return total
 }
 
-// sumSquares returns Σ s·(y−ȳ)², or Σ s·y² where there is no intercept, of each target.
+// sumSquares returns TSS of each target: Σ s·(y−ȳ)², or Σ s·y² without an intercept.
 func (m *Moments) sumSquares() []float64 {
 	out := make([]float64, m.targets)
 	for t, v := range m.squares {
@@ -548,25 +546,24 @@ func (m *Moments) sumSquares() []float64 {
 	return out
 }
 
-// totalSumSquares returns the sum of spreads.
+// totalSumSquares returns the sum of sumSquares.
 func (m *Moments) totalSumSquares() float64 { return sum(m.sumSquares()) }
 
-// Factorize returns the factor, or ok false where the matrix is singular to working precision: a
-// pivot has lost all its digits against the diagonal entry it came from. Here and in what follows
-// nothing is ok, and nothing solved, once ctx is done: who returns a model asks ctx before.
+// Factorize returns the Cholesky factor. ok is false if the matrix is singular to working precision
+// or ctx is done; callers must check ctx before they return a model.
 func (m *Moments) Factorize(ctx context.Context, alpha float64) (f *Factor, ok bool) {
 	return m.factorizeInto(ctx, alpha, make([]float64, m.Cols*m.Cols))
 }
 
-// factorizeInto is Factorise in the place given, whose upper triangle is zeros.
+// factorizeInto is Factorize in the given memory, whose upper triangle is zero.
 func (m *Moments) factorizeInto(ctx context.Context, alpha float64, room []float64) (f *Factor, ok bool) {
 	f = &Factor{cols: m.Cols, Lower: room, constant: m.constantColumns(m.Cols)}
 	m.system(f.Lower, m.Cols, alpha)
 	return f, cholesky(ctx, f.Lower, m.Cols)
 }
 
-// FactorizeLeading writes the factor that [Moments.Factorize] makes, of the first columns, to lower, cols × cols, and reports
-// whether single precision holds it.
+// FactorizeLeading writes the Cholesky factor of the leading columns to lower, cols × cols, in
+// float32. It reports whether it exists and is finite.
 func (m *Moments) FactorizeLeading(ctx context.Context, alpha float64, cols int, lower []float32) (ok bool) {
 	double := make([]float64, cols*cols)
 	m.system(double, cols, alpha)
@@ -575,7 +572,7 @@ func (m *Moments) FactorizeLeading(ctx context.Context, alpha float64, cols int,
 	return ok && kern.AllFinite(lower)
 }
 
-// intercepts returns ȳ − w'x̄ for each target.
+// intercepts returns ȳ − wᵀx̄ of each target.
 func intercepts(w, mean, targetMean []float64) []float64 {
 	t := len(targetMean)
 	out := slices.Clone(targetMean)
@@ -597,8 +594,9 @@ func (m *Moments) meanSquares(cols int) []float64 {
 	return out
 }
 
-// newRowFactor returns by how much an error in the predictions may be larger for new rows than for those of the
-// fit: these tell nothing of weights in their null space, which only the least eigenvalue, alpha, holds.
+// newRowFactor bounds the ratio of the prediction error for new rows to that for training rows. If
+// weights are underdetermined, null-space components are controlled only by the smallest
+// eigenvalue.
 func (m *Moments) newRowFactor(least float64) float64 {
 	if !m.underdetermined() {
 		return 1

@@ -14,45 +14,47 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// The rank of a preconditioner is at most a share of the columns, so that it takes a fraction of what the Gram matrix
-// would, and not more than pays: 100 columns of a product with all rows take as long as a pass that maps these, 30 as one
-// that reads them from memory (measured).
+// Bounds of the rank of a preconditioner: a share of the columns, so that it costs a fraction of
+// the Gram matrix, and the largest rank that pays. As measured, 100 columns of a product with all
+// rows cost as much as a pass that maps the rows, 30 as much as one that reads them from memory.
 const (
 	minRank        = 64
 	maxRank        = 1024
 	columnsPerRank = 8
 )
 
-// nystroem is the preconditioner P = F'F + penalty·I of a matrix A = G + alpha·I, where F'F = G_·I·(G_II + ν)⁻¹·G_I· is
-// Nyström's approximation of G from some of its columns I. The penalty is alpha and the mean eigenvalue of what the
-// approximation leaves of G. By Woodbury's identity
+// nystroem is the preconditioner P = FᵀF + penalty·I of A = G + alpha·I, where FᵀF = G_·I·(G_II +
+// ν)⁻¹·G_I· is the Nyström approximation of G from a sample I of its columns. The penalty is alpha
+// plus the mean eigenvalue of the approximation error. By Woodbury's identity,
 //
-//	P⁻¹v = (v − F'(FF' + penalty·I)⁻¹Fv)/penalty
+//	P⁻¹v = (v − Fᵀ(FFᵀ + penalty·I)⁻¹Fv)/penalty
 //
-// takes two products with F. As F'F is nowhere larger than G, P is at most penalty/alpha times A: so r'A⁻¹r, the square
-// by which a residual r is off the solution, is at most that many times r'P⁻¹r. (Frangella, Tropp & Udell, SIAM J. Matrix
-// Anal. Appl. 2023, who draw more than columns for the same accuracy at twice the cost.)
+// takes two products with F. Since FᵀF ≤ G, P is at most penalty/alpha times A. The squared error
+// rᵀA⁻¹r of a residual r is thus at most that factor times rᵀP⁻¹r. (Frangella, Tropp & Udell, SIAM
+// J. Matrix Anal. Appl. 2023, use random projections instead of columns, for the same accuracy at
+// twice the cost.)
 type nystroem struct {
 	ctx            context.Context
 	alpha, penalty float64
 	factor         kern.View[float32] // F, rank × columns
-	inner          kern.View[float64] // the Cholesky factor of FF' + penalty·I
+	inner          kern.View[float64] // Cholesky factor of FFᵀ + penalty·I
 }
 
-// rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. Not more eigenvalues than the
-// trace over alpha are above alpha, and where they fall a twentieth of that is enough (measured).
+// rankOf returns the rank of a preconditioner for alpha on d columns with the given trace. At most
+// trace/alpha eigenvalues exceed alpha; with a decaying spectrum a twentieth of that suffices
+// (measured).
 func rankOf(d int, alpha, trace float64) int {
 	return int(min(max(minRank, trace/alpha/20), maxRank, float64(max(1, d/columnsPerRank))))
 }
 
-// sampleColumns are some of n numbers, at random and in their order.
+// sampleColumns returns count of n indices, drawn at random, in ascending order.
 func sampleColumns(n, count int) []int {
 	list := rand.New(rand.NewPCG(uint64(n), 0x5a3d)).Perm(n)[:count]
 	slices.Sort(list)
 	return list
 }
 
-// sketch is what the rows tell of some columns I of the matrix G: G_I·, rank × columns.
+// sketch accumulates the sampled columns G_I· of G, rank × columns.
 type sketch struct {
 	columns []int
 	mean    []float64
@@ -64,7 +66,7 @@ func newSketch(mean []float64, rank int) *sketch {
 	return &sketch{columns: sampleColumns(d, rank), mean: mean, sums: kern.Dense(rank, d, d, kern.MakeLarge[float32](rank * d)[:rank*d])}
 }
 
-// add adds rows in either precision; weights nil means ones.
+// add adds rows of either precision; nil weights are ones.
 func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error {
 	n, d := X.Dims()
 	k, size := len(s.columns), min(n, sketchRows)
@@ -88,10 +90,10 @@ func (s *sketch) add(ctx context.Context, X mat.Matrix, weights []float64) error
 	return nil
 }
 
-// sketchRows is the number of rows that are multiplied together.
+// sketchRows is the number of rows per product.
 const sketchRows = 512
 
-// round writes rows less the mean.
+// round writes the centered rows.
 func (s *sketch) round(dst kern.View[float32], rows kern.View[float64]) {
 	kern.Parallel(rows.Rows, 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -103,7 +105,7 @@ func (s *sketch) round(dst kern.View[float32], rows kern.View[float64]) {
 	})
 }
 
-// gatherColumns writes the columns of the sketch, less a mean, nil for zeros, and times the weights of the rows.
+// gatherColumns writes the sampled columns, minus mean (nil for zeros), times the row weights.
 func (s *sketch) gatherColumns(dst []float32, rows kern.View[float32], mean, weights []float64) {
 	k := len(s.columns)
 	kern.Parallel(rows.Rows, 16, func(lo, hi int) {
@@ -124,7 +126,7 @@ func (s *sketch) gatherColumns(dst []float32, rows kern.View[float32], mean, wei
 	})
 }
 
-// errRounding says that rounding has left nothing of a preconditioner.
+// errRounding reports that rounding makes the preconditioner indefinite.
 var errRounding = errors.New("alpha is lost beside the inputs in rounding")
 
 // newPreconditioner returns the preconditioner for alpha on a matrix with the given trace.
@@ -135,7 +137,7 @@ func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*
 	if err != nil {
 		return nil, err
 	}
-	found := 0.0 // the trace of F'F
+	found := 0.0 // the trace of FᵀF
 	for lo := 0; lo < d; lo += factorColumns {
 		hi := min(lo+factorColumns, d)
 		part := s.sums.Slice(0, k, lo, hi)
@@ -163,7 +165,7 @@ func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*
 	return p, nil
 }
 
-// gram adds FF' to the inner matrix.
+// gram adds FFᵀ to the inner matrix.
 func (p *nystroem) gram() error {
 	k, d := p.factor.Rows, p.factor.Cols
 	for lo := 0; lo < d; lo += factorColumns {
@@ -178,11 +180,11 @@ func (p *nystroem) gram() error {
 	return nil
 }
 
-// factorColumns is the number of columns of F that are made together.
+// factorColumns is the number of columns of F computed together.
 const factorColumns = 1024
 
-// coreFactor returns the Cholesky factor of G_II + ν: ν is the share of alpha that these columns have, and more where rounding
-// of sums in single precision would make the matrix indefinite.
+// coreFactor returns the Cholesky factor of G_II + ν. ν is alpha·k/d for k sampled columns, and
+// larger if float32 rounding makes the matrix indefinite.
 func (s *sketch) coreFactor(ctx context.Context, alpha float64) (kern.View[float64], error) {
 	k, d := s.sums.Rows, s.sums.Cols
 	core := kern.Dense(k, k, k, make([]float64, k*k))
@@ -211,10 +213,10 @@ func orRounding(err error) error {
 	return errRounding
 }
 
-// F is multiplied some rows, or some rows of some columns, at a time.
+// Block sizes of products with F.
 const solveRows, solveColumns = 64, 1024
 
-// solve writes P⁻¹v to dst; both are columns × outputs. Products are in double precision.
+// solve writes P⁻¹v to dst; both are columns × outputs. Products are float64.
 func (p *nystroem) solve(dst, v []float64, t int) error {
 	m, d := p.factor.Rows, p.factor.Cols
 	right, inner := design.Borrow[float64](d*t), make([]float64, m*t)
@@ -256,7 +258,7 @@ func (p *nystroem) solve(dst, v []float64, t int) error {
 	return ctxerr.Check(p.ctx)
 }
 
-// widened calls f with rows in double precision.
+// widened calls f with the rows in float64.
 func widened(rows kern.View[float32], f func(kern.View[float64])) {
 	n, d := rows.Rows, rows.Cols
 	hold := design.Borrow[float64](n * d)

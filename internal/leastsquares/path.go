@@ -11,30 +11,30 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Path is what the systems of all alphas on the same sums have in common.
+// Path solves one system with many penalties (a regularization path).
 type Path struct {
-	ctx              context.Context // nothing is solved once it is done
+	ctx              context.Context // cancels Solve
 	cols, targets    int
-	gram             []float64 // lower triangle, centred; nil where there is a band
+	gram             []float64 // lower triangle, centered; nil if band is used
 	band             *kern.Band
-	rotatedRight     []float64 // the right side, as the band has it
-	constant         []bool    // columns that are constant
-	right            []float64 // cols × targets, centred
+	rotatedRight     []float64 // Qᵀright, for the band
+	constant         []bool    // constant columns
+	right            []float64 // cols × targets, centered
 	mean, targetMean []float64
-	sumSquares       []float64 // of the targets
-	squares          []float64 // means of the columns'
+	sumSquares       []float64 // TSS by target
+	squares          []float64 // mean squares by column
 	weight           float64
 	trace            float64
-	float32Sums      bool // whether products were summed up in single precision
+	float32Sums      bool // whether products were summed in float32
 	rows             int
 }
 
-// useBand reports whether so many alphas share a band. Its reduction has the flops of four factors of the whole matrix and
-// takes the time of five or six; the factor of a band takes a tenth of that of a whole matrix or less.
+// useBand reports whether the alphas share a band reduction. It takes the time of five or six dense
+// Cholesky factors; a band factor takes at most a tenth of one.
 func useBand(width, alphas int) bool { return width >= 384 && alphas >= 7+500/width }
 
-// NewPath returns the path of so many alphas on the leading columns of the sums, with its matrix in gram; where that is the
-// sums' own, on all columns, they are of no more use but for the other sums.
+// NewPath returns a path on the leading columns of wide, for the given number of alphas. It uses
+// gram as its matrix. If gram is wide.Gram, that matrix is overwritten.
 func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alphas int) (*Path, error) {
 	m := *wide
 	m.Cols, m.sum, m.cross = width, wide.sum[:width], wide.cross[:width*wide.targets]
@@ -59,9 +59,8 @@ func NewPath(ctx context.Context, wide *Moments, width int, gram []float64, alph
 	return p, nil
 }
 
-// Solve returns the weights for each alpha, nil where the system is singular to working precision or so
-// near to it that refinements would not help, and whether another order of summation could give
-// other predictions.
+// Solve returns the weights of each alpha and whether they need refinement. Weights are nil if the
+// system is singular to working precision or too ill-conditioned for refinement.
 func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
 	weights, rough = make([][]float64, len(alphas)), make([]bool, len(alphas))
 	kern.Parallel(len(alphas), 1, func(lo, hi int) {
@@ -75,7 +74,7 @@ func (p *Path) Solve(alphas []float64) (weights [][]float64, rough []bool) {
 	return weights, rough
 }
 
-// solve is Solve for one alpha. The weights are those of the band where there is one.
+// solve is Solve for one alpha. With a band, the weights are still rotated.
 func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 	w, least := p.weights(alpha)
 	if w == nil {
@@ -89,7 +88,8 @@ func (p *Path) solve(alpha float64) (w []float64, rough bool) {
 	return w, rough
 }
 
-// weights returns those for an alpha, or those of the band, and the least pivot; nil where the system is singular.
+// weights returns the weights for alpha, rotated with a band, and the smallest squared pivot; nil
+// if singular.
 func (p *Path) weights(alpha float64) (w []float64, least float64) {
 	hold := design.Borrow[float64](p.factorFloats())
 	defer hold.Release()
@@ -107,7 +107,7 @@ func (p *Path) weights(alpha float64) (w []float64, least float64) {
 	return w, least
 }
 
-// rotateBack makes weights of those of the band, all in one product.
+// rotateBack transforms all rotated weights in one product.
 func (p *Path) rotateBack(weights [][]float64) {
 	n, t, k := p.cols, p.targets, 0
 	for _, w := range weights {
@@ -128,7 +128,7 @@ func (p *Path) rotateBack(weights [][]float64) {
 	}
 }
 
-// eachRow calls f for each row of each of the weights that there are, and its part of the row of all.
+// eachRow calls f for each row of all non-nil weights and its slice of all.
 func (p *Path) eachRow(all kern.View[float64], weights [][]float64, f func(w, row []float64)) {
 	at, t := 0, p.targets
 	for _, w := range weights {
@@ -142,7 +142,7 @@ func (p *Path) eachRow(all kern.View[float64], weights [][]float64, f func(w, ro
 	}
 }
 
-// newRowFactor is [Moments.newRowFactor] of sums in single precision.
+// newRowFactor is [Moments.newRowFactor] for float32 sums.
 func (p *Path) newRowFactor(least float64) float64 {
 	if !p.float32Sums || p.rows > p.cols {
 		return 1
@@ -150,8 +150,8 @@ func (p *Path) newRowFactor(least float64) float64 {
 	return math.Sqrt(1 + p.trace/least)
 }
 
-// RoundingVisible reports whether weights show the rounding of features in single precision, were those what they
-// are for; same says that they come of the same features and not of others in double precision.
+// RoundingVisible reports whether the rounding of float32 features would affect the predictions of
+// w. same reports that the sums used the same float32 features, not float64 ones.
 func (p *Path) RoundingVisible(w []float64, same bool) bool {
 	limit := featureRoundingShared
 	if same {
@@ -160,8 +160,8 @@ func (p *Path) RoundingVisible(w []float64, same bool) bool {
 	return featureRounding(w, p.squares, p.sumSquares, p.weight) > limit
 }
 
-// Refine moves weights by the gradient whose columns for them begin at the one given, and reports whether
-// they are rough still; nothing is ok where the system is singular.
+// Refine updates w by the gradient in the columns from column on. It reports whether w needs
+// further refinement; ok is false if the system is singular.
 func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (rough, ok bool) {
 	hold := design.Borrow[float64](p.factorFloats())
 	defer hold.Release()
@@ -176,13 +176,13 @@ func (p *Path) Refine(w []float64, g *Gradient, column int, alpha float64) (roug
 	return !negligible(left*size*p.newRowFactor(least), enough.visible), true
 }
 
-// Model makes the rest of a model of its weights.
+// Model completes a model from its weights.
 func (p *Path) Model(w []float64) solve.Linear {
 	return solve.Linear{Weights: w, Intercept: intercepts(w, p.mean, p.targetMean),
 		Report: solve.Report{Solver: "cholesky", Converged: true, Objective: max(0, sum(p.sumSquares)-kern.Dot(w, p.right))}}
 }
 
-// solveFactor solves with a factor.
+// solveFactor overwrites b with the solution by factor a.
 func (p *Path) solveFactor(a, b []float64) {
 	n := p.cols
 	clearConstant(p.constant, b, p.targets)
@@ -197,7 +197,7 @@ func (p *Path) solveFactor(a, b []float64) {
 	clearConstant(p.constant, b, p.targets)
 }
 
-// factorFloats returns how many numbers a factor takes.
+// factorFloats returns the size of a factor.
 func (p *Path) factorFloats() int {
 	if p.band != nil {
 		return p.band.Len()
@@ -205,8 +205,8 @@ func (p *Path) factorFloats() int {
 	return p.cols * p.cols
 }
 
-// factorize writes the factor for alpha to a, and returns its least pivot, and whether there is one with digits to
-// spare.
+// factorize writes the factor for alpha to a and returns its smallest squared pivot. ok is false if
+// the system is singular to working precision.
 func (p *Path) factorize(a []float64, alpha float64) (least float64, ok bool) {
 	n := p.cols
 	if p.band != nil {

@@ -9,17 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Posterior is the posterior of the weights of one target, and how likely the targets are.
+// Posterior is the posterior of the weights of one target.
 type Posterior struct {
 	solve.Linear
 	Mean     []float64 // of the inputs; zeros without an intercept
 	Weight   float64   // Σ s, 0 without an intercept
-	Lower    []float64 // the factor of X̃'SX̃ + alpha·I
-	Evidence float64   // log density of the targets, all unknowns integrated out
+	Lower    []float64 // Cholesky factor of X̃ᵀSX̃ + alpha·I
+	Evidence float64   // log marginal likelihood
 }
 
-// Posterior solves for the mean of the weights w ~ N(0, (noise/alpha)·I), a flat prior for the intercept,
-// from so many rows of positive weight whose logarithms add up to logWeights.
+// Posterior returns the posterior for the prior w ~ N(0, (noise/alpha)·I) with a flat prior of the
+// intercept. rows is the number of rows of positive weight, logWeights the sum of the logarithms of
+// their weights.
 func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int, logWeights float64) (*Posterior, error) {
 	fitted, f, err := m.Weights(ctx, alpha)
 	if err != nil {
@@ -27,9 +28,9 @@ func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int,
 	}
 	misfit := fitted.Report.Objective
 	p := &Posterior{Linear: fitted, Mean: m.Mean(), Lower: f.Lower}
-	// With C = noise·(S⁻¹ + XX'/alpha), the covariance of y, log|C| is by the determinant lemma
-	// n·log noise − Σ log s + log|X'SX + alpha·I| − d·log alpha, and y'C⁻¹y is misfit/noise. A flat
-	// prior on the intercept integrates exp(−b²·1'C⁻¹1/2) out.
+	// The covariance of y is C = noise·(S⁻¹ + XXᵀ/alpha). By the determinant lemma, log|C| = n·log
+	// noise − Σ log s + log|XᵀSX + alpha·I| − d·log alpha, and yᵀC⁻¹y = misfit/noise. A flat prior
+	// of the intercept integrates out exp(−b²·1ᵀC⁻¹1/2).
 	n := float64(rows)
 	logC := n*math.Log(noise) - logWeights + f.logDeterminant() - float64(m.Cols)*math.Log(alpha)
 	if m.centered {
@@ -41,7 +42,7 @@ func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int,
 	return p, nil
 }
 
-// Weights solves for the weights of every target, and returns the factor of the system.
+// Weights returns the model of every target and the factor of the system.
 func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Factor, error) {
 	f, ok := m.Factorize(ctx, alpha)
 	if !ok {

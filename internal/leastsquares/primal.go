@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// SolveMoments solves for the sums of the rows.
+// SolveMoments solves the problem given the moments of the rows.
 func (p *Problem) SolveMoments(ctx context.Context, m *Moments) (solve.Linear, error) {
 	return p.solveSums(ctx, p.sumsOf(m))
 }
 
-// solveSums is SolveMoments for the sums of a first pass, which may be checked.
+// solveSums is SolveMoments for the sums of a first pass, which may be probed.
 func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) {
 	m := r.sums
 	w, _, report, err := p.solution(ctx, r)
@@ -29,8 +29,8 @@ func (p *Problem) solveSums(ctx context.Context, r *Sums) (solve.Linear, error) 
 	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
 }
 
-// solution solves for the sums of the rows, and reads these again where that takes more passes. The factor is
-// nil where the system is singular.
+// solution solves the problem given first sums, with more passes if needed. The factor is nil if
+// the system is singular.
 func (p *Problem) solution(ctx context.Context, r *Sums) (w []float64, f *Factor, report solve.Report, err error) {
 	then, err := p.runPasses(ctx, r, func(*passOutcome) bool { return false })
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Problem) solution(ctx context.Context, r *Sums) (w []float64, f *Factor
 	return slices.Clone(then.w), then.f, then.report, nil
 }
 
-// sumsOf returns the first pass over rows of these moments.
+// sumsOf returns a first pass with the given moments.
 func (p *Problem) sumsOf(m *Moments) *Sums {
 	r := NewSums(p.Ridge, m.Cols, p.Block)
 	r.sums, r.widen, r.check = m, p.sumsFloat32InFloat64(m), nil
@@ -51,7 +51,7 @@ func (p *Problem) sumsFloat32InFloat64(m *Moments) bool {
 	return p.rows != nil && p.rows.Float32 && !m.Float32
 }
 
-// runPasses makes the passes behind r, until there is the solution or what follows is enough.
+// runPasses makes the passes after r until the solution is known or enough returns true.
 func (p *Problem) runPasses(ctx context.Context, r *Sums, enough func(then *passOutcome) bool) (*passOutcome, error) {
 	for {
 		then, err := r.advance(ctx)
@@ -66,7 +66,7 @@ func (p *Problem) runPasses(ctx context.Context, r *Sums, enough func(then *pass
 	}
 }
 
-// refactor returns a sharpened factor of the system of the moments, nil where that is singular.
+// refactor returns the factor of the system by shifted Cholesky QR, nil if singular.
 func (p *Problem) refactor(ctx context.Context, m *Moments) (*Factor, error) {
 	r := p.sumsOf(m)
 	r.outcome = r.startRefactoring(ctx)

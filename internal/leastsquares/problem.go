@@ -9,20 +9,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// Problem is a ridge regression on targets and weights that a function makes of each block.
+// Problem is a ridge regression whose targets and weights are computed per block.
 type Problem struct {
 	Ridge
 	rows *design.Rows
-	// Block returns the targets, rows × count, and weights, nil for ones, of a block that begins at row first.
+	// Block returns the targets, rows × count, and the weights, nil for ones, of a block that
+	// begins at row first.
 	Block blockOf
 }
 
-// NewProblem is ridge regression on rows.
+// NewProblem returns a problem on rows.
 func NewProblem(s Ridge, r *design.Rows, block blockOf) *Problem {
 	return &Problem{Ridge: s, rows: r, Block: block}
 }
 
-// Moments adds up all blocks.
+// Moments returns the moments of all rows.
 func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 	r := NewSums(p.Ridge, p.rows.Cols, p.Block)
 	r.check = nil
@@ -32,7 +33,7 @@ func (p *Problem) Moments(ctx context.Context) (*Moments, error) {
 	return r.sums, nil
 }
 
-// addBlocks adds all blocks to sums. look is asked before each, which begins at row first, whether to go on.
+// addBlocks adds all blocks to r. Before each block it calls look with its first row.
 func (p *Problem) addBlocks(ctx context.Context, r *Sums, look func(first int) error) error {
 	err := p.rows.Each(ctx, func(first int, block datasets.Set) error {
 		if err := look(first); err != nil {
@@ -51,19 +52,18 @@ func (p *Problem) addBlocks(ctx context.Context, r *Sums, look func(first int) e
 	return nil
 }
 
-// The first probeRows rows for each column show whether sums in single precision will do; where they would not, these rows
-// are read again, so they are at most one of probeShare.
+// probeRows first rows per column are enough to decide whether float32 sums suffice. If not, these
+// rows are read again; they are at most one in minRowsPerProbe.
 const (
 	probeRows       = 2
 	minRowsPerProbe = 8
 )
 
-// errNeedsFloat64 ends a pass whose sums in single precision would not do.
+// errNeedsFloat64 interrupts a pass whose float32 sums are too inaccurate.
 var errNeedsFloat64 = errors.New("single precision will not do")
 
-// sumsToSolve are the sums of all rows for the solution with the penalty: of rows in single precision, whose sums would have
-// to be made again in double, it makes these at once. What maps make of rows, which takes as long as the sums, is then made
-// once and not twice.
+// sumsToSolve returns the sums of all rows. If the first rows show that float32 sums are too
+// inaccurate, it restarts in float64, which avoids mapping all rows twice.
 func (p *Problem) sumsToSolve(ctx context.Context) (*Sums, error) {
 	probe, probed := probeRows*p.rows.Cols, !p.rows.Float32
 	if p.rows.N < minRowsPerProbe*probe {

@@ -8,16 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Widths up to which a Gram matrix is formed.
+// Largest numbers of columns for which a Gram matrix is formed.
 const (
 	maxGramColumns       = 16384
 	maxSparseGramColumns = 1024
-	// maxSharedColumns is the one up to which candidates of a search share a Gram matrix, be steps less work or not, and up to
-	// which a fit that steps through dense rows goes back to it where steps turn out to be more work.
+	// maxSharedColumns is the limit for candidates of a search to share a Gram matrix even if CG is
+	// cheaper, and for dense CG fits to fall back to one.
 	maxSharedColumns = 8192
 )
 
-// Ridge is a ridge regression: what to minimise, and how.
+// Ridge is the specification of a ridge regression.
 type Ridge struct {
 	Alpha     float64
 	Intercept bool
@@ -39,7 +39,7 @@ func (s Ridge) SolverFor(n, d int, isSparse bool) string {
 	return "cholesky"
 }
 
-// SharedSolverFor returns the solver of a candidate among others, which have sums of products in common.
+// SharedSolverFor returns the solver of a candidate that shares sums with others.
 func (s Ridge) SharedSolverFor(n, d int, isSparse bool) string {
 	way := s.SolverFor(n, d, isSparse)
 	if way == "cg" && s.canFallBack(d, isSparse) {
@@ -48,30 +48,32 @@ func (s Ridge) SharedSolverFor(n, d int, isSparse bool) string {
 	return way
 }
 
-// canFallBack reports whether steps through rows that turn out to be more work than a Gram matrix are left for that.
+// canFallBack reports whether a CG fit falls back to the Gram matrix if steps turn out to be more
+// expensive.
 func (s Ridge) canFallBack(d int, isSparse bool) bool {
 	return s.Solver == "auto" && !isSparse && d <= maxSharedColumns
 }
 
-// What a step, or another reading, takes for each number of dense rows, in operations as fast as those of a product of large
-// matrices (measured): of rows that are mapped and read, and of those that a pipeline holds in memory, which it does of features
-// in single precision up to heldBytes, with room to spare.
+// Measured cost per value of dense rows in a pass, in GEMM flops: for rows that are mapped and
+// read, and for rows that the pipeline caches as float32, which it does up to cachedBytes.
 const (
 	mappedFlops = 90
 	cachedFlops = 45
 	cachedBytes = 1 << 30
-	// extraPasses is how many readings there are beside steps: for the means, and for residuals in double precision.
+	// extraPasses compute means and float64 residuals.
 	extraPasses = 3
-	// gramMargin is how much more work a Gram matrix is to be.
+	// gramMargin is the factor by which a Gram matrix must be more expensive.
 	gramMargin = 1.15
 )
 
-// estimateSteps is about how many steps preconditioned conjugate gradients take on centred rows whose squares have a sum (measured).
+// estimateSteps estimates the preconditioned CG steps on centered rows whose squared norms sum to
+// trace (measured).
 func (s Ridge) estimateSteps(trace float64) float64 {
 	return min(float64(s.MaxIter), 8+0.14*math.Sqrt(trace/s.Alpha))
 }
 
-// stepBudget is how many steps on dense rows, whose squares have a sum, are less work than their Gram matrix and its factor.
+// stepBudget returns the number of dense CG steps that cost as much as the Gram matrix and its
+// factor.
 func (s Ridge) stepBudget(n, d int, trace float64) float64 {
 	D, step := float64(d), float64(mappedFlops)
 	if 4*float64(n)*D <= cachedBytes {
@@ -80,31 +82,31 @@ func (s Ridge) stepBudget(n, d int, trace float64) float64 {
 	return ((D+D*D/3/float64(n))/gramMargin - 2*float64(rankOf(d, s.Alpha, trace)) - extraPasses*mappedFlops) / step
 }
 
-// cgIsCheaper reports whether preconditioned conjugate gradients take less work than the Gram matrix and its factor, on rows that
-// are about of length 1.
+// cgIsCheaper reports whether preconditioned CG costs less than the Gram matrix and its factor, for
+// rows of norm about 1.
 func (s Ridge) cgIsCheaper(n, d int, isSparse bool) bool {
 	return (n >= d || n > maxSharedColumns) && s.usesNystroem(n, d, isSparse) && s.estimateSteps(float64(n)) < s.stepBudget(n, d, float64(n))
 }
 
-// UsesFloat32 reports whether most readings of rows of a shape can do with single precision.
+// UsesFloat32 reports whether most passes over rows of a shape may use float32.
 func (s Ridge) UsesFloat32(shape datasets.Shape) bool {
 	n, d, isSparse := shape.Rows, shape.Cols, shape.Filled > 0
 	return s.usesNystroem(n, d, isSparse) && s.SolverFor(n, d, isSparse) == "cg"
 }
 
-// usesNystroem reports whether conjugate gradients on rows of a shape are preconditioned by more than the diagonal.
+// usesNystroem reports whether CG on rows of a shape uses the Nyström preconditioner.
 func (s Ridge) usesNystroem(n, d int, isSparse bool) bool {
 	return !isSparse && s.Alpha > 0 && min(n, d) >= minPreconditionedSize
 }
 
-// stepsPerDigit is about how many steps of conjugate gradients make a digit of the solution; it was measured on random bins.
+// stepsPerDigit estimates the CG steps per decimal digit (measured on random binning).
 const stepsPerDigit = 8
 
-// sparseStepFlops are those of an entry of sparse rows in a step, whose weights are mostly in the cache.
+// sparseStepFlops is the cost per sparse entry and step; weights are mostly cached.
 const sparseStepFlops = 70
 
-// Cost is that of a fit whose targets are made of so many rows at a time. The targets of all rows are in memory
-// where the solver reads them more than once.
+// Cost estimates a fit. coded is the number of rows whose targets are encoded at a time; solvers
+// with several passes store the targets of all rows.
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1)}
@@ -126,11 +128,11 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 			cost.Flops = steps * sparseStepFlops * n * shape.Entries()
 		}
 		if t > 1 && shape.Filled > 0 {
-			cost.Flops *= t // measured; all targets take the steps of the slowest, with one product of the rows for each
+			cost.Flops *= t // measured: targets share the steps of the slowest, with one product each
 		}
 		numbers += 6 * d
 	default:
-		cost.Passes = 1 // but for refining an ill-conditioned solution
+		cost.Passes = 1 // plus refinement of ill-conditioned systems
 		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
 		if shape.Filled > 0 {
 			cost.Flops = n*design.SparseReadFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
@@ -141,8 +143,8 @@ func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	return cost
 }
 
-// preconditionedCost is that of conjugate gradients with a preconditioner, for features whose rows are about of length 1.
-// The passes in single precision count half.
+// preconditionedCost estimates preconditioned CG for rows of norm about 1. Float32 passes count
+// half.
 func (s Ridge) preconditionedCost(shape datasets.Shape, numbers float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	rank := float64(rankOf(shape.Cols, s.Alpha, n))

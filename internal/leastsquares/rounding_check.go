@@ -14,24 +14,24 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// A bound on the rounding of sums in single precision holds for the worst of rows. Those there are round a thousand times
-// better, for signs of products differ and rounding errors do. So the sums are checked while they are made: their matrix A
-// times a few vectors g of random signs is compared to Σ s·x·(x'g), which is summed in double precision from the same rows.
-// Of the error E of the matrix, E·g then is known; with L the factor of the system, ‖L⁻¹E·g‖² is ‖L⁻¹E‖² (Frobenius) in the
-// mean over signs, and ‖L⁻¹E‖·‖w‖ bounds what E moves in the predictions of the rows. The right side is compared likewise;
-// sums of inputs, by which both are centred, are in double precision anyway.
+// A worst-case bound on float32 sums overestimates the error by about a factor of 1000, since
+// rounding errors have random signs. The sums are therefore checked by probes during the pass: the
+// Gram matrix times random sign vectors g is compared with Σ s·x·(xᵀg), summed in float64. This
+// gives E·g for the error E of the matrix. With the Cholesky factor L of the system, ‖L⁻¹E·g‖² has
+// expectation ‖L⁻¹E‖² (Frobenius), and ‖L⁻¹E‖·‖w‖ bounds the effect of E on training predictions.
+// The right-hand side is checked alike. Column sums are always float64.
 const (
-	// probeCount is how many vectors of signs there are.
+	// probeCount is the number of sign vectors.
 	probeCount = 4
-	// errorMargin is how much larger the error may be than the probes show: with four of them it is larger less than once in a hundred
-	// times, even for a matrix E of rank one.
+	// errorMargin is a safety factor on the probed error. With four probes it is exceeded with
+	// probability below 1 %, even for E of rank 1.
 	errorMargin = 4
 )
 
-// roundingCheck is what there is to compare sums in single precision with.
+// roundingCheck holds the probes of float32 sums.
 type roundingCheck struct {
-	signs []float64 // vectors g, cols × (probes + 1); the last column, for the right side, is 0
-	g     *Gradient // −Σ s·x·(x'g), and Σ s·x·(y'h) for signs h of targets
+	signs []float64 // sign vectors, cols × (probeCount + 1); the last column, for the right-hand side, is 0
+	g     *Gradient // −Σ s·x·(xᵀg), and Σ s·x·(yᵀh) for signs h of the targets
 }
 
 func newRoundingCheck(cols int) *roundingCheck {
@@ -47,7 +47,7 @@ func newRoundingCheck(cols int) *roundingCheck {
 
 func randomSign(draw *rand.Rand) float64 { return float64(2*draw.IntN(2) - 1) }
 
-// targetSigns returns a sign for each target.
+// targetSigns returns a random sign per target.
 func targetSigns(targets int) []float64 {
 	out, draw := make([]float64, targets), rand.New(rand.NewPCG(uint64(targets), probeCount+1))
 	for t := range out {
@@ -56,7 +56,7 @@ func targetSigns(targets int) []float64 {
 	return out
 }
 
-// add adds rows whose targets are y.
+// add adds rows with targets y.
 func (c *roundingCheck) add(X mat.Matrix, y, weights []float64) {
 	n, _ := X.Dims()
 	signs := targetSigns(len(y) / n)
@@ -69,11 +69,12 @@ func (c *roundingCheck) add(X mat.Matrix, y, weights []float64) {
 	c.g.Add(X, hold.Data, c.signs, make([]float64, probeCount+1), weights)
 }
 
-// merge adds the check of other rows.
+// merge adds the check of disjoint rows.
 func (c *roundingCheck) merge(o *roundingCheck) { kern.Axpy(1, o.g.inputs, c.g.inputs) }
 
-// roundingBound returns how much the error of the sums m may move the predictions of w, which f solves for, against the spreads
-// of the targets, and which part of an error is left after a refinement. The smallest pivot of f is least.
+// roundingBound bounds the relative prediction error that rounding in the sums m causes in w, and
+// the contraction factor of one refinement step with the factor f, whose smallest squared pivot is
+// least.
 func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor, w []float64, least float64) (size, left float64) {
 	matrix, right := c.solvedErrors(ctx, m, f)
 	spreads, narrowest := m.sumSquares(), math.Inf(1)
@@ -89,13 +90,14 @@ func (c *roundingCheck) roundingBound(ctx context.Context, m *Moments, f *Factor
 	return matrix*relativeNorm(w, spreads)/(1-left) + right/math.Sqrt(narrowest), left
 }
 
-// maxContraction returns what roughness does of refinements, where there is no solution yet.
+// contraction returns the contraction factor of roundingBound before a solution is known.
 func (c *roundingCheck) contraction(ctx context.Context, m *Moments, f *Factor, least float64) float64 {
 	matrix, _ := c.solvedErrors(ctx, m, f)
 	return matrix / math.Sqrt(least)
 }
 
-// solvedErrors returns ‖L⁻¹E‖ for the error E of the matrix and the factor L, and the same for the right side.
+// solvedErrors estimates ‖L⁻¹E‖ for the error E of the matrix, and likewise for the right-hand
+// side.
 func (c *roundingCheck) solvedErrors(ctx context.Context, m *Moments, f *Factor) (matrix, right float64) {
 	d, k := m.Cols, probeCount+1
 	errs := c.errors(m)
@@ -111,7 +113,7 @@ func (c *roundingCheck) solvedErrors(ctx context.Context, m *Moments, f *Factor)
 	return errorMargin * math.Sqrt(matrix/probeCount), errorMargin * math.Sqrt(right)
 }
 
-// errors returns what the sums times signs are beyond what they should be, cols × (probes + 1).
+// errors returns E·g for each sign vector, cols × (probeCount + 1).
 func (c *roundingCheck) errors(m *Moments) []float64 {
 	d, k, out := m.Cols, probeCount+1, slices.Clone(c.g.inputs)
 	turned, sums := make([]float64, d*k), make([]float64, d*k)
@@ -133,7 +135,7 @@ func (c *roundingCheck) errors(m *Moments) []float64 {
 	return out
 }
 
-// state carries the sums of the check.
+// state serializes the sums of the check.
 func (c *roundingCheck) state(s *model.State) {
 	pass.Floats(s, "inputs", &c.g.inputs, len(c.signs), pass.Finite)
 }

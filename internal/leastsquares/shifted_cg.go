@@ -11,13 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// SolveAlphas solves (X̃X̃' + alpha·I)a = ỹ on sparse rows in memory for every alpha > 0 at once, for the weights X̃'a. The
-// residuals of conjugate gradients for all alphas are multiples of each other, so that one product with the kernel is
-// a step for each: all of them cost what the least one does. An alpha that is not wanted, or is not got to, has no
-// model. Which are wanted changes no model.
-//
-// (Frommer and Maass, "Fast CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific
-// Computing, 1999.)
+// SolveAlphas solves (X̃X̃ᵀ + alpha·I)a = ỹ on sparse rows in memory for all alpha > 0 by shifted
+// CG, and returns the weights X̃ᵀa. CG residuals for all alphas are collinear, so that one product
+// per step serves all; the total cost is that of the smallest alpha. Models are nil if not wanted
+// or not converged. The set of wanted alphas does not affect results. (Frommer and Maass, "Fast
+// CG-based methods for Tikhonov–Phillips regularization", SIAM Journal on Scientific Computing,
+// 1999.)
 func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bool) ([]*solve.Linear, error) {
 	d, err := p.readCentered(ctx)
 	if err != nil {
@@ -28,8 +27,8 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bo
 	trace := d.traceOfKernel()
 	for j, spread := range d.sumSquares() {
 		for a, alpha := range alphas {
-			// What a residual r adds to the scores of the rows is at most |r|, and to those of another row
-			// of their size at most |r|·√(trace/(n·alpha)) / 2.
+			// A residual r changes training scores by at most |r|, and those of a new row of equal
+			// norm by at most |r|·√(trace/(n·alpha)) / 2.
 			s.paths[a][j].goal = p.Tol * math.Sqrt(spread) * min(1, 200*math.Sqrt(alpha/(trace+alpha)))
 		}
 	}
@@ -44,7 +43,7 @@ func (p *Problem) SolveAlphas(ctx context.Context, alphas []float64, wanted []bo
 			return nil, err
 		}
 		x, report := s.checkSolution(k, a)
-		if !report.Converged { // rounding has led it astray
+		if !report.Converged { // diverged by rounding
 			continue
 		}
 		w := d.primalWeights(transpose(x, d.n))
@@ -84,9 +83,9 @@ func (c *centeredRows) traceOfKernel() float64 {
 	return max(sum, 0)
 }
 
-// shiftedCG is conjugate gradients for (K + alpha·I)x = y and several alphas, in lockstep for several y, which come one
-// after the other. Their directions and residuals are those of the least alpha; the residual of another is zeta times
-// that, |zeta| ≤ 1.
+// shiftedCG solves (K + alpha·I)x = y for several alphas, in lockstep for several targets y, stored
+// one after the other. Directions and residuals are those of the smallest alpha. The residual of
+// another alpha is zeta times that, |zeta| ≤ 1.
 type shiftedCG struct {
 	n        int
 	y        []float64
@@ -94,14 +93,14 @@ type shiftedCG struct {
 	minAlpha float64
 	paths    [][]shiftPath // by alpha and target
 	steps    []int         // by alpha
-	r, p     []float64     // of the least alpha
+	r, p     []float64     // of the smallest alpha
 }
 
-// shiftPath is an alpha's path to the solution for one target.
+// shiftPath is the iterate of one alpha and target.
 type shiftPath struct {
 	x, p       []float64
-	zeta, last float64 // of this step and the one before
-	goal       float64 // norm of the residual to get to
+	zeta, last float64 // of this step and the previous one
+	goal       float64 // residual norm to reach
 	done       bool
 }
 
@@ -120,20 +119,20 @@ func newShiftedCG(y []float64, targets int, alphas []float64, wanted []bool) *sh
 	return s
 }
 
-// running reports whether an alpha has a target that goes on.
+// running reports whether an alpha has an unconverged target.
 func (s *shiftedCG) running(a int) bool {
 	return slices.ContainsFunc(s.paths[a], func(path shiftPath) bool { return !path.done })
 }
 
-// targetPart returns the part of a vector that is a target's.
+// targetPart returns the slice of v for a target.
 func (s *shiftedCG) targetPart(v []float64, target int) []float64 {
 	return v[target*s.n : (target+1)*s.n]
 }
 
-// solve goes on until every alpha has got to its goals, or for so many steps.
+// solve iterates until every alpha has converged, at most most steps.
 func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 	product, targets := make([]float64, len(s.r)), len(s.r)/s.n
-	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets) // step and turn of the step before
+	before, turned := slices.Repeat([]float64{1}, targets), make([]float64, targets) // step length and β of the previous step
 	for range most {
 		for j := range targets {
 			s.markDone(j)
@@ -163,8 +162,8 @@ func (s *shiftedCG) solve(ctx context.Context, k *rowKernel, most int) error {
 	return nil
 }
 
-// step takes the step of one target, given the product of the matrix with its direction, for every alpha that still
-// needs it. It returns how long the step was, and how much of the direction is in the next.
+// step updates one target for every active alpha, given the product of the matrix with the
+// direction. It returns the step length and β.
 func (s *shiftedCG) step(target int, product []float64, before, turned float64) (along, turn float64) {
 	r, p := s.targetPart(s.r, target), s.targetPart(s.p, target)
 	size, curvature := kern.Dot(r, r), kern.Dot(p, product)
@@ -191,7 +190,7 @@ func (s *shiftedCG) step(target int, product []float64, before, turned float64) 
 	return along, turn
 }
 
-// markDone notes which alphas are where they should be with a target.
+// markDone marks the alphas that have converged for a target.
 func (s *shiftedCG) markDone(target int) {
 	size := norm2(s.targetPart(s.r, target))
 	for a := range s.paths {
@@ -200,7 +199,8 @@ func (s *shiftedCG) markDone(target int) {
 	}
 }
 
-// checkSolution returns the solution for an alpha, and what the rows themselves say of it. It has converged where they do.
+// checkSolution returns the solution for an alpha and reports whether its true residual confirms
+// convergence.
 func (s *shiftedCG) checkSolution(k *rowKernel, a int) (x []float64, report solve.Report) {
 	for _, path := range s.paths[a] {
 		x = append(x, path.x...)
@@ -225,25 +225,26 @@ func (s *shiftedCG) checkSolution(k *rowKernel, a int) (x []float64, report solv
 	return x, report
 }
 
-// rowKernel multiplies by the centred kernel of sparse rows, S^½(I − 1s'/Σs)XX'(I − s1'/Σs)S^½. It has the entries of
-// X column by column, and reads them once for a product: what a column adds up is used at once, so that nothing is as
-// long as there are columns. A column with one entry is a number on the diagonal.
+// rowKernel multiplies by the centered kernel of sparse rows, S^½(I − 1sᵀ/Σs)XXᵀ(I − s1ᵀ/Σs)S^½. It
+// stores X by column and reads it once per product. Columns with one entry contribute to the
+// diagonal only.
 type rowKernel struct {
 	n, targets       int
 	centred          bool
 	weights          []float64 // s
 	total            float64
-	singletonSquares []float64 // by row, Σ x² of the columns of one entry
-	start            []int     // of each other column
+	singletonSquares []float64 // by row, Σ x² over columns with one entry
+	start            []int     // of each stored column
 	rows             []uint32
 	values           []float64 // nil where all are equal
-	scale            float64   // that factor, squared
-	parts            []int     // columns between which products are made side by side
+	scale            float64   // squared shared value
+	parts            []int     // column ranges of parallel tasks
 	sums             [][]float64
 	in               []float64
 }
 
-// A product is made in at most so many pieces of at least so many entries, whatever the number of cores.
+// A product has at most maxParts tasks of at least minPartEntries entries, independently of the
+// number of cores.
 const (
 	maxParts       = 8
 	minPartEntries = 1 << 16
@@ -262,7 +263,7 @@ func newRowKernel(d *centeredRows, centred bool) *rowKernel {
 			counts[j]++
 		}
 	}
-	next := counts // where the next entry of a column goes, -1 for the diagonal
+	next := counts // position of the next entry of a column, -1 for the diagonal
 	k.start = []int{0}
 	entries := 0
 	for j, count := range counts {
@@ -289,7 +290,7 @@ func newRowKernel(d *centeredRows, centred bool) *rowKernel {
 	return k
 }
 
-// placeEntries puts every entry where next has it.
+// placeEntries stores every entry at its position.
 func (k *rowKernel) placeEntries(x *sparse.CSR, next []int, entries int, shared bool) {
 	k.rows = make([]uint32, entries)
 	if !shared {
@@ -316,7 +317,7 @@ func (k *rowKernel) placeEntries(x *sparse.CSR, next []int, entries int, shared 
 	}
 }
 
-// apply writes the product with v to dst, both of which have the targets one after the other.
+// apply writes the product with v to dst, both stored target by target.
 func (k *rowKernel) apply(dst, v []float64) {
 	t := k.targets
 	for i, s := range k.weights {
@@ -360,7 +361,7 @@ func (k *rowKernel) apply(dst, v []float64) {
 	}
 }
 
-// add adds what some columns make of v.
+// add adds the products of columns [from, to).
 func (k *rowKernel) add(out, v []float64, from, to int) {
 	if k.values != nil || k.targets > 1 {
 		k.addGeneral(out, v, from, to)
@@ -387,7 +388,7 @@ func (k *rowKernel) add(out, v []float64, from, to int) {
 	}
 }
 
-// addGeneral is add for several targets, or with values.
+// addGeneral is add for several targets or explicit values.
 func (k *rowKernel) addGeneral(out, v []float64, from, to int) {
 	t := k.targets
 	sum := make([]float64, t)

@@ -10,22 +10,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Smoother is a ridge regression as what it does to targets, to which its predictions are linear:
+// Smoother is a ridge regression as a linear map of its targets:
 //
 //	f(x) = Σ l_i(x)·y_i,  l(x) = Share + V(x − Mean)
 //
-// With row weights s, V has the rows s_i·A⁻¹x̃_i, A = X̃'SX̃ + α·I, and Share is s_i/Σs, or 0 without an
+// V has rows s_i·A⁻¹x̃_i with A = X̃ᵀSX̃ + α·I. Share is MeanWeights, s_i/Σs, or 0 without an
 // intercept.
 type Smoother struct {
-	Rows        []int     // the rows of the data that there is a weight for: those with a weight above 0
+	Rows        []int     // rows of the data with positive weight
 	V           []float64 // rows × cols
 	Mean        []float64 // of the inputs; zeros without an intercept
-	MeanWeights []float64 // rows
-	Residuals   []float64 // rows × targets: what the targets are above what the models of all other rows predict
+	MeanWeights []float64 // by row
+	Residuals   []float64 // leave-one-out residuals, rows × targets
 }
 
-// NewSmoother returns the smoother that s is on rows in memory: rows·cols numbers, for rows·cols² flops beyond what
-// leaving one out takes, or rows²·cols where there are no more rows than columns.
+// NewSmoother returns the smoother of s on rows in memory: rows·cols values, for rows·cols² flops
+// in addition to leave-one-out, or rows²·cols if there are at most as many rows as columns.
 func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, error) {
 	l, err := newLOOSolver(ctx, s, data)
 	if err != nil {
@@ -58,7 +58,7 @@ func NewSmoother(ctx context.Context, s Ridge, data datasets.Set) (*Smoother, er
 	return out, ctxerr.Check(ctx)
 }
 
-// smoothPrimal writes V by the factor of A.
+// smoothPrimal computes V by the factor of A.
 func (l *looSolver) smoothPrimal(out *Smoother) error {
 	d := l.sums.Cols
 	out.Mean = l.sums.Mean()
@@ -88,7 +88,8 @@ func (l *looSolver) smoothPrimal(out *Smoother) error {
 	return nil
 }
 
-// smoothDual writes V by the factor of the n×n matrix: X̃'S^½(K + α·I)⁻¹S^½ has its rows for columns.
+// smoothDual computes V by the factor of K + α·I: X̃ᵀS^½(K + α·I)⁻¹S^½ has the rows of V as
+// columns.
 func (l *looSolver) smoothDual(out *Smoother) error {
 	d := l.dual
 	out.Mean = d.mean

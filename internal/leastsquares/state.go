@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// state carries the moments of any number of targets, of which those of most at most.
+// state serializes moments with any number of targets.
 func (m *Moments) state(s *model.State) {
 	shifted := m.shift != nil
 	s.Bool("centred", &m.centered)
@@ -35,23 +35,23 @@ func (m *Moments) state(s *model.State) {
 	pass.Floats(s, "squares", &m.squares, t, pass.Finite)
 }
 
-// State carries the moments of rows with an intercept, or none, and so many targets.
+// State serializes moments with the given form.
 func (m *Moments) State(s *model.State, centred bool, targets int) {
 	m.state(s)
 	s.Require(m.centered == centred && m.targets == targets, "the moments are of other rows")
 }
 
-// Rows returns how many rows were added.
+// Rows returns the number of rows added.
 func (m *Moments) Rows() int { return m.rows }
 
-// Merge adds the moments of other rows.
+// Merge adds the moments of disjoint rows.
 func (m *Moments) Merge(other *Moments) {
 	if other.rows > 0 {
 		m.merge(other)
 	}
 }
 
-// Clone returns a copy with arrays of its own.
+// Clone returns a deep copy.
 func (m *Moments) Clone() *Moments {
 	out := *m
 	out.shift, out.targetShift = slices.Clone(m.shift), slices.Clone(m.targetShift)
@@ -60,10 +60,10 @@ func (m *Moments) Clone() *Moments {
 	return &out
 }
 
-// readMoments returns a place to read moments of rows into.
+// readMoments returns moments to deserialize into.
 func readMoments(cols int) *Moments { return &Moments{Cols: cols} }
 
-// state carries a factor of cols × cols.
+// state serializes a cols × cols factor.
 func (f *Factor) state(s *model.State, cols int) {
 	f.cols = cols
 	fixed := make([]int, len(f.constant))

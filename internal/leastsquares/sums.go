@@ -19,56 +19,57 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// A ridge regression by the Gram matrix is one pass of sums. Where the solution of these is not right
-// enough (see refine.go) other passes follow: one in double precision, where products were summed in
-// single; up to three that sharpen the factor of the system; up to four that refine the weights.
+// Ridge regression by the Gram matrix is one pass of sums. If its solution is inaccurate (see
+// refine.go), more passes follow: one in float64 after float32 sums, up to three of shifted
+// Cholesky QR, and up to four of refinement.
 const (
 	summing = iota
 	refactoring
 	refining
 )
 
-// Sums are the sums of one of these passes. What earlier passes have found is not changed by later
-// ones, and may be shared.
+// Sums are the sums of one pass. Later passes do not modify the results of earlier ones and may
+// share them.
 type Sums struct {
 	Ridge
 	cols  int
 	block blockOf
 	stage int
-	round int  // of sharpening or refining
-	widen bool // whether rows of single precision are summed in double
+	round int  // of refactoring or refining
+	widen bool // sum float32 rows in float64
 
 	sums        *Moments       // of this or an earlier pass; nil before the first rows
-	float32Sums *Moments       // the sums in single precision, where wide takes their place
-	check       *roundingCheck // of sums in single precision, of the first pass; nil where there is none
+	float32Sums *Moments       // first sums, if replaced by float64 sums
+	check       *roundingCheck // of float32 sums in the first pass; nil if none
 
-	rowsSeen int       // rows of a pass that is not the first over them
-	f        *Factor   // so far
-	gram     []float64 // Σ of what sharpens the factor
-	w        []float64 // to be refined
-	g        *Gradient // there
+	rowsSeen int       // in a later pass
+	f        *Factor   // latest factor
+	gram     []float64 // Gram matrix of the solved rows, for refactoring
+	w        []float64 // weights to refine
+	g        *Gradient // gradient at w
 
-	factorBuffer []float64    // where a factor can be made; nil where there is none
-	outcome      *passOutcome // once it is known
+	factorBuffer []float64    // memory for a factor, nil if none
+	outcome      *passOutcome // cached result of advance
 }
 
-// blockOf returns the targets, rows × count, and weights, nil for ones, of a block that begins at row first.
+// blockOf returns the targets, rows × count, and weights, nil for ones, of a block that begins at
+// row first.
 type blockOf func(first int, block datasets.Set) (y []float64, count int, weights []float64, err error)
 
-// passOutcome is what follows a pass: another one, or the solution.
+// passOutcome is the next pass or the solution.
 type passOutcome struct {
 	next   *Sums
 	w      []float64
-	f      *Factor // nil where the system is singular
+	f      *Factor // nil if the system is singular
 	report solve.Report
 }
 
-// NewSums returns the sums of the first pass, of no rows.
+// NewSums returns the sums of a first pass without rows.
 func NewSums(s Ridge, cols int, block blockOf) *Sums {
 	return &Sums{Ridge: s, cols: cols, block: block, check: newRoundingCheck(cols)}
 }
 
-// Add adds the rows of a block, which begins at row first of the part.
+// Add adds a block whose first row has number first in its shard.
 func (r *Sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	r.outcome = nil
 	if r.widen {
@@ -113,8 +114,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 	return nil
 }
 
-// addTiles adds the Gram matrix of the centred rows, each times the root of its weight and solved by the
-// factor.
+// addTiles adds the Gram matrix of the centered, weighted rows solved by the factor.
 func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) error {
 	const size = 512
 	d, mean := r.cols, r.sums.Mean()
@@ -138,7 +138,7 @@ func (r *Sums) addTiles(ctx context.Context, X mat.Matrix, weights []float64) er
 	return ctxerr.Check(ctx)
 }
 
-// Merge adds the sums of other rows in the same pass.
+// Merge adds the sums of disjoint rows of the same pass.
 func (r *Sums) Merge(_ context.Context, o *Sums) error {
 	r.outcome = nil
 	if r.stage != o.stage || r.round != o.round || r.widen != o.widen {
@@ -176,8 +176,7 @@ func (r *Sums) Merge(_ context.Context, o *Sums) error {
 	return nil
 }
 
-// Next returns the sums of the next pass, nil where this one has the solution. Rows may be added to this one
-// afterwards.
+// Next returns the next pass, or nil if the solution is known. The receiver remains usable.
 func (r *Sums) Next(ctx context.Context) (*Sums, error) {
 	step, err := r.advance(ctx)
 	if err != nil || step.next == nil {
@@ -186,10 +185,10 @@ func (r *Sums) Next(ctx context.Context) (*Sums, error) {
 	return step.next.withEmptySums(), nil
 }
 
-// First reports whether the pass is the first one over the rows.
+// First reports whether this is the first pass.
 func (r *Sums) First() bool { return r.stage == summing && !r.widen }
 
-// Targets returns how many targets the rows have, -1 where there are no rows.
+// Targets returns the number of targets, -1 without rows.
 func (r *Sums) Targets() int {
 	if r.firstSums() == nil {
 		return -1
@@ -197,7 +196,7 @@ func (r *Sums) Targets() int {
 	return r.firstSums().targets
 }
 
-// withEmptySums returns a pass that is begun like this one, which has no rows, with sums of its own.
+// withEmptySums returns the pass without rows and with its own sums.
 func (r *Sums) withEmptySums() *Sums {
 	next := *r
 	switch r.stage {
@@ -209,7 +208,7 @@ func (r *Sums) withEmptySums() *Sums {
 	return &next
 }
 
-// advance returns what follows the pass.
+// advance returns the outcome of the pass.
 func (r *Sums) advance(ctx context.Context) (*passOutcome, error) {
 	if r.outcome != nil {
 		return r.outcome, ctxerr.Check(ctx)
@@ -233,22 +232,22 @@ func (r *Sums) advance(ctx context.Context) (*passOutcome, error) {
 	default:
 		step, err = r.afterRefining(ctx)
 	}
-	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // errors after cancellation are consequences of it
 		return nil, err
 	}
 	r.outcome = step
 	return step, nil
 }
 
-// precision is what is to be expected of the sums.
+// precision returns the precision of the sums.
 func (r *Sums) precision() precision { return precisionOf(r.sums.Float32) }
 
-// afterSums solves for the sums, by the factor of their system, which is to be sharpened where Refinements
-// with the factor as it is would not do. Sums in single precision that do not do are made again in double.
+// afterSums solves by Cholesky. It returns a solution, a refinement, a float64 pass or a
+// refactoring, depending on the rounding bound.
 func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 	m, w := r.sums, r.sums.rightSide()
 	room := r.factorBuffer
-	if r.factorBuffer = nil; room == nil { // the factor is kept
+	if r.factorBuffer = nil; room == nil { // the factor is retained
 		room = make([]float64, r.cols*r.cols)
 	}
 	f, ok := m.factorizeInto(ctx, r.Alpha, room)
@@ -283,9 +282,9 @@ func (r *Sums) afterSums(ctx context.Context) (*passOutcome, error) {
 	return r.solveSingular(ctx)
 }
 
-// needsFloat64 reports whether the sums of the first of so many rows, in single precision, show that those of all would leave too
-// much to refinements: the first rows tell of the pivots of the whole system, as large as they are for their share of the
-// penalty, and of its errors. A few times the columns are enough rows for that, see [probeRows].
+// needsFloat64 reports whether float32 sums of the given number of rows would be too inaccurate for
+// refinement. The first rows, with their share of the penalty, estimate the pivots and errors of
+// the whole system; see [probeRows].
 func (r *Sums) needsFloat64(ctx context.Context, rows int) bool {
 	m := r.sums
 	r.factorBuffer = make([]float64, r.cols*r.cols)
@@ -301,7 +300,8 @@ func (r *Sums) needsFloat64(ctx context.Context, rows int) bool {
 	return left >= 1
 }
 
-// startRefactoring begins to sharpen the factor of the system with its diagonal raised, nil where that is singular.
+// startRefactoring returns the first pass of shifted Cholesky QR, nil if the shifted system is
+// singular.
 func (r *Sums) startRefactoring(ctx context.Context) *passOutcome {
 	m, trace := r.sums, 0.0
 	f := &Factor{cols: m.Cols, Lower: make([]float64, m.Cols*m.Cols), constant: m.constantColumns(m.Cols)}
@@ -316,7 +316,7 @@ func (r *Sums) startRefactoring(ctx context.Context) *passOutcome {
 	return r.refactorPass(f, 1)
 }
 
-// nextPass returns a pass over the same rows without any yet.
+// nextPass returns a pass over the same rows without sums.
 func (r *Sums) nextPass(stage, round int) *Sums {
 	return &Sums{Ridge: r.Ridge, cols: r.cols, block: r.block, stage: stage, round: round, widen: r.widen, sums: r.sums, float32Sums: r.float32Sums}
 }
@@ -350,8 +350,7 @@ func (r *Sums) solveSingular(ctx context.Context) (*passOutcome, error) {
 	return &passOutcome{w: w, report: report}, err
 }
 
-// afterRefactoring multiplies the factor by that of what was added up, and refines with it where it is
-// refinedTol.
+// afterRefactoring multiplies the factor by that of the pass and refines if it is accurate enough.
 func (r *Sums) afterRefactoring(ctx context.Context) (*passOutcome, error) {
 	k := r.cols
 	rest := slices.Clone(r.gram)
@@ -379,8 +378,8 @@ func (r *Sums) afterRefactoring(ctx context.Context) (*passOutcome, error) {
 	return r.solveSingular(ctx)
 }
 
-// afterRefining improves the weights by what was added up, and says what may be left of their error: where
-// sums in single precision leave too much, they are made again in double.
+// afterRefining updates the weights and bounds their error. If float32 sums are too inaccurate, it
+// returns a float64 pass.
 func (r *Sums) afterRefining(ctx context.Context) (*passOutcome, error) {
 	m, enough := r.sums, r.precision()
 	least, floor := minPivot(r.f.Lower, r.cols), 0.0
@@ -415,7 +414,7 @@ func (r *Sums) firstSums() *Moments {
 	return r.sums
 }
 
-// Solution returns the solution of the last pass.
+// Solution returns the solution after the last pass.
 func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
 	step, err := r.advance(ctx)
 	if err != nil {
@@ -430,7 +429,7 @@ func (r *Sums) Solution(ctx context.Context) (solve.Linear, error) {
 	return solve.NewLinear(w, intercepts(w, m.Mean(), m.targetMean()), report)
 }
 
-// State carries the sums to a file and back, into sums of the same problem.
+// State serializes the sums. It restores into sums of the same problem.
 func (r *Sums) State(s *model.State) {
 	r.outcome = nil
 	empty, twice := r.sums == nil, r.float32Sums != nil
@@ -478,7 +477,7 @@ func (r *Sums) State(s *model.State) {
 	pass.Floats(s, "squares", &r.g.squares, t, pass.Count)
 }
 
-// checkState carries the check, which states did not have from the start.
+// checkState serializes the rounding check, which old states lack.
 func (r *Sums) checkState(s *model.State, empty bool) {
 	checked := r.check != nil
 	if !s.Holds("checked") {
@@ -496,7 +495,7 @@ func (r *Sums) checkState(s *model.State, empty bool) {
 	}
 }
 
-// stateMoments carries moments, or reads them.
+// stateMoments serializes moments.
 func (r *Sums) stateMoments(s *model.State, m *Moments) *Moments {
 	if s.Reading() {
 		m = readMoments(r.cols)
@@ -506,5 +505,5 @@ func (r *Sums) stateMoments(s *model.State, m *Moments) *Moments {
 	return m
 }
 
-// errRowsChanged says that a pass has not read the rows of the one before.
+// errRowsChanged reports that a pass read other rows than the first.
 var errRowsChanged = errors.New("these are not the rows of the pass before")

@@ -15,34 +15,34 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Batch is problems on the same features or the first of them, of several C, folds and classes, that
-// Newton's method minimises together. A pass over the rows is then a product of matrices, which
-// computes as fast as there is arithmetic, where a problem by itself waits for memory. What is done, a
-// problem or a column of conjugate gradients, is left out of a pass. A row that a fold does not train
-// on has weight 0 in its problems.
+// Batch minimizes several problems jointly by Newton's method. They share the features or a prefix
+// of them, and differ in C, fold and class. A pass over the rows is then a matrix product, which is
+// compute-bound, while the pass of a single problem is memory-bound. Converged problems and CG
+// columns drop out of a pass. Rows outside the training set of a fold have weight 0.
 //
-// All problems with the same C and features have the same preconditioner, the Cholesky factor of a
-// mean of Hessians over a sample of the rows: of those of the same C, whatever features they have, for the predictions of these are
-// approxEqual, and so are curvatures. The first is made once, for the curvature at 0.
+// Problems with equal C and features share a preconditioner: the Cholesky factor of a mean Hessian
+// over a sample of the rows. The mean is taken over all problems with the same C, whatever their
+// features, since similar predictions have similar curvatures. The first factor uses the curvature
+// at 0.
 type Batch struct {
 	ctx       context.Context
-	rows      *design.Rows // of all parts, for evaluations
-	products  *design.Rows // the same for products with the Hessian
+	rows      *design.Rows // for evaluations
+	products  *design.Rows // for Hessian products
 	intercept bool
 	problems  []Problem
-	byWidth   []int // of the problems in a pass, the widest first
+	byWidth   []int // problems by descending width
 	last      evaluation
 
 	preconditioners *preconditioners
-	renew           bool // whether the next evaluation makes new ones
+	renew           bool // whether the next evaluation renews preconditioners
 
-	x      []float64 // the solutions
+	x      []float64 // solutions
 	result solve.NewtonResult
 }
 
 var _ solve.Problem = (*Batch)(nil)
 
-// NewBatch returns the batch of problems on rows, which have the columns of the widest.
+// NewBatch returns a batch on rows with the columns of the widest problem.
 func NewBatch(ctx context.Context, r *design.Rows, intercept bool, problems []Problem) *Batch {
 	a := &Batch{ctx: ctx, rows: r, products: r, intercept: intercept, problems: problems, renew: true}
 	for p := range problems {
@@ -64,14 +64,14 @@ func (a *Batch) size() int {
 	return a.rows.Cols * len(a.problems)
 }
 
-// Solve minimises all problems from 0.
+// Solve minimizes all problems from 0.
 func (a *Batch) Solve(tol float64, maxIter int) (err error) {
 	a.x = make([]float64, a.size())
 	a.result, err = minimizeMixed(a.ctx, a, a.rows, a.x, len(a.problems), tol, maxIter)
 	return err
 }
 
-// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+// setRows sets the rows for evaluations and those for Hessian products.
 func (a *Batch) setRows(evaluations, products *design.Rows) {
 	if a.rows != evaluations {
 		a.last = evaluation{}
@@ -79,7 +79,7 @@ func (a *Batch) setRows(evaluations, products *design.Rows) {
 	a.rows, a.products = evaluations, products
 }
 
-// Model puts the solutions of outputs problems from first on together, as one of so many outputs.
+// Model returns the solutions of problems [first, first+outputs) as one model.
 func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	part, all, width := a.result, len(a.problems), a.problems[first].Width
 	part.Values = a.result.Values[first : first+outputs]
@@ -91,7 +91,7 @@ func (a *Batch) Model(first, outputs int, tol float64) solve.Linear {
 	return m
 }
 
-// pass adds up all rows, times what f makes of their scores, to out for some of the problems, the widest first.
+// pass computes out += Xᵀf(Xx) for the active problems, given by descending width.
 func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design.ScoreFunc, sampled func(first int, X mat.Matrix) error) (sums *design.Sums, err error) {
 	k, d, all := len(active), a.rows.Cols, len(a.problems)
 	w, offsets, widths := make([]float64, k*d), make([]float64, k), make([]int, k)
@@ -124,11 +124,11 @@ func (a *Batch) pass(rows *design.Rows, out, x []float64, active []int, f design
 	return sums, err
 }
 
-// evaluation is what was found at a point.
+// evaluation is the result at a point.
 type evaluation struct{ x, values, gradient []float64 }
 
-// changedProblems returns the problems whose variables are not those of the last evaluation, and takes the
-// results of the others from there.
+// changedProblems returns the problems whose variables differ from the last evaluation, and copies
+// the results of the others.
 func (a *Batch) changedProblems(values, gradient, x []float64) (active []int) {
 	k := len(a.problems)
 	for _, p := range a.byWidth {
@@ -191,7 +191,7 @@ func (a *Batch) Evaluate(values, gradient, x []float64) error {
 	return ctxerr.Check(a.ctx)
 }
 
-// Hessian computes dst = H·v at the point evaluated last.
+// Hessian computes dst = H·v at the last evaluated point.
 func (a *Batch) Hessian(dst, v []float64) error {
 	clear(dst)
 	k, d := len(a.problems), a.rows.Cols
@@ -211,13 +211,13 @@ func (a *Batch) Hessian(dst, v []float64) error {
 	return err
 }
 
-// Precondition computes dst = M⁻¹·v, as [objective.Precondition] does for each problem.
+// Precondition computes dst = M⁻¹·v, as [objective.Precondition] for each problem.
 func (a *Batch) Precondition(dst, v []float64) error {
 	return a.preconditioners.solve(dst, v, len(a.problems), a.rows.Cols)
 }
 
-// Advance asks for new preconditioners of those problems for which the products that the last step took have cost as much, of
-// all where these are math.MaxInt.
+// Advance marks the preconditioners stale whose last step cost as much in products as a renewal.
+// math.MaxInt marks all stale.
 func (a *Batch) Advance(products int) {
 	if products == math.MaxInt {
 		a.preconditioners.markAllStale()
@@ -227,7 +227,7 @@ func (a *Batch) Advance(products int) {
 	a.renew = a.preconditioners.markStale(float64(a.rows.N), float64(a.rows.Cols))
 }
 
-// Noise is what the rounding of rows in single precision, or of sums in double, does to values.
+// Noise returns the relative rounding error of the values.
 func (a *Batch) Noise() float64 {
 	if a.rows.Float32 {
 		return 1e-6

@@ -5,15 +5,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// TypicalPasses is about how many a fit by Newton's method takes, and coupledPasses about the most of classes that may get matrices of
-// their own.
+// TypicalPasses is the typical number of passes of a fit; coupledTypicalPasses that of a fit with a
+// preconditioner per class.
 const TypicalPasses, coupledTypicalPasses = 25, 60
 
-// TypicalFlops are those of all passes of a fit.
+// TypicalFlops estimates the work of all passes of a fit.
 func TypicalFlops(shape datasets.Shape) float64 { return TypicalPasses * design.PassFlops(shape) }
 
-// Cost is that of Newton's method: vectors of weights for each output, a few numbers for each row
-// and output, partial sums, and a preconditioner.
+// Cost estimates the cost of Newton's method: weight vectors per output, a few values per row and
+// output, partial sums, and a preconditioner.
 func Cost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	const vectors = 14
@@ -37,23 +37,24 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LogisticCost is Cost of logistic regression, of which several classes may get matrices of their own: sums, factors in single
-// precision, and the rows of a few matrices while these are made.
+// LogisticCost is Cost for logistic regression. Multiclass problems may need a matrix and a float32
+// factor per class.
 func LogisticCost(shape datasets.Shape) datasets.Cost {
 	cost := Cost(shape)
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
 	if shape.Filled == 0 && shouldCouple(n, d, k) {
 		cost.Bytes += design.Float64Bytes((1.5*k + 3) * d * d)
-		const renewals = 3 // of their matrices, where there are coupledPasses
+		const renewals = 3 // of the class factors, included in coupledTypicalPasses
 		cost.Flops += renewals * coupledFlops(min(n, coupledRowsPerColumn*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
 	}
 	return cost
 }
 
-// ShapeExceedsFactorLimit reports what [rows.wide] does of the rows themselves.
+// ShapeExceedsFactorLimit is [ExceedsFactorLimit] of a shape.
 func ShapeExceedsFactorLimit(shape datasets.Shape) bool {
 	return shape.Filled > 0 && shape.Cols > MaxSparseFactorColumns
 }
 
-// ExceedsFactorLimit reports whether rows are sparse and of more columns than a preconditioner is made for.
+// ExceedsFactorLimit reports whether sparse rows have too many columns for a factored
+// preconditioner.
 func ExceedsFactorLimit(r *design.Rows) bool { return r.Sparse && r.Cols > MaxSparseFactorColumns }

@@ -13,37 +13,39 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// coupled is a preconditioner of the softmax of k classes, whose curvatures differ and hang together. A row's loss has the
-// second derivative u'(diag p − pp')u = min over t of Σ_c p_c(u_c − t)². With t = x'τ, the same τ for all rows, it becomes
+// coupled is a preconditioner of the softmax loss of k classes with different curvatures. The
+// second derivative of a row's loss is uᵀ(diag p − ppᵀ)u = min over t of Σ_c p_c(u_c − t)².
+// Restricting t to xᵀτ with a common τ for all rows gives
 //
-//	M(W) = min over τ of Σ_c (w_c − τ)'B_c(w_c − τ) + ‖W‖²,  B_c = Σ s·p_c·x·x'
+//	M(W) = min over τ of Σ_c (w_c − τ)ᵀB_c(w_c − τ) + ‖W‖²,  B_c = Σ s·p_c·x·xᵀ
 //
-// which is nowhere below the Hessian, and near it where τ has many entries. Its inverse needs the factors of A_c = B_c + I and of
-// Σ_c (I − A_c⁻¹): y_c = A_c⁻¹r_c, then τ from Σ_c (r_c − y_c), and w_c = y_c + τ − A_c⁻¹τ. Intercepts are
-// eliminated by centring each class's rows.
+// M bounds the Hessian from above and is close to it if τ has many entries. Its inverse needs
+// factors of A_c = B_c + I and of Σ_c (I − A_c⁻¹): y_c = A_c⁻¹r_c, then τ from Σ_c (r_c − y_c), and
+// w_c = y_c + τ − A_c⁻¹τ. Intercepts are eliminated by centering the rows of each class.
 type coupled struct {
 	grams       []*leastsquares.Moments // B_c of a sample of the rows
-	factors     [][]float32             // factors of A_c
+	factors     [][]float32             // Cholesky factors of A_c
 	means       [][]float64
 	weights     []float64
-	shiftFactor []float32 // factor of Σ_c (I − A_c⁻¹)
+	shiftFactor []float32 // Cholesky factor of Σ_c (I − A_c⁻¹)
 }
 
 const (
-	maxCoupledFloats     = 1 << 24 // numbers of all matrices B_c
-	minCoupledColumns    = 64      // columns: with few of them τ has too little to say
-	coupledRowsPerColumn = 2.5     // sampled rows for each column and class, if all classes are as frequent
-	certainShare         = 0.05    // of a class in a row that is surely added to its B_c
-	minClassWeight       = 0.01    // of a class beside the mean, as its intercept sees it
-	shiftRidge           = 1e-5    // of the mean diagonal, which rounding in single precision cannot tell from 0
+	maxCoupledFloats     = 1 << 24 // float64 values of all B_c
+	minCoupledColumns    = 64      // with fewer columns τ has too few degrees of freedom
+	coupledRowsPerColumn = 2.5     // sampled rows per column and class, for equal class frequencies
+	certainShare         = 0.05    // class probability from which a row is always sampled
+	minClassWeight       = 0.01    // relative to the mean class weight, for the intercept
+	shiftRidge           = 1e-5    // relative to the mean diagonal, above float32 rounding
 )
 
-// shouldCouple reports whether classes have rows enough for matrices of their own, and these have room.
+// shouldCouple reports whether there are enough rows for a matrix per class and the matrices fit in
+// memory.
 func shouldCouple(n, d, k float64) bool {
 	return k >= 3 && d >= minCoupledColumns && n >= 2*k*d && k*d*d <= maxCoupledFloats && d <= maxFactorColumns
 }
 
-// coupledFlops is about what a preconditioner costs, in flops of a product of large matrices, of so many sampled rows.
+// coupledFlops estimates the work of a preconditioner from picked rows, in GEMM flops.
 func coupledFlops(picked, d, k float64) float64 { return 2*picked*d*d + 3*k*d*d*d }
 
 func newCoupled(d, k int, intercept bool) *coupled {
@@ -54,7 +56,7 @@ func newCoupled(d, k int, intercept bool) *coupled {
 	return c
 }
 
-// clone returns a copy of what was added up.
+// clone returns a copy of the sums.
 func (c *coupled) clone() *coupled {
 	out := &coupled{}
 	for _, g := range c.grams {
@@ -63,18 +65,18 @@ func (c *coupled) clone() *coupled {
 	return out
 }
 
-// reset forgets all rows.
+// reset clears the sums.
 func (c *coupled) reset() {
 	for _, g := range c.grams {
 		g.Clear()
 	}
 }
 
-// goldenFraction times integers, less what is whole, spreads evenly from 0 to 1.
+// Multiples of goldenFraction, modulo 1, are evenly spread (a Weyl sequence).
 const goldenFraction = math.Phi - 1
 
-// add adds every sample-th row of a block that begins at row first, of probabilities p, rows × classes. A class takes those
-// of small probability as seldom as they have it, and so much heavier.
+// add adds every sample-th row of a block that begins at row first, with probabilities p, rows ×
+// classes. A class samples rows of small probability at a proportional rate and weights them up.
 func (c *coupled) add(ctx context.Context, X mat.Matrix, first, sample int, p, weights []float64) error {
 	k := len(c.grams)
 	for class, g := range c.grams {
@@ -96,11 +98,11 @@ func (c *coupled) add(ctx context.Context, X mat.Matrix, first, sample int, p, w
 	return nil
 }
 
-// factorize makes the factors, in single precision, and reports whether they could be had.
+// factorize computes the float32 factors and reports whether it succeeded.
 func (c *coupled) factorize(ctx context.Context) bool {
 	k, d := len(c.grams), c.grams[0].Cols
 	c.factors, c.means, c.weights = nil, nil, nil
-	sum, inverse := make([]float64, d*d), make([]float32, d*d) // of A_c⁻¹; L_c⁻¹
+	sum, inverse := make([]float64, d*d), make([]float32, d*d) // Σ_c A_c⁻¹; L_c⁻¹
 	for _, g := range c.grams {
 		weight := g.Weight
 		if !(weight > 0) {
@@ -124,7 +126,7 @@ func (c *coupled) factorize(ctx context.Context) bool {
 			return false
 		}
 	}
-	least := max(minClassWeight*kern.Sum(c.weights)/float64(k), 1e-300) // of a class that no sampled row is likely to be of
+	least := max(minClassWeight*kern.Sum(c.weights)/float64(k), 1e-300) // for classes unlikely to be sampled
 	for class, weight := range c.weights {
 		c.weights[class] = max(weight, least)
 	}
@@ -144,7 +146,7 @@ func (c *coupled) factorize(ctx context.Context) bool {
 	return ok && err == nil && kern.AllFinite(c.shiftFactor)
 }
 
-// diagonal returns 1 and the mean of the diagonals of B_c, and at the end of the weights.
+// diagonal returns 1 plus the mean diagonal of the B_c, followed by the mean weight.
 func (c *coupled) diagonal() []float64 {
 	d, share := c.grams[0].Cols, 1/float64(len(c.grams))
 	out := make([]float64, d+1)
@@ -161,10 +163,10 @@ func (c *coupled) diagonal() []float64 {
 	return out
 }
 
-// solve writes M⁻¹v to dst, both cols × classes with intercepts at the end where there are some.
+// solve writes M⁻¹v to dst. Both are cols × classes, followed by the intercepts if there are any.
 func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) error {
 	k, d := len(c.grams), c.grams[0].Cols
-	apart := make([]float64, k*d) // y_c, class by class
+	apart := make([]float64, k*d) // y_c by class
 	kern.Parallel(k, 1, func(lo, hi int) {
 		for class := lo; class < hi; class++ {
 			b := 0.0
@@ -192,7 +194,7 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 			c.solveFactor(ctx, c.factors[class], rest)
 			moved, y := 0.0, apart[class*d:(class+1)*d]
 			for i, m := range c.means[class] {
-				own := y[i] - rest[i] // the intercept sees no τ: it is eliminated from A_c alone
+				own := y[i] - rest[i] // the intercept is eliminated from A_c alone
 				dst[i*k+class] = own + shift[i]
 				moved += m * own
 			}
@@ -204,7 +206,7 @@ func (c *coupled) solve(ctx context.Context, dst, v []float64, intercept bool) e
 	return ctxerr.Check(ctx)
 }
 
-// solveFactor overwrites right by the solution with a factor.
+// solveFactor overwrites right with the solution by a Cholesky factor.
 func (c *coupled) solveFactor(ctx context.Context, lower []float32, right []float64) {
 	d := len(right)
 	short := design.Borrow[float32](d)
@@ -216,7 +218,7 @@ func (c *coupled) solveFactor(ctx context.Context, lower []float32, right []floa
 	if !(top > 0) {
 		return
 	}
-	for i, v := range right { // so that nothing small is lost to the range of single precision
+	for i, v := range right { // scaled to avoid float32 underflow
 		short.Data[i] = float32(v / top)
 	}
 	if kern.SolveCholesky(ctx, kern.Dense(d, d, d, lower), kern.Dense(d, 1, 1, short.Data)) != nil {

@@ -15,56 +15,56 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// IncrementalOptions says what a task is minimised on by passes that somebody else drives.
+// IncrementalOptions configure an [IncrementalNewton].
 type IncrementalOptions struct {
 	Cols, Rows      int
-	Sparse, Float32 bool // the form of the rows
+	Sparse, Float32 bool // storage of the rows
 	Tol             float64
 	MaxIter         int
-	// InitialWeights are weights, cols × outputs, and intercepts to begin at; nil for zeros.
+	// InitialWeights are weights, cols × outputs, and intercepts; nil for zeros.
 	InitialWeights []float64
 	// Block returns the targets and weights of a block that begins at row first.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
 }
 
-// IncrementalNewton is that of a task by one pass over the rows after the other: each is an evaluation of value and
-// gradient, or a product with the Hessian. Between passes the solver runs from its beginning on what all
-// passes so far have answered, until it asks for the next one: so there is no solver that waits, and what a
-// file keeps of it is the answers. They are lists as long as the variables; a run over them costs
-// nothing beside a pass.
+// IncrementalNewton minimizes a task by reverse communication: the caller makes one pass over the
+// rows at a time. A pass evaluates value and gradient or multiplies by the Hessian. Between passes
+// the solver reruns from the start on the replies of all earlier passes until it requests the next
+// one. Its state is therefore the list of replies, each as long as the variables, and the rerun
+// costs little compared with a pass.
 //
-// Nothing is kept of a row. So a product with the Hessian multiplies the rows twice, first with the variables,
-// for the curvature.
+// No values per row are stored. A Hessian product therefore multiplies the rows twice, first to
+// recompute the curvature.
 type IncrementalNewton struct {
 	task           Task
 	plan           IncrementalOptions
 	replies        []reply
-	preconditioner *objective // the preconditioner that was made last, nil before
+	preconditioner *objective // the last one, nil before the first evaluation
 	request        request
 
-	rowsSeen int // rows of this pass
+	rowsSeen int // rows added to this pass
 	values   []float64
 	out      []float64
-	sample   *objective // what the next preconditioner is made of, where it is to be renewed
+	sample   *objective // sums of the next preconditioner, if it is to be renewed
 	outcome  *outcome
 }
 
-// reply is what the solver was told: by a pass, or by the preconditioner.
+// reply is the result of a pass or of the preconditioner.
 type reply struct {
-	values []float64 // of an evaluation
+	values []float64 // of an evaluation, nil for products
 	vector []float64
 }
 
-// request is what the solver wants to know.
+// request is what the solver needs next.
 type request struct {
-	isProduct bool // with the Hessian, else an evaluation
-	renew     bool // of the preconditioner
-	coupled   bool // likewise, by matrices of classes
+	isProduct bool // Hessian product, not an evaluation
+	renew     bool // renew the preconditioner
+	coupled   bool // renew it with a matrix per class
 	x         []float64
-	v         []float64 // of a product
+	v         []float64 // factor of a product
 }
 
-// outcome is what follows a pass: another one, or the solution.
+// outcome is the next pass or the solution.
 type outcome struct {
 	next  *IncrementalNewton
 	model solve.Linear
@@ -83,7 +83,7 @@ func (t Task) Begin(ctx context.Context, plan IncrementalOptions) (*IncrementalN
 	return then.next.withEmptySums(), nil
 }
 
-// EncodedTargets returns the target that the task has for each of its labels.
+// EncodedTargets returns the encoded target of each label.
 func (t Task) EncodedTargets() []float64 { return t.y }
 
 func (t Task) size(cols int) int {
@@ -93,7 +93,7 @@ func (t Task) size(cols int) int {
 	return cols * t.Outputs
 }
 
-// objective returns what is minimised, without rows.
+// objective returns an objective without rows.
 func (p *IncrementalNewton) objective(ctx context.Context) *objective {
 	t := p.task
 	rows := &design.Rows{Cols: p.plan.Cols, Sparse: p.plan.Sparse, Float32: p.plan.Float32}
@@ -103,7 +103,7 @@ func (p *IncrementalNewton) objective(ctx context.Context) *objective {
 	return o
 }
 
-// withEmptySums returns the pass without rows, with sums of its own.
+// withEmptySums returns the pass without rows and with its own sums.
 func (p *IncrementalNewton) withEmptySums() *IncrementalNewton {
 	next := *p
 	next.values, next.out = make([]float64, p.task.Groups), make([]float64, p.task.size(p.plan.Cols))
@@ -115,7 +115,7 @@ func (p *IncrementalNewton) withEmptySums() *IncrementalNewton {
 	return &next
 }
 
-// Add adds the rows of a block, which begins at row first of the part.
+// Add adds a block whose first row has number first in its shard.
 func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.Set) error {
 	p.outcome = nil
 	y, weights, err := p.plan.Block(first, block)
@@ -155,10 +155,10 @@ func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.S
 	return ctxerr.Check(ctx)
 }
 
-// errRowsChanged says that a pass has not read the rows of the one before.
+// errRowsChanged reports that a pass read other rows than the first.
 var errRowsChanged = errors.New("these are not the rows of the pass before")
 
-// Merge adds the sums of other rows in the same pass.
+// Merge adds the sums of disjoint rows of the same pass.
 func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error {
 	p.outcome = nil
 	a, b := p.request, o.request
@@ -185,7 +185,7 @@ func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error
 	return nil
 }
 
-// Next returns the next pass, nil where this one has the solution.
+// Next returns the next pass, or nil if the solution is known.
 func (p *IncrementalNewton) Next(ctx context.Context) (*IncrementalNewton, error) {
 	then, err := p.advance(ctx)
 	if err != nil || then.next == nil {
@@ -194,8 +194,7 @@ func (p *IncrementalNewton) Next(ctx context.Context) (*IncrementalNewton, error
 	return then.next.withEmptySums(), nil
 }
 
-// Solution returns the solution of the last pass. An objective that is worse than the trivial model's is an
-// error.
+// Solution returns the solution after the last pass. It fails if the objective exceeds the bound.
 func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) {
 	then, err := p.advance(ctx)
 	if err != nil {
@@ -207,7 +206,7 @@ func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) 
 	return then.model, nil
 }
 
-// advance tells the solver what the pass has added up.
+// advance passes the sums to the solver.
 func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 	if p.outcome != nil {
 		return p.outcome, ctxerr.Check(ctx)
@@ -236,14 +235,14 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 		}
 	}
 	then, err := p.run(ctx, append(slices.Clip(p.replies), told), ready)
-	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // errors after cancellation are consequences of it
 		return nil, err
 	}
 	p.outcome = then
 	return then, nil
 }
 
-// run runs the solver on what it was told, until it asks for more or has the solution.
+// run replays the replies to the solver until it makes a request or returns the solution.
 func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objective) (*outcome, error) {
 	r := &replayOracle{replies: log, objective: p.objective(ctx)}
 	if ready != nil {
@@ -263,7 +262,7 @@ func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objecti
 		return nil, err
 	}
 	report, bar := newReport(result, p.plan.Tol), p.task.ObjectiveBound
-	if bar != bar { // that of zeros, at which the solver has begun
+	if bar != bar { // the objective at zeros, the starting point
 		bar = ObjectiveBound(kern.Sum(log[0].values), kern.Sum(log[0].values), p.plan.Tol)
 	}
 	if err := report.CheckObjective(bar); err != nil {
@@ -276,7 +275,8 @@ func (p *IncrementalNewton) run(ctx context.Context, log []reply, ready *objecti
 	return &outcome{model: model}, err
 }
 
-// startingPoint returns the variables to begin at, and the norms of the gradient at zeros where that is elsewhere.
+// startingPoint returns the initial variables, and the gradient norms at zeros if it differs from
+// zeros.
 func (p *IncrementalNewton) startingPoint(r *replayOracle) (x, reference []float64, err error) {
 	x = make([]float64, p.task.size(p.plan.Cols))
 	if p.plan.InitialWeights == nil {
@@ -297,10 +297,10 @@ func (p *IncrementalNewton) startingPoint(r *replayOracle) (x, reference []float
 	return slices.Clone(p.plan.InitialWeights), reference, nil
 }
 
-// errNeedsPass ends a run of the solver that wants to know more.
+// errNeedsPass interrupts the solver when it makes a request.
 var errNeedsPass = errors.New("asked")
 
-// replayOracle is the problem that a solver sees: what it was told before, and then a question.
+// replayOracle is the problem that the solver sees: recorded replies, then a request.
 type replayOracle struct {
 	*objective                // for its plan
 	preconditioner *objective // the preconditioner
@@ -312,7 +312,7 @@ type replayOracle struct {
 
 var _ solve.Problem = (*replayOracle)(nil)
 
-// Evaluate returns what was told, or asks.
+// Evaluate returns the next reply or makes a request.
 func (r *replayOracle) Evaluate(values, gradient, x []float64) error {
 	r.x = slices.Clone(x)
 	if r.position == len(r.replies) {
@@ -330,7 +330,7 @@ func (r *replayOracle) Evaluate(values, gradient, x []float64) error {
 	return ctxerr.Check(r.ctx)
 }
 
-// Hessian returns what was told, or asks.
+// Hessian returns the next reply or makes a request.
 func (r *replayOracle) Hessian(dst, v []float64) error {
 	if r.position == len(r.replies) {
 		r.request = request{isProduct: true, x: r.x, v: slices.Clone(v)}
@@ -339,7 +339,7 @@ func (r *replayOracle) Hessian(dst, v []float64) error {
 	return r.nextVector(dst)
 }
 
-// Precondition returns what was told, or works it out, which takes no pass.
+// Precondition returns the next reply, or computes it, which needs no pass.
 func (r *replayOracle) Precondition(dst, v []float64) error {
 	if r.position < len(r.replies) {
 		return r.nextVector(dst)

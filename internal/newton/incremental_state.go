@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// State carries the pass to a file and back, into one of the same task on the same plan.
+// State serializes the pass. It restores into a pass of the same task and options.
 func (p *IncrementalNewton) State(s *model.State) {
 	size, groups := p.task.size(p.plan.Cols), p.task.Groups
 	p.outcome = nil
@@ -62,8 +62,9 @@ func (p *IncrementalNewton) State(s *model.State) {
 	}
 }
 
-// requestMatches reports whether the solver, told what it was told, asks the question that it has asked: so that none goes on from answers
-// to the questions of another one. Its variables may be those of another processor, which rounds otherwise.
+// requestMatches reports whether the solver, given the replies, makes the stored request. This
+// rejects states of another solver version. Variables are compared up to rounding, since hosts may
+// differ in the last bits.
 func (p *IncrementalNewton) requestMatches() bool {
 	then, err := p.run(context.Background(), p.replies, p.preconditioner)
 	if err != nil || then.next == nil {
@@ -73,7 +74,7 @@ func (p *IncrementalNewton) requestMatches() bool {
 	return a.isProduct == b.isProduct && a.renew == b.renew && a.coupled == b.coupled && len(then.next.replies) == len(p.replies) && approxEqual(a.x, b.x) && approxEqual(a.v, b.v)
 }
 
-// approxEqual reports whether lists are the same but for rounding.
+// approxEqual reports whether two slices are equal up to rounding.
 func approxEqual(a, b []float64) bool {
 	const rounding = 1e-6
 	largest := 0.0
@@ -83,7 +84,7 @@ func approxEqual(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= rounding*largest })
 }
 
-// stateReplies carries the answers, one after the other.
+// stateReplies serializes the replies.
 func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 	var evaluations []int // 1 for an evaluation
 	var values, vectors []float64
@@ -110,7 +111,7 @@ func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 	}
 }
 
-// state carries what a preconditioner is made of.
+// state serializes the sums of the preconditioner.
 func (o *objective) state(s *model.State) {
 	if !o.usesMatrix {
 		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.Count)
@@ -133,12 +134,12 @@ func (o *objective) state(s *model.State) {
 	}
 	gram := *o.gram
 	if o.factor != nil || o.diagonal != nil {
-		gram.Weight = o.weight // which factorise has changed where it is 0
+		gram.Weight = o.weight // factorize replaces a weight of 0
 	}
 	gram.State(s, o.intercept, 0)
 }
 
-// stateCoupled carries the matrices of the classes.
+// stateCoupled serializes the matrices per class.
 func (o *objective) stateCoupled(s *model.State) {
 	if s.Require(o.coupledAfter > 0, "there are no matrices of classes"); s.Err() != nil {
 		return

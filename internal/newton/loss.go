@@ -6,20 +6,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Loss is a convex, once differentiable function of the scores of a row, summed over rows with
-// weights. It has k scores for each row and consists of one or several groups that do not depend on
-// each other: columns of scores, or all of them together.
+// Loss is a convex, differentiable function of the k scores of a row, summed over rows with
+// weights. It decomposes into independent groups: single columns of scores, or all columns
+// together.
 type Loss interface {
-	// evaluate takes the scores of some rows, rows × k, and leaves in their place the derivative by
-	// weights score; writes to curve, rows × k, what multiply needs; and adds the value of each group.
+	// evaluate replaces scores, rows × k, by the derivatives. It writes to curve, rows × k, what
+	// multiply needs, and adds the value of each group to values.
 	evaluate(values, scores, curve, y, weights []float64)
 	// multiply replaces u, rows × k, by the second derivative times u.
 	multiply(u, curve, weights []float64)
-	// rowCurvature writes one number for each row that stands for its second derivative by any score.
+	// rowCurvature writes a scalar second derivative per row, for preconditioning.
 	rowCurvature(dst, curve, weights []float64)
 }
 
-// logisticLoss is log(1 + exp(−t·z)), t = ±1 for codes 1 and 0.
+// logisticLoss is log(1 + exp(−t·z)), with t = ±1 for codes 1 and 0.
 type logisticLoss struct{}
 
 func (logisticLoss) evaluate(values, scores, curve, y, weights []float64) {
@@ -28,8 +28,8 @@ func (logisticLoss) evaluate(values, scores, curve, y, weights []float64) {
 			scores[i] = -z
 		}
 	}
-	// With margin m = t·z: the loss is log1pexp(−m), its derivative −t·p and its curvature p(1−p),
-	// p = 1/(1+exp(m)); exp(−log1pexp(m)) is p.
+	// With margin m = t·z, the derivative is −t·p and the curvature p(1−p), where p = 1/(1+exp(m))
+	// = exp(−log1pexp(m)).
 	kern.Log1pExp(curve, scores)
 	value := 0.0
 	for i, m := range scores {
@@ -59,11 +59,11 @@ func (logisticLoss) rowCurvature(dst, curve, weights []float64) {
 	}
 }
 
-// minCurvature is the least second derivative that a preconditioner sees of a row, for that of one far from 0 is no more
-// than rounding, and all sampled rows may be.
+// minCurvature bounds the second derivatives in a preconditioner. Far from the boundary they
+// vanish, possibly for all sampled rows.
 const minCurvature = 1e-8
 
-// softmaxLoss is log Σ_c exp(z_c) − z_y, one group of all classes.
+// softmaxLoss is log Σ_c exp(z_c) − z_y, a single group.
 type softmaxLoss struct{ classes int }
 
 func (l softmaxLoss) evaluate(values, scores, curve, y, weights []float64) {
@@ -102,7 +102,7 @@ func (l softmaxLoss) multiply(u, curve, weights []float64) {
 	}
 }
 
-// rowCurvature averages p(1−p), scaled so that it is exact where all classes are as likely.
+// rowCurvature averages p(1−p), scaled to be exact for equal probabilities.
 func (l softmaxLoss) rowCurvature(dst, curve, weights []float64) {
 	k := l.classes
 	for i, s := range weights {
@@ -111,8 +111,8 @@ func (l softmaxLoss) rowCurvature(dst, curve, weights []float64) {
 	}
 }
 
-// hingeLoss is max(0, 1 − t·z)², t = ±1, one group for each column: with one column t = 1 is code
-// 1, with more t = 1 in column c is code c.
+// hingeLoss is max(0, 1 − t·z)², one group per column. With one column, t = 1 is code 1. Otherwise
+// t = 1 in column c is code c.
 type hingeLoss struct{ outputs int }
 
 func (l hingeLoss) evaluate(values, scores, curve, y, weights []float64) {
@@ -144,7 +144,7 @@ func (l hingeLoss) rowCurvature(dst, curve, _ []float64) {
 	}
 }
 
-// squaredEpsilonInsensitiveLoss is max(0, |y − z| − width)².
+// squaredEpsilonInsensitiveLoss is max(0, |y − z| − epsilon)².
 type squaredEpsilonInsensitiveLoss struct{ epsilon float64 }
 
 func (l squaredEpsilonInsensitiveLoss) evaluate(values, scores, curve, y, weights []float64) {

@@ -12,17 +12,17 @@ import (
 // rowProblem is a problem on rows.
 type rowProblem interface {
 	solve.Problem
-	// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+	// setRows sets the rows for evaluations and those for Hessian products.
 	setRows(evaluations, products *design.Rows)
 }
 
-const minFloat32Tol = 0.99e-4 // of the gradient, which sums in single precision reach
+const minFloat32Tol = 0.99e-4 // relative gradient attainable with float32 sums
 
-// minimizeMixed runs Newton from x, and where the rows can be had in single precision, first on those: it leads near the
-// minimum. From there the rows themselves are read once or a few times. All products with the Hessian are made with the
-// rounded rows, for directions need not be right. Rows that single precision cannot hold are left alone.
+// minimizeMixed runs Newton from x. If float32 rows are available, it first minimizes on those and
+// then polishes with a few passes over the float64 rows. Hessian products always use the float32
+// rows, since search directions tolerate rounding. It falls back to float64 if float32 overflows.
 func minimizeMixed(ctx context.Context, p rowProblem, rows *design.Rows, x []float64, columns int, tol float64, maxIter int) (solve.NewtonResult, error) {
-	const steps = 50 // enough to be near, and few where they do not lead there
+	const steps = 50 // enough to converge, few if float32 does not
 	if rows.Float32Rows == nil || rows.Float32Rows.Sparse {
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
@@ -35,11 +35,11 @@ func minimizeMixed(ctx context.Context, p rowProblem, rows *design.Rows, x []flo
 	case err != nil:
 		copy(x, start)
 		p.setRows(rows, rows)
-		p.Advance(math.MaxInt) // the preconditioner is of no use
+		p.Advance(math.MaxInt) // discard the preconditioner
 		return solve.Newton(p, x, columns, nil, tol, maxIter)
 	}
 	p.setRows(rows, rows.Float32Rows)
-	p.Advance(0) // it serves on
+	p.Advance(0) // keep the preconditioner
 	result, err := solve.Newton(p, x, columns, approximate.Reference, tol, maxIter-approximate.Iterations)
 	result.Iterations += approximate.Iterations
 	return result, err

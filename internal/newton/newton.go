@@ -1,9 +1,10 @@
-// Package newton minimises penalised losses of linear scores by Newton's method, a few passes over the rows
-// for each step, with conjugate gradients and a preconditioner made of a sample of the rows.
+// Package newton minimizes penalized losses of linear scores by a truncated Newton method. Each
+// step takes a few passes over the rows for conjugate gradients, preconditioned by a Hessian over a
+// sample of the rows.
 //
-// A [Task] is one loss with its targets; [Task.Solve] minimises it on rows of any kind, and a [IncrementalNewton] by passes
-// that somebody else drives. A [Batch] solves many problems on one reading of the rows: several penalties, folds and
-// classes at once.
+// A [Task] is a loss with targets. [Task.Solve] minimizes it on rows of any kind.
+// [IncrementalNewton] does so by passes that the caller makes (reverse communication). A [Batch]
+// solves many problems in shared passes: several penalties, folds and classes.
 package newton
 
 import (
@@ -15,19 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Task is what is to be minimised: a loss of the rows' scores, with their targets and weights.
+// Task is a loss of scores with targets and weights.
 type Task struct {
 	Loss           Loss
-	Outputs        int     // scores of a row
-	Groups         int     // parts of the problem that do not depend on each other
-	ObjectiveBound float64 // an objective above it, times what the weights are multiplied with, is an error
+	Outputs        int     // scores per row
+	Groups         int     // independent parts of the problem
+	ObjectiveBound float64 // largest acceptable objective for C = 1
 	y              []float64
 	weights        []float64
 	intercept      bool
 	finish         func(w, intercept []float64, report solve.Report) (solve.Linear, error)
 }
 
-// Logistic is logistic regression, of one output for two classes, else with the softmax.
+// Logistic is logistic regression: one output for two classes, otherwise softmax.
 func Logistic(l *design.Labels, intercept bool, tol float64) Task {
 	t := Task{Loss: logisticLoss{}, Outputs: 1, Groups: 1, y: l.Y, finish: solve.NewLinear}
 	if len(l.Classes) != 2 {
@@ -37,20 +38,20 @@ func Logistic(l *design.Labels, intercept bool, tol float64) Task {
 	return t
 }
 
-// SquaredHinge is the squared hinge, of one output for two classes, else of each class against the rest.
+// SquaredHinge is the squared hinge: one output for two classes, otherwise one-vs-rest.
 func SquaredHinge(l *design.Labels, intercept bool, tol float64) Task {
 	k := l.Outputs()
 	return Task{Loss: hingeLoss{k}, Outputs: k, Groups: k, ObjectiveBound: hingeBound(l, intercept, tol),
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
-// SquaredEpsilonInsensitive is the squared loss of residuals beyond a width.
+// SquaredEpsilonInsensitive is the squared epsilon-insensitive loss.
 func SquaredEpsilonInsensitive(l *design.Labels, width float64, intercept bool, bar float64) Task {
 	return Task{Loss: squaredEpsilonInsensitiveLoss{width}, Outputs: 1, Groups: 1, ObjectiveBound: bar,
 		y: l.Y, weights: l.Weights, intercept: intercept, finish: solve.NewLinear}
 }
 
-// SingleOutputLoss is the loss of one output by itself, where the outputs do not depend on each other.
+// SingleOutputLoss returns the loss of one output, if outputs are independent.
 func (t Task) SingleOutputLoss() Loss {
 	if t.Outputs == 1 {
 		return t.Loss
@@ -58,23 +59,22 @@ func (t Task) SingleOutputLoss() Loss {
 	return hingeLoss{1}
 }
 
-// objective returns what is minimised on rows, with other weights.
+// objective returns the objective on rows with other weights.
 func (t Task) objective(ctx context.Context, r *design.Rows, weights []float64) *objective {
 	return newObjective(ctx, r, t.Loss, t.Outputs, t.Groups, t.intercept, t.y, weights)
 }
 
-// Solve minimises the loss on rows from zero. An objective that is worse than the trivial model's is an
-// error.
+// Solve minimizes the loss on rows from zero. It fails if the objective exceeds ObjectiveBound.
 func (t Task) Solve(ctx context.Context, r *design.Rows, tol float64, maxIter int) (solve.Linear, error) {
 	return t.SolveScaled(ctx, r, 1, 1, tol, maxIter)
 }
 
-// SolveScaled is Solve with all weights times C, for features that are scale times the columns of the rows: on columns Ψ
-// with Z = c·Ψ, C on Z is C·c² on Ψ, of c² times the objective. The weights are those of the columns, the report's
-// objective is that of the features.
+// SolveScaled is Solve with weights multiplied by C, for features Z = scale·X of the rows X. The
+// problem on Z with C is the problem on X with C·scale², whose objective is scale² times larger.
+// The returned weights refer to X, the objective to Z.
 func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol float64, maxIter int) (solve.Linear, error) {
 	weights := t.weights
-	if factor := C * scale * scale; factor != 1 { // streams hold few numbers for each row
+	if factor := C * scale * scale; factor != 1 { // avoid a copy per row for streams
 		weights = slices.Clone(weights)
 		kern.Scale(factor, weights)
 	}
@@ -89,8 +89,8 @@ func (t Task) SolveScaled(ctx context.Context, r *design.Rows, C, scale, tol flo
 	return t.finish(w, b, report)
 }
 
-// multinomial is the task of the classes that training rows have; the others get no weights and an
-// intercept that makes them impossible.
+// multinomial is the softmax task of the classes that occur in the training rows. Absent classes
+// get zero weights and an intercept that excludes them.
 func multinomial(l *design.Labels) Task {
 	position := make([]int, len(l.Classes))
 	var present []int

@@ -17,42 +17,42 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// objective is Σ s_i·loss(W'x_i + b) + ½‖W‖² as a function of (W, b): a matrix of cols rows and,
-// with an intercept, one row more, by outputs columns, in row-major order. It is evaluated in one
-// pass over the blocks of rows; so is a product with its Hessian. It keeps a few numbers for each
-// row and output, never a row of inputs.
+// objective is Σ s_i·loss(Wᵀx_i + b) + ½‖W‖² as a function of (W, b). Variables are a row-major
+// matrix with cols rows, one more for the intercept, and outputs columns. An evaluation or a
+// product with the Hessian takes one pass over the rows. It stores a few values per row and output,
+// but no inputs.
 //
-// It is preconditioned by the Cholesky factor of Σ s_i·loss″_i·(x_i−x̄)(x_i−x̄)' + I, centred to
-// eliminate b, added up over a sample of the rows during an evaluation, and renewed when steps
-// become long. Where the matrix would be too large, its diagonal takes its place. Of several classes all have the
-// same matrix, until steps become so long that one for each pays (see [coupled]).
+// The preconditioner is the Cholesky factor of Σ s_i·loss″_i·(x_i−x̄)(x_i−x̄)ᵀ + I, centered to
+// eliminate b. It is summed over a sample of the rows during an evaluation and renewed when CG
+// needs many products. If the matrix is too large, its diagonal is used. All classes share the
+// matrix until a matrix per class pays (see [coupled]).
 type objective struct {
 	ctx       context.Context
-	rows      *design.Rows // of evaluations
-	products  *design.Rows // of products with the Hessian
+	rows      *design.Rows // for evaluations
+	products  *design.Rows // for Hessian products
 	loss      Loss
 	outputs   int
 	groups    int
 	intercept bool
 	y         []float64
-	weights   []float64 // C included
+	weights   []float64 // including C
 
 	curve []float64 // rows × outputs, of the last evaluation
 	pass  pass
 
-	// the preconditioner
+	// Preconditioner.
 	renew        bool
-	sampleStep   int  // every sample-th row
-	renewAfter   int  // products with the Hessian that cost as much as renewing
-	usesMatrix   bool // whether it is one, else its diagonal
-	coupledAfter int  // products that cost as much as one of classes apart, 0 where there is none
-	useCoupled   bool // whether it is that
+	sampleStep   int  // every sampleStep-th row
+	renewAfter   int  // Hessian products that cost as much as a renewal
+	usesMatrix   bool // a matrix, not a diagonal
+	coupledAfter int  // products that cost as much as a matrix per class, 0 if unavailable
+	useCoupled   bool // whether a matrix per class is used
 	coupled      *coupled
 	gram         *leastsquares.Moments
 	factor       *leastsquares.Factor
 	mean         []float64
 	weight       float64
-	diagonal     []float64 // with the intercept's at the end
+	diagonal     []float64 // followed by that of the intercept
 }
 
 var _ solve.Problem = (*objective)(nil)
@@ -65,7 +65,7 @@ func newObjective(ctx context.Context, r *design.Rows, l Loss, outputs, groups i
 	return o
 }
 
-// size returns the number of variables, of all outputs together.
+// size returns the number of variables of all outputs.
 func (o *objective) size() int {
 	if o.intercept {
 		return (o.rows.Cols + 1) * o.outputs
@@ -73,24 +73,24 @@ func (o *objective) size() int {
 	return o.rows.Cols * o.outputs
 }
 
-// Widths up to which the preconditioner is a matrix.
+// Largest numbers of columns with a factored preconditioner, dense and sparse.
 const (
 	maxFactorColumns       = 8192
 	MaxSparseFactorColumns = 512
 )
 
-// planPreconditioner chooses the preconditioner by what passes over the data cost beside it.
+// planPreconditioner chooses the preconditioner by its cost relative to a pass.
 func (o *objective) planPreconditioner(rows int) {
 	o.renew = true
 	n, d := float64(rows), float64(o.rows.Cols)
-	few := d > MaxSparseFactorColumns && n < 0.3*d // n steps of conjugate gradients cost less than a factor
+	few := d > MaxSparseFactorColumns && n < 0.3*d // n CG steps cost less than a factor
 	if o.rows.Sparse && o.rows.Cols > MaxSparseFactorColumns || o.rows.Cols > maxFactorColumns || few {
 		o.renewAfter = 20
 		return
 	}
 	pass := 4 * n * d * gemmEquivalent(float64(o.outputs))
-	// Products with the Hessian go down as the sample grows, until it has some 32 rows for each column: then it may
-	// cost as much as one of them.
+	// More sampled rows save products up to about 32 rows per column. A renewal may therefore cost
+	// as much as one product.
 	picked := min(n, max(4*d, 2e9/(d*d), 2048, min(32*d, pass/(d*d))))
 	o.sampleStep = max(1, int(n/picked))
 	if o.sampleStep < 3 && n*d*d < 8e9 {
@@ -105,8 +105,9 @@ func (o *objective) planPreconditioner(rows int) {
 	}
 }
 
-// gemmEquivalent is how many outputs of a product of large matrices take as long as so many in a pass. One or two wait for
-// memory, some more take as long as a panel of them, and many are nearly as fast (measured).
+// gemmEquivalent returns the number of GEMM outputs that take as long as the given outputs of a
+// pass (measured). One or two outputs are memory-bound. A few cost as much as a full panel. Many
+// are nearly as fast as GEMM.
 func gemmEquivalent(outputs float64) float64 {
 	if outputs <= 2 {
 		return 5 * outputs
@@ -114,8 +115,8 @@ func gemmEquivalent(outputs float64) float64 {
 	return max(12, 1.4*outputs)
 }
 
-// Advance asks for a new preconditioner when the products the last step took have cost as much: for one of classes apart
-// where these are that many.
+// Advance requests a new preconditioner if the last step cost as much in products. It switches to a
+// matrix per class if that pays.
 func (o *objective) Advance(products int) {
 	o.useCoupled = o.coupledAfter > 0 && products < math.MaxInt && (o.useCoupled || products > o.coupledAfter)
 	o.renew = products > o.renewAfter
@@ -124,7 +125,7 @@ func (o *objective) Advance(products int) {
 	}
 }
 
-// Noise is what the rounding of rows in single precision, or of sums in double, does to values.
+// Noise returns the relative rounding error of the values.
 func (o *objective) Noise() float64 {
 	if o.rows.Float32 {
 		return 1e-6
@@ -192,7 +193,7 @@ func (o *objective) addPenalty(values, gradient, x []float64) {
 	}
 }
 
-// Hessian computes dst = H·v at the point evaluated last.
+// Hessian computes dst = H·v at the last evaluated point.
 func (o *objective) Hessian(dst, v []float64) error {
 	clear(dst)
 	k := o.outputs
@@ -209,7 +210,7 @@ func (o *objective) Hessian(dst, v []float64) error {
 	return err
 }
 
-// addSample adds the sampled rows of a block, of that curve, to the preconditioner.
+// addSample adds the sampled rows of a block to the preconditioner.
 func (o *objective) addSample(first int, block datasets.Set, curve, weights []float64) error {
 	n := block.Rows()
 	if o.useCoupled {
@@ -249,8 +250,7 @@ func (o *objective) addDiagonal(X mat.Matrix, mass []float64) {
 	design.AddSquares(o.diagonal, X, mass)
 }
 
-// factorize makes the preconditioner of what was added up. A factor that cannot be had is replaced
-// by its diagonal.
+// factorize computes the preconditioner from the sums. If Cholesky fails, it uses the diagonal.
 func (o *objective) factorize() {
 	d := o.rows.Cols
 	o.factor = nil
@@ -270,7 +270,7 @@ func (o *objective) factorize() {
 	}
 	o.weight = o.gram.Weight
 	if !(o.weight > 0) {
-		o.gram.Weight = 1 // no curvature anywhere: the factor is that of I
+		o.gram.Weight = 1 // no curvature: factor I
 	}
 	if f, ok := o.gram.Factorize(o.ctx, 1); ok {
 		o.factor, o.mean = f, o.gram.Mean()
@@ -283,8 +283,8 @@ func (o *objective) factorize() {
 	o.diagonal[d] = max(o.weight, 1e-300)
 }
 
-// Precondition computes dst = M⁻¹·v. With the factor A of the centred rows and an intercept,
-// w = A⁻¹(v_w − x̄·v_b) and b = v_b/Σs − x̄'w solve the system of both.
+// Precondition computes dst = M⁻¹·v. With the centered factor A and an intercept, w = A⁻¹(v_w −
+// x̄·v_b) and b = v_b/Σs − x̄ᵀw.
 func (o *objective) Precondition(dst, v []float64) error {
 	d, k := o.rows.Cols, o.outputs
 	if o.useCoupled {
@@ -314,12 +314,11 @@ func (o *objective) Precondition(dst, v []float64) error {
 	return nil
 }
 
-// minimizeMixed runs Newton from zero and returns the weights, cols × outputs, the intercepts, and how
-// it went.
+// minimize runs Newton from zero. It returns the weights, cols × outputs, and the intercepts.
 func (o *objective) minimize(tol float64, maxIter int) (w, intercept []float64, report solve.Report, err error) {
 	x := make([]float64, o.size())
 	result, err := minimizeMixed(o.ctx, o, o.rows, x, o.groups, tol, maxIter)
-	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // whatever else there is comes of stopping
+	if err = cmp.Or(ctxerr.Check(o.ctx), err); err != nil { // errors after cancellation are consequences of it
 		return nil, nil, solve.Report{}, err
 	}
 	d, k := o.rows.Cols, o.outputs
@@ -328,12 +327,12 @@ func (o *objective) minimize(tol float64, maxIter int) (w, intercept []float64, 
 	return x[:d*k], intercept, newReport(result, tol), nil
 }
 
-// setRows has values and gradients of some rows from now on, and products with the Hessian of others.
+// setRows sets the rows for evaluations and those for Hessian products.
 func (o *objective) setRows(evaluations, products *design.Rows) {
 	o.rows, o.products = evaluations, products
 }
 
-// newReport says how a run went.
+// newReport summarizes a Newton run.
 func newReport(result solve.NewtonResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
 		Objective: kern.Sum(result.Values)}

@@ -7,14 +7,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// ObjectiveBound is the objective that a fit to a relative tolerance may not end above: that of the trivial
-// model, and what rounding and the tolerance may leave of that of zeros.
+// ObjectiveBound returns the largest acceptable objective of a fit with relative tolerance tol. It
+// is the objective of the trivial model plus an allowance, relative to the objective of zero
+// weights, for rounding and the tolerance.
 func ObjectiveBound(trivial, zeros, tol float64) float64 {
-	const rounding = 1e-6 // of rows in single precision
+	const rounding = 1e-6 // of float32 rows
 	return trivial + max(tol, rounding)*zeros
 }
 
-// hingeBound is the bar of the squared hinge of each class against the rest, C being 1.
+// hingeBound is the bound of the one-vs-rest squared hinge with C = 1.
 func hingeBound(l *design.Labels, intercept bool, tol float64) float64 {
 	mass := l.ClassWeights()
 	if len(mass) == 2 {
@@ -31,7 +32,7 @@ func hingeBound(l *design.Labels, intercept bool, tol float64) float64 {
 	return ObjectiveBound(trivial, total*float64(len(mass)), tol)
 }
 
-// logisticBound is the bar of the logistic loss of several classes, C being 1.
+// logisticBound is the bound of the multiclass logistic loss with C = 1.
 func logisticBound(l *design.Labels, intercept bool, tol float64) float64 {
 	total, trivial, present := kern.Sum(l.Weights), 0.0, 0.0
 	for _, m := range l.ClassWeights() {

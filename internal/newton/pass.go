@@ -9,27 +9,25 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// A change takes the scores of rows lo to hi of a block, leaves something of the same shape in their
-// place, and adds to values.
+// A scoreUpdate replaces the scores of rows [lo, hi) of a block by f(scores) and adds to values.
 type scoreUpdate func(values, scores []float64, lo, hi int)
 
-// pass is a reading of rows by an objective: of so many columns and outputs, with or without an intercept. It adds up
-// X̃'·f(X̃·x), X̃ being X with a column of ones for the intercept.
+// pass computes X̃ᵀf(X̃x) over rows X. X̃ is X, with a column of ones if there is an intercept.
 type pass struct {
 	cols, outputs        int
 	intercept            bool
 	x, out, values       []float64
-	product32, product64 design.FusedProduct // of dense rows, nil before there are some
+	product32, product64 design.FusedProduct // sums of dense rows, nil before the first
 	sparseScores         []float64           // scores of sparse rows
 }
 
-// start begins a reading that multiplies rows with x and adds to out and values.
+// start begins a pass that multiplies rows by x and adds to out and values.
 func (p *pass) start(x, out, values []float64) {
 	p.x, p.out, p.values = x, out, values
 	p.product32, p.product64 = nil, nil
 }
 
-// add adds the rows of a block. Dense rows are used twice while they are in the cache.
+// add adds the rows of a block.
 func (p *pass) add(X mat.Matrix, f scoreUpdate) {
 	switch m := X.(type) {
 	case *sparse.CSR:
@@ -47,7 +45,7 @@ func (p *pass) add(X mat.Matrix, f scoreUpdate) {
 	}
 }
 
-// newProduct begins the sums of dense rows.
+// newProduct returns the sums of dense rows.
 func (p *pass) newProduct(short bool) design.FusedProduct {
 	size := p.cols * p.outputs
 	w, offsets := make([]float64, size), make([]float64, p.outputs)
@@ -56,7 +54,7 @@ func (p *pass) newProduct(short bool) design.FusedProduct {
 	return design.NewFusedProduct(short, w, offsets, nil, len(p.values))
 }
 
-// rowMajor hands scores, outputs × rows, to a change of rows × outputs.
+// rowMajor adapts f, which takes rows × outputs, to scores of outputs × rows.
 func (p *pass) rowMajor(f scoreUpdate) design.ScoreFunc {
 	return func(place *design.Accumulator, scores kern.View[float64], first int) {
 		k, n := scores.Rows, scores.Cols
@@ -81,7 +79,7 @@ func (p *pass) rowMajor(f scoreUpdate) design.ScoreFunc {
 	}
 }
 
-// finite reports whether all sums are so far.
+// finite reports whether all sums are finite.
 func (p *pass) finite() bool {
 	for _, t := range []design.FusedProduct{p.product32, p.product64} {
 		if t != nil && !t.Sums().Finite() {
@@ -91,7 +89,7 @@ func (p *pass) finite() bool {
 	return kern.AllFinite(p.values) && kern.AllFinite(p.out)
 }
 
-// end adds what there is of dense rows.
+// end adds the sums of dense rows to out and values.
 func (p *pass) end() {
 	size := p.cols * p.outputs
 	for _, t := range []design.FusedProduct{p.product32, p.product64} {
@@ -122,7 +120,7 @@ func (p *pass) addIntercept(scores, x []float64) {
 	}
 }
 
-// addTotals adds the sums of scores to the intercept's part of out.
+// addTotals adds the column sums of scores to the intercept part of out.
 func (p *pass) addTotals(out, scores []float64) {
 	if !p.intercept {
 		return

@@ -14,29 +14,29 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Problem is the problem of one C on one fold for one output.
+// Problem is the problem of one C, fold and output.
 type Problem struct {
-	Loss         Loss      // one whose second derivative is all in its curve
-	Y            []float64 // of all rows
-	Weights      []float64 // of all rows, without C
-	C            float64   // as it is searched for
-	WeightFactor float64   // of the weights: C times the square of what features are multiples of columns by
-	Width        int       // the columns it has, the first ones; variables of others stay 0
+	Loss         Loss      // its second derivative depends on curve alone
+	Y            []float64 // all rows
+	Weights      []float64 // all rows, without C
+	C            float64   // as searched
+	WeightFactor float64   // C times the squared scale of the features
+	Width        int       // leading columns used; other variables stay 0
 
-	curve []float64 // rows, of the last evaluation
+	curve []float64 // by row, of the last evaluation
 }
 
-// preconditioners are those of the problems of a batch, the widest first.
+// preconditioners are the preconditioners of a batch, by descending width.
 type preconditioners struct {
 	ctx        context.Context
 	intercept  bool
 	problems   []Problem
 	list       []preconditioner
-	initial    bool // whether all variables are 0 at the evaluation that renews
-	sampleStep int  // every sample-th row
+	initial    bool // whether the next renewal is at zero
+	sampleStep int  // every sampleStep-th row
 }
 
-// newPreconditioners returns one for each C and width, of n rows and d columns.
+// newPreconditioners returns a preconditioner per C and width, for n rows and d columns.
 func newPreconditioners(ctx context.Context, intercept bool, problems []Problem, n, d float64) *preconditioners {
 	a := &preconditioners{ctx: ctx, intercept: intercept, problems: problems, initial: true}
 	for p, o := range problems {
@@ -52,31 +52,31 @@ func newPreconditioners(ctx context.Context, intercept bool, problems []Problem,
 	return a
 }
 
-// sampleInterval says that every so many of n rows of d columns are enough for preconditioners.
+// sampleInterval returns the sampling interval for n rows and d columns.
 func sampleInterval(n, d float64) int {
 	enough := min(n, max(4*d, 2048))
 	return max(1, int(n/enough))
 }
 
-// preconditioner is that of one C and width.
+// preconditioner belongs to one C and width.
 type preconditioner struct {
 	c        float64
 	factor   float64
 	width    int
 	problems []int
-	gram     *leastsquares.Moments // nil where only others were added up
-	lower    []float32             // the factor
-	diagonal []float64             // instead, where there is none
-	scale    float64               // the matrix is so many times that of the factor
+	gram     *leastsquares.Moments // nil if it uses the sums of another
+	lower    []float32             // Cholesky factor
+	diagonal []float64             // used if Cholesky fails
+	scale    float64               // ratio of the matrix to the factored one
 	mean     []float64
 	weight   float64
 
-	stale        bool // whether it is made when preconditioners are asked for
-	maxActive    int  // of its problems in a product of the last step
-	productCount int  // of the last step
+	stale        bool // to be renewed
+	maxActive    int  // largest number of its problems in a product of the last step
+	productCount int  // products of the last step
 }
 
-// countProducts notes that some problems take part in a product.
+// countProducts records a product with the active problems.
 func (a *preconditioners) countProducts(active []int) {
 	for i := range a.list {
 		l, n := &a.list[i], 0
@@ -92,8 +92,8 @@ func (a *preconditioners) countProducts(active []int) {
 	}
 }
 
-// markStale opens those for which the products that the last step took have cost as much as making them anew, on n rows of d columns:
-// of one C all or none of those whose problems have moved. It reports whether there are any.
+// markStale marks the preconditioners stale whose last step cost as much in products as a renewal,
+// jointly for each C. It reports whether there are any.
 func (a *preconditioners) markStale(n, d float64) (any bool) {
 	all := 0.0
 	for _, l := range a.list {
@@ -102,7 +102,7 @@ func (a *preconditioners) markStale(n, d float64) (any bool) {
 	for i := range a.list {
 		l := &a.list[i]
 		l.stale = false
-		products, making, numbers, problems := 0, 0.0, 0.0, 0.0 // of those of the same C
+		products, making, numbers, problems := 0, 0.0, 0.0, 0.0 // over the preconditioners with equal C
 		for _, o := range a.list {
 			if o.c != l.c || o.productCount == 0 {
 				continue
@@ -116,7 +116,7 @@ func (a *preconditioners) markStale(n, d float64) (any bool) {
 			numbers += w * float64(o.maxActive)
 			problems += float64(o.maxActive)
 		}
-		const few = 50 // problems wait for memory
+		const few = 50 // few problems are memory-bound
 		pass := n * max(4*numbers, few*d*problems/max(all, 1))
 		l.stale = l.productCount > 0 && float64(products) > 1+0.3*making/pass
 		any = any || l.stale
@@ -125,7 +125,7 @@ func (a *preconditioners) markStale(n, d float64) (any bool) {
 	return any
 }
 
-// markAllStale opens all.
+// markAllStale marks all preconditioners stale.
 func (a *preconditioners) markAllStale() {
 	for i := range a.list {
 		a.list[i].stale = true
@@ -133,19 +133,19 @@ func (a *preconditioners) markAllStale() {
 	a.resetCounts()
 }
 
-// resetCounts forgets the products.
+// resetCounts clears the product counts.
 func (a *preconditioners) resetCounts() {
 	for i := range a.list {
 		a.list[i].productCount, a.list[i].maxActive = 0, 0
 	}
 }
 
-// widestStale returns the widest of the open ones of the same C, of whose sums all of these are made.
+// widestStale returns the widest stale preconditioner with the same C, whose sums the others share.
 func (a *preconditioners) widestStale(l *preconditioner) *preconditioner {
 	return &a.list[slices.IndexFunc(a.list, func(o preconditioner) bool { return o.stale && o.c == l.c })]
 }
 
-// source returns the one of whose sums an open one is made.
+// source returns the preconditioner whose sums l uses.
 func (a *preconditioners) source(l *preconditioner) *preconditioner {
 	if a.initial {
 		return &a.list[0]
@@ -153,8 +153,8 @@ func (a *preconditioners) source(l *preconditioner) *preconditioner {
 	return a.widestStale(l)
 }
 
-// eachSummed calls f for those that are added up anew: at first all are like the
-// first, later only open ones are made, of the sums of the widest of the same C.
+// eachSummed calls f for the preconditioners that need new sums. Initially that is the first; later
+// the widest stale one of each C.
 func (a *preconditioners) eachSummed(f func(l *preconditioner) error) error {
 	for i := range a.list {
 		if l := &a.list[i]; l.stale && a.source(l) == l {
@@ -166,7 +166,7 @@ func (a *preconditioners) eachSummed(f func(l *preconditioner) error) error {
 	return nil
 }
 
-// resetSums begins new preconditioners.
+// resetSums clears the sums of stale preconditioners.
 func (a *preconditioners) resetSums() {
 	a.eachSummed(func(l *preconditioner) error {
 		if l.gram == nil {
@@ -177,7 +177,7 @@ func (a *preconditioners) resetSums() {
 	})
 }
 
-// addSample adds sampled rows of a block to the preconditioners.
+// addSample adds the sampled rows of a block.
 func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	rows, _ := X.Dims()
 	picked := sampledRows(a.sampleStep, first, rows)
@@ -188,14 +188,14 @@ func (a *preconditioners) addSample(first int, X mat.Matrix) error {
 	return a.eachSummed(func(l *preconditioner) error { return a.addTo(l, sampled, a.meanCurvature(l, first, rows, picked)) })
 }
 
-// addTo adds rows of some curvatures, which it overwrites, to the sums of one.
+// addTo adds rows with the given curvatures, which it overwrites, to the sums of l.
 func (a *preconditioners) addTo(l *preconditioner, X mat.Matrix, mass []float64) error {
 	kern.Scale(l.factor, mass)
 	return l.gram.Add(a.ctx, design.LeadingColumns(X, l.width), nil, mass)
 }
 
-// meanCurvature returns the mean second derivative, over the problems of the same C and as if all had the factor 1, of some rows of a
-// block.
+// meanCurvature returns the second derivatives of the picked rows of a block, averaged over the
+// problems with the same C and divided by WeightFactor.
 func (a *preconditioners) meanCurvature(l *preconditioner, first, rows int, picked []int) []float64 {
 	sum := make([]float64, len(picked))
 	one, weights := make([]float64, rows), make([]float64, rows)
@@ -217,9 +217,9 @@ func (a *preconditioners) meanCurvature(l *preconditioner, first, rows int, pick
 	return sum
 }
 
-// factorize makes the preconditioners of what was added up.
+// factorize computes the stale preconditioners from the sums.
 func (a *preconditioners) factorize() {
-	sums := make([]*preconditioner, len(a.list)) // of which each is made, nil for none
+	sums := make([]*preconditioner, len(a.list)) // source of each, nil if not stale
 	for i := range a.list {
 		if l := &a.list[i]; l.stale {
 			sums[i] = a.source(l)
@@ -235,8 +235,8 @@ func (a *preconditioners) factorize() {
 	a.initial = false
 }
 
-// factorize makes the factor of share times the leading part of a matrix, and I, in single precision: it is read once for each
-// product, and what it solves is right enough. It is the factor of the matrix and I/share.
+// factorize computes the float32 Cholesky factor of gram + I/scale for the leading columns. The
+// preconditioner is scale times that matrix.
 func (l *preconditioner) factorize(ctx context.Context, gram leastsquares.Moments, share float64) {
 	l.scale, l.weight = share, share*gram.Weight
 	if !(gram.Weight > 0) {
@@ -255,7 +255,7 @@ func (l *preconditioner) factorize(ctx context.Context, gram leastsquares.Moment
 	}
 }
 
-// solve preconditions its problems among k on d features.
+// solve applies the preconditioner to its problems among k problems on d features.
 func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, intercept bool) {
 	var active []int
 	for _, p := range l.problems {
@@ -313,7 +313,7 @@ func (l *preconditioner) solve(ctx context.Context, dst, v []float64, k, d int, 
 	}
 }
 
-// solve computes dst = M⁻¹·v, for k problems on d columns.
+// solve computes dst = M⁻¹·v for k problems on d columns.
 func (a *preconditioners) solve(dst, v []float64, k, d int) error {
 	kern.Parallel(len(a.list), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -333,7 +333,7 @@ func columnIsZero(v []float64, p, k int) bool {
 	return true
 }
 
-// sampledRows lists one of every so many rows, of a block of rows from first on.
+// sampledRows lists every every-th row of a block that begins at row first.
 func sampledRows(every, first, rows int) (list []int) {
 	for i := (every - first%every) % every; i < rows; i += every {
 		list = append(list, i)

@@ -2,32 +2,34 @@ package sgd
 
 import "github.com/bochner-ml/bochner/internal/kern"
 
-// center moves the origin of the inputs to a point μ, the mean of the first rows, for the steps: the weights go
-// along x−μ, and the intercept is that at μ. What is minimised stays as it is. Features that are all above 0, as
-// those of wide kernels are, have most of their size in common, and steps would be as short as that asks for.
+// center shifts the origin of the inputs to the mean μ of the first rows during the steps.
+// Gradients are then along x−μ and the intercept is that at μ; the objective is unchanged. Without
+// it, nonnegative features such as those of wide kernels have a large common component that forces
+// short steps.
 //
-// The weights are scale·direct − along·μ', so that rows which are sparse change few of them; dense rows change
+// With sparse rows the weights are scale·direct − meanCoef·μᵀ, so that a step changes few of them.
+// With dense rows meanCoef stays 0.
 // all anyway, and there along stays 0.
 type center struct {
 	mean        []float64 // μ, nil for none
 	meanNormSq  float64   // ‖μ‖²
 	meanCoef    []float64 // by output
-	meanDot     []float64 // weights·μ by output, where the rows are sparse
-	sumMeanCoef []float64 // over the steps
+	meanDot     []float64 // weightsᵀμ by output, for sparse rows
+	sumMeanCoef []float64 // summed over steps
 
-	total, part []float64 // of the step: Σ steps, and Σ steps·(x·μ), by output
-	rows        []float64 // x·μ
+	total, part []float64 // of a step, by output: Σ steps and Σ steps·(xᵀμ)
+	rows        []float64 // xᵀμ
 	shifted     []float64
 }
 
-// newCenter returns a centre there.
+// newCenter returns a center at μ.
 func (l *Learner) newCenter(at []float64) center {
 	k := l.Outputs
 	room := make([]float64, 6*k)
 	return center{mean: at, meanNormSq: kern.Dot(at, at), meanCoef: room[:k], meanDot: room[k : 2*k], sumMeanCoef: room[2*k : 3*k], total: room[3*k : 4*k], part: room[4*k : 5*k], shifted: room[5*k:]}
 }
 
-// stepScores returns the scores of rows on the way, and begins the sums of their steps.
+// stepScores returns the scores of rows for a step and resets the sums of the step.
 func (l *Learner) stepScores(x Rows) []float64 {
 	m := &l.center
 	if m.mean == nil {
@@ -53,7 +55,7 @@ func (l *Learner) stepScores(x Rows) []float64 {
 	return scores
 }
 
-// countStep adds the step of row i along output c to the sums.
+// countStep adds the step of row i for output c to the sums.
 func (m *center) countStep(i, c int, step float64) {
 	if m.mean == nil {
 		return
@@ -63,7 +65,7 @@ func (m *center) countStep(i, c int, step float64) {
 	}
 }
 
-// applyStep takes the part of a step along μ, of sparse rows.
+// applyStep adds the component along μ of a step, for sparse rows.
 func (m *center) applyStep() {
 	if m.mean == nil {
 		return
@@ -74,7 +76,7 @@ func (m *center) applyStep() {
 	}
 }
 
-// shrink multiplies the weights.
+// shrink multiplies the weights by a factor.
 func (m *center) shrink(by float64) {
 	if m.mean != nil {
 		kern.Scale(by, m.meanCoef)
@@ -82,7 +84,7 @@ func (m *center) shrink(by float64) {
 	}
 }
 
-// foldCenter puts all of the weights of sparse rows into direct.
+// foldCenter moves the component along μ of sparse weights into direct.
 func (l *Learner) foldCenter() {
 	m, k := &l.center, l.Outputs
 	if m.mean == nil || l.Storage != Sparse {
@@ -99,7 +101,7 @@ func (l *Learner) foldCenter() {
 	}
 }
 
-// updateCenterDots sets the products of sparse rows' weights with μ, which fold has made direct.
+// updateCenterDots recomputes weightsᵀμ after foldCenter.
 func (l *Learner) updateCenterDots() {
 	m, k := &l.center, l.Outputs
 	if m.mean == nil || l.Storage != Sparse {
@@ -113,7 +115,7 @@ func (l *Learner) updateCenterDots() {
 	}
 }
 
-// subtract takes along·μ' from weights in the order of direct.
+// subtract subtracts by·coef·μᵀ from weights in the order of direct.
 func (l *Learner) subtract(weights, along []float64, by float64) {
 	if l.center.mean == nil || l.Storage != Sparse {
 		return
@@ -126,7 +128,7 @@ func (l *Learner) subtract(weights, along []float64, by float64) {
 	}
 }
 
-// uncenter makes intercepts at μ those at 0.
+// uncenter converts intercepts at μ to intercepts at 0.
 func (l *Learner) uncenter(weights, intercept []float64) {
 	m, k := &l.center, l.Outputs
 	if m.mean == nil {

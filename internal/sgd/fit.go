@@ -18,59 +18,59 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Fit is how a learner is driven over rows. Rows in memory are shuffled as a whole before each epoch; those of
-// a stream are copied into windows of memory, each of which is shuffled, so that it does not matter how the
-// stream is cut into blocks. Rows of weight 0 are left out.
+// Fit runs a learner over rows. Rows in memory are shuffled before each epoch. Rows of a stream are
+// copied into windows, each of which is shuffled, so that block boundaries do not matter. Rows of
+// weight 0 are skipped.
 type Fit struct {
 	Epochs          int
-	Patience        int     // epochs that gain nothing after which it ends
-	Tol             float64 // what is a gain, in parts of the loss without weights; 0 for all epochs
+	Patience        int     // epochs without improvement before it stops
+	Tol             float64 // minimum improvement, relative to the loss without weights; 0 disables stopping
 	Shuffle         bool
 	Seed            uint64
-	ValidationShare float64 // share of the rows that are held out, whose loss says what is a gain; 0 for none
-	CheckDivergence bool    // whether an objective far above that of no weights is an error
-	// Block returns the targets of a block, numbers or codes of classes, and its weights, nil for ones.
+	ValidationShare float64 // share of rows held out for early stopping; 0 for none
+	CheckDivergence bool    // whether an objective far above that of zero weights is an error
+	// Block returns the targets of a block, numbers or class codes, and its weights, nil for ones.
 	Block func(first int, block datasets.Set) (y, weights []float64, err error)
-	// OnEpoch is called after each epoch with how many there are; nil for nothing.
+	// OnEpoch is called after each epoch with their number; may be nil.
 	OnEpoch func(done int)
 }
 
-// maxWindowBytes bounds a window of rows of a stream, mostRows their number.
+// Bounds of a window of rows of a stream.
 const (
 	maxWindowBytes = 32 << 20
 	maxWindowRows  = 1 << 14
 )
 
-// WindowRows is the number of rows of a stream that are in memory together, so many entries each.
+// WindowRows returns the number of stream rows held in memory, given the entries per row.
 func WindowRows(entries float64, batch int) int {
 	n := int(min(maxWindowRows, maxWindowBytes/8/max(entries, 1)))
 	return max(1, (n+batch-1)/batch) * batch
 }
 
-// run is a fit that is going on.
+// run is one call of Run.
 type run struct {
 	Fit
 	r          *design.Rows
 	l          *Learner
-	maxRows    int     // rows of a window, and the most that are held out
-	all        *rowSet // rows in memory, of which
-	train      []int   // these are learned from
+	maxRows    int     // bound of a window and of the validation rows
+	all        *rowSet // rows in memory
+	train      []int   // training rows among them
 	validation rowSubset
 
 	window, validationStore, batch *store
 	order                          []int
-	weights, intercept             []float64 // of the model that the steps have made
-	lastPart                       rowSubset // what was learned from last
+	weights, intercept             []float64 // current model
+	lastPart                       rowSubset // last rows learned from
 }
 
-// rowSubset is some of the rows that are in memory together.
+// rowSubset is a selection of rows in memory.
 type rowSubset struct {
 	*rowSet
 	list []int
 }
 
-// Run takes the learner through the epochs, and leaves it as it is to go on: after the last epoch, or after
-// the best one where rows are held out.
+// Run trains the learner. The learner ends in the state after the last epoch, or after the best one
+// if rows are held out.
 func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report, error) {
 	g := &run{Fit: f, r: r, l: l, batch: newStore(l.Storage, l.Cols), weights: make([]float64, len(l.direct)), intercept: make([]float64, l.Outputs)}
 	entries := float64(l.Cols)
@@ -110,11 +110,11 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 	return report, nil
 }
 
-// divergenceRatio is how many times the objective of no weights is too far away. Steps never come to rest, so that where no
-// weights are nearly the best there are, what they come to may be somewhat worse.
+// divergenceRatio is the ratio of the objective to that of zero weights above which a fit fails.
+// SGD does not converge exactly, so that a slightly larger objective is acceptable.
 const divergenceRatio = 2
 
-// epochs goes on until the loss falls no more.
+// epochs runs epochs until the loss stops improving.
 func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 	best, idle := math.Inf(1), 0
 	var keep *Learner
@@ -162,7 +162,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 	return report, nil
 }
 
-// epoch reads the rows once, and returns the mean loss that each had before its step, and the one that it has
+// epoch makes one pass. It returns the mean loss of the rows before their steps, and the mean loss
 // without weights.
 func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 	n, turn := 0, 0
@@ -188,17 +188,17 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 	return loss / float64(n), start / float64(n), err
 }
 
-// ErrNoRows is the error of a fit that has no row to learn from.
+// ErrNoRows reports a fit without training rows.
 var ErrNoRows = errors.New("no rows to learn from")
 
-// prepare lets the learner look at the first rows, as they will come.
+// prepare calls Prepare with the first rows, in the order of the epoch.
 func (g *run) prepare(p rowSubset) {
 	list := g.shuffled(p.list, 0)
 	g.batch.gather(p.rowSet, list[:min(len(list), maxProbeRows)])
 	g.l.Prepare(g.batch.rows(), g.batch.y, g.batch.rowWeights(p.rowSet))
 }
 
-// learn takes a step for each minibatch.
+// learn makes a step per minibatch.
 func (g *run) learn(ctx context.Context, p rowSubset, list []int) (sum float64, err error) {
 	for lo := 0; lo < len(list); lo += g.l.Batch {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -215,7 +215,7 @@ func (g *run) learn(ctx context.Context, p rowSubset, list []int) (sum float64, 
 	return sum, nil
 }
 
-// rowsOf returns some rows: those of the lot themselves where they follow each other, else a copy.
+// rowsOf returns the listed rows: a view if they are consecutive, otherwise a copy.
 func (g *run) rowsOf(from *rowSet, list []int) (x Rows, y, weights []float64) {
 	lo, hi := list[0], list[0]+len(list)
 	if list[len(list)-1] != hi-1 || !contiguous(list) {
@@ -237,7 +237,7 @@ func contiguous(list []int) bool {
 	return true
 }
 
-// rowWeights returns the weights of rows that were gathered from a lot, nil where it has none.
+// rowWeights returns the weights of rows gathered from a set, nil if it has none.
 func (s *store) rowWeights(from *rowSet) []float64 {
 	if from.weights == nil {
 		return nil
@@ -245,10 +245,10 @@ func (s *store) rowWeights(from *rowSet) []float64 {
 	return s.weights
 }
 
-// withInputName says which input is not a number, where it is that.
+// withInputName replaces err by an error that names the missing or infinite input, if there is one.
 func (g *run) withInputName(err error) error {
 	if g.r.Set == nil {
-		return err // rows of a stream were looked at before
+		return err // rows of a stream were checked
 	}
 	var row *datasets.RowError
 	if fault := design.NonFiniteError(0, *g.r.Set); errors.As(fault, &row) {
@@ -257,7 +257,7 @@ func (g *run) withInputName(err error) error {
 	return err
 }
 
-// shuffled returns the rows of a part in the order of the epoch.
+// shuffled returns the rows of a subset in the order of the epoch.
 func (g *run) shuffled(list []int, turn int) []int {
 	if !g.Shuffle {
 		return list
@@ -269,12 +269,12 @@ func (g *run) shuffled(list []int, turn int) []int {
 	return g.order
 }
 
-// inValidation reports whether row i of those that have a weight is held out, as far as there is room.
+// inValidation reports whether the i-th row of positive weight is held out.
 func (g *run) inValidation(i int) bool {
 	return g.ValidationShare > 0 && float64(spectral.Scramble(g.Seed+0x9e3779b97f4a7c15*uint64(i+1))>>11)/(1<<53) < g.ValidationShare
 }
 
-// gather looks at rows in memory.
+// gather splits rows in memory into training and validation rows.
 func (g *run) gather() error {
 	y, weights, err := g.Block(0, *g.r.Set)
 	if err != nil {
@@ -297,7 +297,7 @@ func (g *run) gather() error {
 	return nil
 }
 
-// inStorage returns X in a form.
+// inStorage converts X to a storage.
 func inStorage(X mat.Matrix, form Storage) mat.Matrix {
 	X = design.Native(X)
 	switch form {
@@ -317,7 +317,7 @@ func inStorage(X mat.Matrix, form Storage) mat.Matrix {
 	return X
 }
 
-// each hands out the rows to learn from, in parts that are in memory.
+// each yields the training rows, in subsets in memory.
 func (g *run) each(ctx context.Context, yield func(p rowSubset) error) error {
 	if g.all != nil {
 		return yield(rowSubset{g.all, g.train})
@@ -384,7 +384,7 @@ func (s *store) part() rowSubset {
 	return rowSubset{&rowSet{x: s.rows(), y: s.y, weights: s.weights}, s.number}
 }
 
-// finite reports whether all entries of row i are.
+// finite reports whether all entries of row i are finite.
 func (x Rows) finite(i int) bool {
 	switch x.Storage {
 	case Sparse:
@@ -400,7 +400,7 @@ func (x Rows) finite(i int) bool {
 	return kern.AllFinite(x.Dense.Row(i))
 }
 
-// validationLoss returns the mean loss of the rows that are held out, and the one without weights.
+// validationLoss returns the mean loss of the validation rows, with and without weights.
 func (g *run) validationLoss(ctx context.Context) (loss, start float64, err error) {
 	if len(g.validation.list) == 0 {
 		return 0, 0, errors.New("validation_fraction leaves no row to stop by")
@@ -410,7 +410,7 @@ func (g *run) validationLoss(ctx context.Context) (loss, start float64, err erro
 	return loss, g.startLoss(g.validation) / float64(len(g.validation.list)), err
 }
 
-// loss returns the mean loss of some rows by the weights in the run.
+// loss returns the mean loss of rows under the weights of the run.
 func (g *run) loss(ctx context.Context, p rowSubset) (float64, error) {
 	const atOnce = 1024
 	sum, k := 0.0, g.l.Outputs
@@ -428,7 +428,7 @@ func (g *run) loss(ctx context.Context, p rowSubset) (float64, error) {
 	return sum / float64(len(p.list)), nil
 }
 
-// startLoss returns the sum of the losses of some rows without weights.
+// startLoss returns the sum of the losses of rows without weights.
 func (g *run) startLoss(p rowSubset) (sum float64) {
 	for _, i := range p.list {
 		w := 1.0
@@ -442,7 +442,7 @@ func (g *run) startLoss(p rowSubset) (sum float64) {
 	return sum
 }
 
-// sum adds up losses.
+// sum returns the weighted sum of losses.
 func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum float64) {
 	for i, v := range y {
 		w := 1.0
@@ -456,7 +456,7 @@ func (l *Learner) sum(y, weights []float64, score func(i, c int) float64) (sum f
 	return sum
 }
 
-// clone returns a copy of what the steps change.
+// clone returns a copy of the state that steps modify.
 func (l *Learner) clone() *Learner {
 	out := *l
 	for _, list := range []*[]float64{&out.direct, &out.intercept, &out.sumRest, &out.sumIntercept, &out.l1Applied, &out.initialIntercept, &out.meanCoef, &out.meanDot, &out.sumMeanCoef} {

@@ -2,21 +2,22 @@ package sgd
 
 import "math"
 
-// Loss is what a score costs.
+// Loss is a loss function of a score.
 type Loss struct {
-	Classes bool                         // whether targets are ±1, for classes, and not numbers
-	value   func(p, t float64) float64   // of a score p where t is wanted
-	slope   func(p, t float64) float64   // its derivative by p, one of them where there are several
-	curve   float64                      // a bound of the second derivative; of a kink 1
-	start   func(list []float64) float64 // score without weights to begin at; nil for 0
+	Classes bool                         // whether targets are ±1
+	value   func(p, t float64) float64   // of a score p for target t
+	slope   func(p, t float64) float64   // a (sub)derivative by p
+	curve   float64                      // bound of the second derivative; 1 for a kink
+	start   func(list []float64) float64 // initial intercept; nil for 0
 }
 
-// Losses of classes, as scikit-learn names them. The targets are t = ±1.
+// Hinge is max(0, 1 − m) of a margin m = t·p. Classification losses have the names of scikit-learn
+// and targets t = ±1.
 func Hinge() Loss {
 	return marginLoss(1, func(m float64) float64 { return max(0, 1-m) }, func(m float64) float64 { return -step(m <= 1) })
 }
 
-// Perceptron is the hinge at 0: only rows on the wrong side cost.
+// Perceptron is max(0, −m).
 func Perceptron() Loss {
 	return marginLoss(1, func(m float64) float64 { return max(0, -m) }, func(m float64) float64 { return -step(m <= 0) })
 }
@@ -26,7 +27,7 @@ func SquaredHinge() Loss {
 	return marginLoss(2, func(m float64) float64 { return max(0, 1-m) * max(0, 1-m) }, func(m float64) float64 { return -2 * max(0, 1-m) })
 }
 
-// LogLoss is log(1 + exp(−m)) of a margin m.
+// LogLoss is log(1 + exp(−m)).
 func LogLoss() Loss {
 	return marginLoss(0.25, func(m float64) float64 { return max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) },
 		func(m float64) float64 {
@@ -38,8 +39,7 @@ func LogLoss() Loss {
 		})
 }
 
-// ModifiedHuber is the squared hinge for margins from −1 on, and goes on along its tangent before
-// (Zhang, ICML 2004).
+// ModifiedHuber is the squared hinge for m ≥ −1, extended linearly below (Zhang, ICML 2004).
 func ModifiedHuber() Loss {
 	return marginLoss(2, func(m float64) float64 {
 		if m < -1 {
@@ -54,7 +54,7 @@ func ModifiedHuber() Loss {
 	})
 }
 
-// marginLoss is a loss of the margin m = t·p.
+// marginLoss returns a loss of the margin m = t·p.
 func marginLoss(curve float64, value, slope func(m float64) float64) Loss {
 	return Loss{Classes: true, curve: curve,
 		value: func(p, t float64) float64 { return value(t * p) },
@@ -67,7 +67,7 @@ func SquaredError() Loss {
 		slope: func(p, t float64) float64 { return p - t }}
 }
 
-// Huber is half the squared residual up to epsilon, and goes on along its tangent behind it.
+// Huber is half the squared residual up to epsilon, extended linearly above.
 func Huber(epsilon float64) Loss {
 	return Loss{curve: 1, start: median, value: func(p, t float64) float64 {
 		if r := math.Abs(p - t); r > epsilon {
@@ -77,13 +77,13 @@ func Huber(epsilon float64) Loss {
 	}, slope: func(p, t float64) float64 { return min(max(p-t, -epsilon), epsilon) }}
 }
 
-// EpsilonInsensitive is what a residual exceeds epsilon by.
+// EpsilonInsensitive is max(0, |p − t| − epsilon).
 func EpsilonInsensitive(epsilon float64) Loss {
 	return Loss{curve: 1, start: median, value: func(p, t float64) float64 { return max(0, math.Abs(p-t)-epsilon) },
 		slope: func(p, t float64) float64 { return step(p-t > epsilon) - step(t-p > epsilon) }}
 }
 
-// SquaredEpsilonInsensitive is the square of that.
+// SquaredEpsilonInsensitive is max(0, |p − t| − epsilon)².
 func SquaredEpsilonInsensitive(epsilon float64) Loss {
 	return Loss{curve: 2, start: meanOf, value: func(p, t float64) float64 {
 		over := max(0, math.Abs(p-t)-epsilon)
@@ -91,7 +91,7 @@ func SquaredEpsilonInsensitive(epsilon float64) Loss {
 	}, slope: func(p, t float64) float64 { return 2 * (max(0, p-t-epsilon) - max(0, t-p-epsilon)) }}
 }
 
-// step is 1 where it is so, else 0.
+// step is 1 if so is true, otherwise 0.
 func step(so bool) float64 {
 	if so {
 		return 1

@@ -5,23 +5,22 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Progress is what a learner has come to: from it another one goes on as this one would have. Lists of
-// weights are inputs × outputs.
+// Progress is the state of a learner, from which [Resume] continues. Weights are inputs × outputs.
 type Progress struct {
 	Weights, Intercept                 []float64
-	Center                             []float64 // point where the intercepts are those of; none for 0
-	Sum, SumIntercept                  []float64 // of weights over the steps, none where they are not averaged
+	Center                             []float64 // point at which the intercepts are defined; nil for 0
+	Sum, SumIntercept                  []float64 // sums over steps, nil without averaging
 	SumCount                           float64
-	L1Total                            float64   // the l1 penalty that every weight owes,
-	L1Applied                          []float64 // and minus what each has paid
-	InitialIntercept                   []float64 // intercepts at the beginning
-	BaseRate, BaseNorm, InterceptScale float64   // of rate auto: the first step, the mean squared norm that it is for, and how much longer are those of the intercept
-	Factor                             float64   // on the steps of rate adaptive
+	L1Total                            float64   // cumulative l1 penalty of every weight
+	L1Applied                          []float64 // minus the l1 penalty applied to each weight
+	InitialIntercept                   []float64 // initial intercepts
+	BaseRate, BaseNorm, InterceptScale float64   // rate auto: first step, its mean squared norm, and the relative step of the intercept
+	Factor                             float64   // step factor of rate adaptive
 
 	Steps, Rows, Epochs int
 }
 
-// Progress returns a copy of what the learner has come to.
+// Progress returns a copy of the state.
 func (l *Learner) Progress() Progress {
 	p := Progress{SumCount: l.sumCount, L1Total: l.l1Total, BaseRate: l.baseRate, BaseNorm: l.baseNorm, InterceptScale: l.interceptScale, Factor: l.factor, Steps: l.steps, Rows: l.rows, Epochs: l.epochs}
 	own := append([]float64(nil), l.direct...)
@@ -42,8 +41,8 @@ func (l *Learner) Progress() Progress {
 	return p
 }
 
-// Resume returns a learner that goes on from there. What the plan does not ask for, as the sums of weights, is
-// forgotten.
+// Resume returns a learner in the given state. Parts that the plan does not use, such as sums of
+// weights, are dropped.
 func Resume(plan Plan, p Progress) *Learner {
 	l := New(plan)
 	copy(l.direct, l.storageMajor(p.Weights))
@@ -67,7 +66,7 @@ func Resume(plan Plan, p Progress) *Learner {
 	return l
 }
 
-// State carries the progress of so many weights and outputs to a file and back.
+// State serializes the progress of cols × outputs weights.
 func (p *Progress) State(s *model.State, cols, outputs int) {
 	s.Floats("weights", &p.Weights)
 	s.Floats("intercept", &p.Intercept)

@@ -7,11 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// eta is the size of the step that was begun.
+// eta returns the learning rate of the present step.
 func (l *Learner) eta(x Rows, weights []float64) float64 {
 	t := float64(l.steps)
 	switch l.Rate {
-	case "optimal": // as Bottou's and scikit-learn's: the first step is that of weights of a typical size
+	case "optimal": // as in scikit-learn (Bottou): the first step has the size of typical weights
 		typical := math.Sqrt(1 / math.Sqrt(l.Alpha))
 		return 1 / (l.Alpha * (1/(typical*l.Alpha) + t - 1))
 	case "invscaling":
@@ -20,41 +20,41 @@ func (l *Learner) eta(x Rows, weights []float64) float64 {
 		return l.Eta0 * l.factor
 	}
 	eta := l.baseRate * math.Pow(1+l.Alpha*l.baseRate*t, -0.75)
-	// Rows that are far larger than those that the first step was chosen by would overshoot: theirs goes no
-	// farther than to the least of their own losses.
+	// Rows with norms far above those of the probe would overshoot; their step is limited to the
+	// minimum of their own losses.
 	if norm := x.norm(weights, l.interceptScale); norm > 2*l.baseNorm {
 		eta = min(eta, 1/(l.Loss.curve*norm))
 	}
 	return eta
 }
 
-// most rows that the first step is chosen by, and rounds of the power iteration.
+// Bounds of the rows probed for the first step and of power iterations.
 const (
 	maxProbeRows = 2048
 	powerRounds  = 10
 )
 
-// Prepare chooses where to begin, and how large the first steps are, by some of the first rows, where the
-// rate is auto. The origin goes to their mean μ, and the step is about the inverse of the largest curvature that
-// the mean loss of a minibatch can be expected to have along a direction,
+// Prepare chooses the center μ and the learning rate from the first rows, if the rate is auto. The
+// center is the mean of the rows. The step is about the inverse of the largest expected curvature
+// of the mean loss of a minibatch,
 //
-//	1 / (curve·(E s·‖x−μ‖² / batch + λ)),  λ the largest eigenvalue of E s·(x−μ)(x−μ)'
+//	1 / (curve·(E s·‖x−μ‖² / batch + λ)),  λ the largest eigenvalue of E s·(x−μ)(x−μ)ᵀ
 //
-// as the noise of a minibatch and the mean make it (Ma, Bassily and Belkin, ICML 2018). The intercept is an
-// input of size √λ here, so that it goes as fast as the weights do. Eta0 above 0 is taken instead.
+// (Ma, Bassily and Belkin, ICML 2018). The intercept acts as an input of size √λ, so that it
+// converges as fast as the weights. Eta0 > 0 replaces the step.
 func (l *Learner) Prepare(x Rows, y, weights []float64) {
 	if l.Rate != "auto" || l.baseRate > 0 {
 		return
 	}
 	n := min(x.Len(), maxProbeRows)
 	x, y = x.slice(n), y[:n]
-	shares := make([]float64, n) // of the mean
+	shares := make([]float64, n) // weights of the mean
 	for i := range shares {
 		if shares[i] = 1 / float64(n); weights != nil {
 			shares[i] *= weights[i]
 		}
 	}
-	one := *l // of one output
+	one := *l // a single output
 	one.Outputs, one.scores, one.room, one.short, one.shortRoom = 1, nil, nil, nil, nil
 	if l.Intercept {
 		at := make([]float64, l.Cols)
@@ -85,11 +85,11 @@ func (l *Learner) Prepare(x Rows, y, weights []float64) {
 	}
 }
 
-// maxFirstStep bounds the first step, of inputs that are nearly 0.
+// maxFirstStep bounds the first step for inputs near 0.
 const maxFirstStep = 1e12
 
-// largestEigenvalue returns about the largest eigenvalue of the mean of (x−μ)(x−μ)', in which rows have those shares, by
-// the power iteration.
+// largestEigenvalue estimates the largest eigenvalue of the weighted mean of (x−μ)(x−μ)ᵀ by power
+// iteration.
 func (l *Learner) largestEigenvalue(x Rows, at, shares []float64) (value float64) {
 	v, z := make([]float64, l.Cols), make([]float64, l.Cols)
 	for j := range v {

@@ -9,17 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Storage is how rows are stored.
+// Storage is the storage type of rows.
 type Storage int
 
-// The forms of rows.
+// Storage types.
 const (
 	Dense Storage = iota
 	Float32
 	Sparse
 )
 
-// StorageOf returns the form of rows.
+// StorageOf returns the storage of rows.
 func StorageOf(r *design.Rows) Storage {
 	switch {
 	case r.Sparse:
@@ -30,7 +30,7 @@ func StorageOf(r *design.Rows) Storage {
 	return Dense
 }
 
-// Rows are some rows in one form.
+// Rows are rows in one storage.
 type Rows struct {
 	Storage Storage
 	Dense   kern.View[float64]
@@ -38,7 +38,7 @@ type Rows struct {
 	Sparse  kern.Sparse[float64]
 }
 
-// rowsOf returns the rows of a matrix of a type that the solvers know.
+// rowsOf returns the rows of a matrix of a supported type.
 func rowsOf(X mat.Matrix) Rows {
 	switch m := X.(type) {
 	case *sparse.CSR:
@@ -63,7 +63,7 @@ func (x Rows) Len() int {
 // slice returns the first n rows.
 func (x Rows) slice(n int) Rows { return x.between(0, n) }
 
-// between returns the rows from lo to hi, hi excluded.
+// between returns rows [lo, hi).
 func (x Rows) between(lo, hi int) Rows {
 	switch x.Storage {
 	case Sparse:
@@ -76,7 +76,7 @@ func (x Rows) between(lo, hi int) Rows {
 	return x
 }
 
-// score returns scale·X·weights + intercept, rows × outputs, in room of the learner.
+// score returns scale·X·weights + intercept, rows × outputs, in a buffer of the learner.
 func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []float64) []float64 {
 	n, k := x.Len(), l.Outputs
 	l.scores = resize(l.scores, n*k)
@@ -101,7 +101,7 @@ func (l *Learner) score(x Rows, weights []float64, scale float64, intercept []fl
 	return l.scores
 }
 
-// collect adds steps'·X to out, in the order of the weights.
+// collect computes out += stepsᵀ·X, in the order of the weights.
 func (x Rows) collect(l *Learner, out, steps []float64) {
 	n, k := x.Len(), l.Outputs
 	switch x.Storage {
@@ -143,7 +143,7 @@ func (x Rows) norm(weights []float64, bias float64) float64 {
 	return sum / float64(n)
 }
 
-// store is rows in memory of its own, which is used again.
+// store is a reusable copy of rows.
 type store struct {
 	Rows
 	cols    int
@@ -151,12 +151,12 @@ type store struct {
 	single  []float32
 	indptr  []int
 	indices []uint32
-	values  []float64 // nil while all entries are the shared scale
+	values  []float64 // nil while all entries equal scale
 	shared  bool
 	scale   float64
 
 	y, weights []float64
-	number     []int // of each row among all that are read
+	number     []int // index of each row
 }
 
 func newStore(form Storage, cols int) *store {
@@ -165,7 +165,7 @@ func newStore(form Storage, cols int) *store {
 	return s
 }
 
-// reset forgets the rows.
+// reset removes the rows.
 func (s *store) reset() {
 	s.dense, s.single, s.indices = s.dense[:0], s.single[:0], s.indices[:0]
 	s.indptr = append(s.indptr[:0], 0)
@@ -173,7 +173,7 @@ func (s *store) reset() {
 	s.y, s.weights, s.number = s.y[:0], s.weights[:0], s.number[:0]
 }
 
-// add copies row i of x, which is in the form of the store.
+// add copies row i of x, which has the storage of the store.
 func (s *store) add(x Rows, i int) {
 	switch s.Storage {
 	case Sparse:
@@ -190,7 +190,7 @@ func (s *store) addSparse(x kern.Sparse[float64], i int) {
 	switch alike := x.Values == nil && x.Scale == s.scale; {
 	case len(s.indptr) == 1:
 		s.shared, s.scale = x.Values == nil, x.Scale
-	case s.shared && !alike: // from here on with values
+	case s.shared && !alike: // switch to explicit values
 		s.shared = false
 		for range s.indices {
 			s.values = append(s.values, s.scale)
@@ -210,7 +210,7 @@ func (s *store) addSparse(x kern.Sparse[float64], i int) {
 	}
 }
 
-// rows returns what the store holds.
+// rows returns the stored rows.
 func (s *store) rows() Rows {
 	out := s.Rows
 	switch s.Storage {
@@ -227,7 +227,7 @@ func (s *store) rows() Rows {
 	return out
 }
 
-// gather fills the store with some rows of others.
+// gather replaces the stored rows by those listed.
 func (s *store) gather(from *rowSet, list []int) {
 	s.reset()
 	for _, i := range list {
@@ -239,8 +239,8 @@ func (s *store) gather(from *rowSet, list []int) {
 	}
 }
 
-// rowSet is rows that are in memory together, with their targets.
+// rowSet is rows in memory with their targets.
 type rowSet struct {
 	x          Rows
-	y, weights []float64 // weights nil for ones
+	y, weights []float64 // nil weights are ones
 }

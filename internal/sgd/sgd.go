@@ -1,14 +1,12 @@
-// Package sgd learns linear models by stochastic gradient descent: steps along the gradient of the loss of a
-// few rows at a time, a minibatch. A [Learner] holds the weights and takes the steps; a [Fit] drives it over
-// rows of any kind, epoch by epoch, each of them one reading of the rows. What it costs grows as the number
-// of rows does, and what it holds does not.
+// Package sgd trains linear models by minibatch stochastic gradient descent. A [Learner] holds the
+// weights and makes the steps; a [Fit] runs it over rows of any kind, one pass per epoch. Time is
+// linear in the number of rows; memory is independent of it.
 //
-// The objective is, with n rows of inputs x, targets t and weights s,
+// With n rows of inputs x, targets t and weights s, the objective of each output is
 //
-//	1/n·Σ s·loss(w'x + b, t) + l2·½‖w‖² + l1·‖w‖₁
+//	1/n·Σ s·loss(wᵀx + b, t) + l2·½‖w‖² + l1·‖w‖₁
 //
-// for each output. Steps depend on the order of the rows, so that what is learned from parts of them cannot
-// be merged to what all of them make: there are no passes of sums here.
+// Results depend on the order of the rows, so that states of disjoint rows cannot be merged.
 package sgd
 
 import (
@@ -19,24 +17,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/solve"
 )
 
-// Plan says what is minimised, and by which steps.
+// Plan configures a [Learner].
 type Plan struct {
 	Loss          Loss
 	Cols, Outputs int
 	Storage       Storage // of the rows
 	L2, L1        float64
-	Alpha         float64 // by which steps shrink, whatever the penalty
+	Alpha         float64 // of the learning rate schedule, independent of the penalty
 	Rate          string  // auto, optimal, invscaling, constant or adaptive
 	Eta0, PowerT  float64
 	Average       bool
-	AverageFrom   int // first step whose weights count alike; 0: those of step t count t times
-	Batch         int // rows of a step
+	AverageFrom   int // first step in a uniform average; 0 weights step t by t
+	Batch         int // rows per step
 	Intercept     bool
 }
 
-// Learner is the weights of a model on their way, and what the next step needs to know. Weights are
-// scale·direct, so that a penalty on their squares costs nothing where rows are sparse; their sum over the
-// steps is sumScale·direct + sumRest, for the same reason.
+// Learner is the state of SGD. The weights are scale·direct and their sum over the steps is
+// sumScale·direct + sumRest, so that the l2 penalty costs nothing per step for sparse rows.
 type Learner struct {
 	Plan
 	center
@@ -47,26 +44,26 @@ type Learner struct {
 	sumRest      []float64 // nil without averaging
 	sumScale     float64
 	sumIntercept []float64
-	sumCount     float64 // what the weights of the steps count in the sums
+	sumCount     float64 // total weight of the steps in the sums
 
-	l1Total   float64   // the l1 penalty that every weight owes by now,
-	l1Applied []float64 // and minus what each has paid; nil without it
+	l1Total   float64   // cumulative l1 penalty of every weight
+	l1Applied []float64 // minus the l1 penalty applied to each weight; nil without l1
 
-	steps            int // that were taken
-	rows             int // that they have read
-	epochs           int // that have begun
+	steps            int // steps made
+	rows             int // rows read
+	epochs           int // epochs started
 	initialIntercept []float64
-	baseRate         float64 // first step size, where it is chosen from the rows, and
-	baseNorm         float64 // the mean squared norm that it is for
-	interceptScale   float64 // how much longer the steps of the intercept are than those of weights; 1 but for auto
-	factor           float64 // on the steps of adaptive
+	baseRate         float64 // first step size of rate auto
+	baseNorm         float64 // mean squared norm for baseRate
+	interceptScale   float64 // relative step of the intercept; 1 unless auto
+	factor           float64 // step factor of rate adaptive
 
-	short, shortRoom []float32 // room
+	short, shortRoom []float32 // buffers
 	scores, room     []float64
 	gradient         []float64
 }
 
-// New returns a learner without weights.
+// New returns a learner with zero weights.
 func New(p Plan) *Learner {
 	size := p.Cols * p.Outputs
 	l := &Learner{Plan: p, direct: make([]float64, size), scale: 1, intercept: make([]float64, p.Outputs), initialIntercept: make([]float64, p.Outputs), factor: 1, interceptScale: 1}
@@ -79,19 +76,19 @@ func New(p Plan) *Learner {
 	return l
 }
 
-// Rows returns how many rows the steps have read, each as often as it was.
+// Rows returns the number of rows read, counting repetitions.
 func (l *Learner) Rows() int { return l.rows }
 
-// Steps returns how many steps were taken.
+// Steps returns the number of steps.
 func (l *Learner) Steps() int { return l.steps }
 
-// errDiverged is the error of steps that lead away.
+// errDiverged reports that steps diverged.
 func errDiverged(steps int) error {
 	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs, or take a smaller eta0", solve.ErrDiverged, steps)
 }
 
-// Step goes along the gradient of the loss of some rows, and returns the sum of the losses that they had
-// before. Scores that are not finite are an error, and the weights are as they were.
+// Step makes one step on a minibatch and returns the sum of its losses before the step. If scores
+// are not finite, it fails and the weights are unchanged.
 func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	n, k := x.Len(), l.Outputs
 	scores := l.stepScores(x)
@@ -129,10 +126,10 @@ func (l *Learner) Step(x Rows, y, weights []float64) (loss float64, err error) {
 	return loss, nil
 }
 
-// maxSlope bounds the derivative of a loss, as scikit-learn does.
+// maxSlope bounds the derivative of a loss, as in scikit-learn.
 const maxSlope = 1e12
 
-// target is what output c is to be for a row: the row's number, or the code ±1 of its class.
+// target returns the target of output c: the number, or ±1 for a class code.
 func (l *Learner) target(y float64, c int) float64 {
 	if !l.Loss.Classes {
 		return y
@@ -146,9 +143,9 @@ func (l *Learner) target(y float64, c int) float64 {
 	return -1
 }
 
-// shrink multiplies the weights by what the penalty on their squares leaves of them.
+// shrink applies the l2 penalty.
 func (l *Learner) shrink(eta float64) {
-	const least = 1e-2 // smaller ones would cost digits of the sums
+	const least = 1e-2 // smaller scales would lose digits of the sums
 	by := max(0, 1-eta*l.L2)
 	l.center.shrink(by)
 	if l.scale *= by; l.scale >= least {
@@ -162,7 +159,7 @@ func (l *Learner) shrink(eta float64) {
 	l.scale = 1
 }
 
-// addGradient adds steps'·X to the direct weights.
+// addGradient computes direct += stepsᵀ·X.
 func (l *Learner) addGradient(x Rows, steps []float64) {
 	if x.Storage == Sparse {
 		k := l.Outputs
@@ -188,8 +185,8 @@ func (l *Learner) addGradient(x Rows, steps []float64) {
 	}
 }
 
-// applyL1 takes from each weight what it owes of the l1 penalty, as far as it reaches: the rest is paid by what
-// gradients add to it later (Tsuruoka, Tsujii and Ananiadou, ACL 2009).
+// applyL1 applies the cumulative l1 penalty, clipped at 0; the rest is applied after later
+// gradients (Tsuruoka, Tsujii and Ananiadou, ACL 2009).
 func (l *Learner) applyL1() {
 	l.foldCenter()
 	defer l.updateCenterDots()
@@ -210,7 +207,7 @@ func (l *Learner) applyL1() {
 	}
 }
 
-// addToSums counts the weights of the step.
+// addToSums adds the weights of the step to the average.
 func (l *Learner) addToSums() {
 	count := 1.0
 	switch {
@@ -227,7 +224,7 @@ func (l *Learner) addToSums() {
 	}
 }
 
-// currentModel writes the model of the steps so far, in the order of direct: the averaged weights, or the last ones.
+// currentModel writes the averaged or last weights, in the order of direct.
 func (l *Learner) currentModel(weights, intercept []float64) {
 	if l.sumCount == 0 {
 		for j, v := range l.direct {
@@ -282,7 +279,7 @@ func transpose(list []float64, rows, cols int) []float64 {
 	return out
 }
 
-// penalty is that of weights.
+// penalty returns the penalty of weights.
 func (l *Learner) penalty(weights []float64) float64 {
 	sum := 0.0
 	for _, v := range weights {
@@ -291,7 +288,7 @@ func (l *Learner) penalty(weights []float64) float64 {
 	return sum
 }
 
-// resize returns room for n numbers, the same where it is large enough.
+// resize returns a slice of n elements, reusing room if it is large enough.
 func resize[T any](room []T, n int) []T {
 	if cap(room) < n {
 		return make([]T, n)

@@ -1,15 +1,15 @@
-// Package singular finds the leading singular vectors of rows normalised by their degrees, without the matrix between
-// rows. Numbers in, numbers out.
+// Package singular computes the leading singular vectors of degree-normalized rows, without the
+// matrix between rows.
 //
-// With rows z_i of weight s_i the degree of a row is d_i = z_i'Σ s_j z_j, and the normalised matrix has rows
-// z_i·√(s_i/d_i). Its right singular vectors are the eigenvectors of A = Σ z_i z_i'·s_i/d_i, the first of which is
-// Σ s_j z_j, of eigenvalue 1. A block Krylov method with restarts finds the others: each step multiplies a few
-// vectors by A, in one reading of the rows, and takes the best vectors of all that it has (Saad, Numerical Methods
-// for Large Eigenvalue Problems, 2011, chapter 6).
+// For rows z_i of weight s_i, the degree of a row is d_i = z_iᵀΣ s_j z_j, and the normalized matrix
+// has rows z_i·√(s_i/d_i). Its right singular vectors are the eigenvectors of A = Σ z_i
+// z_iᵀ·s_i/d_i. The first is Σ s_j z_j, with eigenvalue 1. The others are found by a restarted
+// block Krylov method with Rayleigh-Ritz: each step multiplies a block of vectors by A in one pass
+// over the rows (Saad, Numerical Methods for Large Eigenvalue Problems, 2011, chapter 6).
 //
-// Where there are fewer rows than columns the same method finds the left singular vectors, which are shorter: the
-// eigenvectors of the matrix of √(s_i/d_i)·z_i'z_j·√(s_j/d_j), the first of which is √(s_i·d_i). A step reads the rows
-// twice, and the normalised matrix takes left vectors to right ones at the end.
+// With fewer rows than columns, the method finds the shorter left singular vectors. They are the
+// eigenvectors of the matrix √(s_i/d_i)·z_iᵀz_j·√(s_j/d_j), of which the first is √(s_i·d_i). A
+// step then takes two passes, and the right vectors follow at the end.
 package singular
 
 import (
@@ -29,43 +29,43 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Task says what to find.
+// Task is the specification of the computation.
 type Task struct {
-	Count   int     // singular vectors
-	Tol     float64 // residual ‖Av − λv‖ at which to stop, λ being at most 1
-	MaxIter int     // most steps
+	Count   int     // number of singular vectors
+	Tol     float64 // residual ‖Av − λv‖ at convergence, where λ ≤ 1
+	MaxIter int     // maximum number of steps
 	Seed    uint64
 }
 
-// Vectors is what was found.
+// Vectors is the result.
 type Vectors struct {
 	Count, Cols int
-	Values      []float64 // eigenvalues of A, the largest first
-	Vectors     []float64 // count × cols, of length 1
+	Values      []float64 // eigenvalues of A, descending
+	Vectors     []float64 // count × cols, of norm 1
 	Iterations  int
 	Residual    float64
 	Converged   bool
 }
 
 const (
-	oversampling   = 4       // vectors beyond those wanted, which make the method faster
-	minBlocks      = 4       // of vectors that are held before a restart
-	maxBlocks      = 20      // the more, the fewer steps
-	maxBasisFloats = 1 << 25 // in them, beyond the least
+	oversampling   = 4       // additional vectors that speed up convergence
+	minBlocks      = 4       // blocks before a restart
+	maxBlocks      = 20      // more blocks need fewer steps
+	maxBasisFloats = 1 << 25 // float64 values of a basis beyond minBlocks
 )
 
-// maxBasisBlocks is how many blocks of vectors are held before a restart.
+// maxBasisBlocks returns the number of blocks before a restart.
 func maxBasisBlocks(block, length int) int {
 	return max(minBlocks, min(maxBlocks, maxBasisFloats/max(1, block*length)))
 }
 
-// WorkspaceFloats is how many numbers a search for so many vectors holds.
+// WorkspaceFloats returns the float64 values allocated by [Task.Find].
 func WorkspaceFloats(count, rows, cols int) float64 {
 	block, length := count+oversampling, min(rows, cols)
 	return 2*float64(maxBasisBlocks(block, length))*float64(block)*float64(length) + float64(block+1)*float64(cols) + float64(rows)
 }
 
-// Find returns the leading vectors of rows that can be read again and again.
+// Find returns the leading vectors of rows, in several passes.
 func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 	s := &search{Task: t, rows: r}
 	if err := s.sumRows(ctx); err != nil {
@@ -104,22 +104,22 @@ func (t Task) Find(ctx context.Context, r *design.Rows) (*Vectors, error) {
 	}
 }
 
-// search is the state of the method: an orthonormal basis and its products with A.
+// search is an orthonormal basis and its products with A.
 type search struct {
 	Task
 	rows             *design.Rows
 	sums             []float64 // Σ s_j z_j
 	weightOverDegree []float64 // s_i/d_i
-	leftSide         bool      // whether the vectors are left ones
+	leftSide         bool      // whether it iterates on left vectors
 	length, block    int
 	basis            [][]float64
 	products         [][]float64
-	inner            [][]float64 // lower triangle of their products
-	values           []float64   // eigenvalues of A on the basis, the largest first
+	inner            [][]float64 // lower triangle of basisᵀ·products
+	values           []float64   // Ritz values, descending
 	ritz             [][]float64
 }
 
-// sumRows reads the rows for their sum.
+// sumRows computes Σ s_j z_j.
 func (s *search) sumRows(ctx context.Context) error {
 	s.sums = make([]float64, s.rows.Cols)
 	total := 0.0
@@ -147,7 +147,7 @@ func (s *search) sumRows(ctx context.Context) error {
 	return err
 }
 
-// computeDegrees reads the rows for their degrees.
+// computeDegrees computes s_i/d_i.
 func (s *search) computeDegrees(ctx context.Context) error {
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
 		at := len(s.weightOverDegree)
@@ -173,7 +173,7 @@ func (s *search) computeDegrees(ctx context.Context) error {
 	})
 }
 
-// eachChunk calls f for some rows of a block after the other, in double precision.
+// eachChunk calls f with chunks of a block in float64.
 func eachChunk(ctx context.Context, block datasets.Set, f func(lo int, X mat.Matrix) error) error {
 	const step = 1 << 13
 	n := block.Rows()
@@ -189,7 +189,7 @@ func eachChunk(ctx context.Context, block datasets.Set, f func(lo int, X mat.Mat
 	return ctxerr.Check(ctx)
 }
 
-// addProducts adds X'·B to dst.
+// addProducts computes dst += Xᵀ·B.
 func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	if m, ok := X.(*sparse.CSR); ok {
 		kern.SparseMulT(dst, design.SparseView(m), b, true)
@@ -198,7 +198,7 @@ func addProducts(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	kern.Mul(dst, design.View(X.(*mat.Dense)).T(), b, true)
 }
 
-// Multiply writes X·B to dst.
+// Multiply computes dst = X·B.
 func Multiply(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	if m, ok := X.(*sparse.CSR); ok {
 		kern.SparseMul(dst, design.SparseView(m), b, false)
@@ -207,7 +207,7 @@ func Multiply(dst kern.View[float64], X mat.Matrix, b kern.View[float64]) {
 	kern.Mul(dst, design.View(X.(*mat.Dense)), b, false)
 }
 
-// startVectors returns the vectors to begin with: the one that is known, and random ones.
+// startVectors returns the known first vector and random ones.
 func (s *search) startVectors(ctx context.Context) ([][]float64, error) {
 	known := slices.Clone(s.sums)
 	if s.leftSide {
@@ -230,7 +230,7 @@ func (s *search) startVectors(ctx context.Context) ([][]float64, error) {
 	return list, nil
 }
 
-// orthonormalize returns an orthonormal basis of what the vectors add to the basis there is.
+// orthonormalize returns an orthonormal basis of the components of vectors orthogonal to the basis.
 func (s *search) orthonormalize(ctx context.Context, vectors [][]float64) (out [][]float64, err error) {
 	for _, v := range vectors {
 		if err := ctxerr.Check(ctx); err != nil {
@@ -261,7 +261,7 @@ func (s *search) orthonormalize(ctx context.Context, vectors [][]float64) (out [
 	return out, nil
 }
 
-// multiply adds vectors to the basis, and their products with A, or with the matrix between rows.
+// multiply adds vectors and their products with A, or with the matrix between rows, to the basis.
 func (s *search) multiply(ctx context.Context, vectors [][]float64) error {
 	b := len(vectors)
 	if b == 0 {
@@ -307,7 +307,7 @@ func zero(rows, cols int) kern.View[float64] {
 	return kern.Dense(rows, cols, cols, make([]float64, rows*cols))
 }
 
-// multiplyGram adds A·V to dst, in one reading of the rows.
+// multiplyGram computes dst += A·V in one pass.
 func (s *search) multiplyGram(ctx context.Context, dst, v kern.View[float64]) error {
 	b := v.Cols
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
@@ -326,7 +326,7 @@ func (s *search) multiplyGram(ctx context.Context, dst, v kern.View[float64]) er
 	})
 }
 
-// toLeft writes to dst what the normalised matrix makes of right vectors.
+// toLeft multiplies right vectors by the normalized matrix.
 func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) error {
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
 		return eachChunk(ctx, block, func(lo int, X mat.Matrix) error {
@@ -340,7 +340,7 @@ func (s *search) toLeft(ctx context.Context, dst, right kern.View[float64]) erro
 	})
 }
 
-// toRight adds to dst what the transpose of the normalised matrix makes of left vectors.
+// toRight adds the products of left vectors with the transposed normalized matrix to dst.
 func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) error {
 	b := left.Cols
 	return s.rows.Each(ctx, func(first int, block datasets.Set) error {
@@ -364,7 +364,8 @@ func errDegree(degree float64) error {
 	return fmt.Errorf("its products with all rows sum to %.3g, wanted a number > 0: put binning before, whose features have no negative products; of rff take more features or a smaller gamma", degree)
 }
 
-// rayleighRitz finds the best vectors in the basis, and returns their residuals. A basis that is full is made anew of them.
+// rayleighRitz computes the Ritz vectors of the basis and returns their residuals. It restarts a
+// full basis from them.
 func (s *search) rayleighRitz(ctx context.Context) ([][]float64, error) {
 	m, before := len(s.basis), len(s.inner)
 	for i := before; i < m; i++ {
@@ -423,7 +424,7 @@ func linearCombination(mix []float64, list [][]float64, length int) []float64 {
 	return out
 }
 
-// result returns the vectors, whose eigenvalues have to be positive.
+// result returns the vectors. It fails if an eigenvalue is not positive.
 func (s *search) result(ctx context.Context, turns int, residual float64, converged bool) (*Vectors, error) {
 	rank := 0
 	for rank < min(s.Count, len(s.values)) && s.values[rank] > 1e-12 {

@@ -2,17 +2,18 @@ package solve
 
 import "math"
 
-// CGResult says how conjugate gradients went.
+// CGResult is the outcome of [CG].
 type CGResult struct {
 	Iterations int
-	Converged  bool      // whether every column got as far as it should
-	Residual   float64   // of the worst column, relative to the start, in the preconditioner's norm
-	Decrease   []float64 // by how much the parabola ½x'Ax − b'x of each column has fallen
+	Converged  bool      // whether every column met its criteria
+	Residual   float64   // largest ratio √(rᵀM⁻¹r)/√(bᵀM⁻¹b)
+	Decrease   []float64 // decrease of ½xᵀAx − bᵀx, by column
 }
 
-// StopCriteria says when conjugate gradients stop: all columns after MaxIter products with A, and a column by itself when
-// sqrt(r'M⁻¹r) is at most Tol times its first value and at most its number of Enough; or where its parabola ½x'Ax − b'x has
-// fallen by its number of Fall, which it goes no further than. Nil is no bound. First is M⁻¹b, where the caller has it.
+// StopCriteria are the stopping criteria of [CG]. All columns stop after MaxIter products with A. A
+// column stops when √(rᵀM⁻¹r) is at most Tol times its initial value and at most its AbsTol. It
+// also stops when ½xᵀAx − bᵀx has decreased by its MaxDecrease; the last step is shortened to end
+// there. Nil slices impose no bound. PrecondRHS is M⁻¹b if the caller has it.
 type StopCriteria struct {
 	Tol                 float64
 	AbsTol, MaxDecrease []float64
@@ -20,14 +21,14 @@ type StopCriteria struct {
 	PrecondRHS          []float64
 }
 
-// CG solves A·x = b for a symmetric positive (semi)definite A by preconditioned conjugate gradients
-// from x = 0, for all columns in lockstep:
+// CG solves A·x = b for a symmetric positive semidefinite A by preconditioned conjugate gradients,
+// for all columns in lockstep:
 //
 //	x₀ = 0, r = b, z = M⁻¹r, p = z;  a = r'z / p'Ap;  x += a·p, r −= a·Ap, z = M⁻¹r, p = z + β·p
 //
-// A column stops where until says, from when on its p is 0. precondition computes M⁻¹v; nil means M = I. Where A is
-// singular and b in its range, x stays in the range of M⁻¹A.
-// (Hestenes & Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
+// A column that has stopped keeps p = 0. precondition computes M⁻¹v; nil means M = I. If A is
+// singular and b lies in its range, x stays in the range of M⁻¹A. (Hestenes & Stiefel 1952; Saad,
+// Iterative Methods for Sparse Linear Systems, algorithm 9.1.)
 func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteria) (CGResult, error) {
 	if precondition == nil {
 		precondition = func(dst, v []float64) error { copy(dst, v); return nil }
@@ -62,17 +63,17 @@ func CG(a, precondition Operator, x, b []float64, columns int, until StopCriteri
 	return CGResult{Iterations: done, Converged: c.allDone(), Residual: c.worst(), Decrease: c.decrease}, nil
 }
 
-// cg is the state of one run.
+// cg is the state of one call.
 type cg struct {
 	StopCriteria
 	columns        int
 	x, r, z, p, ap []float64
 	// by column:
 	rz, initialRZ, step, decrease []float64
-	decreaseReached               []bool // whether it has fallen as far as it may
+	decreaseReached               []bool // whether MaxDecrease is reached
 }
 
-// relative returns sqrt(r'z) of column j relative to its start.
+// relative returns √(rᵀz) of column j relative to its initial value.
 func (c *cg) relative(j int) float64 {
 	if !(c.initialRZ[j] > 0) || !(c.rz[j] > 0) {
 		return 0
@@ -80,7 +81,7 @@ func (c *cg) relative(j int) float64 {
 	return math.Sqrt(c.rz[j] / c.initialRZ[j])
 }
 
-// done reports whether column j has got as far as it should.
+// done reports whether column j met its criteria.
 func (c *cg) done(j int) bool {
 	return c.decreaseReached[j] || c.relative(j) <= c.Tol && (c.AbsTol == nil || !(c.rz[j] > c.AbsTol[j]*c.AbsTol[j]))
 }
@@ -102,8 +103,8 @@ func (c *cg) worst() float64 {
 	return worst
 }
 
-// advance takes the step along p in every column that still needs one, and reports whether any
-// column could: where p'Ap is not positive, p lies in the null space to working precision.
+// advance updates x and r along p in every active column. It reports whether any column moved: if
+// pᵀAp ≤ 0, p is in the null space to working precision.
 func (c *cg) advance() bool {
 	dots(c.step, c.p, c.ap)
 	moved := false
@@ -122,7 +123,7 @@ func (c *cg) advance() bool {
 	return moved
 }
 
-// stepLength returns how far column j goes along p, to the minimum or as far as it may fall.
+// stepLength returns the step to the minimum along p, or the step that reaches MaxDecrease.
 func (c *cg) stepLength(j int, curvature float64) float64 {
 	slope := c.rz[j]
 	fall := slope * slope / (2 * curvature)
@@ -135,7 +136,7 @@ func (c *cg) stepLength(j int, curvature float64) float64 {
 	return 2 * left / (slope + math.Sqrt(max(0, slope*slope-2*curvature*left)))
 }
 
-// updateDirection makes the next directions conjugate to the last ones.
+// updateDirection computes p = z + β·p.
 func (c *cg) updateDirection() {
 	before := append([]float64(nil), c.rz...)
 	dots(c.rz, c.r, c.z)

@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Rows is the rows x_i of a matrix, one at a time.
+// Rows gives access to the rows x_i of a matrix.
 type Rows interface {
 	Len() int
 	Width() int
-	// Dot returns w'x_i.
+	// Dot returns wᵀx_i.
 	Dot(i int, w []float64) float64
 	// Add computes w += f·x_i.
 	Add(i int, f float64, w []float64)
@@ -28,67 +28,65 @@ type Rows interface {
 //	minimise over w, b:  ½‖w‖² + Σ_i L_i(w'x_i + b),
 //	L_i(z) = max over low_i ≤ β ≤ high_i of  β(target_i − z) − Epsilon·|β| − ½·diagonal_i·β²
 //
-// which holds every hinge and epsilon-insensitive loss: support vector classification has targets
-// y = ±1, Epsilon 0 and β·y from 0 to C·s (hinge), or from 0 to infinity and diagonal 1/(2C·s)
-// (squared hinge); regression has β from −C·s to C·s, or no bounds and the same diagonal. Its dual is
+// It covers the hinge and epsilon-insensitive losses. Classification has targets y = ±1 and Epsilon
+// 0. Its β·y lies in [0, C·s] (hinge), or in [0, ∞) with diagonal 1/(2C·s) (squared hinge).
+// Regression has β in [−C·s, C·s], or no bounds and the same diagonal. The dual problem is
 //
-//	minimise over β:  ½‖Σβ_i·x_i‖² + ½Σ diagonal_i·β_i² − Σ target_i·β_i + Epsilon·Σ|β_i|
+//	minimize over β:  ½‖Σβ_i·x_i‖² + ½Σ diagonal_i·β_i² − Σ target_i·β_i + Epsilon·Σ|β_i|
 //
-// (or, where Logistic is true, L_i(z) = c_i·log(1 + exp(−t_i·z)), whose part of the dual is
-// α·log(α/c_i) + (c_i−α)·log((c_i−α)/c_i) with α = |β_i|, the one bound of β_i that is not 0 being
-// t_i·c_i) within the bounds, and Σβ_i = 0 where there is an intercept b; then w = Σβ_i·x_i.
+// within the bounds, with Σβ_i = 0 if there is an intercept b; then w = Σβ_i·x_i. If Logistic is
+// true, L_i(z) = c_i·log(1 + exp(−t_i·z)). Its dual term is α·log(α/c_i) + (c_i−α)·log((c_i−α)/c_i)
+// with α = |β_i|, where t_i·c_i is the nonzero bound of β_i.
 //
-// A column that is not zero in one row only has the weight β_i·x_ij, and need not be stored: it adds
-// β_i·x_ij² to the score of its row. Rows are without such columns, where Own has them.
+// A column that is nonzero in a single row i has weight β_i·x_ij and adds β_i·x_ij² to the score of
+// that row. Such columns can be left out of Rows and passed as PrivateSquares.
 type Dual struct {
 	Rows           Rows
 	Target         []float64
-	PrivateSquares []float64 // nil for zeros: squared norms of what only this row has, in columns left out of Rows
+	PrivateSquares []float64 // squared norms of the left-out columns by row, nil for zeros
 	Low, High      []float64 // may be infinite where Diagonal is positive; Low ≤ 0 ≤ High
 	Diagonal       []float64 // nil for zeros
 	Epsilon        float64
-	Logistic       bool // the other loss; Target, Diagonal and Epsilon mean nothing
+	Logistic       bool // logistic loss; ignores Target, Diagonal and Epsilon
 	Intercept      bool
-	WarmStart      *DualResult // solution of a problem with other bounds to begin from; nil for β = 0
+	WarmStart      *DualResult // solution for other bounds, nil for β = 0
 }
 
 // DualResult is a solution of [Dual].
 type DualResult struct {
 	W             []float64
-	B             float64 // the best for W
+	B             float64 // optimal intercept for W
 	Beta          []float64
 	Epochs        int     // passes over the rows
-	InteriorSteps int     // of the interior point method, of those passes
+	InteriorSteps int     // interior point steps among the epochs
 	Converged     bool    // whether the gap is within the tolerance
-	Gap           float64 // (primal − dual) / primal, the primal at this solution, the dual at the best β met
-	Objective     float64 // of the primal
-	Trivial       float64 // that of [Dual.Trivial], which Objective is never above
+	Gap           float64 // (primal − dual)/primal: the objective of this solution and the largest dual value found
+	Objective     float64 // primal objective
+	Trivial       float64 // objective of [Dual.Trivial], an upper bound of Objective
 }
 
-// Solve goes by coordinate descent on the dual with shrinking, until the relative duality gap is at
-// most tol or after maxEpochs passes. Each step minimises over one β_i exactly and keeps w = Σβ_i·x_i,
-// in O(width of the row) operations. Rows whose β_i is stuck at a bound or at 0 are left out of
-// further passes.
+// Solve minimizes by dual coordinate descent with shrinking until the relative duality gap is at
+// most tol or maxEpochs passes are made. Each step minimizes exactly over one β_i and updates w =
+// Σβ_i·x_i, in time proportional to the entries of the row. Shrinking skips rows whose β_i is fixed
+// at a bound or at 0.
 //
-// The constraint of the intercept is met by proximal steps on b: the descent runs with b penalised
-// about a centre, (b−centre)²/2ρ, as if a column of value √ρ had been added, and the centre moves to
-// the b that is found, centre + ρ·Σβ, whenever β has settled for it. Such steps only ever lower the
-// objective, so the intercept is not penalised in the end. They begin at the best b of w = 0. Scores
-// are those of centred rows, which changes nothing at the optimum but makes the coordinates less
-// dependent; with x_i'x̄ known for each row it costs nothing either, and sparse rows stay as they are.
+// The constraint of the intercept is met by proximal steps on b. The descent penalizes b about a
+// center by (b−center)²/2ρ, as an additional column of value √ρ would. When β has converged for a
+// center, the center moves to center + ρ·Σβ. Each such step lowers the objective, so b ends up
+// unpenalized. The first center is the best b of w = 0. Rows are centered implicitly by x_iᵀx̄,
+// which decorrelates the coordinates and keeps sparse rows sparse.
 //
-// Every so often β is moved to Σβ = 0, the scores of all rows are computed, b is set to the exact best
-// for w, and the objective and the dual are taken: the gap is a certificate over all rows, whatever
-// was left out before. The least objective so met is what is returned, that of w = 0 being the first:
-// a solution is never worse than the trivial one. Rows that were left out come back after each such
-// look that ends a phase, and whenever b has moved far without them: else nothing would stop b where
-// every β_i in the descent sits at its bound.
+// At increasing intervals updateGap projects β to Σβ = 0, computes all scores and the optimal b,
+// and evaluates primal and dual objectives. The gap is therefore a certificate over all rows,
+// including skipped ones. Solve returns the point with the lowest objective, which is never above
+// that of w = 0. Skipped rows return after each phase and whenever b has moved far, since otherwise
+// b is unbounded if every active β_i is at a bound.
 //
-// Where rows are so narrow that the descent has cost as much as steps of the interior point method
-// would, those are taken; it does not mind a large C.
+// For narrow rows the solver switches to an interior point method once descent has cost as much as
+// its steps. Its convergence does not depend on C.
 //
-// (Descent: Hsieh, Chang, Lin, Keerthi & Sundararajan, ICML 2008; Ho & Lin, JMLR 2012. Proximal
-// steps: Rockafellar, SIAM J. Control 1976.) The order of rows is random from a fixed seed.
+// Rows are visited in random order from a fixed seed. (Descent: Hsieh, Chang, Lin, Keerthi &
+// Sundararajan, ICML 2008; Ho & Lin, JMLR 2012. Proximal steps: Rockafellar, SIAM J. Control 1976.)
 func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResult, error) {
 	d, err := newDescent(ctx, p)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
@@ -118,15 +116,15 @@ func (p *Dual) Solve(ctx context.Context, tol float64, maxEpochs int) (DualResul
 		}
 		if settled {
 			threshold /= 2
-			d.combine(d.w, d.beta) // which steps have rounded
+			d.combine(d.w, d.beta) // removes accumulated rounding
 		}
 	}
 	out := d.result(tol)
-	return out, ctxerr.Check(ctx) // whose end may have stopped the last sums
+	return out, ctxerr.Check(ctx) // cancellation may have truncated the last sums
 }
 
-// updateCenter moves the centre of b where β has settled for the one there is, and returns how far from
-// the optimum either is, violation being that of β.
+// updateCenter moves the center of b if β has converged for the present one. It returns the
+// violation of optimality of both, given that of β.
 func (d *descent) updateCenter(violation float64) float64 {
 	off := math.Abs(d.rho * d.sumBeta)
 	if off > 0 && violation <= off {
@@ -136,35 +134,35 @@ func (d *descent) updateCenter(violation float64) float64 {
 	return max(violation, off)
 }
 
-// firstGapEpoch is the number of passes before the first look at all rows, and farDrift how far b may move
-// while rows are left out, in units of the violation at which a phase ends.
+// firstGapEpoch is the number of passes before the first updateGap. maxDrift bounds the movement of
+// b while rows are skipped, relative to the threshold of a phase.
 const firstGapEpoch, maxDrift = 10, 10
 
-// descent is the state of one run.
+// descent is the state of one call of Solve.
 type descent struct {
 	*Dual
-	ctx         context.Context // once it is done nothing is worth going on with
-	w, beta     []float64       // w is Σβ_i·x_i, of rows that are not centred
+	ctx         context.Context // canceled sums are discarded
+	w, beta     []float64       // w = Σβ_i·x_i, not centered
 	b, rho      float64
 	sumBeta     float64   // Σβ
-	meanDots    []float64 // x_i'x̄, nil without an intercept
-	meanDotBeta float64   // Σβ_i·along_i
+	meanDots    []float64 // x_iᵀx̄, nil without an intercept
+	meanDotBeta float64   // Σβ_i·meanDots_i
 	meanNormSq  float64   // ‖x̄‖²
 	curvature   []float64 // ‖x_i−x̄‖² + ρ + diagonal_i
 	active      []int
-	shrinkable  []bool  // by place in active
-	shrinkTol   float64 // how far beyond its bound a gradient is to be for the row to be left out
-	drift       float64 // how far b was moved since all rows were active
-	violation   float64 // largest of this epoch
+	shrinkable  []bool  // by position in active
+	shrinkTol   float64 // distance of a gradient beyond its bound from which the row is skipped
+	drift       float64 // movement of b since all rows were active
+	violation   float64 // maximum of this epoch
 	epochs      int
 	rng         *rand.Rand
-	scores      []float64 // w'x_i, of the last look
-	best        struct {  // the least objective met, and where
+	scores      []float64 // wᵀx_i of the last updateGap
+	best        struct {  // point of the lowest objective
 		beta            []float64
-		b, primal, dual float64 // dual being the largest met, at any β
+		b, primal, dual float64 // dual is the largest value found, at any β
 	}
-	trivialObjective float64 // the objective of w = 0
-	roundingNoise    float64 // what rounding may leave of an objective of 0
+	trivialObjective float64 // objective of w = 0
+	roundingNoise    float64 // rounding error of an objective of 0
 	interiorSteps    int     // of the interior point method
 }
 
@@ -203,7 +201,8 @@ func newDescent(ctx context.Context, p *Dual) (*descent, error) {
 	return d, d.updateGap()
 }
 
-// center finds the mean of the rows that have a say, and sets ρ to the median of their curvatures.
+// center computes x̄ over the rows with nonempty bounds and sets ρ to the median of their
+// curvatures.
 func (d *descent) center() {
 	var live []int
 	has := make([]float64, len(d.beta))
@@ -243,10 +242,10 @@ func (d *descent) center() {
 	}
 }
 
-// chunkRows is the number of rows that are a piece of work.
+// chunkRows is the number of rows per parallel task.
 const chunkRows = 512
 
-// canceled reports, once for every piece of work, whether the context is done before row number i.
+// canceled reports whether the context is done, checked once per chunkRows rows.
 func (d *descent) canceled(i int) bool { return i%chunkRows == 0 && d.ctx.Err() != nil }
 
 // combine computes dst = Σ factors_i·x_i.
@@ -262,7 +261,7 @@ func (d *descent) combine(dst, factors []float64) {
 	}
 }
 
-// score returns w'(x_i−x̄) + b, w being that of centred rows.
+// score returns wᵀ(x_i−x̄) + b, with w the sum over centered rows.
 func (d *descent) score(i int) float64 {
 	z := d.Rows.Dot(i, d.w) + d.privateSquare(i)*d.beta[i] + d.b
 	if d.meanDots != nil {
@@ -271,7 +270,7 @@ func (d *descent) score(i int) float64 {
 	return z
 }
 
-// updateSolution makes of w, b and the sums what they are after a step of β_i.
+// updateSolution updates w, b and the sums for a step of β_i.
 func (d *descent) updateSolution(i int, step float64) {
 	d.sumBeta += step
 	d.b += d.rho * step
@@ -281,7 +280,7 @@ func (d *descent) updateSolution(i int, step float64) {
 	d.Rows.Add(i, step, d.w)
 }
 
-// scale returns the root mean square of the targets, 1 where all are 0.
+// scale returns the root mean square of the targets, or 1 if all are 0.
 func (d *descent) scale() float64 {
 	sum := 0.0
 	for _, t := range d.Target {
@@ -300,7 +299,7 @@ func (p *Dual) diagonal(i int) float64 {
 	return p.Diagonal[i]
 }
 
-// privateSquare is the squared norm of what only row i has.
+// privateSquare returns the squared norm of the columns that only row i has.
 func (d *descent) privateSquare(i int) float64 {
 	if d.PrivateSquares == nil {
 		return 0
@@ -308,8 +307,8 @@ func (d *descent) privateSquare(i int) float64 {
 	return d.PrivateSquares[i]
 }
 
-// epoch takes a step along every active coordinate in random order and returns the largest
-// violation of optimality met, in units of the gradient. Rows that are stuck go behind the others.
+// epoch makes a step in every active coordinate in random order. It returns the largest violation
+// of optimality, in units of the gradient, and moves shrinkable rows out of the active set.
 func (d *descent) epoch() float64 {
 	d.epochs++
 	d.rng.Shuffle(len(d.active), func(i, j int) { d.active[i], d.active[j] = d.active[j], d.active[i] })
@@ -329,7 +328,7 @@ func (d *descent) epoch() float64 {
 	return d.violation
 }
 
-// sweep goes through the active rows.
+// sweep visits the active rows.
 func (d *descent) sweep() {
 	d.violation = 0
 	read := 0.0
@@ -353,9 +352,9 @@ func (d *descent) sweep() {
 // stays is the part of the reading of a row where β_i stays what it is.
 const stays = 0.4
 
-// descend minimises over β_i: by soft threshold and clipping of β_i − gradient/curvature. It
-// returns how far the gradient was from optimal, and whether β_i is stuck: at a bound, or at 0
-// inside the tube, with slack to spare.
+// descend minimizes over β_i by soft thresholding and clipping of β_i − gradient/curvature. It
+// returns the violation of optimality and whether the row can be skipped: β_i is at a bound, or at
+// 0 inside the tube, by a margin of shrinkTol.
 func (d *descent) descend(i int) (violation float64, stuck bool) {
 	q := d.curvature[i]
 	if q == 0 {
@@ -383,8 +382,8 @@ func (d *descent) descend(i int) (violation float64, stuck bool) {
 	return math.Abs(to-old) * q, false
 }
 
-// descendZeroRow is descend for a row of zeros without an intercept: its score is 0 whatever w is. It
-// costs no more to stay than to be looked at again, which would put off the end.
+// descendZeroRow is descend for a zero row without intercept, whose score is always 0. It reports
+// no violation, since the row never changes again.
 func (d *descent) descendZeroRow(i int) (violation float64, stuck bool) {
 	switch {
 	case d.Target[i] > d.Epsilon:
@@ -395,14 +394,14 @@ func (d *descent) descendZeroRow(i int) (violation float64, stuck bool) {
 	return 0, false
 }
 
-// unshrink brings back the rows that were left out, which were only moved behind the others.
+// unshrink restores all rows to the active set.
 func (d *descent) unshrink() {
 	d.active = d.active[:len(d.beta)]
 	d.shrinkTol = math.Inf(1)
 	d.drift = 0
 }
 
-// dualTerm is what β_i adds to the dual beside −½‖w‖².
+// dualTerm returns the contribution of β_i = v to the dual objective, apart from −½‖w‖².
 func (d *descent) dualTerm(i int, v float64) float64 {
 	if d.Logistic {
 		return d.entropy(i, v)
@@ -410,7 +409,7 @@ func (d *descent) dualTerm(i int, v float64) float64 {
 	return d.Target[i]*v - d.Epsilon*math.Abs(v) - d.diagonal(i)*v*v/2
 }
 
-// loss is L_i(z).
+// loss returns L_i(z).
 func (p *Dual) loss(i int, z float64) float64 {
 	if p.Logistic {
 		return p.logisticLoss(i, z)

@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// ErrNotFinite is the error of a problem whose numbers are beyond what can be added up.
+// ErrNotFinite reports that the objective overflows.
 var ErrNotFinite = errors.New("the objective is not finite: the inputs, the targets or C are too large; standardize them")
 
-// updateGap moves β to Σβ = 0 and computes the objective, with the best b for w, and the dual there. It
-// keeps β where the objective is the least so far, and goes on from that b.
+// updateGap projects β to Σβ = 0 and computes the primal objective, with the optimal b, and the
+// dual objective. It stores β if the primal objective is the lowest so far.
 func (d *descent) updateGap() error {
 	d.restoreSum()
 	half := 0.0
@@ -38,7 +38,7 @@ func (d *descent) updateGap() error {
 		d.b = b + d.meanDotBeta
 	}
 	primal, dual := half+d.losses(d.scores, b), kern.Sum(gains)-half
-	if err := ctxerr.Check(d.ctx); err != nil { // which may have stopped the sums
+	if err := ctxerr.Check(d.ctx); err != nil { // cancellation may have truncated the sums
 		return err
 	}
 	if primal-primal != 0 || dual-dual != 0 {
@@ -66,7 +66,7 @@ func (p *Dual) losses(scores []float64, b float64) float64 {
 	return kern.Sum(parts)
 }
 
-// gap is that between the least objective and the largest dual value met, relative to the former.
+// gap returns the relative gap between the lowest primal and the largest dual value found.
 func (d *descent) gap() float64 {
 	if d.best.primal <= d.best.dual+d.roundingNoise {
 		return 0
@@ -74,16 +74,16 @@ func (d *descent) gap() float64 {
 	return (d.best.primal - d.best.dual) / d.best.primal
 }
 
-// result is the best solution met.
+// result returns the best solution found.
 func (d *descent) result(tol float64) DualResult {
 	d.combine(d.w, d.best.beta)
 	return DualResult{W: d.w, B: d.best.b, Beta: d.best.beta, Epochs: d.epochs, InteriorSteps: d.interiorSteps,
 		Converged: d.gap() <= tol, Gap: d.gap(), Objective: d.best.primal, Trivial: d.trivialObjective}
 }
 
-// restoreSum moves β to Σβ = 0, by moving those that are between their bounds in proportion to what room
-// they have there: their derivatives are small, so that the dual hardly falls. Where there is not
-// enough room, the heavier side is scaled down.
+// restoreSum moves β to Σβ = 0. It moves the β_i strictly between their bounds in proportion to
+// their distance to the bounds, where the dual objective is flat. If that does not suffice, it
+// rescales the heavier side.
 func (d *descent) restoreSum() {
 	d.updateSums()
 	if !d.Intercept || d.sumBeta == 0 {
@@ -107,7 +107,7 @@ func (d *descent) restoreSum() {
 	d.updateSums()
 }
 
-// updateSums finds Σβ_i and Σβ_i·along_i.
+// updateSums computes Σβ_i and Σβ_i·meanDots_i.
 func (d *descent) updateSums() {
 	d.sumBeta, d.meanDotBeta = 0, 0
 	for i, v := range d.beta {
@@ -118,7 +118,8 @@ func (d *descent) updateSums() {
 	}
 }
 
-// feasibleMove is what a β_i of this value can move by on its side of 0, at most the way to either end.
+// feasibleMove bounds the change of a β_i with value v that keeps it on its side of 0 and within
+// its bound.
 func (d *descent) feasibleMove(i int, v float64) float64 {
 	switch {
 	case v > 0:
@@ -129,7 +130,7 @@ func (d *descent) feasibleMove(i int, v float64) float64 {
 	return 0
 }
 
-// rescaleHeavierSide makes the heavier side as light as the other.
+// rescaleHeavierSide scales the positive or negative β_i so that Σβ = 0.
 func (d *descent) rescaleHeavierSide() {
 	up, down := 0.0, 0.0
 	for _, v := range d.beta {

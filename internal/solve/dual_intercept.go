@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Trivial returns the objective of w = 0 with the best b, and that b. It needs no rows.
+// Trivial returns the objective of w = 0 with the best intercept b, and b. It does not read Rows.
 func (p *Dual) Trivial() (objective, b float64) { return p.trivial(make([]float64, len(p.Low))) }
 
-// trivial is Trivial; zeros are as many as there are rows.
+// trivial is Trivial given a zero score per row.
 func (p *Dual) trivial(zeros []float64) (objective, b float64) {
 	if p.Intercept {
 		b = p.bestIntercept(zeros)
@@ -18,7 +18,8 @@ func (p *Dual) trivial(zeros []float64) (objective, b float64) {
 	return p.losses(zeros, b), b
 }
 
-// lossScale is the sum of losses as large as the numbers that residuals are made of.
+// lossScale returns the sum of the losses at residuals of the magnitude of the targets; rounding
+// errors scale with it.
 func (p *Dual) lossScale() float64 {
 	sum := 0.0
 	for i := range p.Low {
@@ -33,10 +34,10 @@ func (p *Dual) lossScale() float64 {
 	return sum
 }
 
-// bestIntercept returns the b that minimises Σ L_i(scores_i + b), and the middle where many do: of
-// absolute losses the weighted median of the residuals, of squares their mean. The slope of the sum
-// is made of straight pieces and never falls; the piece where it crosses 0 is found as a median is
-// selected, in a time that goes with the number of rows.
+// bestIntercept returns the b that minimizes Σ L_i(scores_i + b), or the midpoint of all
+// minimizers. For absolute losses this is the weighted median of the residuals, for squares the
+// mean. The derivative of the sum is piecewise linear and nondecreasing. Its root is found by
+// quickselect over the breakpoints, in expected linear time.
 func (p *Dual) bestIntercept(scores []float64) float64 {
 	if p.Logistic {
 		return p.logisticIntercept(scores)
@@ -60,7 +61,7 @@ func (p *Dual) bestIntercept(scores []float64) float64 {
 	return s.root()
 }
 
-// line is the function level + rise·b.
+// line is the function offset + slope·b.
 type line struct{ offset, slope float64 }
 
 func lineThrough(place, rise float64) line { return line{-place * rise, rise} }
@@ -70,19 +71,21 @@ func (l line) addScaled(m line, times float64) line {
 	return line{l.offset + times*m.offset, l.slope + times*m.slope}
 }
 
-// breakpoint is a place from which on a line is added.
+// breakpoint adds a line from b = at on.
 type breakpoint struct {
 	at    float64
 	delta line
 }
 
-// piecewiseLinear is a function made of lines that never falls: far below all bends.
+// piecewiseLinear is a nondecreasing piecewise linear function. It equals leftmost below all
+// breakpoints.
 type piecewiseLinear struct {
 	leftmost    line
 	breakpoints []breakpoint
 }
 
-// addRamp lets the slope rise from a place on, by 1/spread until it has by bound, or at once.
+// addRamp adds a ramp from 0 to bound that starts at from and has slope 1/spread, or a jump if
+// spread is 0.
 func (s *piecewiseLinear) addRamp(from, bound, spread float64) {
 	if spread == 0 {
 		s.breakpoints = append(s.breakpoints, breakpoint{from, line{offset: bound}})
@@ -95,13 +98,13 @@ func (s *piecewiseLinear) addRamp(from, bound, spread float64) {
 	}
 }
 
-// root returns where the slope is 0. Bends are divided about one of them, drawn from a fixed seed, and
-// those on the side that the root is not on are left, until few remain.
+// root returns a root of the function. It partitions the breakpoints about a random pivot, drawn
+// from a fixed seed, until few remain.
 func (s *piecewiseLinear) root() float64 {
 	const few = 16
 	rng := rand.New(rand.NewPCG(1961, 1))
 	below, rest := s.leftmost, s.breakpoints
-	first, last := math.Inf(-1), math.Inf(1) // the bends next to those that remain
+	first, last := math.Inf(-1), math.Inf(1) // the breakpoints next to the remaining ones
 	for len(rest) > few {
 		place := rest[rng.IntN(len(rest))].at
 		before, after := partition(rest, place)
@@ -129,8 +132,8 @@ func (s *piecewiseLinear) root() float64 {
 	return below.root(first, last)
 }
 
-// partition puts the bends below a place first and those above it last, and returns where those at the
-// place begin and end.
+// partition moves breakpoints below pivot to the front and those above it to the back, and returns
+// the range of those equal to it.
 func partition(bends []breakpoint, place float64) (before, after int) {
 	after = len(bends)
 	for k := 0; k < after; {
@@ -156,8 +159,8 @@ func sumLines(l line, bends []breakpoint) line {
 	return l
 }
 
-// root returns where the line is 0 between first and last, of which one may be infinite: the middle
-// where it is so all along.
+// root returns the root of the line in [first, last], of which one end may be infinite, or the
+// midpoint if the line is 0.
 func (l line) root(first, last float64) float64 {
 	switch {
 	case l.slope > 0:

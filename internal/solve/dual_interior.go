@@ -7,50 +7,51 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// interior is the primal-dual interior point method on the dual of narrow rows. Its variables are the
-// parts of β: each β_i or, where Epsilon makes a corner at 0, what it has above 0 and what below. A
-// step solves
+// interior is a primal-dual interior point method for the dual with narrow rows. Its variables are
+// the β_i; if Epsilon makes a kink at 0, the positive and negative parts of β_i. A step solves
 //
-//	(I + ΣΩ_i(x_i−x̄)(x_i−x̄)')·Δw = Σq_i(x_i−x̄) − x̄·Σβ_i
+//	(I + ΣΩ_i(x_i−x̄)(x_i−x̄)ᵀ)·Δw = Σq_i(x_i−x̄) − x̄·Σβ_i
 //
-// where x̄ is the mean of the rows by Ω, in O(rows·width²) operations for the matrix, which serves to
-// predict the step and to correct it. Ω_i is the sum of 1/θ over the parts of row i, θ being the curvature of
-// a part and its barriers, and q_i that of residual/θ. Some 10 to 30 steps do, whatever C is.
-// (Mehrotra, SIAM J. Optimization 1992; for this problem Ferris & Munson, SIAM J. Optimization 2002.)
+// where x̄ is the Ω-weighted mean of the rows. Ω_i is the sum of 1/θ over the variables of row i,
+// with θ the curvature of a variable and its barriers. q_i is the sum of residual/θ. The matrix
+// costs O(rows·width²) flops and serves the predictor and the corrector. About 10 to 30 steps
+// suffice for any C. (Mehrotra, SIAM J. Optimization 1992; Ferris & Munson, SIAM J. Optimization
+// 2002.)
 type interior struct {
 	*descent
 	vars     []boundedVar
 	b        float64
 	sumVars  float64   // Σβ
 	omega, q []float64 // by row
-	mean     []float64 // x̄, 0 without an intercept
+	mean     []float64 // x̄, zeros without an intercept
 	sumOmega float64   // ΣΩ
-	factor   []float64 // of the matrix
+	factor   []float64 // Cholesky factor of the matrix
 	dw       []float64
 	db       float64
 	block    []float64
 }
 
-// boundedVar is a variable between low and high, at least one of which is finite where its row has no curvature of its own.
+// boundedVar is a variable in [low, high]. At least one bound is finite if its row has no
+// curvature.
 type boundedVar struct {
 	row                int
 	v, low, high       float64
-	cost               float64 // beside target and score: ±Epsilon
+	cost               float64 // linear cost ±Epsilon
 	lower, upper       float64 // multipliers of the bounds
 	gradient, theta    float64
 	dv, dlower, dupper float64
 }
 
-// MaxInteriorColumns is the most columns that a matrix is made for.
+// MaxInteriorColumns bounds the columns for which the matrix is formed.
 const MaxInteriorColumns = 2048
 
-// gramRows is the number of rows that are added to the matrix at once, and mostSteps that of steps after
-// which rounding is what keeps the gap open.
+// gramRows is the number of rows per update of the matrix. After maxInteriorSteps steps only
+// rounding keeps the gap open.
 const gramRows, maxInteriorSteps = 512, 60
 
-// interiorEpoch is the number of passes after which steps of the interior point method are taken: when they
-// have cost as much as the 15 steps or so that close the gap. A pass takes 4·n·d operations that wait for memory, a step
-// n·d² of a kind that is 5 times as fast, and d³/3 for the factor.
+// interiorEpoch returns the pass from which on interior point steps are made. By then descent has
+// cost as much as about 15 steps. A pass takes 4nd memory-bound flops. A step takes nd² GEMM flops,
+// which are 5 times as fast, and d³/3 for the factor.
 func (d *descent) interiorEpoch() int {
 	n, cols := float64(max(1, len(d.beta))), float64(d.Rows.Width())
 	if d.Logistic || cols > MaxInteriorColumns || cols == 0 {
@@ -59,7 +60,8 @@ func (d *descent) interiorEpoch() int {
 	return 20 + int(cols*(1+cols/n))
 }
 
-// solveInterior takes steps until the gap is closed, or no more can be done, and leaves β at the best it met.
+// solveInterior makes interior point steps until the gap is closed or no progress is possible, and
+// sets β to the best point found.
 func (d *descent) solveInterior(tol float64, maxEpochs int) error {
 	p := newInterior(d)
 	for range maxInteriorSteps {
@@ -67,7 +69,7 @@ func (d *descent) solveInterior(tol float64, maxEpochs int) error {
 			break
 		}
 		moved := p.step()
-		if err := ctxerr.Check(d.ctx); err != nil { // what the step found comes of stopping
+		if err := ctxerr.Check(d.ctx); err != nil { // a canceled step is invalid
 			return err
 		}
 		if !moved {
@@ -86,7 +88,7 @@ func (d *descent) solveInterior(tol float64, maxEpochs int) error {
 	return d.updateGap()
 }
 
-// newInterior begins in the middle of the bounds, where there are two.
+// newInterior starts at the midpoint of two-sided bounds.
 func newInterior(d *descent) *interior {
 	n, cols := len(d.beta), d.Rows.Width()
 	p := &interior{descent: d, b: d.best.b, omega: make([]float64, n), q: make([]float64, n), mean: kern.NewHuge(cols),
@@ -138,7 +140,7 @@ func newInterior(d *descent) *interior {
 func (a *boundedVar) hasLow() bool  { return !math.IsInf(a.low, -1) }
 func (a *boundedVar) hasHigh() bool { return !math.IsInf(a.high, 1) }
 
-// syncBeta makes β and w of the parts.
+// syncBeta sets β and w from the variables.
 func (p *interior) syncBeta() {
 	clear(p.beta)
 	for _, a := range p.vars {
@@ -147,7 +149,7 @@ func (p *interior) syncBeta() {
 	p.combine(p.w, p.beta)
 }
 
-// updateGradients finds the gradient of every part, θ and Σβ.
+// updateGradients computes the gradient and θ of every variable, and Σβ.
 func (p *interior) updateGradients() {
 	kern.Parallel(len(p.beta), chunkRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -172,7 +174,7 @@ func (p *interior) updateGradients() {
 	}
 }
 
-// step moves the parts, and reports whether it could.
+// step makes a predictor-corrector step and reports whether it succeeded.
 func (p *interior) step() bool {
 	p.syncBeta()
 	p.updateGradients()
@@ -180,9 +182,9 @@ func (p *interior) step() bool {
 		return false
 	}
 	mu := p.complementarity(0)
-	p.computeDirection(0) // predict
+	p.computeDirection(0) // predictor
 	near := p.complementarity(p.maxStep(1))
-	p.computeDirection(mu * math.Pow(near/mu, 3)) // correct
+	p.computeDirection(mu * math.Pow(near/mu, 3)) // corrector
 	t := p.maxStep(0.995)
 	if !(t > 1e-9) || !p.directionFinite() {
 		return false
@@ -197,7 +199,8 @@ func (p *interior) step() bool {
 	return true
 }
 
-// factorize makes the matrix of a step and its factor, unless it is told to stop or rounding forbids.
+// factorize forms the matrix and its Cholesky factor. It returns false if canceled or not positive
+// definite.
 func (p *interior) factorize() bool {
 	n, cols := len(p.beta), len(p.w)
 	p.sumOmega = kern.Sum(p.omega)
@@ -228,8 +231,9 @@ func (p *interior) factorize() bool {
 	return ok && err == nil
 }
 
-// computeDirection finds the direction towards where every product of a multiplier and its distance is mu. Where
-// mu is not 0 the products of the last direction, which the linear equations leave out, are taken off.
+// computeDirection solves for the direction that moves every product of multiplier and distance to
+// mu. If mu is not 0, it includes the second-order products of the previous direction (Mehrotra's
+// corrector).
 func (p *interior) computeDirection(mu float64) {
 	clear(p.q)
 	for k := range p.vars {
@@ -255,7 +259,7 @@ func (p *interior) computeDirection(mu float64) {
 	}
 }
 
-// rhs is the right side of a part's equation.
+// rhs returns the right-hand side of a variable's equation.
 func (a *boundedVar) rhs(mu float64) float64 {
 	r := -a.gradient
 	if a.hasLow() {
@@ -274,7 +278,7 @@ func (a *boundedVar) targetProduct(mu, d float64) float64 {
 	return mu - a.dv*d
 }
 
-// setDirection sets the direction of a part and its multipliers.
+// setDirection sets the direction of a variable and its multipliers.
 func (a *boundedVar) setDirection(mu, dv float64) {
 	lower, upper := 0.0, 0.0
 	if a.hasLow() {
@@ -286,8 +290,8 @@ func (a *boundedVar) setDirection(mu, dv float64) {
 	a.dv, a.dlower, a.dupper = dv, lower, upper
 }
 
-// directionFinite reports whether the direction is made of numbers: it is not where a part is so near to its bound
-// that rounding has put it there.
+// directionFinite reports whether the direction is finite. It is not if rounding has placed a
+// variable on its bound.
 func (p *interior) directionFinite() bool {
 	sum := p.db
 	for k := range p.vars {
@@ -297,7 +301,7 @@ func (p *interior) directionFinite() bool {
 	return sum-sum == 0
 }
 
-// maxStep is how far, at most 1, one can go by the direction before a part of what is positive is gone.
+// maxStep returns the step, at most 1, that uses at most the given part of the distance to a bound.
 func (p *interior) maxStep(part float64) float64 {
 	t := 1 / part
 	reach := func(at, by float64) {
@@ -319,7 +323,7 @@ func (p *interior) maxStep(part float64) float64 {
 	return part * t
 }
 
-// complementarity is the mean product of a multiplier and its distance after a step of length t.
+// complementarity returns the mean product of multiplier and distance after a step of length t.
 func (p *interior) complementarity(t float64) float64 {
 	sum, count := 0.0, 0.0
 	for k := range p.vars {

@@ -2,16 +2,14 @@ package solve
 
 import "math"
 
-// descendLogistic minimises over one β_i of the logistic loss. With α = |β_i|, c its bound, t its
-// sign, and u = log(α/(c−α)), that is to find the root of
+// descendLogistic minimizes over one β_i of the logistic loss. With α = |β_i|, c its bound, t its
+// sign, and u = log(α/(c−α)), it finds the root of
 //
 //	h(u) = u + q·c·σ(u) + t·score − q·α_old,   σ(u) = 1/(1+exp(−u))
 //
-// which increases with a slope of at least 1 and lies between −k−q·c and −k, k being the last two
-// terms: Newton's method, with bisection where its steps do not halve or would leave what is known to
-// hold the root. Neither
-// end of (0, c) is reached, nor is precision lost near them. (The coordinate's problem: Yu, Huang &
-// Lin, Machine Learning 2011, who solve it in α and c−α.)
+// h has slope at least 1. With k = t·score − q·α_old, the root lies in [−k−q·c, −k]. It is found by
+// Newton's method, safeguarded by bisection. The substitution keeps full precision near both ends
+// of (0, c). (Yu, Huang & Lin, Machine Learning 2011, solve the same problem in α and c−α.)
 func (d *descent) descendLogistic(i int) (violation float64, stuck bool) {
 	sign, bound := d.signAndBound(i)
 	if bound == 0 {
@@ -61,7 +59,7 @@ func logisticRoot(k, c float64) float64 {
 	return u
 }
 
-// logistic returns 1/(1+exp(−u)), to full precision for either sign.
+// logistic returns 1/(1+exp(−u)) to full relative precision.
 func logistic(u float64) float64 {
 	e := math.Exp(-math.Abs(u))
 	if u < 0 {
@@ -70,7 +68,7 @@ func logistic(u float64) float64 {
 	return 1 / (1 + e)
 }
 
-// logisticLoss is L_i(z).
+// logisticLoss returns L_i(z).
 func (p *Dual) logisticLoss(i int, z float64) float64 {
 	sign, bound := p.signAndBound(i)
 	if m := sign * z; m < 0 {
@@ -80,7 +78,7 @@ func (p *Dual) logisticLoss(i int, z float64) float64 {
 	}
 }
 
-// entropy is what β_i adds to the dual: −α·log(α/c) − (c−α)·log((c−α)/c).
+// entropy returns the dual term −α·log(α/c) − (c−α)·log((c−α)/c).
 func (p *Dual) entropy(i int, beta float64) float64 {
 	_, bound := p.signAndBound(i)
 	alpha := math.Abs(beta)
@@ -94,8 +92,8 @@ func entropyTerm(part, of float64) float64 {
 	return part * math.Log(part/of)
 }
 
-// logisticIntercept is bestIntercept: Newton's method, with bisection where its steps leave what is known to hold the
-// root. Where all rows are on one side no b is the best, and one is taken that leaves no loss.
+// logisticIntercept is bestIntercept by Newton's method, safeguarded by bisection. If all rows are
+// on one side, there is no minimizer; it returns a b with zero loss.
 func (p *Dual) logisticIntercept(scores []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1) // of −scores
 	up, down := 0.0, 0.0

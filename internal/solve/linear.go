@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/kern"
 )
 
-// Linear is a linear model as what solves for it returns it: scores of a row x are x'W + b.
+// Linear is a linear model with scores xᵀW + b.
 type Linear struct {
 	Weights   []float64 // W, inputs × outputs in row-major order
 	Intercept []float64 // b, by output
 	Report    Report
 }
 
-// Report says how a model was solved for.
+// Report describes the solution process.
 type Report struct {
 	Solver     string
 	Iterations int
@@ -26,10 +26,10 @@ type Report struct {
 	Warnings   []string
 }
 
-// ErrDiverged is in the chain of the error of a solution that is worse than the trivial model.
+// ErrDiverged reports a solution that is worse than the trivial model.
 var ErrDiverged = errors.New("diverged")
 
-// CheckObjective fails with [ErrDiverged] where the objective ended above bar, or at NaN.
+// CheckObjective returns [ErrDiverged] unless the objective is at most bound.
 func (r Report) CheckObjective(bar float64) error {
 	if r.Objective <= bar {
 		return nil
@@ -38,7 +38,7 @@ func (r Report) CheckObjective(bar float64) error {
 		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
 }
 
-// NewLinear returns the model of weights and intercept, or an error where they are not finite.
+// NewLinear returns a model. It fails if weights or intercept are not finite.
 func NewLinear(w, intercept []float64, report Report) (Linear, error) {
 	if !kern.AllFinite(w) || !kern.AllFinite(intercept) {
 		return Linear{}, fmt.Errorf("the solution is not finite: the inputs or the targets are too large, or too unequal in scale; standardize them")

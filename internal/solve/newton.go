@@ -2,45 +2,45 @@ package solve
 
 import "math"
 
-// Problem is one or several smooth convex functions, one of each column of variables, that are nowhere negative and
-// evaluated together in one pass over the data.
+// Problem is one or more smooth, convex, nonnegative functions, one per column of variables. They
+// are evaluated together in one pass over the data.
 type Problem interface {
-	// Evaluate writes the value of every column at x and the gradient there. Products are then with
-	// the Hessian at x.
+	// Evaluate writes the value of every column and the gradient at x. Hessian then refers to x.
 	Evaluate(values, gradient, x []float64) error
-	// Hessian computes dst = H·v at the point evaluated last. Columns of v that need no product are 0.
+	// Hessian computes dst = H·v at the last evaluated point. Inactive columns of v are 0.
 	Hessian(dst, v []float64) error
-	// Precondition computes dst = M⁻¹·v, for a positive definite M that is like the Hessian.
+	// Precondition computes dst = M⁻¹·v with a positive definite M close to the Hessian.
 	Precondition(dst, v []float64) error
-	// Advance is told, before the evaluation of a new point, how many products with the Hessian the
-	// step to it took: a reason to renew M there.
+	// Advance reports, before a new point is evaluated, the number of Hessian products of the step
+	// to it. The problem may then renew M.
 	Advance(products int)
-	// Noise is the rounding that values may have, relative to themselves.
+	// Noise returns the relative rounding error of the values.
 	Noise() float64
 }
 
-// NewtonResult says how a Newton run went.
+// NewtonResult is the outcome of [Newton].
 type NewtonResult struct {
-	Iterations int       // steps taken
+	Iterations int       // Newton steps
 	Products   int       // products with the Hessian
-	Passes     int       // evaluations and products together
-	Converged  bool      // whether every column reached the tolerance
-	Gradient   float64   // norm of the gradient at the end relative to the first, of the worst column
-	Values     []float64 // of the columns at the end
-	Reference  []float64 // norms of the gradient that the tolerance was relative to, of the columns
+	Passes     int       // evaluations and products
+	Converged  bool      // whether every column met the tolerance
+	Gradient   float64   // largest ratio of final to reference gradient norm
+	Values     []float64 // final values, by column
+	Reference  []float64 // reference gradient norms, by column
 }
 
-// Newton minimises by truncated Newton steps from x, which it overwrites: each step solves H·p = −g
-// by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996), goes no further than
-// where its parabola has fallen as far as it is trusted to (Steihaug 1983),
-// and is shortened by interpolation until the value decreases enough (Armijo). A parabola is not trusted to fall by more than
-// the value, which is nowhere negative, nor, after a step that was too long, by much more than that was worth. A column is done when
-// the norm of its gradient g is at most tol times that at the start, given as reference or, where
-// that is nil, of x; and ½·g'M⁻¹g, which is about as much as its value can still decrease, at most
-// tol times the value. Where the last parabola fell by more than that said before it, M is so many times too large, and
-// what it says now counts as many times. After maxIter steps, or where rounding hides all further decrease, Newton
-// returns what it has reached.
-// (Nocedal & Wright, Numerical Optimization, algorithms 7.1 and 7.2; Lin, Weng & Keerthi, JMLR 2008.)
+// Newton minimizes by truncated Newton steps from x, which it overwrites. Each step solves H·p = −g
+// by preconditioned [CG] to a tolerance that tightens with the gradient (Eisenstat & Walker 1996).
+// It stops early at the trusted decrease of the quadratic model (Steihaug 1983), and a backtracking
+// line search with interpolation ensures sufficient decrease (Armijo). The trusted decrease is at
+// most the value, since values are nonnegative, and shrinks after steps that were too long.
+//
+// A column has converged when two conditions hold. The norm of its gradient g is at most tol times
+// its reference, by default the norm at the start. The estimated remaining decrease ½·gᵀM⁻¹g is at
+// most tol times the value. If the last quadratic model decreased by more than this estimate, the
+// estimate is scaled up by their ratio. Newton returns after maxIter steps or when rounding hides
+// further decrease. (Nocedal & Wright, Numerical Optimization, algorithms 7.1 and 7.2; Lin, Weng &
+// Keerthi, JMLR 2008.)
 func Newton(p Problem, x []float64, columns int, reference []float64, tol float64, maxIter int) (NewtonResult, error) {
 	n := &newton{problem: p, columns: columns, tol: tol, x: x, reference: reference}
 	n.gradient, n.trial, n.trialGradient = make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
@@ -87,17 +87,17 @@ type newton struct {
 	tol                            float64
 	x, gradient                    []float64
 	trial, trialGradient           []float64
-	step, negGradient, precondGrad []float64 // toward is M⁻¹g, and −M⁻¹g once the step is sought
+	step, negGradient, precondGrad []float64 // precondGrad is M⁻¹g, negated by computeStep
 	// by column:
 	values, trialValues                   []float64
 	norms, reference, modelDecrease       []float64
 	slope, stepLengths                    []float64
-	trust, maxDecrease, predictedDecrease []float64 // by how much the parabolas may fall, after the last step and in this one, and have
-	modelScale                            []float64 // how many times as much as M saw the last parabolas fell by, at least 1
+	trust, maxDecrease, predictedDecrease []float64 // decrease of the quadratic models: trusted after the last step, bound in this one, attained
+	modelScale                            []float64 // last model decrease over its estimate by M, at least 1
 	result                                NewtonResult
 }
 
-// updateNorms finds the norms of the gradient and what the values can still decrease by.
+// updateNorms computes the gradient norms and the estimated remaining decreases.
 func (n *newton) updateNorms() error {
 	dots(n.norms, n.gradient, n.gradient)
 	for j, v := range n.norms {
@@ -113,7 +113,7 @@ func (n *newton) updateNorms() error {
 	return nil
 }
 
-// done reports whether column j is within the tolerance.
+// done reports whether column j has converged.
 func (n *newton) done(j int) bool {
 	return n.relative(j) <= n.tol && n.modelScale[j]*n.modelDecrease[j] <= n.tol*math.Abs(n.values[j])
 }
@@ -145,7 +145,7 @@ func (n *newton) worst() float64 {
 	return worst
 }
 
-// computeStep finds the step of every column that is not done.
+// computeStep computes the step of every active column.
 func (n *newton) computeStep() error {
 	for i := range n.negGradient {
 		n.negGradient[i], n.precondGrad[i] = -n.gradient[i], -n.precondGrad[i]
@@ -182,10 +182,10 @@ func (n *newton) computeStep() error {
 	return nil
 }
 
-// lineSearch moves x along the step and reports whether any column has moved.
+// lineSearch moves x along the step and reports whether any column moved.
 func (n *newton) lineSearch() (moved bool, err error) {
 	const armijo, maxBacktracks = 1e-4, 40
-	pending := make([]bool, n.columns) // columns whose length is still sought
+	pending := make([]bool, n.columns) // columns still searching
 	for j := range pending {
 		pending[j] = n.slope[j] < 0
 		n.stepLengths[j] = 0
@@ -213,7 +213,7 @@ func (n *newton) lineSearch() (moved bool, err error) {
 			case change <= armijo*t*n.slope[j]:
 				pending[j] = false
 			case math.Abs(change) <= noise && math.Abs(trialSlopes[j]) <= -n.slope[j]:
-				pending[j] = false // the value is at its rounding, the slope still decreases
+				pending[j] = false // value at rounding level, slope still decreasing
 			case t < 1e-10:
 				pending[j], n.stepLengths[j] = false, 0
 				retry = true
@@ -239,15 +239,15 @@ func (n *newton) lineSearch() (moved bool, err error) {
 	return moved, err
 }
 
-// updateTrust finds by how much the parabolas of the next step may fall: those that promised too much by what the step was worth in
-// the end, those that were not let go to their ends and were right by more.
+// updateTrust sets the trusted decrease of the next models. It shrinks where the model predicted
+// too much, and grows where a truncated model was accurate.
 func (n *newton) updateTrust() {
-	const right, wrong = 0.5, 0.25 // of what was promised
+	const right, wrong = 0.5, 0.25 // ratios of actual to predicted decrease
 	for j, t := range n.stepLengths {
 		promised, change := n.predictedDecrease[j], n.values[j]-n.trialValues[j]
 		switch {
 		case !(n.slope[j] < 0):
-		case t < 1: // the parabola at t
+		case t < 1: // the quadratic model at t
 			n.trust[j] = -t*n.slope[j] + t*t*(n.slope[j]+promised)
 		case promised < n.maxDecrease[j]:
 		case change > right*promised:
@@ -260,8 +260,8 @@ func (n *newton) updateTrust() {
 	}
 }
 
-// backtrack returns the minimum of the parabola through the start, its slope and the failed trial,
-// kept between a tenth and a half of the failed length.
+// backtrack returns the minimizer of the quadratic through the value and slope at 0 and the failed
+// trial, limited to [t/10, t/2].
 func backtrack(t, change, slope float64) float64 {
 	best := -slope * t * t / (2 * (change - slope*t))
 	if !(best >= t/10) {

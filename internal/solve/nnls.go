@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// NNLS returns the u ≥ 0 of least ½u'Gu − c'u, G being the m×m Gram matrix A'A in row-major order
-// and c = A'b: least squares of Au ≈ b without negative weights, by the active set of Lawson & Hanson
-// ("Solving Least Squares Problems", 1974, chapter 23). It ends with the conditions that tell the optimum:
-// the gradient c − Gu is 0 where u > 0 and nowhere above 0. A column that others have made of no use, for
-// it depends on them, has weight 0.
+// NNLS returns the u ≥ 0 that minimizes ½uᵀGu − cᵀu, where G = AᵀA is m × m in row-major order and
+// c = Aᵀb. This is non-negative least squares for Au ≈ b, by the active set method of Lawson &
+// Hanson ("Solving Least Squares Problems", 1974, chapter 23). At the solution the gradient c − Gu
+// is 0 where u > 0 and at most 0 elsewhere. Linearly dependent columns get weight 0.
 func NNLS(G, c []float64) []float64 {
 	p := &nnls{G: G, c: c, u: make([]float64, len(c))}
-	for range 3 * len(c) * len(c) { // it ends by itself but for rounding
+	for range 3 * len(c) * len(c) { // rounding may prevent termination
 		j := p.selectColumn()
 		if j < 0 {
 			break
 		}
 		p.passive = append(p.passive, j)
 		z, ok := p.solve()
-		if !ok || !(z[len(z)-1] > 0) { // a column that depends on the free ones
+		if !ok || !(z[len(z)-1] > 0) { // depends linearly on the passive columns
 			p.passive = p.passive[:len(p.passive)-1]
 			p.dependent = append(p.dependent, j)
 			continue
@@ -36,11 +35,11 @@ func NNLS(G, c []float64) []float64 {
 
 type nnls struct {
 	G, c, u   []float64
-	passive   []int // columns whose weight may be above 0
-	dependent []int // columns that were tried with the free ones in vain
+	passive   []int // columns with unconstrained weights (the passive set)
+	dependent []int // columns that depend linearly on the passive set
 }
 
-// selectColumn returns the column along which the objective falls most for its length, −1 where none is left.
+// selectColumn returns the column of steepest normalized descent, -1 if none is left.
 func (p *nnls) selectColumn() int {
 	m, best, most := len(p.c), -1, 0.0
 	for j := range p.c {
@@ -61,8 +60,8 @@ func (p *nnls) selectColumn() int {
 	return best
 }
 
-// solve returns the weights of the free columns that are best without bounds, by a Cholesky factor of their
-// boundedVar of G, or false where that is singular.
+// solve returns the unconstrained weights of the passive columns by a Cholesky factor, or false if
+// it is singular.
 func (p *nnls) solve() (z []float64, ok bool) {
 	m, k := len(p.c), len(p.passive)
 	L := make([]float64, k*k)
@@ -94,8 +93,8 @@ func (p *nnls) solve() (z []float64, ok bool) {
 	return z, true
 }
 
-// moveToward goes from u as far towards z as no weight falls below 0, and frees no longer what has come to 0. It
-// reports whether z was reached.
+// moveToward moves u toward z until a weight reaches 0, and removes such columns from the passive
+// set. It reports whether z was reached.
 func (p *nnls) moveToward(z []float64) bool {
 	step, stops := 1.0, -1
 	for i, j := range p.passive {
@@ -121,8 +120,9 @@ func (p *nnls) moveToward(z []float64) bool {
 	return stops < 0
 }
 
-// SimplexLeastSquares returns the u ≥ 0 with Σu = 1 of least ‖Au − b‖², given Q = (A − b1')'(A − b1'), in row-major
-// order: among such u that is u'Qu, and its minimum is a multiple of the u ≥ 0 of least ½u'Qu − 1'u.
+// SimplexLeastSquares returns the u ≥ 0 with Σu = 1 that minimizes ‖Au − b‖², given Q = (A −
+// b1ᵀ)ᵀ(A − b1ᵀ) in row-major order. On the simplex the objective is uᵀQu; its minimizer is a
+// multiple of the u ≥ 0 that minimizes ½uᵀQu − 1ᵀu.
 func SimplexLeastSquares(Q []float64, m int) []float64 {
 	ones, size := make([]float64, m), 0.0
 	for j := range m {
@@ -130,7 +130,7 @@ func SimplexLeastSquares(Q []float64, m int) []float64 {
 		size = max(size, Q[j*m+j])
 	}
 	Q = slices.Clone(Q)
-	for j := range m { // keeps the minimum finite where a member is never wrong
+	for j := range m { // keeps the minimum finite if Q is singular
 		Q[j*m+j] += 1e-12*size + math.SmallestNonzeroFloat64
 	}
 	if size > 0 {

@@ -7,12 +7,13 @@ import (
 
 type softDeadlineKey struct{}
 
-// WithSoftDeadline returns a context from whose time on iterations that would go on are to end, with what they have.
+// WithSoftDeadline returns a context with a soft deadline, after which iterative solvers stop and
+// return their current iterate.
 func WithSoftDeadline(ctx context.Context, from time.Time) context.Context {
 	return context.WithValue(ctx, softDeadlineKey{}, from)
 }
 
-// SoftDeadlinePassed reports whether the time of [WithSoftDeadline] has come.
+// SoftDeadlinePassed reports whether the deadline of [WithSoftDeadline] has passed.
 func SoftDeadlinePassed(ctx context.Context) bool {
 	from, ok := ctx.Value(softDeadlineKey{}).(time.Time)
 	return ok && !time.Now().Before(from)

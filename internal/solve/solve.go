@@ -1,19 +1,19 @@
-// Package solve holds the iterative solvers of linear models: conjugate gradients, a truncated
-// Newton method, and dual coordinate descent with interior point steps.
+// Package solve implements iterative solvers of linear models: conjugate gradients, a truncated
+// Newton method, dual coordinate descent with an interior point method, and non-negative least
+// squares.
 //
-// They see the data only through small functions and interfaces, so that rows may be dense, sparse
-// or streamed. A solver can work on several columns at once: independent problems of one size whose
-// vectors are the columns of an n×columns matrix in row-major order. They go in lockstep, so that
-// one pass over the data serves all, but every column takes its own steps and stops by itself.
+// Solvers access the data through small interfaces, so that rows may be dense, sparse or streamed.
+// A solver can work on several independent problems of equal size. Their vectors are the columns of
+// an n × columns matrix in row-major order. They share passes over the data; step lengths and
+// termination are individual.
 //
-// Nothing here is random beyond fixed seeds, and sums are made in a fixed order: the same input
-// gives the same bits.
+// Results are deterministic: seeds are fixed and sums have a fixed order.
 package solve
 
 // Operator computes dst = A·v for n×columns row-major matrices. dst and v do not overlap.
 type Operator func(dst, v []float64) error
 
-// dots adds up x·y column by column into sums.
+// dots computes Σ x·y of each column.
 func dots(sums, x, y []float64) {
 	clear(sums)
 	k := len(sums)
