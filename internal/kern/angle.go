@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// sinCos returns the sine and cosine of x within 1.5 ulp. Package math is
-// exact enough only near 0, so the argument is reduced here.
+// sinCos returns the sine and cosine of x within 1.5 ulp. The argument is reduced here, since
+// package math is less accurate away from 0.
 func sinCos(x float64) (sin, cos float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return math.NaN(), math.NaN()
@@ -25,8 +25,8 @@ func sinCos(x float64) (sin, cos float64) {
 	return s, c
 }
 
-// reduce returns n, modulo 4, and r + tail with x = n·π/2 + r + tail and
-// |r| ≤ π/4, tail within a rounding of r.
+// reduce returns n, modulo 4, and r + tail with x = n·π/2 + r + tail and |r| ≤ π/4; tail is the
+// rounding error of r.
 func reduce(x float64) (n uint64, r, tail float64) {
 	const half1, half2, half3 = math.Pi / 2, 6.123233995736766e-17, -1.4973849048591698e-33
 	switch {
@@ -47,9 +47,8 @@ func reduce(x float64) (n uint64, r, tail float64) {
 	return n, r, tail
 }
 
-// turns returns x·2/π for x > 2³⁰ as n, modulo 4, plus f + low in [−½, ½], by
-// the method of Payne and Hanek (SIGNUM 18, 1983): of 2/π only those bits are
-// multiplied that bear on the result.
+// turns returns x·2/π for x > 2³⁰ as n, modulo 4, plus f + low in [−½, ½], by the reduction of
+// Payne and Hanek (SIGNUM 18, 1983), which multiplies only the relevant bits of 2/π.
 func turns(x float64) (n uint64, f, low float64) {
 	u := math.Float64bits(x)
 	m, e := u&(1<<52-1)|1<<52, int(u>>52)-1075 // x = m·2ᵉ

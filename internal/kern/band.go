@@ -6,27 +6,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Band is A = Q·B·Qᵀ with Q orthogonal and B a band matrix, of which the systems (A + s·I)x = b of many s are solved
-// at the cost of a narrow band each: nearly all of the n³ flops of a factor are made once.
+// Band is A = Q·B·Qᵀ with orthogonal Q and a band matrix B. Systems (A + s·I)x = b for many shifts
+// s then cost a band factor each; most of the n³ flops are spent once.
 //
-// A is brought to the band by block reflections I − VTVᵀ, one for each panel of columns, so that all but a small part
-// of the work is in products (Bischof, Lang & Sun, A framework for symmetric band reduction, ACM TOMS 2000; the first
-// of their two stages, for a system needs no second one).
+// A is reduced by block reflections I − VTVᵀ, one per panel of columns, so that nearly all work is
+// in products (Bischof, Lang & Sun, A framework for symmetric band reduction, ACM TOMS 2000;
+// systems do not need their second stage).
 type Band struct {
 	n       int
-	vectors View[float64] // row k has the vector of column k, from the column on where the next block of B begins
-	blocks  []float64     // of B: of each block row the upper triangle on the diagonal, and what is to its right
+	vectors View[float64] // row k holds the vector of column k, from the column of the next block of B on
+	blocks  []float64 // block rows of B: the upper triangle of the diagonal block, and the block to its right
 	factors []float64     // T of each panel
 }
 
-// bandWidth is the number of columns of a panel, and of entries of B beside its diagonal: a multiple of every mr and nr.
+// bandWidth is the number of columns of a panel and of off-diagonals of B, a multiple of every mr
+// and nr.
 const bandWidth = 48
 
 // blockSize is the number of entries of a block of B.
 const blockSize = bandWidth * bandWidth
 
-// NewBand reduces the symmetric A of which it reads the lower triangle, and takes A's memory. Cost 4n³/3 flops. Once
-// ctx is done it returns ctxerr.Check(ctx).
+// NewBand reduces a symmetric A, given by its lower triangle, and retains its memory. Cost 4n³/3
+// flops. Once ctx is done it returns ctxerr.Check(ctx).
 func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Band of a matrix that is not square in row-major order")
@@ -56,8 +57,8 @@ func NewBand(ctx context.Context, a View[float64]) (*Band, error) {
 	return s, ctxerr.Check(ctx)
 }
 
-// blockRows returns the rows of B, or of its factor, from row k on, a multiple of bandWidth: their block on the diagonal, of
-// which the upper triangle is used, and the one to its right.
+// blockRows returns the rows of B, or of its factor, from row k on, a multiple of bandWidth: the
+// diagonal block, of which the upper triangle is used, and the block to its right.
 func blockRows(blocks []float64, k int) View[float64] {
 	return Dense(bandWidth, 2*bandWidth, 2*bandWidth, blocks[2*k*bandWidth:])
 }
@@ -67,8 +68,8 @@ func (s *Band) factor(k int) View[float64] {
 	return Dense(bandWidth, bandWidth, bandWidth, s.factors[k*bandWidth:])
 }
 
-// reflectRows makes the reflections that clear row i of p beyond its entry i, applies each to the rows below, writes
-// what is left, a lower triangle, to left, and leaves the vectors in p.
+// reflectRows computes the reflections that clear row i of p beyond its entry i and applies each to
+// the rows below. It writes the remaining lower triangle to left and the vectors to p.
 func reflectRows(p, left View[float64]) (tau [bandWidth]float64) {
 	for i := range p.Rows {
 		row := p.Row(i)
@@ -91,8 +92,8 @@ func reflectRows(p, left View[float64]) (tau [bandWidth]float64) {
 	return tau
 }
 
-// triangleOf writes to t the T of the reflections whose vectors have the given inner products (Schreiber & Van Loan
-// 1989).
+// triangleOf computes T of reflections whose vectors have the given inner products (Schreiber & Van
+// Loan 1989).
 func triangleOf(t, inner View[float64], tau []float64) {
 	for i, f := range tau {
 		t.Set(i, i, f)
@@ -102,7 +103,7 @@ func triangleOf(t, inner View[float64], tau []float64) {
 	}
 }
 
-// SinCosGrad overwrites x, n × any, with Qᵀx, or with Qx where back is true.
+// ApplyQ overwrites x, with n rows, with Qᵀx, or with Qx if back is true.
 func (s *Band) ApplyQ(x View[float64], back bool) {
 	if x.Cols == 0 || s.n <= bandWidth {
 		return

@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// Len returns how many numbers a factor of the band takes.
+// Len returns the number of values of a factor of the band.
 func (s *Band) Len() int { return len(s.blocks) }
 
-// Factor writes the Cholesky factor of B + shift·I to dst, of Len numbers, and returns its smallest pivot, squared,
-// and the smallest share of a pivot in the entry that it came from. ok is false where a pivot is no positive number.
+// Factor writes the Cholesky factor of B + shift·I to dst, Len values long. It returns the smallest
+// squared pivot and the smallest ratio of a squared pivot to its original diagonal entry. ok is
+// false if a pivot is not positive.
 func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bool) {
 	copy(dst, s.blocks)
 	hold, room := borrow[float64](3 * blockSize)
@@ -40,8 +41,8 @@ func (s *Band) Factor(dst []float64, shift float64) (least, share float64, ok bo
 	return least, share, true
 }
 
-// eliminateBlock solves what is to the right of a block by its factor u, and takes the product of that with itself from the
-// next block on the diagonal.
+// eliminateBlock solves the block to the right by the factor u and subtracts its Gram product from
+// the next diagonal block.
 func eliminateBlock(rows, next View[float64], u, room []float64) {
 	bl := blockingOf[float64]()
 	left, x := room[:blockSize], room[blockSize:]
@@ -66,7 +67,7 @@ func eliminateBlock(rows, next View[float64], u, room []float64) {
 	}
 }
 
-// Solve overwrites x, n × k, with (B + shift·I)⁻¹x by what Factor has written.
+// Solve overwrites x, n × k, with (B + shift·I)⁻¹x, given the result of Factor.
 func (s *Band) Solve(factor []float64, x View[float64]) {
 	const few = 4
 	if x.Cols > few {
@@ -86,7 +87,7 @@ func (s *Band) Solve(factor []float64, x View[float64]) {
 	}
 }
 
-// solveColumn is Solve of one column, which goes along the rows of the factor.
+// solveColumn is Solve for one column; it reads the factor along rows.
 func (s *Band) solveColumn(factor, x []float64) {
 	row := func(i int) []float64 {
 		within := i % bandWidth
@@ -103,7 +104,7 @@ func (s *Band) solveColumn(factor, x []float64) {
 	}
 }
 
-// solveBlocks is Solve of several columns at once.
+// solveBlocks is Solve for several columns.
 func (s *Band) solveBlocks(factor []float64, x View[float64]) {
 	ctx, last := context.Background(), (s.n-1)/bandWidth*bandWidth // an error is the context's
 	part := func(k int) (inner, right, own, next View[float64]) {

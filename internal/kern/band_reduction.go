@@ -6,21 +6,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// reduction is a symmetric matrix while it is being reduced to a band: panel r has its columns from r·nr on, nr of them, all
-// of their rows, as the product wants its right side. Products with it need no other copy of it then, and what is
-// taken from it goes where it is. Its order is an integer of blocks; what A does not have is 0.
+// reduction is the state of a band reduction. Panel r holds columns [r·nr, (r+1)·nr) of the matrix,
+// with all rows, in the packed form of a right operand. Products and updates therefore need no
+// further copies. The order is padded to full blocks with zeros.
 type reduction struct {
 	blocking
 	order int
 	x     []float64 // order/nr panels of order·nr entries
 	room  []float64
 	small []float64 // three blocks
-	first int       // row and column where the part begins that is not reduced yet
-	// three is X, V and X again, each bandWidth rows, for A − VᵀX − XᵀV; y is what X is made of.
+	first int       // first row and column not yet reduced
+	// three holds X, V and again X, bandWidth rows each, for A − VᵀX − XᵀV; y is an intermediate of
+	// X.
 	three, y View[float64]
 }
 
-// newReduction copies the lower triangle of a to room, the rest of which is for what is made on the way.
+// newReduction copies the lower triangle of a to room, whose rest is workspace.
 func newReduction(a View[float64], room []float64) *reduction {
 	order := roundUp(a.Rows, bandWidth)
 	r := &reduction{blocking: blockingOf[float64](), order: order, small: room[:3*blockSize], x: room[3*blockSize:][:order*order],
@@ -42,7 +43,7 @@ func newReduction(a View[float64], room []float64) *reduction {
 // at returns panel p from row i on.
 func (r *reduction) at(p, i int) []float64 { return r.x[(p*r.order+i)*r.nr : (p+1)*r.order*r.nr] }
 
-// balance copies the lower triangle of the block on the diagonal in panel p onto its upper one.
+// balance mirrors the diagonal block of panel p.
 func (r *reduction) balance(p int) {
 	block := r.at(p, p*r.nr)
 	for i := range r.nr {
@@ -52,7 +53,8 @@ func (r *reduction) balance(p int) {
 	}
 }
 
-// mirror copies what is below the diagonal in the panels of the block of columns at lo to where it is to the right of it.
+// mirror copies the part below the diagonal of the block of columns at lo to its transposed
+// position.
 func (r *reduction) mirror(lo int) {
 	for p := lo / r.nr; p < (lo+bandWidth)/r.nr; p++ {
 		for q := p + 1; q < r.order/r.nr; q++ {
@@ -61,7 +63,7 @@ func (r *reduction) mirror(lo int) {
 	}
 }
 
-// read copies rows of the matrix that begin at row i and column j, a multiple of bandWidth, to dst.
+// read copies rows of the matrix from row i and column j, a multiple of bandWidth, to dst.
 func (r *reduction) read(dst View[float64], i, j int) {
 	for at := 0; at < dst.Cols; at += r.nr {
 		from := r.at((j+at)/r.nr, i)
@@ -71,7 +73,8 @@ func (r *reduction) read(dst View[float64], i, j int) {
 	}
 }
 
-// begin makes room for the reflections of the part that begins at a row and column, and returns that of their vectors.
+// begin sets up the workspace for the part that begins at row and column first and returns the
+// matrix of reflection vectors.
 func (r *reduction) begin(first int) (v View[float64]) {
 	m := r.order - first
 	r.first = first
@@ -79,7 +82,7 @@ func (r *reduction) begin(first int) (v View[float64]) {
 	return r.three.Slice(bandWidth, 2*bandWidth, 0, m)
 }
 
-// reflect applies the reflections of the vectors V to the part that is not reduced yet, and writes their T to t.
+// reflect applies the reflections of V to the remaining matrix and writes their T to t.
 func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth]float64) error {
 	m := r.order - r.first
 	x, v := r.three.Slice(0, bandWidth, 0, m), r.three.Slice(bandWidth, 2*bandWidth, 0, m)
@@ -101,7 +104,7 @@ func (r *reduction) reflect(ctx context.Context, t View[float64], tau [bandWidth
 	return ctxerr.Check(ctx)
 }
 
-// each calls f for the first column of each block of those that are not reduced yet, which costs so many flops for a row.
+// each calls f for the first column of each remaining block; flops is the cost per row.
 func (r *reduction) each(flops int, f func(lo int)) {
 	m := r.order - r.first
 	Parallel(m/bandWidth, max(1, panelFlops/(m*flops)), func(lo, hi int) {
@@ -111,7 +114,7 @@ func (r *reduction) each(flops int, f func(lo int)) {
 	})
 }
 
-// multiply writes V times the matrix to y.
+// multiply computes y = V times the matrix.
 func (r *reduction) multiply(v View[float64]) {
 	m := v.Cols
 	left := r.room[4*bandWidth*m:]
@@ -129,7 +132,7 @@ func (r *reduction) multiply(v View[float64]) {
 	})
 }
 
-// subtract takes VᵀX + XᵀV from the matrix.
+// subtract subtracts VᵀX + XᵀV from the matrix.
 func (r *reduction) subtract() {
 	const depth = 2 * bandWidth
 	m := r.order - r.first

@@ -9,20 +9,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// cholBlock is the width of the blocks of columns that are factored by
-// themselves: a multiple of every height and width of tiles.
+// cholBlock is the width of unblocked factorizations, a multiple of every tile height and width.
 const cholBlock = 48
 
-// cholPanels is the size in bytes up to which a matrix is factored in panels,
-// whose scratch is half of that.
+// cholPanels is the largest matrix, in bytes, that is factored in panels, with scratch of half that
+// size.
 const cholPanels = 20 << 20
 
-// Cholesky factors the symmetric positive definite A = L·Lᵀ in place. It
-// reads the lower triangle and overwrites it with L; the strict upper triangle
-// is neither read nor written. When a pivot is not a positive finite number,
-// that is, A is not positive definite to working precision, it returns the
-// pivot's index and false, and the contents are of no use, as they are once
-// ctx is done, when it returns ctxerr.Check(ctx). Cost n³/3 flops.
+// Cholesky factors a symmetric positive definite A = L·Lᵀ in place. It overwrites the lower
+// triangle with L; the strict upper triangle is neither read nor written. If a pivot is not
+// positive and finite, A is not positive definite to working precision; it then returns the index
+// of the pivot and false, and the contents are undefined. Once ctx is done it returns
+// ctxerr.Check(ctx). Cost n³/3 flops.
 func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err error) {
 	if a.Rows != a.Cols {
 		panic("kern: Cholesky of a matrix that is not square")
@@ -51,7 +49,7 @@ func Cholesky[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err 
 	return h + pivot, ok, err
 }
 
-// half splits n in two at a multiple of a block.
+// half splits n at a multiple of a block.
 func half(n, block int) int { return roundUp(n/2, block) }
 
 // choleskySmall factors at most cholBlock rows, in a place of their own.
@@ -111,13 +109,12 @@ func putUpper[T Float](a View[T], u []T) {
 	}
 }
 
-// solveBlock is the order below which solves run unblocked.
+// solveBlock is the largest order solved unblocked.
 const solveBlock = 32
 
-// SolveCholesky overwrites B with A⁻¹B, given the factor L of A = L·Lᵀ in the
-// lower triangle of l, as Cholesky leaves it. L is n × n, B is n × k with any
-// strides. Cost 2n²k flops. Once ctx is done it returns ctxerr.Check(ctx), as the
-// functions below do, and B is of no use.
+// SolveCholesky overwrites B with A⁻¹B, given the factor L from Cholesky in the lower triangle of
+// l. L is n × n, B is n × k with any strides. Cost 2n²k flops. Once ctx is done, it and the
+// functions below return ctxerr.Check(ctx), and B is undefined.
 func SolveCholesky[T Float](ctx context.Context, l, b View[T]) error {
 	if err := SolveLower(ctx, l, b); err != nil {
 		return err
@@ -151,9 +148,9 @@ func solveTriangle[T Float](ctx context.Context, l, b View[T], transposed bool) 
 	return solveColumns(ctx, l, b, transposed)
 }
 
-// solveColumns cuts many right sides of a small triangle up among the cores,
-// so that they meet once, and not after each product of blocks that takes a
-// few microseconds. Every column has the same bits wherever it stands.
+// solveColumns splits many right-hand sides of a small triangle among the cores, which then
+// synchronize once instead of after each block product. The bits of a column do not depend on its
+// position.
 func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	const small, much = 512, 1 << 21
 	each := max(strip, roundUp((b.Cols-1)/runtime.GOMAXPROCS(0)+1, strip/2))
@@ -167,9 +164,8 @@ func solveColumns[T Float](ctx context.Context, l, b View[T], transposed bool) e
 	return ctxerr.Check(ctx)
 }
 
-// solveFew solves for a few right sides, which it keeps beside each other. It
-// reads L once, along its rows, as many at a time as stay in the cache. Every
-// column has the same bits whatever is beside it.
+// solveFew solves for a few right-hand sides, stored contiguously. It reads L once, in cache-sized
+// blocks of rows. The bits of a column do not depend on the others.
 func solveFew[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	const cached = 1 << 17 // bytes
 	n := l.Rows
@@ -194,8 +190,7 @@ func solveFew[T Float](ctx context.Context, l, b View[T], transposed bool) error
 	return ctxerr.Check(ctx)
 }
 
-// solveRows solves for the elements [lo, hi) of x, those before them, or after
-// them, being solved.
+// solveRows solves for elements [lo, hi) of x, given the elements before, or after, them.
 func solveRows[T Float](l View[T], x []T, lo, hi int, transposed bool) {
 	if transposed {
 		for i := hi - 1; i >= lo; i-- {
@@ -220,8 +215,7 @@ func transposeView[T Float](dst, src View[T]) {
 	}
 }
 
-// solveBlocked halves the triangle down to small blocks, so that nearly all
-// work is in products.
+// solveBlocked recursively halves the triangle, so that nearly all work is in products.
 func solveBlocked[T Float](ctx context.Context, l, b View[T], transposed bool) error {
 	n := l.Rows
 	if n <= solveBlock {
@@ -253,12 +247,12 @@ func subtractProduct[T Float](ctx context.Context, c, a, b View[T]) error {
 	return p.run()
 }
 
-// strip is the number of right sides that solveSmall takes at a time: a
-// multiple of every row kernel's width.
+// strip is the number of right-hand sides per call of the row kernels, a multiple of every kernel
+// width.
 const strip = 96
 
-// solveSmall solves with a triangle of at most solveBlock rows, in strips of
-// right sides that it copies to rows of their own.
+// solveSmall solves with a triangle of at most solveBlock rows, in strips of right-hand sides
+// copied to contiguous rows.
 func solveSmall[T Float](l, b View[T], transposed bool) {
 	if b.Cols <= 8*strip {
 		solveStrips(l, b, transposed, 0, b.Cols)
@@ -287,7 +281,7 @@ func solveStrips[T Float](l, b View[T], transposed bool, lo, hi int) {
 	}
 }
 
-// copyStrip copies part to rows of length strip, padded with zeros, or back.
+// copyStrip copies part to rows of length strip, zero-padded, or back.
 func copyStrip[T Float](x []T, part View[T], back bool) {
 	switch {
 	case part.ColStride == 1 && back:
@@ -313,8 +307,8 @@ func copyStrip[T Float](x []T, part View[T], back bool) {
 	}
 }
 
-// eliminate finishes the first elements, as many as there are right sides, of
-// row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) / l[i,i] over from ≤ k < to.
+// eliminate computes the first width elements of row i of a strip: x[i] = (x[i] − Σ l[i,k]·x[k]) /
+// l[i,i] over from ≤ k < to.
 func eliminate[T Float](x []T, width int, l View[T], i, from, to int) {
 	row, factor := x[i*strip:i*strip+width], 1/l.At(i, i)
 	if !isa.complete() {

@@ -6,43 +6,40 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// panels is the lower triangle of a matrix while it is being factored: panel
-// r has the rows from r·nr on, nr of them, column after column, as the
-// product wants its right side. It is the left-looking algorithm, by halves:
+// panels is the lower triangle of a matrix during factorization. Panel r holds rows [r·nr,
+// (r+1)·nr), column by column, in the packed form of a right operand. The algorithm is
+// left-looking, by halves:
 //
-//	factor the columns [lo, mid)
-//	take their products with themselves from the columns [mid, hi), of all rows
-//	factor the columns [mid, hi)
+//	factor columns [lo, mid)
+//	subtract their product from columns [mid, hi), for all rows
+//	factor columns [mid, hi)
 //
-// A panel is copied from the matrix once. What is taken from it, what it is
-// solved into, and what multiplies it later lie in one place.
+// Each panel is copied from the matrix once and then used in place.
 type panels[T Float] struct {
 	blocking
-	a View[T] // takes the factor, column by column
+	a View[T] // receives the factor
 	x []T
 }
 
-// choleskyPanels is Cholesky of a matrix that has room in panels.
+// choleskyPanels is Cholesky of a matrix that fits into panels.
 func choleskyPanels[T Float](ctx context.Context, a View[T]) (pivot int, ok bool, err error) {
 	blocks := (a.Rows + cholBlock - 1) / cholBlock
 	hold, x := borrow[T](cholBlock * cholBlock * blocks * (blocks + 1) / 2)
 	defer hold.release()
 	p := panels[T]{blocking: blockingOf[T](), a: a, x: x}
-	const copied = 16 // flops that a copied element is worth
+	const copied = 16 // cost of copying an element, in flops
 	p.each(0, copied*p.nr*a.Rows/2, p.fill)
 	return p.factor(ctx, 0, a.Rows)
 }
 
-// at returns panel r from column k on. There is room for as many columns as
-// the blocks up to the diagonal have.
+// at returns panel r from column k on. Its capacity covers the blocks up to the diagonal.
 func (p *panels[T]) at(r, k int) []T {
 	perBlock := cholBlock / p.nr
 	block, within := r/perBlock, r%perBlock
 	return p.x[cholBlock*cholBlock*block*(block+1)/2+(block+1)*cholBlock*p.nr*within+k*p.nr:]
 }
 
-// each calls f for all panels from row lo on, of which each costs so many
-// flops.
+// each calls f for all panels from row lo on; flops is the cost per panel.
 func (p *panels[T]) each(lo, flops int, f func(r int)) {
 	first := lo / p.nr
 	n := (p.a.Rows-1)/p.nr + 1 - first
@@ -53,7 +50,7 @@ func (p *panels[T]) each(lo, flops int, f func(r int)) {
 	})
 }
 
-// panelFlops are worth a worker's while.
+// panelFlops is the minimum work of a parallel task.
 const panelFlops = 1 << 19
 
 // fill copies panel r from the matrix.
@@ -72,8 +69,8 @@ func (p *panels[T]) fill(r int) {
 	}
 }
 
-// factor makes the columns [lo, hi) of the factor, from which those before lo
-// are taken already.
+// factor computes columns [lo, hi) of the factor, from which earlier columns are already
+// subtracted.
 func (p *panels[T]) factor(ctx context.Context, lo, hi int) (pivot int, ok bool, err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, false, err
@@ -90,14 +87,13 @@ func (p *panels[T]) factor(ctx context.Context, lo, hi int) (pivot int, ok bool,
 	return p.factor(ctx, mid, hi)
 }
 
-// depth cuts so many columns into equal pieces about as deep as those of the
-// product.
+// depth splits the columns into equal pieces of about the depth of the product.
 func (p *panels[T]) depth(columns int) int {
 	pieces := (columns-1)/(p.kc+p.kc/8) + 1
 	return roundUp((columns+pieces-1)/pieces, 8)
 }
 
-// subtract takes the products of the columns [lo, mid) of the factor from the columns [mid, hi).
+// subtract subtracts the product of columns [lo, mid) of the factor from columns [mid, hi).
 func (p *panels[T]) subtract(lo, mid, hi int) {
 	rows := hi - mid
 	depth := p.depth(mid - lo)
@@ -108,7 +104,7 @@ func (p *panels[T]) subtract(lo, mid, hi int) {
 		Parallel(rows, p.mc, func(lo, hi int) {
 			packPanels(left[lo*nk:], p.a, p.mr, mid+lo, hi-lo, k, nk, nil)
 		})
-		// Stripe by stripe, and panel by panel in it, but the cores meet once.
+		// One parallel region over stripes and panels, to synchronize once.
 		first := mid / p.nr
 		below := (p.a.Rows-1)/p.nr + 1 - first
 		Parallel(below*((rows-1)/p.mc+1), max(1, panelFlops/(2*min(rows, p.mc)*nk*p.nr)), func(lo, hi int) {
@@ -122,7 +118,7 @@ func (p *panels[T]) subtract(lo, mid, hi int) {
 	}
 }
 
-// block makes the columns [lo, hi) of the factor, which are at most cholBlock.
+// block computes columns [lo, hi) of the factor, at most cholBlock.
 func (p *panels[T]) block(lo, hi int) (pivot int, ok bool) {
 	stride := upperRow[T]()
 	hold, u := borrow[T](cholBlock * (stride + cholBlock))
@@ -174,8 +170,7 @@ func (p *panels[T]) put(r, lo, hi int) {
 	}
 }
 
-// substitute solves for mr rows of a panel of nr columns, those above being
-// solved:
+// substitute solves for mr rows of a panel of nr columns, given the rows above:
 //
 //	for depth ≤ i < depth+mr, j < nr:
 //		b[i·nr+j] = (b[i·nr+j] − Σ_{k<i} a[k·mr+i−depth]·b[k·nr+j])·a[i·mr+i−depth]

@@ -6,11 +6,11 @@ import "math"
 //
 //	for i, j:  c[i,j] = Σ_k |a[i,k] − b[j,k]|
 //
-// A is m × d and B n × d, with any strides; C is m × n, its rows contiguous. Cost 3mnd flops, in the calling goroutine. A
-// distance does not depend on which others are made with it.
+// A is m × d and B is n × d, with any strides; C is m × n with contiguous rows. Cost 3mnd flops, in
+// the calling goroutine. A distance does not depend on the other rows.
 func Manhattan[T Float](c, a, b View[T]) { differences(c, a, b, false) }
 
-// CauchyReciprocals computes the reciprocals of the cauchy kernel of the rows of a and b, as [Manhattan]:
+// CauchyReciprocals computes the reciprocals of the Cauchy kernel, with shapes as in [Manhattan]:
 //
 //	for i, j:  c[i,j] = Π_k (1 + (a[i,k] − b[j,k])²)
 func CauchyReciprocals[T Float](c, a, b View[T]) { differences(c, a, b, true) }
@@ -44,7 +44,7 @@ func differences[T Float](c, a, b View[T], products bool) {
 	}
 }
 
-// first returns the address of the first element, nil where there is none.
+// first returns the address of the first element, nil if there is none.
 func first[T Float](x []T) *T {
 	if len(x) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func first[T Float](x []T) *T {
 	return &x[0]
 }
 
-// differenceShape is the tile that the assembly makes.
+// differenceShape returns the tile shape of the assembly.
 func differenceShape[T Float]() (mr, nr int) {
 	if isa == avx512 {
 		return 8, 3 * lanesOf[T]()
@@ -60,7 +60,8 @@ func differenceShape[T Float]() (mr, nr int) {
 	return 4, 2 * lanesOf[T]()
 }
 
-// differenceConstants are the start of sums and the mask of magnitudes, or the start of products and 1.
+// differenceConstants returns the initial value and the mask of magnitudes, or the initial value
+// and 1 for products.
 func differenceConstants[T Float](products bool) [2]T {
 	if products {
 		return [2]T{1, 1}
@@ -97,11 +98,13 @@ func differencesPortable[T Float](c, a, b View[T], products bool) {
 	}
 }
 
-// SquaredDistances turns products of a row with others into squared distances, given the squared norms of all:
+// SquaredDistances converts inner products of a row with others to squared distances, given all
+// squared norms:
 //
 //	for j:  row[j] = (norm + norms[j]) − 2·row[j]
 //
-// It reports whether some of these are below part·(norm + norms[j]), so that most of their digits have cancelled.
+// It reports whether a distance is below part·(norm + norms[j]), that is, whether most digits
+// cancelled.
 func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bool) {
 	if len(norms) != len(row) {
 		panic("kern: SquaredDistances of different lengths")
@@ -123,7 +126,7 @@ func SquaredDistances[T Float](row []T, norm T, norms []T, part T) (cancelled bo
 	return cancelled
 }
 
-// NegSqrt computes dst[i] = −sqrt(scale·x[i]). dst may be x itself.
+// NegSqrt computes dst[i] = −sqrt(scale·x[i]). dst may be x.
 func NegSqrt[T Float](dst []T, scale T, x []T) {
 	if len(dst) != len(x) {
 		panic("kern: destination and argument differ in length")

@@ -9,30 +9,28 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Eigen is the decomposition A = V·diag(Values)·Vᵀ of a symmetric matrix, V
-// orthogonal. The eigenvectors are kept in two factors, so that only those that
-// Vectors is asked for need be multiplied out.
+// Eigen is the decomposition A = V·diag(Values)·Vᵀ of a symmetric matrix with orthogonal V. The
+// eigenvectors are stored as two factors, so that only requested vectors are multiplied out.
 type Eigen struct {
 	Values []float64 // ascending
 
-	reflectors View[float64] // row k has that of column k, from column k+1 on
+	reflectors View[float64] // row k holds the reflector of column k, from column k+1 on
 	factors    []float64     // of the reflectors
 	inner      *rotations    // eigenvectors of the tridiagonal matrix
 	order      []int         // row of inner of each of Values
 }
 
-// ErrNoConvergence says that eigenvalues could not be found, which does not
-// happen to a matrix of finite numbers as far as anybody knows.
+// ErrNoConvergence reports that the QL iteration did not converge, which is not known to happen for
+// finite matrices.
 var ErrNoConvergence = errors.New("the eigenvalues did not converge")
 
-// NewEigen decomposes the symmetric A of which it reads the lower triangle, and
-// takes A's memory. Without vectors it finds the eigenvalues alone. Cost
-// 4n³/3 flops for the tridiagonal form, half of them bound by reading A, and
-// some 6n³ for the vectors. Once ctx is done it returns ctxerr.Check(ctx).
+// NewEigen decomposes a symmetric A, given by its lower triangle, and retains its memory. Without
+// vectors it computes only eigenvalues. Cost 4n³/3 flops for the tridiagonal form, half of them
+// memory-bound, and about 6n³ for the vectors. Once ctx is done it returns ctxerr.Check(ctx).
 //
-// A is brought to tridiagonal form by Householder reflections, a panel of
-// columns at a time (Dongarra, Hammarling & Sorensen 1989), whose eigenvalues
-// are found by the implicit QL method (Dubrulle, Martin & Wilkinson 1968).
+// A is tridiagonalized by Householder reflections in panels of columns (Dongarra, Hammarling &
+// Sorensen 1989), and the eigenvalues are computed by implicit QL (Dubrulle, Martin & Wilkinson
+// 1968).
 func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error) {
 	e, diagonal, beside, unit, err := tridiagonalised(ctx, a)
 	if err != nil {
@@ -63,8 +61,8 @@ func NewEigen(ctx context.Context, a View[float64], vectors bool) (*Eigen, error
 	return e, nil
 }
 
-// tridiagonalised brings A to tridiagonal form and returns the reflections, the entries on
-// the diagonal and beside it, and what these are to be multiplied by.
+// tridiagonalised returns the reflections of the tridiagonal form, its diagonal and off-diagonal,
+// and their common scale.
 func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, beside []float64, unit float64, err error) {
 	if a.Rows != a.Cols || a.ColStride != 1 {
 		panic("kern: Eigen of a matrix that is not square in row-major order")
@@ -79,18 +77,17 @@ func tridiagonalised(ctx context.Context, a View[float64]) (e *Eigen, diagonal, 
 	return e, diagonal, beside, unit, err
 }
 
-// Tridiagonal is A = Q·T·Qᵀ with Q orthogonal and T tridiagonal, of which the
-// systems (A + s·I)x = b of many s are solved in n steps each.
+// Tridiagonal is A = Q·T·Qᵀ with orthogonal Q and tridiagonal T. Systems (A + s·I)x = b for many
+// shifts s then cost O(n) each.
 type Tridiagonal struct {
 	Diagonal    []float64 // of T
-	OffDiagonal []float64 // entry k is T's in (k, k+1) and (k+1, k); the last is 0
+	OffDiagonal []float64 // entry k is T(k, k+1); the last is 0
 
 	eigen *Eigen
 }
 
-// NewTridiagonal reduces the symmetric A of which it reads the lower triangle,
-// and takes A's memory. Cost 4n³/3 flops, half of them bound by reading A. Once
-// ctx is done it returns ctxerr.Check(ctx).
+// NewTridiagonal reduces a symmetric A, given by its lower triangle, and retains its memory. Cost
+// 4n³/3 flops, half of them memory-bound. Once ctx is done it returns ctxerr.Check(ctx).
 func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) {
 	e, diagonal, beside, unit, err := tridiagonalised(ctx, a)
 	if err != nil {
@@ -101,7 +98,7 @@ func NewTridiagonal(ctx context.Context, a View[float64]) (*Tridiagonal, error) 
 	return &Tridiagonal{Diagonal: diagonal, OffDiagonal: beside, eigen: e}, nil
 }
 
-// SinCosGrad overwrites b with Qᵀb.
+// ApplyQ overwrites b with Qᵀb.
 func (t *Tridiagonal) ApplyQ(b []float64) {
 	for c, tau := range t.eigen.factors {
 		if tau == 0 {
@@ -112,8 +109,8 @@ func (t *Tridiagonal) ApplyQ(b []float64) {
 	}
 }
 
-// rescaled divides the lower triangle by a power of two, which it returns, so
-// that its largest entry is near 1 and squares neither overflow nor vanish.
+// rescaled divides the lower triangle by a power of two, which it returns, such that the largest
+// entry is near 1 and squares neither overflow nor underflow.
 func rescaled(a View[float64]) (unit float64, ok bool) {
 	largest := 0.0
 	for i := range a.Rows {
@@ -136,11 +133,11 @@ func rescaled(a View[float64]) (unit float64, ok bool) {
 	return unit, true
 }
 
-// eigenPanel is the number of reflections that are applied together.
+// eigenPanel is the number of reflections applied together.
 const eigenPanel = 32
 
-// tridiagonal reduces the matrix in reflectors to QᵀAQ with the entries
-// diagonal, and beside it beside[k] in (k, k+1) and (k+1, k).
+// tridiagonal reduces the matrix in reflectors to QᵀAQ and returns its diagonal and off-diagonal,
+// where beside[k] is entry (k, k+1).
 func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, err error) {
 	a := e.reflectors
 	n := a.Rows
@@ -169,15 +166,15 @@ func (e *Eigen) tridiagonal(ctx context.Context) (diagonal, beside []float64, er
 	return diagonal, beside, ctxerr.Check(ctx)
 }
 
-// panel is some reflections I − τvvᵀ and their y, with which the matrix behind
-// them becomes A − Σ(v·yᵀ + y·vᵀ).
+// panel is a set of reflections I − τvvᵀ and their y. The remaining matrix becomes A − Σ(v·yᵀ +
+// y·vᵀ).
 type panel struct {
 	first, width int
 	left, right  View[float64]
 }
 
-// reflect makes reflection i of the panel, which clears column c = first+i
-// below its second entry.
+// reflect computes reflection i of the panel, which clears column c = first+i below its second
+// entry.
 func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside []float64) error {
 	a, c := e.reflectors, p.first+i
 	n := a.Rows
@@ -198,7 +195,7 @@ func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside [
 	v, y = v[c+1:], y[c+1:]
 	clear(y)
 	if tau != 0 {
-		const piece = 1 << 26 // entries between two looks at the context
+		const piece = 1 << 26 // entries between checks of the context
 		step := max(1, piece/len(v))
 		for lo := 0; lo < len(v); lo += step {
 			if err := ctxerr.Check(ctx); err != nil {
@@ -223,9 +220,8 @@ func (p *panel) reflect(ctx context.Context, e *Eigen, i int, diagonal, beside [
 	return nil
 }
 
-// reflector replaces x by v with v[0] = 1 such that (I − τvvᵀ)x is beta in its
-// first entry and 0 elsewhere, and returns τ. It is 0, and so is v, where x has
-// nothing to be cleared.
+// reflector replaces x by v with v[0] = 1 such that (I − τvvᵀ)x has beta in its first entry and 0
+// elsewhere, and returns τ. If x needs no reflection, τ and v are 0.
 func reflector(x []float64, beta *float64) (tau float64) {
 	*beta = x[0]
 	rest := math.Sqrt(Dot(x[1:], x[1:]))
@@ -240,8 +236,8 @@ func reflector(x []float64, beta *float64) (tau float64) {
 	return tau
 }
 
-// Vectors returns the eigenvectors of Values[from:to], one in each row of n
-// numbers. Cost 2n² flops for each. Once ctx is done it returns ctxerr.Check(ctx).
+// Vectors returns the eigenvectors of Values[from:to], one per row of n values. Cost 2n² flops
+// each. Once ctx is done it returns ctxerr.Check(ctx).
 func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
 	n, k := e.reflectors.Rows, to-from
 	out := make([]float64, k*n)
@@ -265,9 +261,8 @@ func (e *Eigen) Vectors(ctx context.Context, from, to int) ([]float64, error) {
 	return out, ctxerr.Check(ctx)
 }
 
-// apply multiplies the rows of x by the reflections of the rows of v, the last
-// one first: x ← x·(I − VᵀTV)ᵀ with the triangular T of Schreiber & Van Loan
-// (1989).
+// apply multiplies the rows of x by the reflections of the rows of v, the last first: x ← x·(I −
+// VᵀTV)ᵀ with the triangular T of Schreiber & Van Loan (1989).
 func (e *Eigen) apply(ctx context.Context, x, v View[float64], tau []float64) error {
 	w := len(tau)
 	products, triangle := Dense(w, w, w, make([]float64, w*w)), Dense(w, w, w, make([]float64, w*w))

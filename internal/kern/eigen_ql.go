@@ -7,18 +7,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// rotations is an orthogonal matrix whose neighbouring rows are rotated, by one
-// sweep of rotations after another. Some sweeps are applied together: where
-// they pass the same rows, their rotations are first multiplied out to a small
-// matrix, so that nearly all work is in products.
-// (Lang, Using Level 3 BLAS in Rotation-Based Algorithms, SIAM J. Sci. Comput.
-// 1998.)
+// rotations is an orthogonal matrix to whose neighboring rows sweeps of Givens rotations are
+// applied. Several sweeps are applied together: their rotations of the same rows are accumulated in
+// a small matrix, so that nearly all work is in products. (Lang, Using Level 3 BLAS in
+// Rotation-Based Algorithms, SIAM J. Sci. Comput. 1998.)
 type rotations struct {
 	n       int
 	rows    []float64 // n × n
 	sweeps  []sweep   // pending
-	factor  []float64 // the small matrix
-	product []float64 // of it and rows
+	factor  []float64 // the accumulated rotations
+	product []float64 // factor times rows
 }
 
 // sweep rotates rows top and top+1, then rows top−1 and top, and so on.
@@ -30,11 +28,11 @@ type sweep struct {
 // rotation replaces rows x and y by c·x − s·y and s·x + c·y.
 type rotation struct{ c, s float64 }
 
-// sweepsAtOnce is how many sweeps are applied together, and also by how many
-// rows each of them advances between two products.
+// sweepsAtOnce is the number of sweeps applied together, and the number of rows that each advances
+// per product.
 const sweepsAtOnce = 64
 
-// newRotations returns the unit matrix.
+// newRotations returns the identity.
 func newRotations(n int) *rotations {
 	wide := min(n, 2*sweepsAtOnce)
 	t := &rotations{n: n, rows: make([]float64, n*n), factor: make([]float64, wide*wide), product: make([]float64, wide*n)}
@@ -44,17 +42,16 @@ func newRotations(n int) *rotations {
 	return t
 }
 
-// begin begins a sweep.
+// begin starts a sweep.
 func (t *rotations) begin(top int) { t.sweeps = append(t.sweeps, sweep{top: top}) }
 
-// rotation adds a rotation to the last sweep.
+// rotate adds a rotation to the last sweep.
 func (t *rotations) rotate(c, s float64) {
 	last := &t.sweeps[len(t.sweeps)-1]
 	last.rotations = append(last.rotations, rotation{c, s})
 }
 
-// settle applies the pending sweeps. Each follows the one before at a distance
-// of one row: then the two rows that it rotates are done with by that one.
+// settle applies the pending sweeps. Each sweep follows the previous one at a distance of one row.
 func (t *rotations) settle(ctx context.Context) error {
 	top, bottom := 0, t.n
 	for _, s := range t.sweeps {
@@ -70,8 +67,7 @@ func (t *rotations) settle(ctx context.Context) error {
 	return ctxerr.Check(ctx)
 }
 
-// pass applies the rotations of rows from low+k to low+k+sweepsAtOnce of sweep
-// number k.
+// pass applies the rotations of rows [low+k, low+k+sweepsAtOnce) of sweep number k.
 func (t *rotations) pass(low int) {
 	first, last := max(low, 0), min(low+sweepsAtOnce+len(t.sweeps), t.n)
 	width := last - first
@@ -112,21 +108,20 @@ func rotate(x, y []float64, c, s float64) {
 // row returns row i.
 func (t *rotations) row(i int) []float64 { return t.rows[i*t.n : (i+1)*t.n] }
 
-// implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix,
-// in no order, and turns t, where it is not nil, so that its rows become the
-// eigenvectors. beside is used up.
+// implicitQL overwrites diagonal with the eigenvalues of a tridiagonal matrix, unordered, and
+// overwrites beside. If t is not nil, its rows become the eigenvectors.
 func implicitQL(ctx context.Context, diagonal, beside []float64, t *rotations) error {
-	const epsilon, most = 0x1p-52, 100 // most steps for one eigenvalue
+	const epsilon, most = 0x1p-52, 100 // maximum steps per eigenvalue
 	n := len(diagonal)
-	// What is below the rounding of the largest entry counts as 0. Without this end a large
-	// entry above small ones keeps them from settling.
+	// Off-diagonals below the rounding error of the largest entry count as 0. Otherwise a large
+	// entry above small ones prevents convergence.
 	least := 0.0
 	for i := range n {
 		least = max(least, epsilon*math.Abs(diagonal[i]), epsilon*math.Abs(beside[i]))
 	}
 	for l := range n {
 		for step := 0; ; step++ {
-			m := l // the block from l to m has no zeros beside the diagonal
+			m := l // no zero off-diagonals between l and m
 			for m < n-1 {
 				size := math.Abs(diagonal[m]) + math.Abs(diagonal[m+1])
 				if math.Abs(beside[m]) <= max(epsilon*size, least) {

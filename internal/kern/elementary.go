@@ -2,9 +2,8 @@ package kern
 
 import "math"
 
-// The functions of this file run in the calling goroutine; cut long slices
-// with Parallel. An element's result depends on that element alone, not on its
-// place or its neighbours.
+// The functions of this file run in the calling goroutine; use Parallel for long slices. The result
+// of an element does not depend on its position or its neighbors.
 
 // Cos computes dst[i] = cos(x[i]). dst may be x itself. The error is at most
 // 2.5 ulp for every finite x, large ones included; cos of NaN and ±Inf is NaN.
@@ -48,8 +47,8 @@ func SinCos[T Float](sin, cos, x []T) {
 	sinCosPadded(sin, cos, x)
 }
 
-// sinCosPadded does up to one vector of elements, of which some may be beyond
-// the range of the assembly.
+// sinCosPadded processes up to one vector of elements, some possibly outside the range of the
+// assembly.
 func sinCosPadded[T Float](sin, cos, x []T) {
 	var in, keep, s, c [maxLanes]T
 	copy(keep[:], x)
@@ -85,11 +84,10 @@ const (
 	softplus
 )
 
-// maxAsmElements bounds the elements of a call into assembly, which the
-// scheduler cannot interrupt.
+// maxAsmElements bounds the elements per assembly call, which the scheduler cannot preempt.
 const maxAsmElements = 1 << 14
 
-// maxLanes is the number of elements of the longest vector.
+// maxLanes is the number of elements of the longest vector register.
 const maxLanes = 16
 
 func lanesOf[T Float]() int {
@@ -106,7 +104,7 @@ func lanesOf[T Float]() int {
 	return lanes
 }
 
-// inRange reports whether sine and cosine of x are left to the assembly.
+// inRange reports whether the assembly handles sine and cosine of x.
 func inRange[T Float](x T) bool {
 	limit := T(1 << 20)
 	if is64[T]() {
@@ -137,8 +135,8 @@ func apply[T Float](f function, dst, x []T) {
 	applyPadded(f, dst, x)
 }
 
-// applyPadded is apply for up to one vector of elements, of which some may be
-// beyond the range of the assembly.
+// applyPadded is apply for up to one vector of elements, some possibly outside the range of the
+// assembly.
 func applyPadded[T Float](f function, dst, x []T) {
 	if len(x) == 0 {
 		return
@@ -184,8 +182,7 @@ func applyPortable[T Float](f function, dst, x []T) {
 	}
 }
 
-// exp is math.Exp, which in Go 1.26 is +Inf from 709.44 on, short of the
-// largest float64.
+// exp is math.Exp, except that math.Exp in Go 1.26 overflows from 709.44 on, below the true limit.
 func exp(x float64) float64 {
 	const bound = 709
 	if x > bound && x < 710 {

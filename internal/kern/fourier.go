@@ -33,9 +33,8 @@ func SinCosMap[T Float](dst, x, w View[T], scale T) {
 	m.run()
 }
 
-// fourierMap is one call of CosMap or SinCosMap. It multiplies like product,
-// but to the full depth at once, and turns every tile of sums into features
-// while it is in the first-level cache.
+// fourierMap is one call of CosMap or SinCosMap. It multiplies like product, but to full depth at
+// once, and converts each tile of sums to features while it is in the first-level cache.
 type fourierMap[T Float] struct {
 	dst, x, w View[T]
 	phases    []T
@@ -43,12 +42,11 @@ type fourierMap[T Float] struct {
 	paired    bool
 }
 
-// mapRows is the number of rows of a tile of sums, a multiple of every mr: few,
-// since rows of dst that lie a power of two apart share some places of the
-// caches.
+// mapRows is the number of rows of a tile of sums, a multiple of every mr. It is small because rows
+// of dst at power-of-two distances share cache sets.
 const mapRows = 24
 
-// maxUnpackedRows is the number of rows up to which packing W does not pay.
+// maxUnpackedRows is the largest number of rows for which W is not packed.
 const maxUnpackedRows = 4
 
 func (m *fourierMap[T]) run() {
@@ -72,7 +70,7 @@ func (m *fourierMap[T]) run() {
 		}
 		return
 	}
-	// As many columns at a time as make a packed W of a few megabytes.
+	// Limit the packed W to a few megabytes.
 	columns := bl.nr * max(1, 1<<20/(bl.nr*(m.x.Cols+1)))
 	depth := m.x.Cols
 	hold, packed := borrow[T](roundUp(min(columns, m.w.Cols), bl.nr)*depth + 1)
@@ -93,7 +91,7 @@ func (m *fourierMap[T]) pack(packed []T, bl blocking, j, nj int) {
 	p.packRight(packed, bl, 0, m.w.Rows, j, nj)
 }
 
-// stripes makes all rows of columns [j, j+nj).
+// stripes computes all rows of columns [j, j+nj).
 func (m *fourierMap[T]) stripes(packed []T, bl blocking, j, nj int) {
 	rows := m.x.Rows
 	if rows <= mapRows || rows*nj*(m.x.Cols+16) < 1<<18 {
@@ -104,7 +102,7 @@ func (m *fourierMap[T]) stripes(packed []T, bl blocking, j, nj int) {
 	Parallel(rows, 2*mapRows, func(lo, hi int) { q.stripe(packed, bl, j, nj, lo, hi) })
 }
 
-// stripe makes rows [lo, hi) of columns [j, j+nj).
+// stripe computes rows [lo, hi) of columns [j, j+nj).
 func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 	depth := m.x.Cols
 	hold, left := borrow[T](mapRows * (depth + bl.nr))
@@ -120,13 +118,12 @@ func (m *fourierMap[T]) stripe(packed []T, bl blocking, j, nj, lo, hi int) {
 	}
 }
 
-// rowColumns is the number of columns of a row whose sums are made before their
-// features: few enough for the first-level cache, many enough to read W in long
-// pieces, a multiple of every nr.
+// rowColumns is the number of columns of a row summed before conversion to features: small enough
+// for the first-level cache, large enough for long reads of W, a multiple of every nr.
 const rowColumns = 480
 
-// row makes row i straight from W. The last block of columns overlaps the one
-// before it: what is made twice is made alike.
+// row computes row i from the unpacked W. The last block of columns may overlap the one before;
+// both results are equal.
 func (m *fourierMap[T]) row(bl blocking, i int) {
 	depth := m.x.Cols
 	hold, sums := borrow[T](rowColumns + depth)
@@ -145,8 +142,8 @@ func (m *fourierMap[T]) row(bl blocking, i int) {
 	}
 }
 
-// finishRow turns the sums of row i, frequencies j…, into features: its panels
-// are the rows of a tile, to which phases are added beforehand.
+// finishRow converts the sums of row i from frequency j on to features. It treats its panels as the
+// rows of a tile and adds the phases first.
 func (m *fourierMap[T]) finishRow(bl blocking, sums []T, i, j int) {
 	width, data := bl.nr, m.dst.Data[i*m.dst.RowStride:]
 	if m.paired {
@@ -163,8 +160,7 @@ func (m *fourierMap[T]) finishRow(bl blocking, sums []T, i, j int) {
 	tile.finish(sums, bl.nr, 0, 0, panels, bl.nr)
 }
 
-// storeMode turns ni × nj sums, in rows of nr, into the features of rows i… and
-// frequencies j….
+// finish converts ni × nj sums, with row stride nr, to the features of rows i… and frequencies j….
 func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
 	if isa == portable {
 		m.finishPortable(sums, nr, i, j, ni, nj)
@@ -189,8 +185,8 @@ func (m *fourierMap[T]) finish(sums []T, nr, i, j, ni, nj int) {
 	}
 }
 
-// finishEdge is finish for a tile narrower than the assembly's: it makes a
-// whole one elsewhere.
+// finishEdge is finish for a tile narrower than that of the assembly; it uses a temporary full
+// tile.
 func (m *fourierMap[T]) finishEdge(sums []T, nr, i, j, ni, nj int) {
 	var phases [maxTileColumns]T
 	if m.phases != nil {
@@ -209,8 +205,7 @@ func (m *fourierMap[T]) finishEdge(sums []T, nr, i, j, ni, nj int) {
 	}
 }
 
-// finishPatched is finish for a tile with arguments beyond the range of the
-// assembly.
+// finishPatched is finish for a tile with arguments outside the range of the assembly.
 func (m *fourierMap[T]) finishPatched(sums []T, nr, i, j, ni, nj int) {
 	hold, tame := borrow[T](ni * nr)
 	defer hold.release()
@@ -242,8 +237,7 @@ func (m *fourierMap[T]) finishPortable(sums []T, nr, i, j, ni, nj int) {
 	}
 }
 
-// angle is element (r, s) of a tile of sums that begins at frequency j, plus
-// its phase.
+// angle returns element (r, s) of a tile of sums that starts at frequency j, plus its phase.
 func (m *fourierMap[T]) angle(sums []T, nr, r, j, s int) T {
 	if m.phases == nil {
 		return sums[r*nr+s]
@@ -251,7 +245,7 @@ func (m *fourierMap[T]) angle(sums []T, nr, r, j, s int) T {
 	return sums[r*nr+s] + m.phases[j+s]
 }
 
-// feature stores what frequency j makes of an angle in row i.
+// feature stores the feature of frequency j in row i for an angle.
 func (m *fourierMap[T]) feature(i, j int, angle T) {
 	row := m.dst.Data[i*m.dst.RowStride:]
 	if m.paired {
@@ -263,7 +257,7 @@ func (m *fourierMap[T]) feature(i, j int, angle T) {
 	row[j] = m.scale * T(c)
 }
 
-// noPhases returns as many zeros as a tile has columns.
+// noPhases returns zero phases for a tile.
 func noPhases[T Float]() *[maxTileColumns]T { return (*[maxTileColumns]T)(unsafe.Pointer(&zeros)) }
 
 var zeros [maxTileColumns]float64

@@ -7,18 +7,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// GramMixed is Gram of a float32 matrix, summed into a float64 C: products
-// and sums over a block of at most 512 rows are made in float32, sums over
-// blocks in float64. It is nearly as fast as the float32 Gram, and its error does not
-// grow with the number of rows.
+// GramMixed is Gram of a float32 matrix with a float64 result. Blocks of at most 512 rows are
+// summed in float32, totals in float64. It is nearly as fast as the float32 Gram, and its error
+// does not grow with the number of rows.
 func GramMixed(ctx context.Context, c View[float64], a View[float32], weights []float32) error {
 	checkGram(c.Rows, c.Cols, a, weights)
 	g := mixedGram{c: c, a: a, weights: weights, bl: blockingOf[float32](), ctx: ctx}
 	return g.run()
 }
 
-// mixedGram is a Gram matrix that is summed in double precision. C, which is far larger than a cache, is read and written
-// once for many blocks of depth, whose sums meet in a place that stays in the cache.
+// mixedGram is one call of GramMixed. C exceeds the caches, so it is read and written once per
+// several blocks of depth, whose sums are accumulated in a cached buffer.
 type mixedGram struct {
 	c       View[float64]
 	a       View[float32]
@@ -27,10 +26,9 @@ type mixedGram struct {
 	ctx     context.Context
 }
 
-// mixedDepth rows of A are added to C at once, in blocks of the depth that sums in float32 have, to mixedRows rows and
-// mixedPanels panels of columns of C: what of A these rows need, and their sums, stay in the second-level cache. A is packed
-// for a stripe of several times as many rows, since it lies along the rows. Of these only the depth of a block has a bearing
-// on the result.
+// Block sizes: mixedDepth rows of A, in blocks of the float32 depth, are added to mixedRows rows
+// and mixedPanels panels of C, so that operands and sums stay in the second-level cache. A is
+// packed for a stripe of several times as many rows. Only the depth of a block affects the result.
 const (
 	mixedDepth  = 1024
 	mixedRows   = 96 // a multiple of every mr
@@ -38,7 +36,7 @@ const (
 	mixedStripe = 2 * mixedRows
 )
 
-// run adds all rows. It returns the error of the context once that is done, C half made.
+// run adds all rows. It returns the error of a done context, in which case C is incomplete.
 func (g *mixedGram) run() error {
 	if g.c.Rows == 0 || g.a.Rows == 0 {
 		return ctxerr.Check(g.ctx)
@@ -60,7 +58,7 @@ func (g *mixedGram) run() error {
 	return ctxerr.Check(g.ctx)
 }
 
-// blocks calls f for each block of depth of nk rows with its first row and its number of rows.
+// blocks calls f with the first row and the number of rows of each block of depth.
 func (g *mixedGram) blocks(nk int, f func(first, rows int)) {
 	for first := 0; first < nk; first += g.bl.kc {
 		f(first, min(g.bl.kc, nk-first))
@@ -73,7 +71,7 @@ func (g *mixedGram) packRight(packed []float32, k, nk, j, nj int) {
 	g.blocks(nk, func(first, rows int) { p.packRight(packed[first*width:], g.bl, k+first, rows, j, nj) })
 }
 
-// stripes adds to all rows of C from j on, the last ones first, because they are the longest of the triangle.
+// stripes updates all rows of C from j on, the longest ones first.
 func (g *mixedGram) stripes(packed []float32, k, nk, j, nj int) {
 	rows, own := g.c.Rows-j, *g                                                      // g itself stays off the heap
 	height := min(mixedStripe, roundUp(rows/(4*runtime.GOMAXPROCS(0))+1, 3*g.bl.mr)) // has no bearing on the sums
@@ -87,7 +85,7 @@ func (g *mixedGram) stripes(packed []float32, k, nk, j, nj int) {
 	})
 }
 
-// stripe adds to rows [i, i+ni) and columns [j, j+nj) of C, as far as they are in the triangle.
+// stripe updates rows [i, i+ni) and columns [j, j+nj) of C within the lower triangle.
 func (g *mixedGram) stripe(packed []float32, k, nk, j, nj, i, ni int) {
 	bl, high := g.bl, roundUp(ni, g.bl.mr)
 	held, left := borrow[float32](high*nk + mixedRows*bl.nr)

@@ -1,12 +1,11 @@
 package kern
 
-// FWHT multiplies every row of x in place by the Walsh–Hadamard matrix H of
-// its order, a power of two, without normalisation:
+// FWHT multiplies every row of x in place by the unnormalized Walsh–Hadamard matrix H of order n, a
+// power of two:
 //
 //	H₁ = [1],  H₂ₙ = [Hₙ Hₙ; Hₙ −Hₙ]
 //
-// so that twice FWHT is n times the row. Rows must be contiguous. Cost
-// n·log₂n flops per row.
+// Applying it twice multiplies by n. Rows must be contiguous. Cost n·log₂n flops per row.
 func FWHT[T Float](x View[T]) {
 	n := x.Cols
 	if n&(n-1) != 0 {
@@ -59,8 +58,8 @@ func fwht[T Float](x []T) {
 	}
 }
 
-// SignedFWHT multiplies x in place by H·D₁·H·D₂·H·D₃, H as in [FWHT] and D₁, D₂, D₃ the diagonal matrices
-// of three times as many signs as x has elements. Cost: 3n·log₂n + 3n flops.
+// SignedFWHT multiplies x in place by H·D₁·H·D₂·H·D₃, with H as in [FWHT] and diagonal sign
+// matrices D₁, D₂, D₃ stored in signs, 3n long. Cost: 3n·log₂n + 3n flops.
 func SignedFWHT[T Float](x, signs []T) {
 	n := len(x)
 	if n&(n-1) != 0 || len(signs) != 3*n {

@@ -2,7 +2,6 @@ package kern
 
 import "syscall"
 
-// hugePages asks the kernel to back large scratch memory with huge pages, for
-// which the panels of a product miss the address cache less. It is a wish: an
-// error changes nothing.
+// hugePages asks the operating system to back scratch memory with huge pages, which reduces TLB
+// misses in panel products. Errors are ignored.
 func hugePages(b []byte) { _ = syscall.Madvise(b, 14) } // MADV_HUGEPAGE

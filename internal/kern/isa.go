@@ -20,7 +20,7 @@ type instructions int
 
 const (
 	portable instructions = iota
-	neon                  // of arm64: products, elementary functions, Fourier features and vectors
+	neon                  // arm64: products, elementary functions, Fourier features and vectors
 	avx2                  // with FMA
 	avx512                // F, DQ, BW and VL
 )
@@ -29,13 +29,12 @@ func (s instructions) String() string {
 	return [...]string{"portable", "neon", "avx2", "avx512"}[s]
 }
 
-// complete reports whether every kernel has an assembly version in s. Neon has none of Cholesky's substitution, packing,
-// transposes, the Walsh–Hadamard transform, and sums of differences.
+// complete reports whether every kernel has an assembly version in s. NEON lacks Cholesky
+// substitution, packing, transposes, the Walsh–Hadamard transform, and sums of differences.
 func (s instructions) complete() bool { return s >= avx2 }
 
-// isa is the set in use: the best of this machine, or the one that the
-// environment variable BOCHNER_KERN names, for tests and comparisons. A name
-// that this machine has no set for is passed over; a test says so.
+// isa is the instruction set in use: the best one available, or the one named by the environment
+// variable BOCHNER_KERN. Unavailable names are ignored here and reported by a test.
 var isa = choose(os.Getenv("BOCHNER_KERN"))
 
 func choose(name string) instructions {

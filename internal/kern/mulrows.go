@@ -6,15 +6,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// MulRows computes A·B, some rows at a time, and hands each part to f while it
-// is in the second-level cache:
+// MulRows computes A·B in blocks of rows and passes each block to f while it is in the second-level
+// cache:
 //
 //	f(first, C):  c[i,j] = Σ_k a[first+i,k]·b[k,j]
 //
-// A is m × k, B is k × n, with any strides. C is row-major scratch of f, which
-// may change it. Parts are handed out once each, on several goroutines; their
-// bounds depend on the shapes alone. B is packed once. Cost 2mnk flops. Once
-// ctx is done it returns ctxerr.Check(ctx), and some parts are missing.
+// A is m × k, B is k × n, with any strides. C is row-major scratch that f may modify. f is called
+// once per block, concurrently; the bounds of blocks depend on the shapes alone. B is packed once.
+// Cost 2mnk flops. Once ctx is done, MulRows returns ctxerr.Check(ctx) and skips the remaining
+// blocks.
 func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c View[T])) error {
 	if a.Cols != b.Rows {
 		panic("kern: MulRows of shapes that do not fit")
@@ -49,6 +49,5 @@ func MulRows[T Float](ctx context.Context, a, b View[T], f func(first int, c Vie
 	return ctxerr.Check(ctx)
 }
 
-// partRows is the number of rows that MulRows makes at a time, a multiple of
-// every mr.
+// partRows is the number of rows per block of MulRows, a multiple of every mr.
 const partRows = 96

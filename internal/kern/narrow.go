@@ -1,27 +1,29 @@
 package kern
 
-// FewVectors is a few vectors, packed for products with the rows of matrices: so few that packing the
-// rows as [Mul] does would cost more than the products. It is safe for concurrent use.
+// FewVectors is a small set of vectors, packed for products with the rows of matrices. Unlike
+// [Mul], these do not pack the rows, which would cost more than the products. It is safe for
+// concurrent use.
 type FewVectors[T Float] struct {
 	w      View[T]
 	widths []int // of the vectors, descending
 	spans  []span[T]
 }
 
-// span is some columns, and the vectors that have them: the first ones.
+// span is a range of columns and the number of leading vectors with elements there.
 type span[T Float] struct {
 	from, to, vectors int
-	packed            []T // panels of columns: [panel][element][column of the panel]
+	packed            []T // panels: [panel][element][column of the panel]
 }
 
-// maxSeparateVectors is up to how many vectors are multiplied one after the other: a panel of them would be zeros for the most part.
+// maxSeparateVectors is the number of vectors up to which they are multiplied one by one, since a
+// panel would consist mostly of zeros.
 const maxSeparateVectors = 2
 
-// minSpanColumns is the least number of columns for which it pays to leave out vectors that have none of them.
+// minSpanColumns is the smallest number of columns for which omitting shorter vectors pays.
 const minSpanColumns = 64
 
-// NewFewVectors packs the rows of w, k vectors of d elements. With widths, which descend, vector j has only the first widths[j]
-// elements; nil means all.
+// NewFewVectors packs the rows of w, k vectors of d elements. If widths is not nil, vector j has
+// only the first widths[j] elements; widths must descend.
 func NewFewVectors[T Float](w View[T], widths []int) *FewVectors[T] {
 	v := &FewVectors[T]{w: w, widths: widths}
 	if widths == nil {
@@ -51,7 +53,8 @@ func NewFewVectors[T Float](w View[T], widths []int) *FewVectors[T] {
 	return v
 }
 
-// span packs the one that begins at a column. It ends where there would be fewer panels, if the columns are not too few.
+// span packs the span that begins at a column. It ends where fewer panels suffice, if the spans are
+// not too narrow.
 func (v *FewVectors[T]) span(from int) span[T] {
 	s := span[T]{from: from, to: v.w.Cols, vectors: v.vectorsFrom(from)}
 	if from == 0 {
@@ -80,7 +83,7 @@ func (v *FewVectors[T]) span(from int) span[T] {
 	return s
 }
 
-// vectorsFrom returns how many vectors have elements from one on.
+// vectorsFrom returns the number of vectors with elements at or after from.
 func (v *FewVectors[T]) vectorsFrom(from int) int {
 	n := 0
 	for n < len(v.widths) && v.widths[n] > from {
@@ -92,18 +95,18 @@ func (v *FewVectors[T]) vectorsFrom(from int) int {
 // packed reports whether the vectors are multiplied in panels.
 func (v *FewVectors[T]) packed() bool { return isa != portable && v.w.Rows > maxSeparateVectors }
 
-// padded is a number of vectors with zero ones added up to whole panels.
+// padded returns the number of vectors, rounded up to full panels.
 func padded[T Float](vectors int) int {
 	n := 0
 	eachPanel[T](vectors, func(first, width int) { n = first + width })
 	return n
 }
 
-// eachPanel calls f for each panel of so many vectors with its first one and its width: as wide as the kernels go, the
-// last one as narrow as they do.
+// eachPanel calls f with the first vector and the width of each panel: the largest kernel width,
+// and the smallest sufficient one for the last panel.
 func eachPanel[T Float](vectors int, f func(first, width int)) {
 	nr := blockingOf[T]().nr
-	least := lanesOf[T]() // width of the narrowest kernel, which on arm64 has two vectors a row
+	least := lanesOf[T]() // width of the narrowest kernel, two vectors per row on arm64
 	if isa == neon {
 		least *= 2
 	}
@@ -112,11 +115,11 @@ func eachPanel[T Float](vectors int, f func(first, width int)) {
 	}
 }
 
-// MaxTileRows is the most rows that a [FusedPass] takes at once.
+// MaxTileRows is the largest tile of a [FusedPass].
 const MaxTileRows = 128
 
-// TileRows is how many rows a pass had best be given at once: of few vectors, such that they stay in the second-level cache
-// between both products; of more, so many that the sums are not read too often.
+// TileRows returns the recommended tile size: for few vectors, rows stay in the second-level cache
+// between both products; for more, sums are not read too often.
 func (v *FewVectors[T]) TileRows() int {
 	size, bytes, least := 4, 1<<19, 64
 	if is64[T]() {
@@ -128,26 +131,26 @@ func (v *FewVectors[T]) TileRows() int {
 	return min(max(bytes/(size*max(v.w.Cols, 1)), least), MaxTileRows)
 }
 
-// FusedPass reads rows tile by tile: it multiplies them with the vectors, and once the caller has
-// rotations these scores into weights, adds up the rows times the weights.
+// FusedPass processes rows tile by tile. It multiplies them by the vectors and, after the caller
+// has replaced the scores by weights, sums the weighted rows:
 //
 //	scores[j,i] = Σ_q w[j,q]·a[i,q];   sums[j,q] += Σ_i weights[j,i]·a[i,q]
 //
-// Rows are used where they are. A tile should fit into the second-level cache, which then is read
-// from memory once. Cost 4nkd flops for n rows, of narrower vectors less. The sums over q and i have a fixed order.
-// One or two vectors are multiplied one after the other, as [MulVec] does.
+// Rows are not copied. If a tile fits into the second-level cache, it is read from memory once.
+// Cost 4nkd flops for n rows, less for shorter vectors. Sums have a fixed order. One or two vectors
+// are multiplied separately, as by [MulVec].
 type FusedPass[T Float] struct {
 	v      *FewVectors[T]
 	scores []T // padded vectors × MaxTileRows
-	part   []T // likewise, of a span
-	sums   []T // padded to whole tiles
+	part   []T // scores of a span
+	sums   []T // padded to full tiles
 	rows   int // of sums
 	width  int // of sums
 	left   []T // packed weights
-	edge   []T // the last columns of a tile
+	edge   []T // last columns of a tile
 }
 
-// NewPass returns a pass that has seen no rows.
+// NewPass returns a pass without rows.
 func (v *FewVectors[T]) NewPass() *FusedPass[T] {
 	f := &FusedPass[T]{v: v, rows: v.w.Rows, width: v.w.Cols}
 	if v.packed() {
@@ -164,8 +167,8 @@ func (v *FewVectors[T]) NewPass() *FusedPass[T] {
 	return f
 }
 
-// Scores returns the products of at most MaxTileRows rows with the vectors, k × n, for the caller to
-// overwrite with weights before Add.
+// Scores returns the products of at most MaxTileRows rows with the vectors, k × n. The caller
+// overwrites them with weights before Add.
 func (f *FusedPass[T]) Scores(a View[T]) View[T] {
 	w := f.v.w
 	out := f.Weights(a.Rows)
@@ -194,7 +197,7 @@ func (f *FusedPass[T]) Scores(a View[T]) View[T] {
 	return out
 }
 
-// project writes the products of rows with the vectors in a span to scores.
+// project writes the products of rows with the vectors of a span to scores.
 func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 	rows := a.Slice(0, a.Rows, s.from, s.to)
 	if !f.v.packed() {
@@ -202,7 +205,7 @@ func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 		return
 	}
 	mr, depth := blockingOf[T]().mr, s.to-s.from
-	if a.Rows < mr { // padded by rows of zeros
+	if a.Rows < mr { // pad with zero rows
 		short := rows
 		rows = Dense(mr, depth, depth, f.edge)
 		clear(f.edge[:mr*depth])
@@ -212,7 +215,7 @@ func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 	}
 	var tile [8 * 48]T
 	for i := 0; i < a.Rows; i += mr {
-		at := min(i, rows.Rows-mr) // the last ones are made twice
+		at := min(i, rows.Rows-mr) // the last tile overlaps the one before
 		eachPanel[T](s.vectors, func(first, width int) {
 			scoresAsm(width, depth, &rows.Data[at*rows.RowStride], rows.RowStride, &s.packed[first*depth], &tile[0])
 			transpose(scores[first*MaxTileRows+at:], MaxTileRows, tile[:], width, 1, mr, width)
@@ -220,10 +223,10 @@ func (f *FusedPass[T]) project(scores []T, a View[T], s span[T]) {
 	}
 }
 
-// Weights returns the place of the weights of n rows, k × n, for Add without Scores.
+// Weights returns the matrix of weights of n rows, k × n, for Add without Scores.
 func (f *FusedPass[T]) Weights(n int) View[T] { return Dense(f.v.w.Rows, n, MaxTileRows, f.scores) }
 
-// Add adds up the rows that Scores was given times the weights that are now in its place.
+// Add adds the rows passed to Scores, multiplied by the weights that replaced the scores.
 func (f *FusedPass[T]) Add(a View[T]) {
 	w := f.v.w
 	if a.Rows == 0 || w.Rows == 0 {
@@ -262,7 +265,8 @@ func (f *FusedPass[T]) Add(a View[T]) {
 	}
 }
 
-// Sums returns what has been added up, k × d, to be read or cleared. What is beyond the width of a vector is of no use.
+// Sums returns the sums, k × d, for reading or clearing. Elements beyond the width of a vector are
+// undefined.
 func (f *FusedPass[T]) Sums() View[T] {
 	return Dense(f.v.w.Rows, f.v.w.Cols, f.width, f.sums)
 }

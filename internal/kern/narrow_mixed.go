@@ -1,13 +1,15 @@
 package kern
 
-// mixedRowCount is the number of rows that the kernels for float32 rows and float64 vectors read at once.
+// mixedRowCount is the number of rows that the kernels for float32 rows and float64 vectors process
+// together.
 const mixedRowCount = 8
 
-// MulTMixed multiplies float32 rows with a few float64 vectors, all in float64, without a copy of the rows:
+// MulTMixed multiplies float32 rows by a few float64 vectors in float64, without converting the
+// rows in memory:
 //
 //	scores[i·k+j] = Σ_q a[i,q]·w[j·d+q]
 //
-// A is n × d, its rows contiguous, w is k × d. Cost 2nkd flops.
+// A is n × d with contiguous rows, w is k × d. Cost 2nkd flops.
 func MulTMixed(scores []float64, a View[float32], w []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(scores), len(w))
@@ -26,11 +28,11 @@ func MulTMixed(scores []float64, a View[float32], w []float64) {
 	}
 }
 
-// AddTMulMixed adds float32 rows times float64 weights, all in float64, without a copy of the rows:
+// AddTMulMixed adds float32 rows weighted in float64, without converting the rows in memory:
 //
 //	sums[j·d+q] += Σ_i weights[i·k+j]·a[i,q]
 //
-// A is n × d, its rows contiguous, sums is k × d. Cost 2nkd flops.
+// A is n × d with contiguous rows, sums is k × d. Cost 2nkd flops.
 func AddTMulMixed(sums []float64, a View[float32], weights []float64) {
 	n, d := a.Rows, a.Cols
 	k := checkMixed(a, len(weights), len(sums))
@@ -55,7 +57,7 @@ func AddTMulMixed(sums []float64, a View[float32], weights []float64) {
 	}
 }
 
-// checkMixed returns the number of vectors, for n × k and k × d numbers.
+// checkMixed returns the number of vectors, given the lengths n·k and k·d.
 func checkMixed(a View[float32], scores, vectors int) (k int) {
 	if a.Rows == 0 || a.Cols == 0 {
 		return 0
@@ -66,7 +68,7 @@ func checkMixed(a View[float32], scores, vectors int) (k int) {
 	return k
 }
 
-// DotMixed returns Σ x[j]·w[j] in double precision, summed in four chains.
+// DotMixed returns Σ x[j]·w[j] in float64, with four partial sums.
 func DotMixed(x []float32, w []float64) float64 {
 	var a, b, c, d float64
 	for ; len(x) >= 4 && len(w) >= 4; x, w = x[4:], w[4:] {

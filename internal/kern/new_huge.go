@@ -1,5 +1,5 @@
 package kern
 
-// NewHuge returns n zeros that are to be read in no order: in huge pages where the system has them,
-// so that finding an address takes no longer than finding what is there.
+// NewHuge returns n zeros for random access, in huge pages where available, which reduces TLB
+// misses.
 func NewHuge(n int) []float64 { return newScratch(max(n, 1)).words[:n] }

@@ -8,15 +8,14 @@ import (
 	"unsafe"
 )
 
-// busyWorkers counts the workers running beside their callers, in the whole process.
+// busyWorkers counts the running workers of the process, without the callers.
 var busyWorkers atomic.Int64
 
-// Parallel calls f on the chunks [0, grain), [grain, 2·grain), … of [0, n),
-// each once, and returns when all are done. The chunks depend on n and grain
-// alone. The caller works too; helpers are taken from one pool of GOMAXPROCS−1
-// for the whole process, so that nested calls never oversubscribe the machine:
-// a call that finds no helper free runs in its own goroutine. The order of
-// chunks is not fixed. A panic of f is raised again in the caller.
+// Parallel calls f once for each of the chunks [0, grain), [grain, 2·grain), … of [0, n) and waits
+// for all. Chunks depend on n and grain alone; their order is unspecified. The caller works too.
+// Other workers come from one pool of GOMAXPROCS−1 per process, so that nested calls do not
+// oversubscribe the CPU: a call that gets no worker runs in its own goroutine. A panic of f is
+// re-raised in the caller.
 func Parallel(n, grain int, f func(lo, hi int)) {
 	if grain < 1 {
 		panic("kern: Parallel with a grain below 1")
@@ -52,7 +51,7 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 	}
 }
 
-// acquireWorkers takes up to want helpers from the pool.
+// acquireWorkers acquires up to want workers from the pool.
 func acquireWorkers(want int) int {
 	most := int64(runtime.GOMAXPROCS(0) - 1)
 	for {
@@ -85,7 +84,7 @@ func (g *parallelCall) help() {
 	g.work()
 }
 
-// work runs chunks until none is left. A panic stops the hand-out.
+// work runs chunks until none is left. A panic cancels the remaining chunks.
 func (g *parallelCall) work() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -104,14 +103,14 @@ func (g *parallelCall) work() {
 	}
 }
 
-// scratch is pooled memory, aligned to a cache line, or to huge pages.
+// scratch is pooled memory, aligned to a cache line or a huge page.
 type scratch struct{ words []float64 }
 
-// pools[k] holds scratch of 2^k words.
+// pools[k] holds scratch of 2ᵏ words.
 var pools [48]sync.Pool
 
-// borrow returns scratch of at least n elements of type T with undefined
-// contents; the caller gives it back with release.
+// borrow returns scratch of at least n elements with undefined contents. The caller must release
+// it.
 func borrow[T Float](n int) (*scratch, []T) {
 	size := int(unsafe.Sizeof(T(0)))
 	words := (n*size + 7) / 8
@@ -123,13 +122,13 @@ func borrow[T Float](n int) (*scratch, []T) {
 	return s, unsafe.Slice((*T)(unsafe.Pointer(&s.words[0])), n)
 }
 
-// hugePage is the size of the large pages of common machines.
+// hugePage is the usual size of huge pages.
 const hugePage = 2 << 20
 
 func newScratch(words int) *scratch {
 	align, whole := 64, words
 	if 8*words >= hugePage {
-		align, whole = hugePage, roundUp(words, hugePage/8) // the last page is a large one too
+		align, whole = hugePage, roundUp(words, hugePage/8) // the last page is a huge one too
 	}
 	raw := make([]float64, whole+align/8)
 	skip := (align - int(uintptr(unsafe.Pointer(&raw[0]))%uintptr(align))) % align / 8
@@ -139,8 +138,7 @@ func newScratch(words int) *scratch {
 	return &scratch{raw[skip : skip+words]}
 }
 
-// MakeLarge returns n zeros, which huge pages of memory back where they are many: whoever reads them again and again from
-// memory does so faster.
+// MakeLarge returns n zeros, backed by huge pages if n is large, which speeds up repeated reads.
 func MakeLarge[T Float](n int) []T {
 	s := newScratch((n*int(unsafe.Sizeof(T(0))) + 7) / 8)
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(s.words))), n)

@@ -12,16 +12,15 @@ import (
 //
 //	for i, j:  c[i,j] (+)= Σ_k a[i,k]·b[k,j]
 //
-// A is m × k, B is k × n, C is m × n, all with any strides. The sum over k is
-// made in blocks of a fixed depth. Cost 2mnk flops. C must overlap neither
-// operand.
+// A is m × k, B is k × n, C is m × n, all with any strides. The sum over k uses blocks of fixed
+// depth. Cost 2mnk flops. C must not overlap an operand.
 func Mul[T Float](c, a, b View[T], accumulate bool) {
 	p := newProduct(c, a, b, accumulate)
 	p.run()
 }
 
-// MulContext is Mul of large matrices, which returns ctxerr.Check(ctx) once ctx is done,
-// and C is of no use.
+// MulContext is Mul for large matrices. Once ctx is done it returns ctxerr.Check(ctx), and C is
+// undefined.
 func MulContext[T Float](ctx context.Context, c, a, b View[T], accumulate bool) error {
 	p := newProduct(c, a, b, accumulate)
 	p.ctx = ctx
@@ -42,7 +41,7 @@ func newProduct[T Float](c, a, b View[T], accumulate bool) product[T] {
 	return p
 }
 
-// storeMode says what becomes of a tile of sums.
+// storeMode is the operation that stores a tile of sums in C.
 type storeMode int
 
 const (
@@ -51,8 +50,7 @@ const (
 	subtract                  // c -= sum
 )
 
-// product is C = or += or −= A·diag(weights)·B, the whole of C or its lower
-// triangle.
+// product is C = or += or −= A·diag(weights)·B, for all of C or its lower triangle.
 //
 // It follows Goto and van de Geijn (ACM TOMS 34(3), 2008): B is packed in
 // panels of nr columns, A in panels of mr rows, both kc deep, and a
@@ -63,15 +61,14 @@ type product[T Float] struct {
 	weights []T // one per inner index, nil for ones
 	store   storeMode
 	lower   bool
-	ctx     context.Context // when to stop, nil for never
+	ctx     context.Context // cancels run, may be nil
 }
 
-// blocking holds the sizes of the blocks: mr × nr in registers, kc deep, mc
-// rows of A and nc columns of B together in the second-level cache. Of these
-// only kc has a bearing on the result.
+// blocking holds block sizes: mr × nr in registers, depth kc, mc rows of A and nc columns of B in
+// the second-level cache. Only kc affects the result.
 type blocking struct{ mr, nr, mc, kc, nc int }
 
-// run computes the product. It returns the error of p.ctx once that is done, C half made.
+// run computes the product. It returns the error of a done context, in which case C is incomplete.
 func (p *product[T]) run() error {
 	if p.c.Rows == 0 || p.c.Cols == 0 {
 		return p.stopped()
@@ -88,7 +85,7 @@ func (p *product[T]) run() error {
 	defer hold.release()
 	for j := 0; j < p.c.Cols; j += bl.nc {
 		nj := min(bl.nc, p.c.Cols-j)
-		top := 0 // rows above the diagonal have no lower tiles
+		top := 0 // rows above the diagonal have no tiles in the lower triangle
 		if p.lower {
 			top = j / bl.mr * bl.mr
 		}
@@ -130,15 +127,15 @@ func (p *product[T]) packRight(packed []T, bl blocking, k, nk, j, nj int) {
 	})
 }
 
-// stripes multiplies the packed block of B with every block of rows of A, the
-// last ones first, because they are the longest of a lower triangle.
+// stripes multiplies the packed block of B with every block of rows of A, the longest rows of a
+// lower triangle first.
 func (p *product[T]) stripes(packed []T, bl blocking, k, nk, j, nj, top int) {
 	rows := p.c.Rows - top
 	if rows <= 3*bl.mr || rows*nj*nk < 1<<20 {
 		p.stripe(packed, bl, k, nk, j, nj, top, p.c.Rows)
 		return
 	}
-	// Enough stripes for all cores; their height has no bearing on the sums.
+	// Enough stripes for all cores; their height does not affect the sums.
 	height := min(bl.mc, roundUp(rows/(4*runtime.GOMAXPROCS(0))+1, 3*bl.mr))
 	blocks := (rows + height - 1) / height
 	q := *p // p itself stays off the heap
@@ -170,7 +167,7 @@ func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
 			if jr < columns {
 				skip = rows
 			}
-			if p.lower { // panels wholly above the diagonal
+			if p.lower { // panels entirely above the diagonal
 				skip = max(0, j+jr-i) / bl.mr * bl.mr
 			}
 			for ir := skip; ir < ni; {
@@ -187,10 +184,9 @@ func (p *product[T]) stripe(packed []T, bl blocking, k, nk, j, nj, lo, hi int) {
 	}
 }
 
-// rowTiles makes the whole tiles of a stripe row by row of C, instead of column by
-// column, when the packed B is small enough to be read again and again from the
-// second-level cache: C is then written along its rows. It returns how many
-// rows and columns it made.
+// rowTiles computes the full tiles of a stripe along rows of C instead of columns, if the packed B
+// stays in the second-level cache. C is then written along its rows. It returns the number of rows
+// and columns computed.
 func (p *product[T]) rowTiles(packed, left []T, bl blocking, nk, j, nj, i, ni int, how storeMode) (rows, columns int) {
 	const cached = 1 << 20 // bytes
 	if !isa.complete() || p.lower || p.c.ColStride != 1 ||
@@ -205,8 +201,8 @@ func (p *product[T]) rowTiles(packed, left []T, bl blocking, nk, j, nj, i, ni in
 	return rows, columns
 }
 
-// directRows returns how many of the rows [i+ir, i+ni) make tiles at column j that
-// can go straight into C: not over its edge or its diagonal, and contiguous.
+// directRows returns the number of rows of [i+ir, i+ni) whose tiles at column j can be stored
+// directly in C: within its edge and triangle, and contiguous.
 func (p *product[T]) directRows(bl blocking, i, ni, ir, j int) int {
 	if p.c.ColStride != 1 || j+bl.nr > p.c.Cols {
 		return 0
@@ -217,12 +213,12 @@ func (p *product[T]) directRows(bl blocking, i, ni, ir, j int) int {
 	return (ni - ir) / bl.mr * bl.mr
 }
 
-// mergeRows is the number of rows of sums that are made apart from C: few
-// enough to stay in the first-level cache, a multiple of every mr.
+// mergeRows is the number of rows of sums computed in a buffer: small enough for the first-level
+// cache, a multiple of every mr.
 const mergeRows = 48
 
-// mergeTiles makes the tiles of at most ni rows at (i, j) in a place of its own and
-// merges them into C. It returns the number of rows, a multiple of mr.
+// mergeTiles computes the tiles of at most ni rows at (i, j) in a buffer and merges them into C. It
+// returns the number of rows, a multiple of mr.
 func (p *product[T]) mergeTiles(bl blocking, left, right, sums []T, nk, i, ni, j int, how storeMode) int {
 	panels := min((ni+bl.mr-1)/bl.mr, mergeRows/bl.mr)
 	nj := min(bl.nr, p.c.Cols-j)
@@ -241,7 +237,7 @@ func (p *product[T]) mergeTiles(bl blocking, left, right, sums []T, nk, i, ni, j
 	return panels * bl.mr
 }
 
-// merge puts sums into row i of C from column j on.
+// merge stores sums in row i of C from column j on.
 func (p *product[T]) merge(sums []T, i, j int, how storeMode) {
 	at, step := i*p.c.RowStride+j*p.c.ColStride, p.c.ColStride
 	switch how {
@@ -263,7 +259,7 @@ func (p *product[T]) merge(sums []T, i, j int, how storeMode) {
 	}
 }
 
-// blockingOf returns the sizes for the instruction set in use.
+// blockingOf returns the block sizes of the instruction set in use.
 func blockingOf[T Float]() blocking {
 	switch {
 	case isa == avx512 && is64[T]():
@@ -296,8 +292,7 @@ func tiles[T Float](panels, depth int, a, b, c []T, cRow int, how storeMode) {
 	}
 }
 
-// tilePortable is one of the tiles, of four rows and columns, two rows at a
-// time.
+// tilePortable computes one 4 × 4 tile, two rows at a time.
 func tilePortable[T Float](depth int, a, b, c []T, cRow int, how storeMode) {
 	for i := 0; i < 4; i += 2 {
 		var c00, c01, c02, c03, c10, c11, c12, c13 T
@@ -329,9 +324,8 @@ func tilePortable[T Float](depth int, a, b, c []T, cRow int, how storeMode) {
 	}
 }
 
-// packPanels copies rows [i, i+ni) and columns [k, k+nk) of a into panels of
-// width rows each, column after column, weighted by weights[column], the last
-// panel padded with zeros:
+// packPanels copies rows [i, i+ni) and columns [k, k+nk) of a into panels of width rows, column by
+// column, weighted by column, with the last panel zero-padded:
 //
 //	dst[panel][kk][r] = weights[k+kk]·a[i+panel·width+r, k+kk]
 func packPanels[T Float](dst []T, a View[T], width, i, ni, k, nk int, weights []T) {
@@ -365,8 +359,8 @@ func transpose[T Float](dst []T, dstRow int, src []T, srcRow, srcCol, rows, n in
 	whole := 0
 	if isa.complete() && srcCol == 1 && rows >= 4 {
 		whole = n &^ 3
-		// A row of dst is written in pieces, so that so many rows at a time have to stay in the first-level cache; 16
-		// where rows lie far apart.
+		// dst is written in pieces of rows, so that a limited number of them must stay in the
+		// first-level cache; 16 if rows are far apart.
 		some := max(16, (1<<14)/(dstRow*int(unsafe.Sizeof(T(0))))) &^ 3
 		for k := 0; k < whole; k += some {
 			transposeRows(dst[k*dstRow:], dstRow, src[k:], srcRow, rows, min(some, whole-k))
@@ -402,7 +396,7 @@ func transposeRows[T Float](dst []T, dstRow int, src []T, srcRow, rows, n int) {
 //
 //	for p < panels, k < n, r < width:  dst[(p·n+k)·width+r] = src[k·stride+p·width+r]
 //
-// It goes along the columns, which lie far apart in memory, once.
+// It reads the distant columns once.
 func copyPanels[T Float](dst, src []T, width, panels, stride, n int) {
 	_, _ = dst[panels*width*n-1], src[(n-1)*stride+panels*width-1]
 	if isa.complete() {

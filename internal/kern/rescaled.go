@@ -1,7 +1,7 @@
 package kern
 
-// SinCosRescaled computes a tile of paired random Fourier features from angles
-// that several scales of a kernel share:
+// SinCosRescaled computes a tile of paired random Fourier features from angles shared by several
+// kernel scales:
 //
 //	dst[i,2j]   = scale·cos(factor·angles[i,j])
 //	dst[i,2j+1] = scale·sin(factor·angles[i,j])
@@ -25,7 +25,7 @@ func CosRescaled[T Float](dst, angles View[T], b []T, factor, scale T) {
 	m.rescale(angles, factor)
 }
 
-// rescale turns angles into features a tile of the first-level cache at a time.
+// rescale converts angles to features in tiles of the first-level cache.
 func (m *fourierMap[T]) rescale(angles View[T], factor T) {
 	width := angles.Cols
 	if m.paired {
@@ -54,6 +54,6 @@ func (m *fourierMap[T]) rescale(angles View[T], factor T) {
 	})
 }
 
-// rescaledPanels is the number of tiles whose angles are read together: pieces of a row that are longer than a line of the
-// cache come from memory ahead of time.
+// rescaledPanels is the number of tiles whose angles are read together, so that reads span more
+// than a cache line and are prefetched.
 const rescaledPanels = 8

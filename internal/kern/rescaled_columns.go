@@ -20,7 +20,7 @@ func CosRescaledColumns[T Float](dst, angles View[T], b, factors []T, scale T) {
 	m.rescaleColumns(angles, factors)
 }
 
-// rescaleColumns turns angles into features a tile of the first-level cache at a time.
+// rescaleColumns converts angles to features in tiles of the first-level cache.
 func (m *fourierMap[T]) rescaleColumns(angles View[T], factors []T) {
 	width := angles.Cols
 	if m.paired {

@@ -1,9 +1,8 @@
 package kern
 
-// Sparse is a matrix of compressed rows: row i holds, for each p in
-// [Indptr[i], Indptr[i+1]), the value Scale·Values[p] in column Indices[p],
-// or Scale itself when Values is nil (index-only rows, as random binning
-// makes). A column may occur more than once in a row; its values add up.
+// Sparse is a matrix of compressed rows (CSR). Row i has the value Scale·Values[p] in column
+// Indices[p] for each p in [Indptr[i], Indptr[i+1]), or Scale if Values is nil, as for random
+// binning. Duplicate columns of a row are summed.
 type Sparse[T Float] struct {
 	Rows, Cols int
 	Indptr     []int
@@ -36,7 +35,7 @@ func SparseMulVec[T Float](y []T, a Sparse[T], x []T, accumulate bool) {
 	Parallel(a.Rows, grain, func(lo, hi int) { a.mulVec(y, x, accumulate, lo, hi) })
 }
 
-// grain is the number of rows that make a worthwhile piece of work.
+// grain returns the number of rows per parallel task.
 func (a Sparse[T]) grain() int {
 	entries := a.Indptr[a.Rows] - a.Indptr[0]
 	return max(1, int(int64(a.Rows)*(1<<14)/int64(max(entries, 1))))
@@ -60,7 +59,7 @@ func (a Sparse[T]) rowValues(first, last int) []T {
 	return a.Values[first:last]
 }
 
-// gather returns Σ values[p]·x[columns[p]], values nil meaning ones.
+// gather returns Σ values[p]·x[columns[p]]; nil values mean ones.
 func gather[T Float](columns []uint32, values, x []T) T {
 	var s0, s1, s2, s3 T
 	if values == nil {
@@ -90,8 +89,8 @@ func gather[T Float](columns []uint32, values, x []T) T {
 }
 
 // SparseMulVecT computes y = Aᵀ·x, or y += Aᵀ·x when accumulate is true.
-// Rows are added in fixed blocks, so that the result does not depend on the
-// number of cores; there is one block when A has few entries per column.
+// Rows are added in fixed blocks, so that the result does not depend on the number of cores. There
+// is one block if A has few entries per column.
 func SparseMulVecT[T Float](y []T, a Sparse[T], x []T, accumulate bool) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("kern: SparseMulVecT of shapes that do not fit")
@@ -114,8 +113,7 @@ func SparseMul[T Float](c View[T], a Sparse[T], b View[T], accumulate bool) {
 	Parallel(a.Rows, grain, func(lo, hi int) { a.mulRows(c, b, accumulate, lo, hi) })
 }
 
-// wideRow is the length from which a row of the dense matrix is worth a call of
-// assembly for each entry.
+// wideRow is the row length of the dense matrix from which each entry uses an assembly call.
 const wideRow = 16
 
 func (a Sparse[T]) mulRows(c, b View[T], accumulate bool, lo, hi int) {
@@ -185,8 +183,8 @@ func SparseMulT[T Float](c View[T], a Sparse[T], b View[T], accumulate bool) {
 	})
 }
 
-// blocks is the number of blocks of rows of a transposed product: enough for
-// many cores, but never so many that adding them up outweighs the entries.
+// blocks returns the number of row blocks of a transposed product: enough for many cores, but few
+// enough that adding the partial results is cheap.
 func (a Sparse[T]) blocks() int {
 	entries := a.Indptr[a.Rows] - a.Indptr[0]
 	if entries < 1<<14 {

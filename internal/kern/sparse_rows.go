@@ -5,17 +5,16 @@ import (
 	"unsafe"
 )
 
-// The products of a sparse row with several columns, or of an entry of a column
-// with them, go by fours and by twos, whose sums or factors stay in registers:
-// a position is read once for four of them, and the four numbers that it stands
-// for lie in a line of the cache or two. Rows without values have assembly for
-// fours, which holds every position against the number of rows.
+// Products of a sparse row with several columns process four or two columns at a time, with sums or
+// factors in registers. An index is then read once for four columns, whose values share a cache
+// line or two. Rows without values use assembly for four columns, which checks every index against
+// the number of rows.
 
-// errIndexRange is the panic of an index that no row has.
+// errIndexRange is the panic message for an index out of range.
 const errIndexRange = "kern: sparse matrix with an index beyond the columns that it has"
 
-// GatherRows adds Σ scale·values[p]·b[columns[p]], the sum of some rows of b, to
-// row, values nil meaning ones.
+// GatherRows computes row += Σ scale·values[p]·b[columns[p]], a combination of rows of b. Nil
+// values mean ones.
 func GatherRows[T Float](row []T, columns []uint32, values []T, scale T, b View[T]) {
 	j := 0
 	for ; j+4 <= len(row); j += 4 {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// MeasureFlops measures how many flops a second this machine makes, now and on all cores, at what a fit mostly
-// does: rows are copied into a tile, their Gram matrix is summed and factored, in float64 and as large as
-// they are in a fit. It takes about 0.1 s: the best of several tries counts, for a machine is busy now and
-// then.
+// MeasureFlops measures the throughput of this host in flop/s, on all cores, for the dominant work
+// of a fit: copying rows into a tile, a float64 Gram matrix and a Cholesky factor of typical size.
+// It takes about 0.1 s and returns the best of several runs, to reduce the effect of other load.
 func MeasureFlops() float64 {
 	const n, d = 2048, 768
 	rows, tile := make([]float64, n*d), Dense(n, d, d, make([]float64, n*d))

@@ -13,7 +13,7 @@ func Dot[T Float](x, y []T) T {
 	return sum + dotPortable(x, y)
 }
 
-// asmLength returns how many of n elements the assembly takes in one call.
+// asmLength returns the number of elements, up to n, that one assembly call processes.
 func asmLength[T Float](n int) int {
 	if isa == portable {
 		return 0
@@ -21,7 +21,7 @@ func asmLength[T Float](n int) int {
 	return min(n, maxAsmElements) &^ (lanesOf[T]() - 1)
 }
 
-// dotPortable sums in four interleaved chains.
+// dotPortable uses four partial sums.
 func dotPortable[T Float](x, y []T) T {
 	var s0, s1, s2, s3 T
 	y = y[:len(x)]
@@ -57,12 +57,11 @@ func axpyPortable[T Float](alpha T, x, y []T) {
 	}
 }
 
-// SinCosGrad computes the derivative by angles of something whose derivative by
-// their cosines and sines, next to each other, is slope:
+// SinCosGrad computes derivatives by angles from derivatives by interleaved cosines and sines:
 //
 //	dst[i] = z[2i]·slope[2i+1] − z[2i+1]·slope[2i]
 //
-// z is the cosines and sines.
+// z holds the cosines and sines.
 func SinCosGrad[T Float](dst, z, slope []T) {
 	if len(z) != 2*len(dst) || len(slope) != len(z) {
 		panic("kern: Turn of lengths that do not fit")
@@ -74,7 +73,7 @@ func SinCosGrad[T Float](dst, z, slope []T) {
 	sinCosGradPortable(dst, z, slope)
 }
 
-// sinCosGradPortable makes four at a time: so their bounds are checked once.
+// sinCosGradPortable is unrolled by four to check bounds once.
 func sinCosGradPortable[T Float](dst, z, slope []T) {
 	for len(dst) >= 4 && len(z) >= 8 && len(slope) >= 8 {
 		dst[0] = z[0]*slope[1] - z[1]*slope[0]
@@ -99,7 +98,7 @@ func Scale[T Float](alpha T, x []T) {
 	}
 }
 
-// MulElem writes the products of the elements of x and y, as many as y has, to dst, which may be x.
+// MulElem computes dst[i] = x[i]·y[i] for the length of y. dst may be x.
 func MulElem[T Float](dst, x, y []T) {
 	for n := asmLength[T](len(y)); n > 0; n = asmLength[T](len(y)) {
 		multiplyAsm(&dst[0], &x[0], &y[0], n)
@@ -131,7 +130,7 @@ func Sum[T Float](x []T) T {
 //
 //	for i:  y[i] (+)= Σ_j a[i,j]·x[j]
 //
-// A is m × n with any strides. Cost 2mn flops, bound by reading A.
+// A is m × n with any strides. Cost 2mn flops, memory-bound.
 func MulVec[T Float](y []T, a View[T], x []T, accumulate bool) {
 	if len(y) != a.Rows || len(x) != a.Cols {
 		panic("kern: MulVec of shapes that do not fit")
@@ -154,16 +153,16 @@ func MulVec[T Float](y []T, a View[T], x []T, accumulate bool) {
 	Parallel(a.Rows, grain, func(lo, hi int) { mulVecRows(y, a, x, lo, hi) })
 }
 
-// MulVecT computes y = Aᵀ·x, or y += Aᵀ·x: it is MulVec of a.T().
+// MulVecT computes y = Aᵀ·x, or y += Aᵀ·x when accumulate is true.
 func MulVecT[T Float](y []T, a View[T], x []T, accumulate bool) {
 	MulVec(y, a.T(), x, accumulate)
 }
 
-// MulVecBoth computes y = A·x and z += Aᵀ·w with one reading of A:
+// MulVecBoth computes y = A·x and z += Aᵀ·w in one pass over A:
 //
 //	for i, j:  y[i] = Σ_j a[i,j]·x[j];  z[j] += w[i]·a[i,j]
 //
-// A is m × n, its rows contiguous. Cost 4mn flops, in the calling goroutine.
+// A is m × n with contiguous rows. Cost 4mn flops, in the calling goroutine.
 func MulVecBoth[T Float](y, z []T, a View[T], x, w []T) {
 	if len(y) != a.Rows || len(x) != a.Cols || len(w) != a.Rows || len(z) != a.Cols {
 		panic("kern: MulBothWays of shapes that do not fit")
@@ -185,10 +184,10 @@ func MulVecBoth[T Float](y, z []T, a View[T], x, w []T) {
 	}
 }
 
-// mulBothRows is the number of rows that the assembly reads side by side.
+// mulBothRows is the number of rows that the assembly processes together.
 const mulBothRows = 4
 
-// mulVecRows adds to y[lo:hi] by dot products with rows.
+// mulVecRows adds to y[lo:hi] by dot products of rows.
 func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		if a.ColStride == 1 {
@@ -205,9 +204,8 @@ func mulVecRows[T Float](y []T, a View[T], x []T, lo, hi int) {
 	}
 }
 
-// mulVecColumns adds to y by combining the columns of a, which are contiguous.
-// Wide results are cut in stripes of y; narrow ones in blocks of columns, whose
-// partial sums are added in order.
+// mulVecColumns adds combinations of the contiguous columns of a to y. Long results are split into
+// stripes of y, short ones into blocks of columns whose partial sums are added in order.
 func mulVecColumns[T Float](y []T, a View[T], x []T) {
 	const stripe, block = 512, 2048
 	columns := a.T()
@@ -250,10 +248,10 @@ func combineRows[T Float](y []T, a View[T], x []T, lo, hi, from int) {
 	}
 }
 
-// combineRowCount is the number of rows that the assembly combines side by side.
+// combineRowCount is the number of rows that the assembly combines together.
 const combineRowCount = 4
 
-// AllFinite reports whether all numbers of a list are finite.
+// AllFinite reports whether all elements are finite.
 func AllFinite[T Float](list []T) bool {
 	for _, v := range list {
 		if v-v != 0 {
@@ -263,7 +261,7 @@ func AllFinite[T Float](list []T) bool {
 	return true
 }
 
-// ArgMax returns the first index of the Largest value.
+// ArgMax returns the first index of the maximum.
 func ArgMax(list []float64) int {
 	best := 0
 	for j, v := range list {
