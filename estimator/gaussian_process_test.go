@@ -323,7 +323,7 @@ func TestGaussianProcessRefuses(t *testing.T) {
 		"gamma has 3 numbers":             {func(s *estimator.GaussianProcess) { s.Gamma = kernel.FixedGamma(1, 2, 3) }, data},
 		"the targets are constant":        {func(*estimator.GaussianProcess) {}, flat},
 		"target 0 is constant":            {func(s *estimator.GaussianProcess) { s.Optimize = []string{"noise"} }, flat},
-		"is too small beside amplitude":   {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) }, data},
+		"is too small relative to amplitude":   {func(s *estimator.GaussianProcess) { *s = process(1e-9, 60, 1e-300, 1) }, data},
 		"start from NewGaussianProcess()": {func(s *estimator.GaussianProcess) { *s = estimator.GaussianProcess{} }, data},
 		"every input is constant":         {func(*estimator.GaussianProcess) {}, datasets.Set{X: mat.NewDense(30, 2, nil), Y: data.Y}},
 		"kernel_ridge_classifier": {func(*estimator.GaussianProcess) {}, datasets.Set{X: data.X, Y: flat.Y,

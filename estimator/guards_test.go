@@ -105,11 +105,11 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		blocks []datasets.Set
 		want   string
 	}{
-		{"another width", one, []datasets.Set{good, {X: rows(4, 3), Y: good.Y}}, "row 4: 3 columns, wanted 2"},
+		{"another width", one, []datasets.Set{good, {X: rows(4, 3), Y: good.Y}}, "row 4: must have 2 columns, got 3"},
 		{"too few weights", one, []datasets.Set{good, {X: rows(4, 2), Y: good.Y, Weights: []float64{1}}}, "rows from 4: 1 weights for 4 rows"},
 		{"too few targets", one, []datasets.Set{good, {X: rows(4, 2), Y: []float64{1}}}, "rows from 4: 1 targets for 4 rows"},
-		{"several targets", one[2:], []datasets.Set{{X: rows(4, 2), Targets: rows(4, 2)}}, "2 targets, wanted one"},
-		{"another number of targets", two, []datasets.Set{good, {X: rows(4, 2), Targets: rows(4, 2)}}, "rows from 4: 2 targets, wanted 1"},
+		{"several targets", one[2:], []datasets.Set{{X: rows(4, 2), Targets: rows(4, 2)}}, "must have one target, got 2"},
+		{"another number of targets", two, []datasets.Set{good, {X: rows(4, 2), Targets: rows(4, 2)}}, "rows from 4: must have 1 targets, got 2"},
 		{"no rows", one, nil, "no rows"},
 	} {
 		for _, e := range c.models {
@@ -191,7 +191,7 @@ func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
 		}
 	}
 	several := datasets.Set{X: data.X, Targets: mat.DenseCopyOf(data.X)}
-	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil || !strings.Contains(err.Error(), "2 targets, wanted one") {
+	if p, err := NewRidge().FitPosterior(context.Background(), several, 1); err == nil || !strings.Contains(err.Error(), "must have one target, got 2") {
 		t.Errorf("%v and the error %v", p, err)
 	}
 	if out, err := NewRidge().LeaveOneOut(context.Background(), data, nil); err == nil || !strings.Contains(err.Error(), "no alphas") {

@@ -386,7 +386,7 @@ func TestAChangingSourceIsRefused(t *testing.T) {
 		for _, change := range []int{-30, 30} {
 			rows := 60
 			_, err := s.FitSource(context.Background(), unsteady{data, &rows, &change})
-			if err == nil || !strings.Contains(err.Error(), "60 rows when read before") {
+			if err == nil || !strings.Contains(err.Error(), "60 rows in the first pass") {
 				t.Errorf("%T, %d rows later: %v", s, change, err)
 			}
 		}

@@ -379,7 +379,7 @@ func TestThresholdRefuses(t *testing.T) {
 		{costing(byName("no", "yes", -1), 1, logistic), single, []string{`cost: must be`, `the cost of "yes" for "no" is -1`, "folds: must be 0, or an integer ≥ 2, got 1"}},
 		{costing(byName("nope", "yess", 1), 3, logistic), single, []string{`there is no class "nope"`, `there is no class "yess" (did you mean yes?)`}},
 		{deciding("auto", 3, logistic), numbers, []string{"the target price is a number"}},
-		{deciding("auto", 3, logistic), only, []string{`every row is of class "yes"`}},
+		{deciding("auto", 3, logistic), only, []string{`must have at least two classes, got only "yes"`}},
 		{deciding("auto", 3, logistic), single, []string{`class "yes" has a single row`}},
 		{deciding("f1", 3, logistic), three, []string{"a threshold is between two classes, and here are 3", "give cost"}},
 		{costing(meta.Costs{FalsePositive: 1, FalseNegative: 2}, 3, logistic), three, []string{"false_positive and false_negative are of two classes, and here are 3"}},

@@ -256,7 +256,7 @@ func (s *kernelBatch) leaveOneOut(t *kernelridge.Training, candidate int) Result
 	left, err := t.LeaveOneOut(s.ctx, s.candidates[candidate].Spec)
 	switch {
 	case err != nil:
-		out.Err = fmt.Errorf("leave one out: %w", err)
+		out.Err = fmt.Errorf("leave-one-out: %w", err)
 	case s.GCV:
 		out.Scores = left.GCVPredictions
 	default:

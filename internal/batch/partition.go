@@ -55,11 +55,11 @@ func (b Batch) partition() (parts, trains [][]int, ok bool) {
 func (b Batch) checkFolds(n int) error {
 	for f, fold := range b.Folds {
 		if len(fold.Train) == 0 || len(fold.Test) == 0 {
-			return fmt.Errorf("fold %d has %d rows to train on and %d to test on", f, len(fold.Train), len(fold.Test))
+			return fmt.Errorf("fold %d must have training and test rows, got %d and %d", f, len(fold.Train), len(fold.Test))
 		}
 		for _, i := range slices.Concat(fold.Train, fold.Test) {
 			if i < 0 || i >= n {
-				return fmt.Errorf("fold %d has row %d of %d", f, i, n)
+				return fmt.Errorf("fold %d: row must be from 0 to %d, got %d", f, n-1, i)
 			}
 		}
 	}

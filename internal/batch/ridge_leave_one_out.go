@@ -15,10 +15,10 @@ import (
 )
 
 // ErrLOOClassWeights reports unknown classes or balanced class weights.
-var ErrLOOClassWeights = errors.New("leave one out needs the classes' names and weights that do not depend on the rows")
+var ErrLOOClassWeights = errors.New("leave-one-out requires class names and class weights that do not depend on the rows")
 
 // ErrLOOGammaRule reports a kernel width that depends on the left-out row.
-var ErrLOOGammaRule = errors.New("gamma is found from the rows, and would have to be found again without each of them; use k folds, or a number for gamma")
+var ErrLOOGammaRule = errors.New("leave-one-out requires a fixed gamma, since a rule depends on the left-out row; use k folds or a number for gamma")
 
 // RidgesLeaveOneOut computes exact leave-one-out predictions by [leastsquares.LeaveOneOut]. It
 // costs nd² flops for all candidates that differ only in alpha, and nd² + d³/3 for each. It rejects
@@ -95,7 +95,7 @@ func leaveOneOutPath(ctx context.Context, b Batch, candidates []Ridge, members [
 				out.Scores = path.GCVPredictions(k, y)
 			}
 		} else {
-			out.Err = fmt.Errorf("leave one out: %w", err)
+			out.Err = fmt.Errorf("leave-one-out: %w", err)
 		}
 		if err := b.Yield(i, 0, out); err != nil {
 			return err

@@ -67,7 +67,7 @@ func FromSet(data datasets.Set) (*Rows, error) {
 func AllNumeric(schema datasets.Schema) error {
 	for _, c := range schema.Columns {
 		if c.Kind == datasets.Categorical {
-			return fmt.Errorf("column %s is categorical, wanted numbers; encode it before with onehot or ordinal", c.Name)
+			return fmt.Errorf("column %s must be numeric, got categorical; encode it with onehot or ordinal first", c.Name)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 				return nil
 			}
 			if block.Cols() != d {
-				return fmt.Errorf("row %d: %d columns, wanted %d", first, block.Cols(), d)
+				return fmt.Errorf("row %d: must have %d columns, got %d", first, d, block.Cols())
 			}
 			block.X = Native(block.X)
 			at := first
@@ -128,12 +128,12 @@ func (r *Rows) EachExpected(ctx context.Context, n int, yield func(first int, bl
 	seen := 0
 	err := r.Each(ctx, func(first int, block datasets.Set) error {
 		if seen = first + block.Rows(); seen > n {
-			return fmt.Errorf("%d rows when read before, %d or more now", n, seen)
+			return fmt.Errorf("%d rows in the first pass, at least %d in this one", n, seen)
 		}
 		return yield(first, block)
 	})
 	if err == nil && seen < n {
-		err = fmt.Errorf("%d rows when read before, %d now", n, seen)
+		err = fmt.Errorf("%d rows in the first pass, %d in this one", n, seen)
 	}
 	return err
 }

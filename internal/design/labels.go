@@ -23,7 +23,7 @@ func BlockWeights(first int, block datasets.Set) ([]float64, error) {
 	}
 	for i, w := range block.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("weight %v, wanted a number ≥ 0", w)}, first)
+			return nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("weight must be finite and ≥ 0, got %v", w)}, first)
 		}
 	}
 	return block.Weights, nil
@@ -45,7 +45,7 @@ func BlockTargets(first int, block datasets.Set) (y []float64, count int, err er
 	}
 	for i, v := range y {
 		if v-v != 0 {
-			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count, Err: fmt.Errorf("target is %v", v)}, first)
+			return nil, 0, block.Locate(&datasets.RowError{Row: first + i/count, Err: fmt.Errorf("target must be finite, got %v", v)}, first)
 		}
 	}
 	return y, count, nil
@@ -70,14 +70,14 @@ func NonFiniteError(first int, block datasets.Set) error {
 			v := block.X.At(i, j)
 			name := block.Schema.Name(j)
 			if math.IsNaN(v) {
-				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; fit with an impute step before, or fill it in", datasets.ErrMissing)}, first)
+				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: fmt.Errorf("%w; add an impute step or fill in the value", datasets.ErrMissing)}, first)
 			}
 			if math.IsInf(v, 0) {
 				return block.Locate(&datasets.RowError{Row: first + i, Column: name, Err: errors.New("infinite value")}, first)
 			}
 		}
 	}
-	return fmt.Errorf("rows %d to %d: the inputs are too large to be summed; standardize them", first, first+n-1)
+	return fmt.Errorf("rows %d to %d: sums of the inputs overflow; standardize them", first, first+n-1)
 }
 
 // Labels are the targets and weights of all rows.
@@ -100,7 +100,7 @@ func (r *Rows) ReadLabels(ctx context.Context) (*Labels, error) {
 			return err
 		}
 		if count != 1 {
-			return fmt.Errorf("%d targets, wanted one", count)
+			return fmt.Errorf("must have one target, got %d", count)
 		}
 		w, err := BlockWeights(first, block)
 		if err != nil {
@@ -165,7 +165,7 @@ func (r *Rows) ReadClasses(ctx context.Context, factors classFactors) (*Labels, 
 func BlockLabels(first int, block datasets.Set, classes []string) (*Labels, error) {
 	y, count, err := BlockTargets(first, block)
 	if err == nil && count != 1 {
-		err = fmt.Errorf("%d targets, wanted one", count)
+		err = fmt.Errorf("must have one target, got %d", count)
 	}
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func BlockLabels(first int, block datasets.Set, classes []string) (*Labels, erro
 func (l *Labels) checkCodes(first int) error {
 	for i, y := range l.Y {
 		if y != math.Trunc(y) || y < 0 || y >= float64(len(l.Classes)) {
-			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", y, len(l.Classes)-1)}
+			return &datasets.RowError{Row: first + i, Err: fmt.Errorf("target must be a class code from 0 to %d, got %v", len(l.Classes)-1, y)}
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func CheckClassCount(classes []string, mass []float64) error {
 		}
 	}
 	if present < 2 {
-		return fmt.Errorf("every row is of class %q: there is nothing to tell apart", classes[only])
+		return fmt.Errorf("must have at least two classes, got only %q", classes[only])
 	}
 	return nil
 }

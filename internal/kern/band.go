@@ -15,7 +15,7 @@ import (
 type Band struct {
 	n       int
 	vectors View[float64] // row k holds the vector of column k, from the column of the next block of B on
-	blocks  []float64 // block rows of B: the upper triangle of the diagonal block, and the block to its right
+	blocks  []float64     // block rows of B: the upper triangle of the diagonal block, and the block to its right
 	factors []float64     // T of each panel
 }
 

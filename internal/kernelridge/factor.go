@@ -156,7 +156,7 @@ func (f *Factor) LeaveOneOut(ctx context.Context, a []float64, columns int, cent
 		for i, v := range u {
 			rest := slack[i] - v*v/sum
 			if rest <= 1e-12*slack[i] {
-				return nil, nil, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+				return nil, nil, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha", i)
 			}
 			slack[i] = rest
 		}

@@ -23,7 +23,7 @@ type KernelParams struct {
 func kernelOf(name string, nu, shape float64) (*pairwise.Kernel, error) {
 	k, ok := pairwise.NewKernel(name, nu, shape)
 	if !ok {
-		return nil, fmt.Errorf("there is no kernel %q", name)
+		return nil, fmt.Errorf("unknown kernel %q", name)
 	}
 	return k, nil
 }

@@ -66,7 +66,7 @@ func NewLowRankFactor[T kern.Float](ctx context.Context, factor kern.View[T], ri
 		p.factor64 = f
 		return p, kern.Gram(ctx, p.gram, f, any(inverse).([]float64))
 	}
-	panic("kernelridge: a third precision")
+	panic("kernelridge: unknown precision")
 }
 
 // lowRank is M = FFᵀ + α·diag(ridge), solved by Woodbury's identity
@@ -79,7 +79,7 @@ type lowRank struct {
 }
 
 // errRounding reports a system that is singular up to rounding.
-var errRounding = errors.New("the penalty is lost beside the kernel's values in rounding; use a larger alpha")
+var errRounding = errors.New("the penalty is below the rounding error of the kernel matrix; increase alpha")
 
 // LowRank returns the preconditioner M = FFᵀ + α·diag(ridge): rank³/3 flops per α, and 4·rows·rank
 // per solution.

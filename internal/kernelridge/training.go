@@ -105,7 +105,7 @@ func NewTraining(ctx context.Context, s Spec, data Data, again bool) (*Training,
 }
 
 // errTooLarge reports inputs whose distances would overflow.
-var errTooLarge = errors.New("the inputs are too large for a kernel of their distances; standardize them")
+var errTooLarge = errors.New("the distances of the inputs overflow; standardize the inputs")
 
 // selectRows stores the rows of positive weight and centers their targets.
 func (t *Training) selectRows(X mat.Matrix, data Data) error {
@@ -245,9 +245,9 @@ func (t *Training) newModel(s Spec, way string, a []float64, result Result) (*Mo
 	if !report.Converged {
 		hint := ""
 		if way == "cg" && s.Solver == "cg" && t.factorFitsMemory() {
-			hint = ", or solver: cholesky"
+			hint = ", or use solver: cholesky"
 		}
-		report.Warnings = append(report.Warnings, fmt.Sprintf("%s stopped at a residual of %.2g, wanted %.2g, after %d iterations; use a larger alpha, more iterations or a larger rank of the preconditioner%s",
+		report.Warnings = append(report.Warnings, fmt.Sprintf("%s did not converge: relative residual %.2g, tolerance %.2g, after %d iterations; increase alpha, the iterations or the rank of the preconditioner%s",
 			way, result.Residual, s.Tol, result.Iterations, hint))
 	}
 	report.Objective = t.objective(a, result.Intercept, s.Alpha)

@@ -233,7 +233,7 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 		result, err := solve.CG(r.apply, r.precondition, w, right, t, solve.StopCriteria{Tol: r.tol, MaxIter: r.MaxIter})
 		report.Iterations, report.Converged, report.Gradient = result.Iterations, result.Converged, result.Residual
 		if !report.Converged {
-			report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the residual is %.2g of its start, wanted %.2g", report.Iterations, report.Gradient, r.tol))
+			report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: relative residual %.2g, tolerance %.2g", report.Iterations, report.Gradient, r.tol))
 		}
 		return w, report, err
 	}
@@ -269,7 +269,7 @@ func (r *refinedCG) solve() (w []float64, report solve.Report, err error) {
 	report.Converged, report.Gradient = worst <= 1, r.predictionTol*worst
 	report.Objective = -kern.Dot(w, right) // correction of the objective for a nonzero residual
 	if !report.Converged {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: the predictions may be off by %.2g of the spread of the targets, wanted %.2g", report.Iterations, report.Gradient, r.predictionTol))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("not converged after %d iterations: relative prediction error up to %.2g, tolerance %.2g", report.Iterations, report.Gradient, r.predictionTol))
 	}
 	return w, report, nil
 }

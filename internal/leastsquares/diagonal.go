@@ -37,7 +37,7 @@ func (p *Problem) diagonalMoments(ctx context.Context) (*diagonalMoments, error)
 				cross: make([]float64, p.rows.Cols*count), squares: make([]float64, count)}}
 		}
 		if count != m.targets {
-			return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, m.targets)
+			return fmt.Errorf("rows from %d: must have %d targets, got %d", first, m.targets, count)
 		}
 		if weights != nil {
 			m.weights = append(m.weights, weights...)

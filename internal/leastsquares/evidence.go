@@ -53,7 +53,7 @@ func (m *Moments) MaximizeEvidence(ctx context.Context, g KnownVariances) (Varia
 		if looks {
 			noise, amplitude = v.Noise[0], v.Amplitude[0]
 		}
-		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx), fmt.Errorf("noise %v is too small beside amplitude %v", noise, amplitude))
+		return Variances{}, solve.Linear{}, nil, cmp.Or(ctxerr.Check(ctx), fmt.Errorf("noise %v is too small relative to amplitude %v", noise, amplitude))
 	}
 	if !looks {
 		v = e.variances(e.fromSolution(m, v.Ratio, fitted, f), g)
@@ -79,7 +79,7 @@ func (e *evidence) validate() error {
 		return errNotFinite
 	}
 	if e.rows <= 0 {
-		return errors.New("the rows weigh too little to learn the noise from")
+		return errors.New("the total weight of the rows is too small to learn the noise")
 	}
 	return nil
 }

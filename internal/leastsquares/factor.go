@@ -62,7 +62,7 @@ func minNormSolve(ctx context.Context, a []float64, n int, b []float64, k int) (
 	}
 	eigen, err := kern.NewEigen(ctx, kern.Dense(n, n, n, slices.Clone(a)), true)
 	if err != nil {
-		return 0, fmt.Errorf("the Gram matrix is singular, and of its eigenvectors: %w; use alpha > 0", err)
+		return 0, fmt.Errorf("cannot solve the singular system: %w; use alpha > 0", err)
 	}
 	list, err := eigen.Vectors(ctx, 0, n)
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *Problem) bySolver(ctx context.Context) (solve.Linear, error) {
 }
 
 // errSteps reports that CG would cost more than a Gram matrix.
-var errSteps = errors.New("more steps than a Gram matrix is worth")
+var errSteps = errors.New("conjugate gradients cost more than a Gram matrix")
 
 // cg solves by conjugate gradients, or fails with errSteps.
 func (p *Problem) cg(ctx context.Context) (solve.Linear, error) {

@@ -133,7 +133,7 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 		return 0, err
 	}
 	if f == nil {
-		return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+		return 0, fmt.Errorf("the columns are linearly dependent; increase alpha")
 	}
 	rounding := f.contraction
 	row, least := 0, 0.0
@@ -149,14 +149,14 @@ func (l *looSolver) solvePrimal(alpha float64) (factor float64, err error) {
 			return 0, err
 		}
 		if f == nil {
-			return 0, fmt.Errorf("the columns depend on each other; use a larger alpha")
+			return 0, fmt.Errorf("the columns are linearly dependent; increase alpha")
 		}
 		rounding = 4 * epsilon * math.Sqrt(1+l.sums.trace()/minPivot(f.Lower, f.cols))
 	}
 	if rounding <= maxErrorShare*least {
 		return 1, nil
 	}
-	return 0, fmt.Errorf("row %d alone determines a part of the model (leverage %v, known to %.1g); use a larger alpha", row, 1-least, rounding)
+	return 0, fmt.Errorf("row %d has leverage %v ± %.1g, so its leave-one-out prediction is undefined; increase alpha", row, 1-least, rounding)
 }
 
 // minOneMinusH returns the row of positive weight with the largest leverage and its 1 − h.
@@ -249,10 +249,10 @@ func (l *looSolver) solveDual(alpha float64) (factor float64, err error) {
 			l.oneMinusH[i] -= u[k] * u[k] / (alpha + l.tau)
 		}
 		if l.oneMinusH[i] <= 1e-12*squares[k] {
-			return 0, fmt.Errorf("row %d alone determines a part of the model (leverage 1)", i)
+			return 0, fmt.Errorf("row %d has leverage 1, so its leave-one-out prediction is undefined; increase alpha", i)
 		}
 		if most := epsilon * relativeNorm(a, d.sumSquares()) * math.Sqrt(float64(n)) / l.oneMinusH[i]; most > maxErrorShare {
-			return 0, fmt.Errorf("rows are so alike that rounding moves the prediction for row %d by %.1g of the spread of the targets; use a larger alpha", i, most)
+			return 0, fmt.Errorf("rounding changes the prediction for row %d by %.1g relative to the targets; increase alpha", i, most)
 		}
 		for j := range t {
 			l.residual[i*t+j] = a[k*t+j] / math.Sqrt(d.weights[k])
@@ -276,7 +276,7 @@ func (l *looSolver) kernelFactor(alpha float64) (*Factor, error) {
 	}
 	f, err := shiftedCholeskyQR(l.ctx, l.kernel, n, alpha, l.dual.columnTiles(l.ctx, l.tau))
 	if err == nil && f == nil {
-		err = fmt.Errorf("the rows determine the model in more than one way; use a larger alpha")
+		err = fmt.Errorf("the kernel matrix is singular; increase alpha")
 	}
 	return f, err
 }

@@ -127,7 +127,7 @@ func (s *sketch) gatherColumns(dst []float32, rows kern.View[float32], mean, wei
 }
 
 // errRounding reports that rounding makes the preconditioner indefinite.
-var errRounding = errors.New("alpha is lost beside the inputs in rounding")
+var errRounding = errors.New("alpha is below the rounding error of the inputs")
 
 // newPreconditioner returns the preconditioner for alpha on a matrix with the given trace.
 func (s *sketch) newPreconditioner(ctx context.Context, alpha, trace float64) (*nystroem, error) {

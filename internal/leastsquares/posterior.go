@@ -46,7 +46,7 @@ func (m *Moments) Posterior(ctx context.Context, alpha, noise float64, rows int,
 func (m *Moments) Weights(ctx context.Context, alpha float64) (solve.Linear, *Factor, error) {
 	f, ok := m.Factorize(ctx, alpha)
 	if !ok {
-		return solve.Linear{}, nil, fmt.Errorf("alpha %v is too small beside the inputs", alpha)
+		return solve.Linear{}, nil, fmt.Errorf("alpha %v is too small relative to the inputs", alpha)
 	}
 	right := m.rightSide()
 	w := append([]float64(nil), right...)

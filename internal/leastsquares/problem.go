@@ -60,7 +60,7 @@ const (
 )
 
 // errNeedsFloat64 interrupts a pass whose float32 sums are too inaccurate.
-var errNeedsFloat64 = errors.New("single precision will not do")
+var errNeedsFloat64 = errors.New("float32 sums are too inaccurate")
 
 // sumsToSolve returns the sums of all rows. If the first rows show that float32 sums are too
 // inaccurate, it restarts in float64, which avoids mapping all rows twice.

@@ -98,17 +98,17 @@ func featureRounding(w, meanSquares, spreads []float64, weight float64) float64 
 // warnFeatureRounding adds a warning about float32 feature rounding.
 func warnFeatureRounding(r *solve.Report, alpha, blur float64) {
 	if blur > featureRoundingWarn {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("with alpha %v the rounding of features in single precision moves the predictions by about %.1g of the spread of the targets; use a larger alpha or precision float64", alpha, blur))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("alpha %v: float32 rounding of the features changes predictions by about %.1g relative to the targets; increase alpha or use precision float64", alpha, blur))
 	}
 }
 
 func roundingWarning(alpha, left float64) string {
-	return fmt.Sprintf("with alpha %v rounding may move the predictions by %.1g of the spread of the targets; use a larger alpha", alpha, left)
+	return fmt.Sprintf("alpha %v: rounding may change predictions by %.1g relative to the targets; increase alpha", alpha, left)
 }
 
 // negligible reports whether a prediction error is well below the tolerance.
 func negligible(left, visible float64) bool { return !(left > visible/32) }
 
 func singularWarning(alpha float64, rank, of int) string {
-	return fmt.Sprintf("with alpha %v the system is singular (rank %d of %d): the solution of least norm was taken", alpha, rank, of)
+	return fmt.Sprintf("alpha %v: the system is singular (rank %d of %d); used the minimum-norm solution", alpha, rank, of)
 }

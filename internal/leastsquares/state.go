@@ -21,7 +21,7 @@ func (m *Moments) state(s *model.State) {
 		return
 	}
 	if s.Require(m.rows > 0 && pass.Count(m.Weight), "there are no rows"); t < 0 || t > 1<<20 {
-		s.Fail("%d targets", t)
+		s.Fail("the number of targets must be from 0 to %d, got %d", 1<<20, t)
 		return
 	}
 	if shifted {
@@ -38,7 +38,7 @@ func (m *Moments) state(s *model.State) {
 // State serializes moments with the given form.
 func (m *Moments) State(s *model.State, centred bool, targets int) {
 	m.state(s)
-	s.Require(m.centered == centred && m.targets == targets, "the moments are of other rows")
+	s.Require(m.centered == centred && m.targets == targets, "the moments do not match")
 }
 
 // Rows returns the number of rows added.

@@ -90,7 +90,7 @@ func (r *Sums) addRows(ctx context.Context, first int, block datasets.Set) error
 		r.sums = NewMoments(r.cols, count, r.Intercept)
 	}
 	if count != r.sums.targets {
-		return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, r.sums.targets)
+		return fmt.Errorf("rows from %d: must have %d targets, got %d", first, r.sums.targets, count)
 	}
 	switch r.stage {
 	case summing:
@@ -157,7 +157,7 @@ func (r *Sums) Merge(_ context.Context, o *Sums) error {
 			r.check = nil
 		}
 		if r.sums.targets != o.sums.targets {
-			return fmt.Errorf("%d targets, wanted %d", o.sums.targets, r.sums.targets)
+			return fmt.Errorf("must have %d targets, got %d", r.sums.targets, o.sums.targets)
 		}
 		r.sums.merge(o.sums)
 		return nil
@@ -217,7 +217,7 @@ func (r *Sums) advance(ctx context.Context) (*passOutcome, error) {
 		return nil, fmt.Errorf("%w: no rows", datasets.ErrEmpty)
 	}
 	if r.stage != summing && r.rowsSeen != r.sums.rows {
-		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errRowsChanged, r.sums.rows, r.rowsSeen)
+		return nil, fmt.Errorf("%w: %d rows in the first pass, %d in this one", errRowsChanged, r.sums.rows, r.rowsSeen)
 	}
 	if r.sums.Weight == 0 {
 		return nil, errors.New("every weight is 0")
@@ -438,8 +438,8 @@ func (r *Sums) State(s *model.State) {
 	s.Bool("wide", &r.widen)
 	s.Bool("empty", &empty)
 	s.Bool("twice", &twice)
-	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements, "there is no such pass")
-	s.Require(r.widen == twice && (!empty || r.stage == summing), "the pass and its sums do not fit")
+	s.Require(r.stage >= summing && r.stage <= refining && r.round >= 0 && r.round <= MaxRefinements, "the stage or round of the pass is invalid")
+	s.Require(r.widen == twice && (!empty || r.stage == summing), "the stage does not match its sums")
 	if s.Err() != nil {
 		return
 	}
@@ -452,13 +452,13 @@ func (r *Sums) State(s *model.State) {
 	}
 	if twice {
 		r.float32Sums = r.stateMoments(s.Child("given"), r.float32Sums)
-		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets), "the sums in single precision do not fit")
+		s.Require(s.Err() != nil || r.float32Sums.Float32 && (empty || r.float32Sums.targets == r.sums.targets), "the float32 sums do not match")
 	}
 	if r.stage == summing || s.Err() != nil {
 		return
 	}
 	s.Int("seen", &r.rowsSeen)
-	s.Require(r.rowsSeen >= 0, "less than no rows were read")
+	s.Require(r.rowsSeen >= 0, "the number of rows must be ≥ 0")
 	if r.f == nil {
 		r.f = &Factor{}
 	}
@@ -501,9 +501,9 @@ func (r *Sums) stateMoments(s *model.State, m *Moments) *Moments {
 		m = readMoments(r.cols)
 	}
 	m.state(s)
-	s.Require(m.centered == r.Intercept && m.targets >= 1, "the moments are not those of the spec")
+	s.Require(m.centered == r.Intercept && m.targets >= 1, "the moments do not match the spec")
 	return m
 }
 
 // errRowsChanged reports that a pass read other rows than the first.
-var errRowsChanged = errors.New("these are not the rows of the pass before")
+var errRowsChanged = errors.New("the rows differ from those of the previous pass")

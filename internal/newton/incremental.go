@@ -73,7 +73,7 @@ type outcome struct {
 // Begin returns the first pass.
 func (t Task) Begin(ctx context.Context, plan IncrementalOptions) (*IncrementalNewton, error) {
 	if size := t.size(plan.Cols); plan.InitialWeights != nil && len(plan.InitialWeights) != size {
-		return nil, fmt.Errorf("%d weights to begin at, wanted %d", len(plan.InitialWeights), size)
+		return nil, fmt.Errorf("must have %d initial weights, got %d", size, len(plan.InitialWeights))
 	}
 	p := &IncrementalNewton{task: t, plan: plan}
 	then, err := p.run(ctx, nil, nil)
@@ -156,7 +156,7 @@ func (p *IncrementalNewton) Add(ctx context.Context, first int, block datasets.S
 }
 
 // errRowsChanged reports that a pass read other rows than the first.
-var errRowsChanged = errors.New("these are not the rows of the pass before")
+var errRowsChanged = errors.New("the rows differ from those of the previous pass")
 
 // Merge adds the sums of disjoint rows of the same pass.
 func (p *IncrementalNewton) Merge(_ context.Context, o *IncrementalNewton) error {
@@ -201,7 +201,7 @@ func (p *IncrementalNewton) Solution(ctx context.Context) (solve.Linear, error) 
 		return solve.Linear{}, err
 	}
 	if then.next != nil {
-		return solve.Linear{}, errors.New("the pass is not the last")
+		return solve.Linear{}, errors.New("this is not the last pass")
 	}
 	return then.model, nil
 }
@@ -212,7 +212,7 @@ func (p *IncrementalNewton) advance(ctx context.Context) (*outcome, error) {
 		return p.outcome, ctxerr.Check(ctx)
 	}
 	if p.rowsSeen != p.plan.Rows {
-		return nil, fmt.Errorf("%w: %d rows when read before, %d now", errRowsChanged, p.plan.Rows, p.rowsSeen)
+		return nil, fmt.Errorf("%w: %d rows in the first pass, %d in this one", errRowsChanged, p.plan.Rows, p.rowsSeen)
 	}
 	told, ready := reply{vector: slices.Clone(p.out)}, p.preconditioner
 	if p.request.isProduct {
@@ -298,7 +298,7 @@ func (p *IncrementalNewton) startingPoint(r *replayOracle) (x, reference []float
 }
 
 // errNeedsPass interrupts the solver when it makes a request.
-var errNeedsPass = errors.New("asked")
+var errNeedsPass = errors.New("pass required")
 
 // replayOracle is the problem that the solver sees: recorded replies, then a request.
 type replayOracle struct {

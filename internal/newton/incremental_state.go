@@ -28,7 +28,7 @@ func (p *IncrementalNewton) State(s *model.State) {
 	s.Int("seen", &p.rowsSeen)
 	passes.Floats(s, "values", &p.values, groups, passes.Finite)
 	passes.Floats(s, "sums", &p.out, size, passes.Finite)
-	s.Require(p.rowsSeen >= 0 && prepared == (len(p.replies) > 0) && !(p.request.isProduct && p.request.renew), "the question and what was told do not fit")
+	s.Require(p.rowsSeen >= 0 && prepared == (len(p.replies) > 0) && !(p.request.isProduct && p.request.renew), "the request does not match the replies")
 	if s.Err() != nil {
 		return
 	}
@@ -42,14 +42,14 @@ func (p *IncrementalNewton) State(s *model.State) {
 		p.preconditioner.state(s.Child("preconditioner"))
 		if s.Reading() && s.Err() == nil && p.preconditioner.usesMatrix {
 			if p.preconditioner.gram == nil && !p.preconditioner.useCoupled {
-				s.Fail("the preconditioner is of no rows")
+				s.Fail("the preconditioner has no rows")
 				return
 			}
 			p.preconditioner.factorize()
 		}
 	}
 	if s.Reading() && s.Err() == nil && !p.requestMatches() {
-		s.Fail("the solver does not ask what these rows were read for: another version of it has begun the fit, which has to begin anew")
+		s.Fail("the state does not match this version of the solver; restart the fit")
 		return
 	}
 	if p.request.renew && s.Err() == nil {
@@ -141,7 +141,7 @@ func (o *objective) state(s *model.State) {
 
 // stateCoupled serializes the matrices per class.
 func (o *objective) stateCoupled(s *model.State) {
-	if s.Require(o.coupledAfter > 0, "there are no matrices of classes"); s.Err() != nil {
+	if s.Require(o.coupledAfter > 0, "matrices per class are unavailable"); s.Err() != nil {
 		return
 	}
 	if s.Reading() {

@@ -337,7 +337,7 @@ func newReport(result solve.NewtonResult, tol float64) solve.Report {
 	report := solve.Report{Solver: "newton-cg", Iterations: result.Iterations, Converged: result.Converged, Gradient: result.Gradient,
 		Objective: kern.Sum(result.Values)}
 	if !result.Converged {
-		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: the gradient is %.2g of its start, wanted %.2g", result.Iterations, result.Gradient, tol)}
+		report.Warnings = []string{fmt.Sprintf("not converged after %d iterations: relative gradient norm %.2g, tolerance %.2g", result.Iterations, result.Gradient, tol)}
 	}
 	return report
 }

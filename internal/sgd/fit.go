@@ -100,7 +100,7 @@ func (f Fit) Run(ctx context.Context, r *design.Rows, l *Learner) (solve.Report,
 		return report, nil
 	}
 	bar := g.startLoss(g.lastPart) / float64(len(g.lastPart.list))
-	switch text := fmt.Sprintf("the objective is %.6g after %d steps, where no weights have %.6g; standardize the inputs, or take a smaller eta0", report.Objective, l.steps, bar); {
+	switch text := fmt.Sprintf("objective %.6g after %d steps exceeds %.6g of zero weights; standardize the inputs or decrease eta0", report.Objective, l.steps, bar); {
 	case bar == 0 || report.Objective <= bar:
 	case report.Objective <= divergenceRatio*bar:
 		report.Warnings = append(report.Warnings, "sgd: "+text)
@@ -157,7 +157,7 @@ func (g *run) epochs(ctx context.Context) (report solve.Report, err error) {
 		*g.l = *keep
 	}
 	if report.Converged = report.Converged || !waits; !report.Converged && (g.Tol > 0 || g.ValidationShare > 0) {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("sgd did not converge: the loss still fell after %d epochs; raise epochs or tol", g.Epochs))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("sgd did not converge: the loss still decreased after %d epochs; increase epochs or tol", g.Epochs))
 	}
 	return report, nil
 }
@@ -189,7 +189,7 @@ func (g *run) epoch(ctx context.Context) (loss, start float64, err error) {
 }
 
 // ErrNoRows reports a fit without training rows.
-var ErrNoRows = errors.New("no rows to learn from")
+var ErrNoRows = errors.New("no training rows")
 
 // prepare calls Prepare with the first rows, in the order of the epoch.
 func (g *run) prepare(p rowSubset) {
@@ -403,7 +403,7 @@ func (x Rows) finite(i int) bool {
 // validationLoss returns the mean loss of the validation rows, with and without weights.
 func (g *run) validationLoss(ctx context.Context) (loss, start float64, err error) {
 	if len(g.validation.list) == 0 {
-		return 0, 0, errors.New("validation_fraction leaves no row to stop by")
+		return 0, 0, errors.New("validation_fraction selects no validation rows; increase it")
 	}
 	g.l.currentModel(g.weights, g.intercept)
 	loss, err = g.loss(ctx, g.validation)

@@ -78,20 +78,20 @@ func (p *Progress) State(s *model.State, cols, outputs int) {
 	names := []string{"sum_count", "owed", "base", "norm", "bias", "factor"}
 	for i, v := range []*float64{&p.SumCount, &p.L1Total, &p.BaseRate, &p.BaseNorm, &p.InterceptScale, &p.Factor} {
 		s.Float(names[i], v)
-		s.Require(*v >= 0 && *v-*v == 0, names[i]+" is no amount")
+		s.Require(*v >= 0 && *v-*v == 0, names[i]+" must be finite and ≥ 0")
 	}
 	s.Int("steps", &p.Steps)
 	s.Int("rows", &p.Rows)
 	s.Int("epochs", &p.Epochs)
-	s.Require(p.Steps >= 0 && p.Rows >= 0 && p.Epochs >= 0, "the numbers of steps, rows and epochs do not fit")
+	s.Require(p.Steps >= 0 && p.Rows >= 0 && p.Epochs >= 0, "the numbers of steps, rows and epochs must be ≥ 0")
 	if s.Err() != nil {
 		return
 	}
 	size, sums := cols*outputs, len(p.Sum)
-	s.Require(len(p.Weights) == size && len(p.Intercept) == outputs && len(p.InitialIntercept) == outputs, "the weights are not of that model")
-	s.Require(len(p.Center) == cols || len(p.Center) == 0, "the centre is not of that model")
-	s.Require(sums == size && len(p.SumIntercept) == outputs && p.SumCount > 0 || sums == 0 && len(p.SumIntercept) == 0 && p.SumCount == 0, "the sums of weights are not of that model")
-	s.Require(len(p.L1Applied) == size || len(p.L1Applied) == 0, "the penalties are not of that model")
+	s.Require(len(p.Weights) == size && len(p.Intercept) == outputs && len(p.InitialIntercept) == outputs, "the weights do not match the model")
+	s.Require(len(p.Center) == cols || len(p.Center) == 0, "the center does not match the model")
+	s.Require(sums == size && len(p.SumIntercept) == outputs && p.SumCount > 0 || sums == 0 && len(p.SumIntercept) == 0 && p.SumCount == 0, "the sums of weights do not match the model")
+	s.Require(len(p.L1Applied) == size || len(p.L1Applied) == 0, "the penalties do not match the model")
 	for _, list := range [][]float64{p.Weights, p.Intercept, p.Center, p.Sum, p.SumIntercept, p.L1Applied, p.InitialIntercept} {
 		s.Require(kern.AllFinite(list), "a weight is not finite")
 	}

@@ -84,7 +84,7 @@ func (l *Learner) Steps() int { return l.steps }
 
 // errDiverged reports that steps diverged.
 func errDiverged(steps int) error {
-	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs, or take a smaller eta0", solve.ErrDiverged, steps)
+	return fmt.Errorf("%w: the scores are not finite after %d steps; standardize the inputs or decrease eta0", solve.ErrDiverged, steps)
 }
 
 // Step makes one step on a minibatch and returns the sum of its losses before the step. If scores

@@ -142,7 +142,7 @@ func (s *search) sumRows(ctx context.Context) error {
 		})
 	})
 	if err == nil && total == 0 {
-		err = errors.New("the weights of all rows are 0")
+		err = errors.New("every weight is 0")
 	}
 	return err
 }
@@ -361,7 +361,7 @@ func (s *search) toRight(ctx context.Context, dst, left kern.View[float64]) erro
 }
 
 func errDegree(degree float64) error {
-	return fmt.Errorf("its products with all rows sum to %.3g, wanted a number > 0: put binning before, whose features have no negative products; of rff take more features or a smaller gamma", degree)
+	return fmt.Errorf("the sum of its products with all rows must be > 0, got %.3g; use binning, whose features have no negative products, or rff with more features or a smaller gamma", degree)
 }
 
 // rayleighRitz computes the Ritz vectors of the basis and returns their residuals. It restarts a
@@ -431,7 +431,7 @@ func (s *search) result(ctx context.Context, turns int, residual float64, conver
 		rank++
 	}
 	if rank < s.Count {
-		return nil, fmt.Errorf("the features of the rows have rank %d, wanted at least %d for as many clusters", rank, s.Count)
+		return nil, fmt.Errorf("the features must have rank at least %d for as many clusters, got %d", s.Count, rank)
 	}
 	v := &Vectors{Count: s.Count, Cols: s.rows.Cols, Values: s.values[:s.Count], Iterations: turns, Residual: residual, Converged: converged}
 	if !s.leftSide {

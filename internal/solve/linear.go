@@ -34,7 +34,7 @@ func (r Report) CheckObjective(bar float64) error {
 	if r.Objective <= bar {
 		return nil
 	}
-	return fmt.Errorf("%w: the objective is %.6g after %d iterations of %s, where no weights and the best intercept have %.6g",
+	return fmt.Errorf("%w: objective %.6g after %d iterations of %s exceeds %.6g of the trivial model",
 		ErrDiverged, r.Objective, r.Iterations, r.Solver, bar)
 }
 
