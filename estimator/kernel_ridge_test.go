@@ -342,8 +342,8 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	_, err = s.Fit(ctx, classes)
 	said("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
-	_, err = s.PlanBatch(estimator.Batch{LeaveOneOut: true})
-	if err == nil || !strings.Contains(err.Error(), "requires a fixed gamma") {
+	_, err = s.PlanBatch(share.Batch{LeaveOneOut: true})
+	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {
 		t.Error(err)
 	}
 
