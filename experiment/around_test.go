@@ -160,14 +160,14 @@ func TestThresholdFaults(t *testing.T) {
 		data, threshold string
 		want            []string
 	}{
-		{"rows.csv, target: price", "{score: roc_auc, folds: 1, estimator: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: got 1"}},
-		{"rows.csv, target: price", "{score: f2, estimator: logistic}", []string{"wanted auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
+		{"rows.csv, target: price", "{score: roc_auc, folds: 1, estimator: logistic}", []string{"pipeline.threshold.score: roc_auc reads decision scores", "pipeline.threshold.folds: must be 0, or an integer ≥ 2, got 1"}},
+		{"rows.csv, target: price", "{score: f2, estimator: logistic}", []string{"must be auto, or a metric of predicted classes: accuracy", "did you mean f1?"}},
 		{"rows.csv, target: price", "{score: f1, cost: {false_positive: 2}, estimator: logistic}", []string{"both are given"}},
 		{"rows.csv, target: price", "{cost: {false_positive: -2, false_negative: -1}, estimator: logistic}", []string{"false_negative is -1; false_positive is -2"}},
-		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, estimator: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.estimator: a threshold decides between classes, and the model within predicts numbers"}},
+		{"rows.csv, target: price", "{cost: {low: {hgh: 2}}, estimator: ridge}", []string{"spec.yaml:3:", `pipeline.threshold.cost: there is no class "hgh" (did you mean high?)`, "pipeline.threshold.estimator: threshold requires a classifier, got a regressor"}},
 		{"three.csv, target: kind", "{estimator: logistic}", []string{"pipeline.threshold.score: a threshold is between two classes, and here are 3"}},
-		{"three.csv, target: kind", "{cost: {false_negative: 2}, estimator: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.estimator: expected costs are made of probabilities, which the model within does not give"}},
-		{"numbers.csv, target: price", "{estimator: logistic}", []string{"threshold predicts classes, and the task is regression"}},
+		{"three.csv, target: kind", "{cost: {false_negative: 2}, estimator: svm}", []string{"pipeline.threshold.cost: false_positive and false_negative are of two classes", "pipeline.threshold.estimator: expected costs require probabilities"}},
+		{"numbers.csv, target: price", "{estimator: logistic}", []string{"threshold predicts classes, but the task is regression"}},
 	} {
 		put(t, "spec.yaml", "data: {train: "+c.data+"}\npipeline:\n- threshold: "+c.threshold+"\n")
 		err := Validate(context.Background(), "spec.yaml")
@@ -221,13 +221,13 @@ func TestPlanAround(t *testing.T) {
 		"threshold: {estimator: [rff, svm]}":                           "threshold.estimator.rff: rff takes no missing values, and column ",
 		"calibrated: {estimator: [rff, svm]}":                          "calibrated.estimator.rff: rff takes no missing values, and column ",
 		"ensemble: {members: {a: logistic, b: [impute, svm]}}":         "ensemble.members.a: logistic takes no missing values, and column ",
-		"impute\n- target: {estimator: ridge}":                         "target predicts numbers, and the task is classification",
-		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, and the task is classification; take ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
-		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator, got [ridge]",
+		"impute\n- target: {estimator: ridge}":                         "target predicts numbers, but the task is classification",
+		"impute\n- ensemble: {members: {a: ridge}}":                    "ensemble predicts numbers, but the task is classification; use ridge_classifier, logistic, svm, kernel_ridge_classifier, sgd_classifier or rff_network",
+		"impute\n- ensemble: {members: [ridge]}":                       "pipeline.ensemble.members: must be names, each with an estimator or a list of steps",
 		"impute\n- ensemble":                                           "pipeline.ensemble.seeds: the ensemble is empty (set members, or estimator and seeds)",
 		"impute\n- calibrated":                                         "pipeline.calibrated.estimator: missing (wanted an estimator, or a list of steps the last of which is one)",
 		"impute\n- calibrated: {of: svm}":                              "no parameter is called \"of\" (did you mean estimator?)",
-		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: got -1",
+		"impute\n- ensemble: {members: {a: {svm: {C: -1}}, b: rigde}}": "pipeline.ensemble.members.a.C: must be a number > 0, got -1",
 	} {
 		text := "data: {train: rows.csv, target: price}\npipeline:\n- " + pipeline + "\n"
 		put(t, "wrong.yaml", text)

@@ -31,41 +31,42 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// AutoOptions say more about the data of [Auto], and how long it may take.
+// AutoOptions are options of [Auto].
 type AutoOptions struct {
-	ExtraFiles []string  // further files of rows, behind the first
-	Input      io.Reader // what the path "-" stands for; nil is standard input
-	Target     string    // column to predict; the last one when empty
-	Format     string    // one of [reader.Formats]; "" or auto goes by the ending and the first lines
-	Test       string    // file of rows to test on; "" holds out a fifth of the rows
-	Task       string    // classification or regression; "" goes by the target
-	Score      string    // metric to choose by; "" stands for that of [Draft] for classes of such shares, or r2
-	Minutes    float64   // that all of it may take
-	Candidates int       // unless 0, how many candidates are tried, whatever time that takes
-	Exportable bool      // whether only models are tried that [Export] can write
+	ExtraFiles []string  // further input files
+	Input      io.Reader // content of the path "-"; nil is standard input
+	Target     string    // target column; "" is the last one
+	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension and the first lines
+	Test       string    // file of test rows; "" holds out a fifth of the rows
+	Task       string    // classification or regression; "" infers it from the target
+	Score      string    // metric of the search; "" is r2 or a classification metric that suits the class shares
+	Minutes    float64   // time limit
+	Candidates int       // if not 0, number of candidates instead of a time limit
+	Exportable bool      // try only models that [Export] supports
 	Seed       uint64
-	Dir        string // for the outputs; "" stands for runs/NAME
-	Force      bool   // whether the results of another run in Dir are replaced
+	Dir        string // output directory; "" is runs/NAME
+	Force      bool   // overwrite the results of a different run in Dir
 
-	MLflow     string            // server to which the run is logged, as output.mlflow; "" for that of the experiment file
-	OnWarning  func(text string) // as [Options]
-	Progress   Progress          // nil for none
-	OnDecision func(text string) // is told what is decided about the data; nil for nobody
-	Stop       <-chan struct{}   // closed, ends the search with the best model so far
+	MLflow     string            // MLflow server to log to; "" is output.mlflow of the experiment file
+	OnWarning  func(text string) // as in [Options]
+	Progress   Progress          // may be nil
+	OnDecision func(text string) // called with every decision about the data; may be nil
+	Stop       <-chan struct{}   // when closed, the search ends with the best model so far
 }
 
-// Auto finds a good model for a data file, or for the data of an experiment file (.yaml). It forms the opinion of
-// the columns that [Draft] has, holds out test rows that no choice sees, and leaves the rest to package
-// auto. Into the folder go
+// Auto searches for the best model for a data file, or for the data of an experiment file (.yaml).
+// It infers column kinds and preprocessing as bochner init does, holds out a test set, and calls
+// package auto. It writes into the output directory:
 //
-//	experiment.yaml   the experiment that makes the chosen model again
+//	experiment.yaml   the experiment that reproduces the chosen model
 //	model.bochner     that model
-//	result.json       a [Result], with an [result.Auto]
-//	leaderboard.csv   a row for each candidate
-//	predictions.csv   a row for each test row
-//	auto.journal      what was tried: the same call again goes on from there
+//	result.json       a [Result], with a [result.Auto]
+//	leaderboard.csv   one row for each candidate
+//	predictions.csv   one row for each test row
+//	auto.journal      the trials, from which the same call resumes
 //
-// It returns an error that matches ctx.Err() and context.Cause(ctx) when the context ends; o.Stop ends the search with the best model so far.
+// Closing o.Stop ends the search with the best model so far. When ctx ends, Auto returns an error
+// that matches ctx.Err() and context.Cause(ctx).
 func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	told := []string{}
 	tell := func(text string) {
@@ -89,8 +90,8 @@ func Auto(ctx context.Context, path string, o AutoOptions) (Result, error) {
 	return out.end(ctx, runAuto(ctx, spec, o, tell, &told, out))
 }
 
-// runAuto does the phases of Auto in turn. The model is in place before anything is predicted: what comes later can be
-// cut without a loss of it.
+// runAuto executes the phases of Auto. It saves the model before the evaluation, so that an
+// interruption cannot lose it.
 func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), told *[]string, out *outputs) error {
 	reading, cancel := o.untilStopped(ctx, 0)
 	defer cancel()
@@ -122,19 +123,19 @@ func runAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), t
 	return write(ctx, data, f.model, "experiment.yaml", again, out)
 }
 
-// autoSpec says what is to be read and how it is cleaned: as the experiment file says, or as a draft would.
+// autoSpec returns the data and preprocessing of the experiment file, or the inferred ones.
 func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)) (Spec, error) {
 	var spec Spec
 	var err error
 	if ending := strings.ToLower(filepath.Ext(path)); ending == ".yaml" || ending == ".yml" {
 		if o.Target != "" || o.Format != "" || o.Task != "" || o.Test != "" {
-			return spec, errors.New("experiment: target, format, task and test are said by the experiment file")
+			return spec, errors.New("experiment: cannot combine target, format, task or test with an experiment file; set them in the file")
 		}
 		if len(o.ExtraFiles) > 0 {
 			return spec, errors.New("experiment: " + path + ": an experiment file says which rows there are; " + o.ExtraFiles[0] + " is one more")
 		}
 		if spec, err = LoadWith(ctx, path, LoadOptions{Input: o.Input}); err == nil && spec.Task().Unsupervised() {
-			return spec, errors.New("experiment: " + path + ": " + untaughtAuto(spec.Task()))
+			return spec, errors.New("experiment: " + path + ": " + unsupervisedAuto(spec.Task()))
 		}
 		spec.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	} else {
@@ -172,10 +173,10 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	return spec, nil
 }
 
-// cleaners are the steps that make numbers of columns, by the names that they are registered under.
+// cleaners are the registered names of preprocessing steps.
 var cleaners = []string{"columns", "steps", "impute", "standardize", "minmax", "robust", "quantile", "onehot", "ordinal", "pca", "dense"}
 
-// cleaning returns the first steps of a pipeline, as far as they clean.
+// cleaning returns the leading preprocessing steps of a pipeline.
 func cleaning(steps []pipeline.Step) []pipeline.Step {
 	at := slices.IndexFunc(steps, func(s pipeline.Step) bool {
 		own, known := pipeline.EntryOf(s.Fitter)
@@ -187,11 +188,11 @@ func cleaning(steps []pipeline.Step) []pipeline.Step {
 	return append([]pipeline.Step{}, steps[:at]...)
 }
 
-// faults is everything that is wrong with the options, but for the data.
+// faults returns all errors of the options that do not depend on the data.
 func (o AutoOptions) faults() param.FieldErrors {
 	var faults param.FieldErrors
 	if task := datasets.Task(o.Task); task.Unsupervised() {
-		faults = append(faults, param.FieldError{Path: "task", Problem: untaughtAuto(task)})
+		faults = append(faults, param.FieldError{Path: "task", Problem: unsupervisedAuto(task)})
 	}
 	if o.MLflow != "" {
 		if _, err := mlflow.ParseAddress(o.MLflow); err != nil {
@@ -199,10 +200,10 @@ func (o AutoOptions) faults() param.FieldErrors {
 		}
 	}
 	if o.Candidates < 0 {
-		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer, 0 or more"})
+		faults = append(faults, param.FieldError{Path: "candidates", Value: o.Candidates, Constraint: "an integer ≥ 0"})
 	}
-	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= mostMinutes) {
-		faults = append(faults, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number above 0, at most %d", mostMinutes)})
+	if o.Candidates == 0 && !(o.Minutes > 0 && o.Minutes <= maxMinutes) {
+		faults = append(faults, param.FieldError{Path: "minutes", Value: o.Minutes, Constraint: fmt.Sprintf("a number > 0 and ≤ %d", maxMinutes)})
 	}
 	if o.Score != "" {
 		if _, err := metrics.ByName(o.Score); err != nil {
@@ -212,18 +213,18 @@ func (o AutoOptions) faults() param.FieldErrors {
 	return faults
 }
 
-// untaughtAuto says why auto does not choose a model for a task without a target.
-func untaughtAuto(task datasets.Task) string {
+// unsupervisedAuto returns the error of an unsupervised task.
+func unsupervisedAuto(task datasets.Task) string {
 	return fmt.Sprintf("auto compares models by what they predict of a target, and %s has none to predict; "+
 		"bochner init --task %s writes an experiment file to go on from", task, task)
 }
 
-// mostMinutes is a year.
-const mostMinutes = 60 * 24 * 366
+// maxMinutes is one year.
+const maxMinutes = 60 * 24 * 366
 
-// loadAuto reads the data and says what was decided.
+// loadAuto loads the data and reports the decisions about them.
 func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), out *outputs) (*loaded, error) {
-	if err := checkEarlierAuto(spec, o.Force); err != nil {
+	if err := checkExistingAuto(spec, o.Force); err != nil {
 		return nil, err
 	}
 	data, err := load(ctx, spec, Options{Progress: o.Progress, Force: o.Force}, out)
@@ -249,7 +250,7 @@ func loadAuto(ctx context.Context, spec Spec, o AutoOptions, tell func(string), 
 	return data, nil
 }
 
-// listed writes the names of steps, and of what composites hold.
+// listed formats the names of steps, including the children of composites.
 func listed(steps []pipeline.Step, between string) string {
 	var words []string
 	for _, s := range steps {
@@ -266,8 +267,9 @@ func listed(steps []pipeline.Step, between string) string {
 	return strings.Join(words, between)
 }
 
-// checkEarlierAuto looks what the folder holds from before: a search to go on with, or results that only force replaces.
-func checkEarlierAuto(spec Spec, force bool) error {
+// checkExistingAuto checks the output directory for an interrupted search to resume, or for results
+// that require force.
+func checkExistingAuto(spec Spec, force bool) error {
 	dir := spec.Output.Dir
 	if err := checkOutputs(spec, autoOutputs, force); err != nil {
 		return err
@@ -285,12 +287,12 @@ func checkEarlierAuto(spec Spec, force bool) error {
 	}
 	var noFile *fs.PathError
 	if !errors.As(err, &noFile) {
-		return fmt.Errorf("experiment: %s holds the results of another run; --force replaces them, --out FOLDER keeps both", dir)
+		return fmt.Errorf("experiment: %s contains results of a different run; use --force to overwrite it, or --out DIR", dir)
 	}
 	return nil
 }
 
-// choose leaves the training rows to package auto.
+// choose runs package auto on the training rows.
 func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs) (f fitted, found *auto.Result, err error) {
 	set, err := datasets.ReadAll(ctx, data.Train)
 	if err != nil {
@@ -321,13 +323,13 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	}
 	if found, err = auto.Fit(ctx, set, o); err != nil {
 		if errors.Is(err, auto.ErrOtherSearch) {
-			return f, nil, fmt.Errorf("experiment: %s holds a search over other rows or with other options; --force replaces it, --out FOLDER keeps both", data.spec.Output.Dir)
+			return f, nil, fmt.Errorf("experiment: %s contains a search with different rows or options; use --force to overwrite it, or --out DIR", data.spec.Output.Dir)
 		}
 		return f, nil, set.Locate(err, 0)
 	}
 	f = fitted{model: found.Model, score: found.Score}
-	if out.result.Rows.Train = set.Rows(); set.Rows() > mostJudged {
-		f.judged = rowblock.EvenlySpaced(set.Rows(), mostJudged)
+	if out.result.Rows.Train = set.Rows(); set.Rows() > maxJudged {
+		f.judged = rowblock.EvenlySpaced(set.Rows(), maxJudged)
 	}
 	out.result.Seconds.Search = found.Seconds
 	out.warn(found.Warnings...)
@@ -335,17 +337,17 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 	return f, found, nil
 }
 
-// searchShare is the share of the time that is left after reading which the search may take. The rest
-// is for writing the model, for predictions and for the report.
+// searchShare is the share of the time after loading for the search. The rest is for the model
+// file, predictions and the report.
 const searchShare = 0.9
 
-// writeShare is the share of all the time that is left for writing the results.
+// writeShare is the share of the total time for writing the results.
 const writeShare = 0.03
 
-// stopDelay is how long the evaluation of a model goes on after the caller has stopped the search.
+// stopDelay is the time for the evaluation after the caller stops the search.
 const stopDelay = time.Second / 2
 
-// untilStopped returns a context that ends the given time after the caller has stopped the search.
+// untilStopped returns a context that ends delay after the caller stops the search.
 func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -362,7 +364,7 @@ func (o AutoOptions) untilStopped(ctx context.Context, delay time.Duration) (con
 	return ctx, cancel
 }
 
-// saveChosen puts the model, its experiment and a result without scores in place.
+// saveChosen saves the model, its experiment file and a result without scores.
 func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result, again Spec, o AutoOptions, out *outputs) error {
 	if err := writeLeaderboard(found, o, out); err != nil {
 		return err
@@ -381,8 +383,8 @@ func saveChosen(ctx context.Context, data *loaded, f fitted, found *auto.Result,
 	return err
 }
 
-// evaluateChosen scores and examines the model. The end of the budget cuts the examination, a stop cuts
-// all of it.
+// evaluateChosen evaluates the model. The end of the time limit skips diagnostics; a stop skips the
+// evaluation.
 func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, out *outputs) error {
 	var until time.Time
 	if o.Candidates == 0 {
@@ -395,13 +397,13 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 		err = examine(limited, data, f, v, until, Options{Progress: o.Progress}, out)
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
-		out.warn("it was stopped before the model was scored and examined; bochner evaluate scores it")
+		out.warn("stopped before the evaluation; use bochner evaluate")
 		return nil
 	}
 	return err
 }
 
-// autoSummary is what result.json says of the search.
+// autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, told []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
 		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Rounds: []result.AutoRound{}, Decided: told}
@@ -420,7 +422,7 @@ func autoSummary(f *auto.Result, told []string) *result.Auto {
 	return out
 }
 
-// writeLeaderboard writes the output that is that of Auto alone.
+// writeLeaderboard writes leaderboard.csv.
 func writeLeaderboard(found *auto.Result, o AutoOptions, out *outputs) error {
 	o.Progress.report("write", 0, 0)
 	return out.folder.Write("leaderboard.csv", func(w *bufio.Writer) error { return found.Leaderboard.WriteCSV(w) })

@@ -294,7 +294,7 @@ func TestAutoStoppedLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if warned := strings.Join(found.Warnings, "\n"); !strings.Contains(warned, "stopped before the model was scored") {
+	if warned := strings.Join(found.Warnings, "\n"); !strings.Contains(warned, "stopped before the evaluation") {
 		t.Errorf("warnings %q", warned)
 	}
 	if _, err := os.Stat("out/model.bochner"); err != nil {

@@ -16,22 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/report"
 )
 
-// Comparison is runs side by side.
+// Comparison is the result of [Compare].
 type Comparison = result.Comparison
 
-// Compare puts runs side by side by what they have written into their folders: what differs in their experiments, their
-// scores, times and memory, and whether the others differ from the first by more than chance would make.
+// Compare compares runs by the files in their directories: settings, scores, times and memory, with
+// significance tests of each run against the first. The score is a metric of all runs; "" is the
+// metric of their searches.
 //
-// Where there are test rows, they have to be the same ones with the same truths. For classes the test is
-// [compare.McNemar], for numbers [compare.Paired], for each target. Where searches have used the same folds of the same
-// rows, the scores of the candidates that they chose are compared by [compare.CorrectedT]. The tests of one list have
-// Holm's correction. What cannot be tested is among the notes. Files of predictions are read row by row beside each other,
-// in memory that does not grow with them.
+// The test is [compare.McNemar] for classes and [compare.Paired] for numbers, per target, on the
+// same test rows. For searches with the same folds of the same rows, [compare.CorrectedT] compares
+// the scores of their best candidates. Holm's correction applies to each list of tests. Notes
+// explain omitted tests. Predictions are streamed.
 //
-// Runs that cannot be compared are an [*IncomparableRunsError] with all that is in the way. It returns ctx.Err() with its cause when the context
-// ends.
-//
-// The score is a metric that all runs have; "" stands for the metric of their searches.
+// Runs that cannot be compared cause an [*IncomparableRunsError].
 //
 // [compare.McNemar]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#McNemar
 // [compare.Paired]: https://pkg.go.dev/github.com/bochner-ml/bochner/compare#Paired
@@ -82,13 +79,13 @@ func Compare(ctx context.Context, score string, folders ...string) (Comparison, 
 	return c, nil
 }
 
-// testedBy lists the metrics whose order of two runs is that of a tested score.
+// testedBy lists the metrics that rank two runs as the tested score does.
 var testedBy = map[string][]string{
 	"accuracy":      {"accuracy", "zero_one_loss"},
 	"squared_error": {"r2", "mean_squared_error", "root_mean_squared_error", "relative_rmse"},
 }
 
-// compareScores sets the metric that runs are compared by, and which of them is ahead by it.
+// compareScores sets the metric of the comparison and the sentence that names the best run.
 func compareScores(c *Comparison, score string) error {
 	part, of := "test rows", func(r result.RunSummary) map[string]float64 { return r.Test }
 	if c.TestRows == 0 {
@@ -143,7 +140,7 @@ func compareScores(c *Comparison, score string) error {
 	return nil
 }
 
-// correct gives the tests of one list Holm's correction.
+// correct applies Holm's correction to the tests of one list.
 func correct(tests []result.TestResult) error {
 	p := make([]float64, len(tests))
 	for k, t := range tests {
@@ -159,7 +156,7 @@ func correct(tests []result.TestResult) error {
 	return nil
 }
 
-// CompareHTML writes a comparison as a page of HTML.
+// CompareHTML writes a comparison as an HTML page.
 func CompareHTML(path string, c Comparison) error {
 	for _, r := range c.Runs {
 		for _, name := range slices.Concat(runOutputs, autoOutputs) {
@@ -181,7 +178,7 @@ type setting = struct {
 	Values []string `json:"values"` // one for each run
 }
 
-// settings lists what is not the same in all experiments.
+// settings returns the settings that are not equal in all experiments.
 func settings(runs []finished) []setting {
 	out := []setting{}
 	told := map[string]bool{}

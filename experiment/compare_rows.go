@@ -83,9 +83,9 @@ func (b *beside) open() {
 		switch other := b.runs[k+1].folder; {
 		case f == nil || first == nil:
 		case !slices.Equal(f.Targets, first.Targets):
-			b.fail(k+1, fmt.Errorf("%s/predictions.csv: the targets are %q, those of %s are %q", other, f.Targets, b.runs[0].folder, first.Targets))
+			b.fail(k+1, fmt.Errorf("%s/predictions.csv: targets %q differ from %[4]q of %[3]s", other, f.Targets, b.runs[0].folder, first.Targets))
 		case f.Truth != first.Truth:
-			b.fail(k+1, fmt.Errorf("%s/predictions.csv: only one of it and that of %s has truths", other, b.runs[0].folder))
+			b.fail(k+1, fmt.Errorf("%s/predictions.csv: only one of it and %s has true values", other, b.runs[0].folder))
 		default:
 			b.pairs[k+1].errors = make([]compare.Paired, len(first.Targets))
 		}
@@ -137,7 +137,7 @@ func (b *beside) next(k, n int) *predictions.Record {
 	case err != io.EOF:
 		b.fail(k, err)
 	case n != all:
-		b.fail(k, fmt.Errorf("%s ends after %d rows, result.json has %d", b.path(k), n, all))
+		b.fail(k, fmt.Errorf("%s must have the %[3]d rows of result.json, got %[2]d", b.path(k), n, all))
 	default:
 		b.files[k].Close()
 		b.files[k] = nil
@@ -208,7 +208,7 @@ func (b *beside) numbers(k int, first, row *predictions.Record) error {
 		}
 		then, err := strconv.ParseFloat(first.Said[t], 64)
 		if err != nil {
-			return fmt.Errorf("%s: the prediction %q of row %d is no number", b.path(0), first.Said[t], first.Row)
+			return fmt.Errorf("%s: the prediction of row %[3]d must be a number, got %[2]q", b.path(0), first.Said[t], first.Row)
 		}
 		now, err := strconv.ParseFloat(row.Said[t], 64)
 		if err != nil {

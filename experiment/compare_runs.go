@@ -15,7 +15,7 @@ type IncomparableRunsError struct{ Faults []string }
 
 // Error lists all that is wrong.
 func (e *IncomparableRunsError) Error() string {
-	return "experiment: these runs cannot be compared:\n  " + strings.Join(e.Faults, "\n  ")
+	return "experiment: cannot compare these runs:\n  " + strings.Join(e.Faults, "\n  ")
 }
 
 func (e *IncomparableRunsError) add(format string, args ...any) {
@@ -33,7 +33,7 @@ type finished struct {
 // readRuns reads all runs.
 func readRuns(folders []string, wrong *IncomparableRunsError) (runs []finished) {
 	if len(folders) < 2 {
-		wrong.add("%d run named, wanted at least two", len(folders))
+		wrong.add("must be at least two runs, got %d", len(folders))
 	}
 	for k, folder := range folders {
 		if slices.ContainsFunc(folders[:k], func(other string) bool { return filepath.Clean(other) == filepath.Clean(folder) }) {

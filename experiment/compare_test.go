@@ -222,13 +222,13 @@ func TestIncomparable(t *testing.T) {
 		}
 	}
 	for folders, says := range map[string][]string{
-		"a":                       {"1 run named"},
-		"a ./a nowhere json spec": {"./a is named twice", "nowhere is no folder of a finished run", "json/result.json: unexpected EOF", "spec/spec.yaml is missing"},
+		"a":                       {"must be at least two runs, got 1"},
+		"a ./a nowhere json spec": {"./a is named twice", "nowhere is not the directory of a finished run", "json/result.json: unexpected EOF", "spec/spec.yaml is missing"},
 		"a more whole less":       {"more: the training file, which its test rows are from, has other contents", "whole has no test rows, a has 60", "less has 40 test rows, a has 60"},
 		"a seed":                  {"seed/predictions.csv:2: other test rows: this is row", "the seeds are 8 and 0"},
 		"a target odd weight":     {"target: the target is a, that of a is y", "odd: the task is classification, that of a is regression", "weight: the column of weights is b, that of a is none"},
 		"odd even":                {"even: "},
-		"a gone cut long quote":   {"gone/predictions.csv is missing", "cut/predictions.csv ends after 10 rows, result.json has 60", "long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
+		"a gone cut long quote":   {"gone/predictions.csv is missing", "cut/predictions.csv must have the 60 rows of result.json, got 10", "long/predictions.csv:62: there are more rows than the 60", "quote/predictions.csv: record on line 6"},
 		"a truth unsaid":          {"truth/predictions.csv:6: other truths: that of row " + row[0] + " is \"7\"", "unsaid/predictions.csv:6: row " + row[0] + " has no prediction"},
 	} {
 		c, err := Compare(context.Background(), "", strings.Fields(folders)...)

@@ -192,25 +192,25 @@ func TestFaultsOfQueries(t *testing.T) {
 		wants string
 	}{
 		{[]Override{set("data.sql.url", "$UNSET")}, "--set: data.sql.url: the environment variable UNSET is not set"},
-		{[]Override{set("data.sql.url", "${WITHOUT_DRIVER}")}, `--set: data.sql.url: this program has no driver for postgres:, in Go import _ "github.com/jackc/pgx/v5/stdlib"`},
-		{[]Override{set("data.sql.url", "$UNREADABLE")}, "--set: data.sql.url: the URL in $UNREADABLE cannot be read, wanted postgres://USER@HOST/NAME"},
-		{[]Override{set("data.sql.url", "$UNKNOWN")}, "--set: data.sql.url: the URL in $UNKNOWN is of the scheme mysql, and the databases are postgres, postgresql, sqlite"},
-		{[]Override{set("data.sql.url", "postgres://me:geheim@127.0.0.1/x")}, "--set: data.sql.url: a password stands in the URL: put the URL into an environment variable and take its name, $NAME"},
-		{[]Override{set("data.sql.url", "postgres://127.0.0.1/x?user=me&password=geheim")}, "--set: data.sql.url: a password stands in the URL: put the URL into an environment variable and take its name, $NAME"},
-		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: wanted a string"},
-		{[]Override{set("data.sql.url", "$not a name")}, "--set: data.sql.url: the URL begins with $ and names no environment variable, wanted postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
-		{[]Override{set("data.sql.url", "sqlite:///flats.db")}, "--set: data.sql.url: the URL names no file, wanted sqlite:PATH"},
+		{[]Override{set("data.sql.url", "${WITHOUT_DRIVER}")}, `--set: data.sql.url: this program has no driver for postgres; import _ "github.com/jackc/pgx/v5/stdlib"`},
+		{[]Override{set("data.sql.url", "$UNREADABLE")}, "--set: data.sql.url: the URL in $UNREADABLE must be postgres://USER@HOST/NAME"},
+		{[]Override{set("data.sql.url", "$UNKNOWN")}, "--set: data.sql.url: the URL in $UNKNOWN: scheme must be one of postgres, postgresql, sqlite, got mysql"},
+		{[]Override{set("data.sql.url", "postgres://me:geheim@127.0.0.1/x")}, "--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
+		{[]Override{set("data.sql.url", "postgres://127.0.0.1/x?user=me&password=geheim")}, "--set: data.sql.url: the URL must not contain a password; store it in an environment variable and use $NAME"},
+		{[]Override{set("data.sql.url", "[postgres://me:geheim@127.0.0.1/x]")}, "--set: data.sql.url: must be a string"},
+		{[]Override{set("data.sql.url", "$not a name")}, "--set: data.sql.url: the URL must be postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"},
+		{[]Override{set("data.sql.url", "sqlite:///flats.db")}, "--set: data.sql.url: the URL must be sqlite:PATH, got no path"},
 		{[]Override{set("data.sql.url", "sqlite:none.db")}, "--set: data.sql.url: none.db: no such file or directory"},
 		{[]Override{set("data.sql.train", "selec rent")}, "--set: data.sql.train: must be one SELECT, or WITH … SELECT"},
 		{[]Override{set("data.sql.train", "select rent rent rent")}, `--set: data.sql.train: select rent rent rent: SQL logic error: near "rent": syntax error (1)`},
 		{[]Override{set("data.sql.test", "delete from flats returning rent, area, city")}, "--set: data.sql.test: must be one SELECT, or WITH … SELECT"},
-		{[]Override{set("data.sql.test", "select rent, area from flats")}, `--set: data.sql.test: the query to test on: missing column "city", which the query to train on has`},
+		{[]Override{set("data.sql.test", "select rent, area from flats")}, `--set: data.sql.test: the query to test on: missing column "city" of the query to train on`},
 		{[]Override{set("data.target", "rant")}, `--set: data.target: no column "rant" in the query to train on (did you mean rent?)`},
-		{[]Override{set("data.sql.train", "''")}, "--set: data.sql.train: an empty query"},
-		{[]Override{set("data.sql.train", "null")}, "spec.yaml:2:3: data.sql.train: missing, wanted a query"},
-		{[]Override{set("data.train", "train.csv")}, "spec.yaml:2:3: data.sql: stands beside data.train: wanted one of them"},
-		{[]Override{set("data.dataset", "iris")}, "spec.yaml:2:3: data.sql: stands beside data.dataset: wanted one of them"},
-		{[]Override{set("data.format", "csv")}, "data.format: stands beside data.sql: it says how files are written, and a database says itself what its columns are"},
+		{[]Override{set("data.sql.train", "''")}, "--set: data.sql.train: must not be empty"},
+		{[]Override{set("data.sql.train", "null")}, "spec.yaml:2:3: data.sql.train: missing: must be a query"},
+		{[]Override{set("data.train", "train.csv")}, "spec.yaml:2:3: data.sql: conflicts with data.train; remove one of the two"},
+		{[]Override{set("data.dataset", "iris")}, "spec.yaml:2:3: data.sql: conflicts with data.dataset; remove one of the two"},
+		{[]Override{set("data.format", "csv")}, "data.format: conflicts with data.sql; it applies to files only"},
 	} {
 		put(t, "spec.yaml", asked+learned)
 		err := Validate(context.Background(), "spec.yaml", c.sets...)
@@ -222,7 +222,7 @@ func TestFaultsOfQueries(t *testing.T) {
 		}
 	}
 	put(t, "spec.yaml", "data: {sql: 'postgres://me:geheim@127.0.0.1/x'}\n"+learned)
-	if err := Validate(context.Background(), "spec.yaml"); err == nil || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "spec.yaml:1:13: data.sql: wanted keys with values") {
+	if err := Validate(context.Background(), "spec.yaml"); err == nil || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "spec.yaml:1:13: data.sql: must be a mapping") {
 		t.Error(err)
 	}
 	s := spec(t, asked+learned).Unplaced()

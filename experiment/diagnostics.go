@@ -91,7 +91,7 @@ func (e examination) guard(ctx context.Context, part func(context.Context) error
 }
 
 // errNoTime is the cause of a part that the end of the budget has cut.
-var errNoTime = errors.New("the time is up")
+var errNoTime = errors.New("out of time")
 
 // skip says that a part is left out.
 func (e examination) skip(part string, why error) {
@@ -211,7 +211,7 @@ func (e examination) importance(ctx context.Context) error {
 	_, products := e.widths(fitted.Spec())
 	rows := importanceRows(products, inputs, repeats, e.rareRows())
 	if rows < leastLooked && !e.data.spec.Given("report.importance.repeats") {
-		e.skip("importance of inputs", fmt.Errorf("with %d inputs it would take long; report.importance.repeats: %d asks for it", inputs, repeats))
+		e.skip("importance of inputs", fmt.Errorf("too expensive with %d inputs; set report.importance.repeats: %d to compute it", inputs, repeats))
 		return nil
 	}
 	some, err := sampled(ctx, e.evaluated.on, e.met(), max(rows, leastLooked))
@@ -296,7 +296,7 @@ func (e examination) learning(ctx context.Context) error {
 	spec := fitted.Spec()
 	features, _ := e.widths(spec)
 	if float64(e.found.Rows.Train)*features > maxLearning && !e.data.spec.Given("report.learning_curve.points") {
-		e.skip("learning curve", fmt.Errorf("models of fewer rows would take long; report.learning_curve.points: %d asks for it", points))
+		e.skip("learning curve", fmt.Errorf("too expensive; set report.learning_curve.points: %d to compute it", points))
 		return nil
 	}
 	train, err := datasets.ReadAll(ctx, e.data.Train)
@@ -307,7 +307,7 @@ func (e examination) learning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, err := sampled(ctx, e.evaluated.on, e.met(), mostJudged)
+	others, err := sampled(ctx, e.evaluated.on, e.met(), maxJudged)
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (e examination) learning(ctx context.Context) error {
 		return value, err
 	}
 	e.found.LearningCurve, err = diagnostics.Learning(ctx, spec, e.model, train, points, e.data.spec.Seed, func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, unseen float64, err error) {
-		some, err := sampled(ctx, learned.Source(), learned.Rows(), mostJudged)
+		some, err := sampled(ctx, learned.Source(), learned.Rows(), maxJudged)
 		if err == nil {
 			own, err = judge(ctx, model, some.Source())
 		}

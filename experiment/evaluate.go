@@ -15,23 +15,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// evaluated is the rows that the model of a run is looked at on, with its predictions for them.
+// evaluated contains the rows for the diagnostics of a run with their predictions.
 type evaluated struct {
 	predictions.Verdict
 	on     datasets.Source   // test rows, or training rows where there are no others
 	number func(row int) int // in the file
 }
 
-// mostJudgedInFile is how many training rows the model is scored on where they stay in their file: what is held of those
-// that are scored would grow with the file, and scores of more hardly differ.
-const mostJudgedInFile = 1 << 20
+// maxJudgedInFile is the maximum number of training rows to score if the rows are streamed, which
+// bounds memory.
+const maxJudgedInFile = 1 << 20
 
-// mostJudged is how many training rows a model is scored on where scoring all of them takes longer than learning, as
-// with an exact kernel.
-const mostJudged = 10_000
+// maxJudged is the maximum number of training rows to score if scoring all of them is slower than
+// the fit, as for exact kernels.
+const maxJudged = 10_000
 
-// evaluate scores the model on the training rows, or some of them, and the test rows, and writes the predictions for the
-// latter; for the former where there are no others and nothing was learned from a target.
+// evaluate scores the model on the training and test rows and writes the predictions of the test
+// rows. Without test rows and a target it writes those of the training rows.
 func evaluate(ctx context.Context, data *loaded, f fitted, o Options, out *outputs) (e evaluated, err error) {
 	began := time.Now()
 	e.number = func(k int) int { return k }
@@ -56,12 +56,12 @@ func evaluate(ctx context.Context, data *loaded, f fitted, o Options, out *outpu
 	return e, nil
 }
 
-// evaluateTrain scores the model on the training rows, and describes them.
+// evaluateTrain scores the model on the training rows and computes their profile.
 func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
 	found, judged := &out.result, f.judged
 	n, _ := data.Train.Dims()
-	if judged == nil && data.Streamed && n > mostJudgedInFile && !data.Task.Unsupervised() {
-		judged = rowblock.EvenlySpaced(n, mostJudgedInFile)
+	if judged == nil && data.Streamed && n > maxJudgedInFile && !data.Task.Unsupervised() {
+		judged = rowblock.EvenlySpaced(n, maxJudgedInFile)
 	}
 	some := func(train datasets.Source) (datasets.Source, error) {
 		if judged == nil {
@@ -112,7 +112,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 	return nil
 }
 
-// evaluateTest scores the model on the test rows, and compares them with the training rows.
+// evaluateTest scores the model on the test rows and measures their drift from the training rows.
 func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
 	found, test := &out.result, compared{Source: data.Test}
 	_, cols := test.Dims()
@@ -154,7 +154,7 @@ func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *o
 	return nil
 }
 
-// unpredicted returns the classes that are among the scored rows but never among the predictions.
+// unpredicted returns the classes of the scored rows that are never predicted.
 func unpredicted(v predictions.Verdict, classes []string) (never []string) {
 	const minRows = 5 // of a class, for its absence to be no accident
 	in := v.Input()
@@ -175,7 +175,7 @@ func unpredicted(v predictions.Verdict, classes []string) (never []string) {
 	return never
 }
 
-// score returns the scores of rows, with that by which the model was chosen.
+// score returns the scores of rows, including the metric of the search.
 func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[string]float64, error) {
 	scores, warnings, err := v.Score(f.chosenBy()...)
 	for _, w := range warnings {
@@ -184,7 +184,7 @@ func score(v predictions.Verdict, part string, f fitted, out *outputs) (map[stri
 	return scores, err
 }
 
-// predict writes the predictions for some rows.
+// predict writes the predictions of rows.
 func predict(ctx context.Context, data *loaded, f fitted, source datasets.Source, o Options, out *outputs) (v predictions.Verdict, err error) {
 	err = out.folder.Write("predictions.csv", func(w *bufio.Writer) error {
 		p := predictions.NewWriter(w, data.Task, source.Schema(), len(source.Schema().Targets) > 0)

@@ -63,8 +63,8 @@ pipeline:
 	_, err := experiment.Parse(context.Background(), "iris.yaml", []byte(text))
 	fmt.Println(err)
 	// Output:
-	// iris.yaml:1:8: data.dataset: no built-in data are called "iriss" (did you mean iris?)
-	// iris.yaml:3:18: pipeline.rff.gamma: must be a number > 0, a list of them, got -1 (one for each column), scale or median
+	// iris.yaml:1:8: data.dataset: no built-in data set is named "iriss" (did you mean iris?)
+	// iris.yaml:3:18: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1
 	// iris.yaml:4:5: pipeline[1]: no step is called "logistc" (did you mean logistic?)
 }
 

@@ -17,23 +17,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowfile"
 )
 
-// runOutputs are all that [Run] may write, and autoOutputs all that [Auto] may.
+// runOutputs are all files that [Run] may write, autoOutputs those of [Auto].
 var (
 	runOutputs  = []string{"spec.yaml", "result.json", "cv_results.csv", "predictions.csv", files.ModelName, "report.html"}
 	autoOutputs = []string{"experiment.yaml", "result.json", "leaderboard.csv", "predictions.csv", files.ModelName, "report.html"}
 )
 
-// autoJournal is the name of the file in which [Auto] notes its trials.
+// autoJournal is the name of the journal of [Auto].
 const autoJournal = "auto.journal"
 
-// ExistingRunError is the error of a run that would replace another one's results: output.dir holds a finished
-// run of another spec or of other data. Options.Force replaces them.
+// ExistingRunError reports that output.dir contains a finished run with other settings or data.
+// Options.Force overwrites it.
 type ExistingRunError struct {
 	Dir         string
 	Differences []string // "pipeline.rff.gamma: 0.05 → 0.1"
 }
 
-// Error says what differs, and the ways out.
+// Error lists the differences and the remedies.
 func (e *ExistingRunError) Error() string {
 	const most = 8
 	lines := e.Differences
@@ -43,9 +43,9 @@ func (e *ExistingRunError) Error() string {
 	return fmt.Sprintf("experiment: %s holds the results of another run, which this one would replace:\n  %s\n--force replaces them, --set output.dir=… keeps both", e.Dir, strings.Join(lines, "\n  "))
 }
 
-// earlier returns an [*ExistingRunError] where the output folder has a finished run that differs from this
-// one in more than names and the time it may take.
-func earlier(s Spec, data digests, before *result.InitialModel) error {
+// existingRun returns an [*ExistingRunError] if the output directory contains a finished run that
+// differs in more than names and time limits.
+func existingRun(s Spec, data digests, before *result.InitialModel) error {
 	result, err := resultIn(s.Output.Dir)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -98,8 +98,8 @@ func earlier(s Spec, data digests, before *result.InitialModel) error {
 	return out
 }
 
-// checkOutputs returns an error if a run would replace a file that it reads or, unless it is forced, one that no run has
-// written.
+// checkOutputs returns an error if a run would overwrite an input or, unless force is set, a file
+// that no run has written.
 func checkOutputs(spec Spec, outputs []string, force bool) error {
 	dir := spec.Output.Dir
 	ours := writtenByRun(dir)
@@ -121,12 +121,12 @@ func checkOutputs(spec Spec, outputs []string, force bool) error {
 		}
 	}
 	if len(foreign) > 0 && !force {
-		return fmt.Errorf("experiment: cannot write %s: no run has written what is there; --force replaces it, another output folder keeps it", strings.Join(foreign, ", "))
+		return fmt.Errorf("experiment: cannot overwrite %s: not written by a run; use --force or another output directory", strings.Join(foreign, ", "))
 	}
 	return nil
 }
 
-// writtenByRun reports whether a folder has the outputs of a run, or what a stopped one has left.
+// writtenByRun reports whether a directory contains the outputs of a finished or interrupted run.
 func writtenByRun(dir string) bool {
 	for _, pattern := range []string{files.Unfinished, "search-*.journal*", autoJournal} {
 		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
@@ -137,7 +137,7 @@ func writtenByRun(dir string) bool {
 	return err == nil && found.Versions.Bochner != ""
 }
 
-// resultIn reads the result of a run from its folder.
+// resultIn reads the result of the run in a directory.
 func resultIn(dir string) (r Result, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err == nil {

@@ -120,7 +120,7 @@ func TestRunAndAutoInOneFolder(t *testing.T) {
 	if want := []string{"model.bochner", "report.html", "result.json", "spec.yaml"}; !reflect.DeepEqual(files(), want) {
 		t.Errorf("after the run: %v, want %v", files(), want)
 	}
-	if err := search(false); err == nil || !strings.Contains(err.Error(), "results of another run") {
+	if err := search(false); err == nil || !strings.Contains(err.Error(), "results of a different run") {
 		t.Errorf("auto over a run: %v", err)
 	}
 	if err := search(true); err != nil || !reflect.DeepEqual(files(), before) {

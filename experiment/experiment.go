@@ -1,25 +1,21 @@
-// Package experiment runs a whole experiment that one YAML file describes: the data, the pipeline,
-// the search over its parameters, and the outputs.
+// Package experiment runs experiments that a YAML file describes: the data, the pipeline, the
+// search over its parameters, and the outputs.
 //
 //	ctx := context.Background()
 //	spec, err := experiment.Load(ctx, "adult.yaml")
 //	result, err := experiment.Run(ctx, spec, experiment.Options{})
 //
-// A file is data, never code: nothing in it is expanded, included or run. [Load] reports everything
-// that is wrong with it at once, each complaint with its line, the value found and what was wanted,
-// before any work is done; [NewPlan] says what a run would cost. [Run] writes into output.dir
+// [Load] validates the file and reports all errors at once, with their lines. [NewPlan] estimates
+// the time and memory of a run. [Run] writes into output.dir:
 //
-//	spec.yaml         the experiment as resolved, every default and seed written out
+//	spec.yaml         the experiment with all defaults and seeds
 //	result.json       scores, times, memory, versions, warnings: a [Result]
-//	cv_results.csv    a row for each candidate of the search
-//	predictions.csv   a row for each test row; without any, and without a target to learn from, for each training row
+//	cv_results.csv    one row for each candidate of the search
+//	predictions.csv   one row for each test row
 //	model.bochner     the fitted pipeline with the schema of its data
 //
-// and [Evaluate], [Predict] and [Inspect] take such a model. Every file is whole or absent. A run
-// that was stopped goes on where it was when it is started again.
-//
-// What a file may say is the matter of package document, the room below, and [Draft], which writes one for
-// data that nobody has described, that of package draft. This package is the run.
+// [Evaluate], [Predict], [Inspect] and [Export] take such a model. Files are written atomically,
+// and an interrupted run resumes.
 package experiment
 
 import (
@@ -29,48 +25,46 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// Spec is an experiment, as its file says.
+// Spec is the content of an experiment file.
 type Spec = config.Spec
 
-// Override replaces one value of a file.
+// Override replaces one value of an experiment file.
 type Override = config.Override
 
-// Result is what a run found, as result.json holds it.
+// Result is the content of result.json.
 type Result = result.Result
 
-// Progress is called as a run goes on, from one goroutine at a time, with the phase it is in
-// ("load", "search", "refit", "evaluate", "report", "write") and how much of it is done. Total is 0 where it
-// is not known.
+// Progress is called during a run with the current phase ("load", "search", "refit", "evaluate",
+// "report" or "write") and its progress. Total is 0 if unknown. Calls do not overlap.
 type Progress func(phase string, done, total int)
 
-// Options are what a run may be given beside its spec, and a model beside the rows to predict or
-// score. The zero value is silent, and reads rows as those that the model has learned from.
+// Options are options of runs and of the functions that apply a model to rows. The zero value reads
+// rows in the format of the training data.
 type Options struct {
-	Progress Progress // nil for none
-	// SearchProgress is called as a search goes on, after every fit and a few times a second, from one goroutine at a time, but
-	// not in turn with Progress; nil for none.
+	Progress Progress // may be nil
+	//	Searching is called after every fit of a search and a few times per second. Its calls do not overlap, but may be concurrent with those of Progress. It may be nil.
 	Searching func(SearchProgress)
 
-	// OnWarning is told of what goes wrong beside the run, as it does: nothing of it fails the run, and all of it is among the
-	// warnings of the result. Nil for nobody.
+	// OnWarning is called with every warning as it occurs; the result contains all of them. It may
+	// be nil.
 	OnWarning func(text string)
 
-	Force         bool   // whether [Run] replaces the results of another run in output.dir
-	Continue      string // model file that [Run] learns on from; "" for none
-	SearchJournal []byte // journal of the search of which others have done the fits, as [Try] makes it; nil for none
+	Force         bool   // [Run] overwrites the results of a different run in output.dir
+	Continue      string // model file whose training [Run] continues; "" for none
+	SearchJournal []byte // merged journals of [Try]; nil for none
 
-	// How [Evaluate], [Predict] and [PredictFile] read the rows.
-	Format     string    // one of [reader.Formats]; "" and auto go by the name's ending, the model, the first lines
-	Delimiter  string    // of CSV: one character, tab, or space for runs of blanks; "" is the model's
-	Header     *bool     // whether the first line of CSV names the columns; nil is as the model's
-	Missing    []string  // texts that stand for a missing value, beside those that the model knows
-	Drop       []string  // columns to leave out, which the model does not know
-	Keep       []string  // columns to copy into the predictions, whether the model knows them or not
-	ExtraFiles []string  // further files of rows, behind the first
-	Input      io.Reader // what the path "-" stands for; nil is standard input
+	// Input format of [Evaluate], [Predict] and [PredictFile].
+	Format     string    // one of [reader.Formats]; "" or auto infers it from the extension, the model and the first lines
+	Delimiter  string    // of CSV: one character, tab, or space for runs of blanks; "" is that of the model
+	Header     *bool     // whether the first line of CSV contains column names; nil as for the model
+	Missing    []string  // markers of missing values, in addition to those of the model
+	Drop       []string  // columns to ignore
+	Keep       []string  // columns to copy into the predictions
+	ExtraFiles []string  // further input files
+	Input      io.Reader // content of the path "-"; nil is standard input
 }
 
-// report calls p, if there is one.
+// report calls p unless it is nil.
 func (p Progress) report(phase string, done, total int) {
 	if p != nil {
 		p(phase, done, total)

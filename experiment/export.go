@@ -19,18 +19,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// ExportOptions say how a model is written for other programs.
+// ExportOptions are options of [Export].
 type ExportOptions struct {
-	To        string // onnx, go or python; by the ending of the file where it is empty
-	Precision string // of an ONNX model: float32, for which "" stands, float64 or float32-only
-	Opset     int    // of an ONNX model, 0 for 17
-	Columns   bool   // an input of an ONNX model for each column where one would do, too
-	Package   string // of Go; by the name of the model where it is empty
+	To        string // onnx, go or python; "" infers it from the file extension
+	Precision string // of an ONNX model: float32 (default), float64 or float32-only
+	Opset     int    // of an ONNX model; 0 is 17
+	Columns   bool   // one ONNX input per column, even if all columns are numeric
+	Package   string // Go package name; "" derives it from the model name
 }
 
-// Exported says what was written of a model.
+// Exported describes an exported model.
 type Exported struct {
-	Model     string `json:"model"` // its name
+	Model     string `json:"model"` // name
 	Task      string `json:"task"`
 	To        string `json:"to"`
 	File      string `json:"file"`
@@ -38,12 +38,12 @@ type Exported struct {
 	Precision string `json:"precision"`
 	Package   string `json:"package,omitempty"`
 	graph.Artifact
-	DataFile string   `json:"data_file,omitempty"` // of the matrices of large Go or Python, next to File
+	DataFile string   `json:"data_file,omitempty"` // constants of a large Go or Python export
 	Warnings []string `json:"warnings"`
 }
 
-// maxInline is the size of constants above which those of Go and Python are in a file of their own:
-// 656 MiB of source took the Go compiler 80 seconds. Tests lower it.
+// maxInline is the size of constants above which Go and Python exports store them in a separate
+// file: the Go compiler takes 80 seconds for 656 MiB of source. Tests lower it.
 var maxInline = 16 << 20
 
 // constantBytes returns the size of the constants of a graph.
@@ -54,8 +54,8 @@ func constantBytes(g *graph.Graph) (n int) {
 	return n
 }
 
-// dataFile returns the path of the file of matrices for the source at path out, "" where out is no
-// regular file. The characters of its name are those that Go can embed.
+// dataFile returns the path of the constants of the source file out, or "" if out is not a regular
+// file. It replaces characters that go:embed rejects.
 func dataFile(out string) string {
 	if at, err := filepath.EvalSymlinks(out); err == nil {
 		out = at // as files.Replace follows links
@@ -72,14 +72,14 @@ func dataFile(out string) string {
 	return filepath.Join(filepath.Dir(out), strings.Map(safe, filepath.Base(out))+".bin")
 }
 
-// endings are those of what models are written as.
+// endings are the file extensions of the export formats.
 var endings = map[string]string{"onnx": ".onnx", "go": ".go", "python": ".py"}
 
-// target returns what the options and the name of the file say that is to be written.
+// target returns the export format, from the options or the file extension.
 func (o ExportOptions) target(out string) (string, error) {
 	if o.To != "" {
 		if _, ok := endings[o.To]; !ok {
-			return "", fmt.Errorf("experiment: a model is written as onnx, go or python, not as %q", o.To)
+			return "", fmt.Errorf("experiment: format must be onnx, go or python, got %q", o.To)
 		}
 		return o.To, nil
 	}
@@ -88,10 +88,10 @@ func (o ExportOptions) target(out string) (string, error) {
 			return to, nil
 		}
 	}
-	return "", fmt.Errorf("experiment: %s does not say what to write: a name that ends in .onnx, .go or .py does, and so does --to", out)
+	return "", fmt.Errorf("experiment: cannot infer the format of %s; use the extension .onnx, .go or .py, or --to", out)
 }
 
-// Check reports options that say nothing about what is written as to.
+// Check reports options that do not apply to the export format.
 func (o ExportOptions) Check(out string) error {
 	to, err := o.target(out)
 	if err != nil {
@@ -99,17 +99,17 @@ func (o ExportOptions) Check(out string) error {
 	}
 	var errs []error
 	if to != "onnx" && (o.Precision != "" || o.Opset != 0 || o.Columns) {
-		errs = append(errs, fmt.Errorf("experiment: precision, opset and columns are of ONNX, and %s is written", to))
+		errs = append(errs, fmt.Errorf("experiment: precision, opset and columns require the format onnx, got %s", to))
 	}
 	if to != "go" && o.Package != "" {
-		errs = append(errs, fmt.Errorf("experiment: a package is of Go, and %s is written", to))
+		errs = append(errs, fmt.Errorf("experiment: package requires the format go, got %s", to))
 	}
 	return errors.Join(append(errs, golang.Options{Package: o.Package}.Check(), onnx.Options{Precision: o.Precision, Opset: o.Opset}.Check())...)
 }
 
-// Export writes the model in a file to another, which is there whole or not at all, for programs that do without
-// Bochner. Go and Python with more than 16 MiB of constants have these in a file next to it, whose name ends
-// in .bin. A model with a step that cannot be written so is an error that names each of these.
+// Export converts a model file to an ONNX model, a Go file or a Python module, written atomically.
+// Go and Python exports with more than 16 MiB of constants store them in a separate file with the
+// extension .bin. The error names all steps that cannot be exported.
 func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, error) {
 	var said Exported
 	model, err := files.Model(model)
@@ -130,24 +130,24 @@ func Export(ctx context.Context, model, out string, o ExportOptions) (Exported, 
 	return said, err
 }
 
-// writeData writes the matrices of source that is going to be at out.
+// writeData writes the constants of the source file out.
 func writeData(e Exported, model, out string) error {
 	if err := files.CheckOutput(e.DataFile, model, out); err != nil {
 		return err
 	}
 	_, source := os.Stat(out)
 	if _, err := os.Lstat(e.DataFile); err == nil && source != nil {
-		return fmt.Errorf("experiment: cannot write %s: it exists, and no %s that it would belong to; take another name", e.DataFile, out)
+		return fmt.Errorf("experiment: cannot write %s: it exists without %s; use another name", e.DataFile, out)
 	}
 	return files.ReplaceText(e.DataFile, e.Data)
 }
 
-// ExportTo is Export into w, constants included; the name of a file only says what to write.
+// ExportTo is [Export] to w, with inline constants; the file name determines the format only.
 func ExportTo(ctx context.Context, model, out string, w io.Writer, o ExportOptions) (Exported, error) {
 	return exportTo(ctx, model, out, "", w, o)
 }
 
-// exportTo is ExportTo with the constants of large Go and Python for the file data, "" for none.
+// exportTo exports to w and stores large constants in the file data; "" keeps them inline.
 func exportTo(ctx context.Context, model, out, data string, w io.Writer, o ExportOptions) (Exported, error) {
 	if err := o.Check(out); err != nil {
 		return Exported{}, err
@@ -196,7 +196,7 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 	return said, nil
 }
 
-// refusal is what is said of a model that cannot be written: the steps, and why.
+// refusal returns the error of a model with steps that cannot be exported.
 func refusal(model string, err error) error {
 	var faults graph.FieldErrors
 	if !errors.As(err, &faults) {

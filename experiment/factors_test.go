@@ -46,7 +46,7 @@ output: {dir: ` + t.TempDir() + `}
 	for factors, want := range map[string]string{
 		"1":                 "search.grid.scale.factors.*",
 		"[1, 1, 1, 1, 1]":   "scale: 4 columns come to it, and scale has 5 factors",
-		"{petal_width: -1}": "wanted a number ≥ 0",
+		"{petal_width: -1}": "must be a number ≥ 0",
 		"{petal_widht: 1, sepal_width: 1, age: 2}": "scale: no column petal_widht comes to it, and scale has a factor of it (did you mean petal_width?)",
 		"{age: 2, sepal_width: 1}":                 "scale: no column age comes to it, and scale has a factor of it",
 	} {

@@ -268,12 +268,12 @@ func TestIntervalsFaults(t *testing.T) {
 	for section, want := range map[string]string{
 		"intervals: {level: 1}":                           "spec.yaml:7:20: intervals.level: must be a number with 0 < it < 1, got 1",
 		"intervals: {metod: split}":                       "intervals.metod: unknown key (did you mean method?)",
-		"intervals: {method: normal}":                     "ridge does not",
+		"intervals: {method: normal}":                     "standard deviations, got ridge",
 		"intervals: {normalize: true, method: jackknife}": "intervals",
-		"intervals: {method: split}\nprecision: float32":  "leave out precision: float32, or take another method",
+		"intervals: {method: split}\nprecision: float32":  "remove precision: float32 or use another method",
 		"intervals: {method: jackknife, level: 0.99}":     "", // of 60 rows, which only reading them tells
-		"search: {score: coverage}":                       "search.score: coverage needs intervals, which ridge does not give",
-		"search: {score: nlpd}":                           "search.score: nlpd needs standard deviations, which ridge does not give",
+		"search: {score: coverage}":                       "search.score: coverage requires intervals; ridge does not return them",
+		"search: {score: nlpd}":                           "search.score: nlpd requires standard deviations; ridge does not return them",
 		"intervals: split":                                "intervals",
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(waving+section+"\n"))
@@ -282,7 +282,7 @@ func TestIntervalsFaults(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ path, value, want string }{
-		{"intervals.method", "jackknife_plus", "wanted split or auto for classes"},
+		{"intervals.method", "jackknife_plus", "must be split or auto for classes"},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "logistic")), set("data.target", "kind"), set("data.drop", "[y, z]"), set(c.path, c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -290,10 +290,10 @@ func TestIntervalsFaults(t *testing.T) {
 		}
 	}
 	ends := strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "intervals: {estimator: ridge}")
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(ends+"intervals: {}\n")); err == nil || !strings.Contains(err.Error(), "intervals of its own") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(ends+"intervals: {}\n")); err == nil || !strings.Contains(err.Error(), "already ends with intervals") {
 		t.Errorf("intervals around intervals: %v", err)
 	}
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "svr")), set("intervals.method", "jackknife")); err == nil || !strings.Contains(err.Error(), "take split") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(strings.ReplaceAll(waving, "ridge: {alpha: 0.1}", "svr")), set("intervals.method", "jackknife")); err == nil || !strings.Contains(err.Error(), "use split") {
 		t.Errorf("jackknife of svr: %v", err)
 	}
 	few := spec(t, waving+"intervals: {level: 0.99}\n")

@@ -16,7 +16,7 @@ import (
 // Of very many rows that stay in their file, 2²⁰ are scored, evenly spread; what is said of rows names them by their number
 // in the file, and the description is of all of them. Rows in memory are all scored.
 func TestManyRowsInAFile(t *testing.T) {
-	const n = mostJudgedInFile + mostJudgedInFile/2
+	const n = maxJudgedInFile + maxJudgedInFile/2
 	dir := t.TempDir()
 	var text bytes.Buffer
 	text.WriteString("x,y\n")
@@ -52,7 +52,7 @@ output: {dir: %s/%s}
 		t.Errorf("in memory: %+v, %v", whole.Rows, whole.Train)
 	}
 	some := run("always")
-	if some.Rows != (result.Rows{Train: n, Judged: mostJudgedInFile}) || math.Abs(some.Train["root_mean_squared_error"]-0.5) > 1e-6 {
+	if some.Rows != (result.Rows{Train: n, Judged: maxJudgedInFile}) || math.Abs(some.Train["root_mean_squared_error"]-0.5) > 1e-6 {
 		t.Errorf("in the file: %+v, %v", some.Rows, some.Train)
 	}
 	for _, row := range some.Errors[0].Sample {

@@ -87,7 +87,7 @@ func load(ctx context.Context, spec Spec, o Options, out *outputs) (data *loaded
 // pipeline of the experiment does not learn on from it.
 func openBefore(ctx context.Context, spec *Spec, path string) (*opened, *result.InitialModel, error) {
 	if spec.Search != nil {
-		return nil, nil, errors.New("experiment: a search fits its pipelines from the beginning and does not learn on; leave it out (--no-search)")
+		return nil, nil, errors.New("experiment: a search does not support incremental learning; use --no-search")
 	}
 	m, err := openModel(path)
 	if err != nil {

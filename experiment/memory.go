@@ -11,16 +11,16 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// PlanStep is what one step takes on all training rows.
+// PlanStep is the estimated output of one step for all training rows.
 type PlanStep struct {
 	Name  string `json:"name"`
-	Width int    `json:"width"`           // columns that come out, -1 where nothing tells
-	Guess bool   `json:"guess,omitempty"` // whether only fitting tells the width
+	Width int    `json:"width"`           // output columns, -1 if unknown
+	Guess bool   `json:"guess,omitempty"` // whether the width is an estimate
 	Bytes int64  `json:"bytes"`
 }
 
-// memoryOfFit returns what the steps of a pipeline take on data of a shape, and the memory of the whole fit
-// and of the predictions of the rows.
+// memoryOfFit returns the memory of each step of a pipeline for data of the given shape, and of the
+// whole fit with the predictions of all rows.
 func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (steps []PlanStep, bytes int64) {
 	at := shape
 	add := func(name string, step any) {
@@ -50,23 +50,22 @@ func memoryOfFit(p pipeline.Pipeline, shape datasets.Shape, count result.Rows) (
 	return steps, max(p.Cost(shape).Bytes, int64(scores))
 }
 
-// ErrTooLarge is what an error is, as errors.Is finds out, where a run cannot have the memory it wants:
-// that of [Plan.Refusal], and that of [Run], whether it is refused at once or by one of its fits.
+// ErrTooLarge is matched by the errors of [Plan.Refusal] and [Run] for insufficient memory.
 var ErrTooLarge = memory.ErrTooLarge
 
-// tooLarge is an [ErrTooLarge] that says how much is wanted, and the way out.
+// tooLarge is an [ErrTooLarge] with the required and available memory.
 type tooLarge struct {
 	bytes, available int64
 	way              string
 }
 
 func (e tooLarge) Error() string {
-	return fmt.Sprintf("experiment: about %.1f GB of memory are wanted and %.1f GB are available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
+	return fmt.Sprintf("experiment: insufficient memory: needs about %.1f GB, %.1f GB available; %s", float64(e.bytes)/1e9, float64(e.available)/1e9, e.way)
 }
 
 func (e tooLarge) Unwrap() error { return ErrTooLarge }
 
-// checkMemory returns an [ErrTooLarge] where more bytes are wanted than there are.
+// checkMemory returns an [ErrTooLarge] if bytes exceeds the available memory.
 func checkMemory(bytes, available int64, streamed, searched bool) error {
 	if bytes <= available {
 		return nil
@@ -76,7 +75,7 @@ func checkMemory(bytes, available int64, streamed, searched bool) error {
 	case !streamed && searched:
 		way = "take fewer features, or leave out the search and say data.stream: always"
 	case !streamed:
-		way = "take fewer features, or say data.stream: always"
+		way = "use fewer features or data.stream: always"
 	}
 	return tooLarge{bytes, available, way}
 }

@@ -29,67 +29,65 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Evaluation is how a model does on rows.
+// Evaluation contains the scores and diagnostics of a model on labeled rows.
 type Evaluation struct {
 	Name     string             `json:"name"`
 	Task     string             `json:"task"`
-	Positive string             `json:"positive,omitempty"` // class that the scores of two classes speak of
+	Positive string             `json:"positive,omitempty"` // positive class of binary metrics
 	Rows     int                `json:"rows"`
 	Scores   map[string]float64 `json:"scores"`
-	// Intervals is how sure the model is, where it says so, and whether it is right on these rows.
+	// Intervals are the prediction intervals with their coverage of these rows.
 	Intervals *result.Uncertainty `json:"intervals,omitempty"`
 	Clusters  []int               `json:"clusters,omitempty"`  // rows in each cluster
-	Anomalies *float64            `json:"anomalies,omitempty"` // share of the rows that are taken for anomalies
+	Anomalies *float64            `json:"anomalies,omitempty"` // share of rows classified as anomalies
 	result.Findings
-	// Drift is how the rows differ from those that the model has learned from, nil where its file does not say what
-	// these looked like.
+	// Drift compares the rows with the training rows; nil if the model file has no profile.
 	Drift    *profile.Drift `json:"drift,omitempty"`
 	Warnings []string       `json:"warnings"`
 }
 
-// Model is what a model file holds, in words.
+// Model describes a model file.
 type Model struct {
 	Name     string                `json:"name"`
 	Task     string                `json:"task"`
 	Columns  []Column              `json:"columns"`
 	Targets  []string              `json:"targets"`
 	Classes  []string              `json:"classes,omitempty"`
-	Positive string                `json:"positive,omitempty"` // class that the metrics of two classes speak of
+	Positive string                `json:"positive,omitempty"` // positive class of binary metrics
 	Metrics  map[string]float64    `json:"metrics"`
 	Members  []result.MemberWeight `json:"members,omitempty"` // of an ensemble
-	// Intervals is how the model says how sure it is, where it does.
+	// Intervals are the prediction intervals of the model, if any.
 	Intervals *result.Uncertainty `json:"intervals,omitempty"`
-	// Threshold is the one that it decides by, where it has one of its own.
+	// Threshold is the tuned decision threshold, if any.
 	Threshold *result.Threshold `json:"threshold,omitempty"`
 	Versions  result.Versions   `json:"versions"`
-	// Precision is that of the features: float64 or float32.
+	// Precision is the precision of the features: float64 or float32.
 	Precision string `json:"precision"`
-	// KeptRows is how many training rows the model keeps, 0 for a model that keeps none, and Bytes the size
-	// of its file.
+	// KeptRows is the number of training rows in the model, and Bytes the size of its file.
 	KeptRows int    `json:"kept_rows,omitempty"`
 	Bytes    int64  `json:"bytes,omitempty"`
 	Spec     string `json:"spec"` // the pipeline as fitted, as YAML
-	// Profile is what the training rows looked like, where the file says it.
+	// Profile describes the training rows, if the file has a profile.
 	Profile *profile.Profile `json:"profile,omitempty"`
-	// Relevance is what steps and models that learned it say of their inputs.
+	// Relevance is the learned relevance of the inputs of steps.
 	Relevance []result.Relevance `json:"relevance,omitempty"`
 }
 
-// Column is an input of a model.
+// Column is an input column of a model.
 type Column struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Levels []string `json:"levels,omitempty"`
 }
 
-// opened is a model with how its rows are read.
+// opened is a model with the format of its rows.
 type opened struct {
 	*modelfile.Model
 	path string // of the file
 	data config.Data
 }
 
-// openModel reads the model file at path, or the one in the directory of a run at path.
+// openModel reads the model file at path, or model.bochner in the directory path.
 func openModel(path string) (*opened, error) {
 	path, err := files.Model(path)
 	if err != nil {
@@ -106,19 +104,18 @@ func openModel(path string) (*opened, error) {
 	return &opened{m, path, data}, nil
 }
 
-// known is the rows that the model has learned from.
+// known returns the schema of the training rows.
 func (m *opened) known() *config.Known {
 	return &config.Known{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth()}
 }
 
-// rows opens files of rows for the model, or what comes once, for one pass. The function returned
-// ends the reading.
+// rows opens input rows for the model; end closes them. Streams are read in one pass.
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
 	file, names, end := dataload.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
 	var s *reader.Stream
 	if at := slices.IndexFunc(names, reader.ComesOnce); at >= 0 {
 		if len(names) > 1 {
-			return nil, nil, fmt.Errorf("experiment: %s comes once, and is read alone; %d files are named", names[at], len(names))
+			return nil, nil, fmt.Errorf("experiment: %s is a stream and must be the only input, got %d inputs", names[at], len(names))
 		}
 		if s = reader.NewStream(ctx, path, o.Input); path == reader.StandardInput {
 			names[0] = "standard input"
@@ -149,8 +146,8 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 	return source, end, nil
 }
 
-// readAs says how the rows are written: as the options say, then as the name of the first file, then as
-// the rows that the model has learned from, then as the first lines look.
+// readAs returns the format of input rows: from the options, else the first file name, the training
+// data, or the first lines.
 func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Files, error) {
 	known := slices.Clone(file.CSV.Missing)
 	if len(known) == 0 {
@@ -185,10 +182,9 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 	return file, nil
 }
 
-// Evaluate scores the model in a file on the labelled rows of another, or of the files of a pattern or a folder, by the metrics of its task, and says how these
-// rows differ from those that the model has learned from. Rows of a task
-// without a target need none; what is found is then scored as far as the rows themselves tell.
-// Columns may stand in any order.
+// Evaluate scores a model file on labeled rows by the metrics of its task and measures their drift
+// from the training rows. The data are a file, a pattern or a directory, with columns in any order.
+// Unsupervised tasks need no target.
 func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, error) {
 	m, err := openModel(model)
 	if err != nil {
@@ -201,7 +197,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	defer end()
 	if len(m.Schema.Targets) == 0 && !m.Task.Unsupervised() {
-		return Evaluation{}, fmt.Errorf("experiment: %s: the model does not say what its target is called", model)
+		return Evaluation{}, fmt.Errorf("experiment: %s: the model has no target name", model)
 	}
 	var compared *profile.Comparison
 	if m.Profile != nil {
@@ -247,9 +243,8 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	return out, judgeSureness(out.Intervals, v)
 }
 
-// Predict writes the predictions of the model in a file for the rows of another, or of the files of
-// a pattern or a folder, to w as CSV, with the truth beside them where the rows have it, and returns how many there are. It holds a block of
-// rows at a time.
+// Predict writes the predictions of a model file for the rows of a file, pattern or directory to w
+// as CSV, with true values if the rows have them. It streams the rows and returns their number.
 func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (rows int, err error) {
 	m, err := openModel(model)
 	if err != nil {
@@ -263,8 +258,7 @@ func Predict(ctx context.Context, model, data string, w io.Writer, o Options) (r
 	return rows, err
 }
 
-// PredictFile is Predict into a file, which is there whole or not at all. It may not be the file of the
-// model or of the rows.
+// PredictFile is [Predict] to a file, written atomically. The file must not be an input.
 func PredictFile(ctx context.Context, model, data, out string, o Options) (rows int, err error) {
 	m, err := openModel(model)
 	if err != nil {
@@ -309,8 +303,8 @@ func (m *opened) predict(ctx context.Context, data string, w *bufio.Writer, o Op
 	return p.Row, err
 }
 
-// explain returns the error of predicting rows. A missing value that the model does not take is
-// located by the file and the line, or by the row in a stream.
+// explain adds the file and line, or the row of a stream, to the error of a missing value that the
+// model does not accept.
 func (m *opened) explain(ctx context.Context, err error, source datasets.Source, path string) error {
 	var at *datasets.RowError
 	if !errors.Is(err, datasets.ErrMissing) || !errors.As(err, &at) {
@@ -326,11 +320,11 @@ func (m *opened) explain(ctx context.Context, err error, source datasets.Source,
 			where = c.Missing.String()
 		}
 	}
-	return fmt.Errorf("experiment: %s: column %s: %w, and the training rows have none there; fill the field, or fit with an impute step",
+	return fmt.Errorf("experiment: %s: column %s: %w, but the training rows have none; fill the field or fit with an impute step",
 		where, at.Column, datasets.ErrMissing)
 }
 
-// Inspect says what a model file holds.
+// Inspect describes a model file.
 func Inspect(path string) (Model, error) {
 	m, err := openModel(path)
 	if err != nil {

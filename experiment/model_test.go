@@ -361,7 +361,7 @@ func TestKeep(t *testing.T) {
 	}
 	for keep, want := range map[string]string{
 		"idd":        `new.csv: keep: no column "idd"; there are id, c, g, b, w, a`,
-		"prediction": "two columns of the predictions would be called prediction",
+		"prediction": "duplicate output column prediction",
 	} {
 		name := "new.csv"
 		if keep == "prediction" {
@@ -541,7 +541,7 @@ func TestModelsOfPlainMatrices(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	predicted(t, "three.csv", Options{Drop: []string{"y"}})
-	if _, err := Evaluate(context.Background(), "model", "two.csv", Options{}); err == nil || !strings.Contains(err.Error(), "does not say what its target is called") {
+	if _, err := Evaluate(context.Background(), "model", "two.csv", Options{}); err == nil || !strings.Contains(err.Error(), "has no target name") {
 		t.Error(err)
 	}
 }

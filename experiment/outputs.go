@@ -39,7 +39,7 @@ func (out *outputs) open(ctx context.Context, spec Spec, force bool) (err error)
 		return err
 	}
 	if !force && !out.auto {
-		if err := earlier(spec, out.result.SHA256, out.result.Before); err != nil {
+		if err := existingRun(spec, out.result.SHA256, out.result.Before); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (out *outputs) write(name string, text []byte) error {
 func (out *outputs) writeResult() error {
 	text, lost, err := jsonfloat.Marshal(out.result)
 	if err == nil && len(lost) > 0 {
-		out.warn("result.json: infinite or undefined, written as null: " + jsonfloat.Paths(lost))
+		out.warn("result.json: not finite, written as null: " + jsonfloat.Paths(lost))
 		text, _, err = jsonfloat.Marshal(out.result)
 	}
 	if err != nil {

@@ -16,32 +16,31 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Plan is what a run would do and what that takes.
+// Plan is the estimated work, time and memory of a run.
 type Plan struct {
 	Name       string      `json:"name"`
 	Task       string      `json:"task"`
 	Rows       result.Rows `json:"rows"`
 	Features   int         `json:"features_in"`
-	Stream     bool        `json:"stream"` // whether the rows stay in the file
+	Stream     bool        `json:"stream"` // whether the rows are streamed
 	Candidates int         `json:"candidates"`
 	Folds      int         `json:"folds"`             // 0 without a search
-	Fits       int         `json:"fits"`              // the last one included
+	Fits       int         `json:"fits"`              // including the final fit
 	AtMost     bool        `json:"at_most,omitempty"` // whether the search may end with fewer candidates
 	Shared     []string    `json:"shared"`
-	// Seconds is an estimate of how long the run takes, without its report; 0 where no sample could be fitted.
+	// Seconds is the estimated time of the run without its report; 0 if no sample could be fitted.
 	Seconds float64      `json:"seconds"`
-	Samples []PlanSample `json:"samples,omitempty"` // that the estimate follows from
+	Samples []PlanSample `json:"samples,omitempty"` // basis of the estimate
 
-	Bytes     int64      `json:"bytes"`      // of matrices that are there at the same time, which have to fit in memory
-	Peak      int64      `json:"peak_bytes"` // about the most that the process may hold: with the program, and with what is not yet collected
+	Bytes     int64      `json:"bytes"`      // peak size of the matrices
+	Peak      int64      `json:"peak_bytes"` // estimated peak of the process
 	Available int64      `json:"available_bytes"`
 	Steps     []PlanStep `json:"steps"`
 	Warnings  []string   `json:"warnings"`
 }
 
-// NewPlan estimates what a run of the spec takes. It reads the data for their shape. From the shape follow
-// the fits, what they share and the memory; the time is extrapolated from fits to some of the rows, see
-// [PlanSample].
+// NewPlan estimates the time and memory of a run. The shape of the data determines the number of
+// fits and the memory. The time is extrapolated from fits to samples of the rows, see [PlanSample].
 func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	began := time.Now()
 	end, err := connect(ctx, &spec)
@@ -109,15 +108,15 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 	return p, err
 }
 
-// byPasses reports whether a pipeline learns from a source by passes, which candidates can share.
+// byPasses reports whether a pipeline is fitted in passes over a source, which candidates can
+// share.
 func byPasses(ctx context.Context, p pipeline.Pipeline, source datasets.Source) bool {
 	_, cols := source.Dims()
 	_, err := p.Start(ctx, source.Schema(), cols)
 	return !errors.Is(err, datasets.ErrNoPasses)
 }
 
-// outlines returns a stand-in for the training rows that are left when test rows are taken out, and how
-// many rows each part has.
+// outlines returns a placeholder with the shape of the training rows, and the numbers of rows.
 func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train datasets.Set, count result.Rows, err error) {
 	if train, err = dataload.Outline(ctx, parts.Train, spec.Search != nil); err != nil {
 		return train, count, err
@@ -141,5 +140,5 @@ func outlines(ctx context.Context, spec Spec, parts *dataload.Parts) (train data
 	return train, count, nil
 }
 
-// Refusal is an [ErrTooLarge] where the run cannot fit in memory, which says the way out.
+// Refusal returns an [ErrTooLarge] if the run cannot fit in memory, else nil.
 func (p Plan) Refusal() error { return checkMemory(p.Bytes, p.Available, p.Stream, p.Folds > 0) }

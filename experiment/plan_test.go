@@ -88,7 +88,7 @@ func TestPlanOfManyClasses(t *testing.T) {
 			if err != nil || !errors.Is(p.Refusal(), ErrTooLarge) || p.Bytes < 8*3000*30_000_000 {
 				t.Fatalf("%s: %d bytes, %v", model, p.Bytes, err)
 			}
-			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "memory are wanted and") {
+			if _, err := Run(context.Background(), s, Options{}); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "insufficient memory") {
 				t.Errorf("%s: the run says %v", model, err)
 			}
 			set, err := openSet(t, s)

@@ -17,13 +17,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// PlanSample is how long the search and the last fit took on some of the rows.
+// PlanSample is the measured time of the search and the final fit on a sample of rows.
 type PlanSample struct {
 	Rows    int     `json:"rows"`
 	Seconds float64 `json:"seconds"`
 }
 
-// The samples that the time of a plan follows from.
+// Sizes and limits of the samples of a plan.
 const (
 	firstSample   = 250             // rows
 	sampleEnough  = time.Second     // after which no larger sample is measured
@@ -31,12 +31,11 @@ const (
 	maxSampleGrid = 12              // candidates that are measured
 )
 
-// errEnough ends the reading of a sample.
+// errEnough stops the scan of a source after the sample.
 var errEnough = errors.New("enough rows")
 
-// timeSamples measures the time that the search and the last fit take on samples of the rows, each twice
-// as large as the one before, and what the candidates of the search shared. It returns none where the smallest sample
-// cannot be fitted or takes too long.
+// timeSamples measures the search and the final fit on samples of doubling size, and returns the
+// shared work of the candidates. It returns no samples if the smallest cannot be fitted in time.
 func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, candidates int) (samples []PlanSample, shared []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
@@ -61,9 +60,8 @@ func timeSamples(ctx context.Context, spec Spec, parts *dataload.Parts, all, can
 	return samples, append([]string{}, shared...), ctxerr.Check(ctx)
 }
 
-// totalSeconds returns the time of a run by that of samples: it grows with a power of the rows, by which that of the
-// last sample is extrapolated to all rows. To it come the readings of the file, each as long as the first one took. The
-// report is left out.
+// totalSeconds extrapolates the time of the last sample to all rows by a power law, and adds the
+// passes over the file. It excludes the report.
 func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, candidates int, opening time.Duration) float64 {
 	seconds := extrapolated(samples, all) * max(1, float64(candidates)/maxSampleGrid)
 	if spec.Search != nil && spec.Search.Budget > 0 {
@@ -76,7 +74,7 @@ func totalSeconds(samples []PlanSample, spec Spec, parts *dataload.Parts, all, c
 	return seconds + readings*opening.Seconds()
 }
 
-// extrapolated returns the time that so many rows take.
+// extrapolated returns the time for the given number of rows.
 func extrapolated(samples []PlanSample, rows int) float64 {
 	last, power := samples[len(samples)-1], 1.0
 	if k := len(samples); k > 2 { // the first fit of a program is slower than others, and two times say little
@@ -91,8 +89,8 @@ func extrapolated(samples []PlanSample, rows int) float64 {
 	return last.Seconds * math.Pow(float64(rows)/float64(last.Rows), min(max(power, least), most))
 }
 
-// tryOut searches and fits on a sample, and predicts it. Of many candidates it takes some at random. It returns what they
-// shared.
+// tryOut runs the search, the fit and the predictions on a sample. It draws a random subset of many
+// candidates. It returns their shared work.
 func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set, candidates int) (shared []string, err error) {
 	var model estimator.Predictor
 	if spec.Search == nil {
@@ -115,7 +113,7 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 	return shared, err
 }
 
-// sampleOf returns n rows, spread over all where they are in memory, else the first of the file.
+// sampleOf returns n rows: evenly spaced if they are in memory, else the first of the file.
 func sampleOf(ctx context.Context, source datasets.Source, n, all int) (out datasets.Set, err error) {
 	if set, ok := rowsource.InMemory(source); ok {
 		return set.Select(rowblock.EvenlySpaced(min(all, set.Rows()), min(n, set.Rows()))), nil

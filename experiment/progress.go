@@ -8,24 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// SearchProgress says how far a search is.
+// SearchProgress is the state of a running search.
 type SearchProgress struct {
-	Fits, Of   int     // done, and in all
+	Fits, Of   int     // completed and total
 	Candidates int     // scored on every fold
-	Metric     string  // that decides
-	Best       float64 // its mean for the best of those scored on the most folds, NaN before the first
-	Folds      int     // that this is the mean over
-	Settings   string  // of the best: "rff.gamma=0.1 ridge.alpha=1"
-	Rate       float64 // candidates scored in a second, 0 before the first
-	Memory     int64   // most bytes so far, 0 where the system does not tell
+	Metric     string  // metric of the search
+	Best       float64 // mean score of the best candidate, NaN before the first
+	Folds      int     // number of folds in Best
+	Settings   string  // of the best candidate: "rff.gamma=0.1 ridge.alpha=1"
+	Rate       float64 // candidates per second, 0 before the first
+	Memory     int64   // peak memory in bytes, 0 if unknown
 
 	Elapsed time.Duration
-	// Left is how long the search goes on, or its round of several, if the fits to come take as long as those that
-	// are done; negative before the first.
+	// Left is the estimated remaining time of the search or of its current round; negative before
+	// the first fit.
 	Left time.Duration
 }
 
-// watch turns the progress of a search into what can be said of it. A clock tells it the time.
+// watch converts the progress of a search to [SearchProgress] values, at fits and at clock ticks.
 type watch struct {
 	mu      sync.Mutex
 	tell    func(SearchProgress)
@@ -38,14 +38,14 @@ type watch struct {
 	at      time.Time // of the last fit
 }
 
-// newWatch begins to watch.
+// newWatch returns a watch for a callback.
 func newWatch(tell func(SearchProgress), now func() time.Time) *watch {
 	w := &watch{tell: tell, now: now, began: now(), resumed: -1}
 	w.round = w.began
 	return w
 }
 
-// see takes in what the search says.
+// see records a progress update of the search.
 func (w *watch) see(p gridsearch.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *watch) see(p gridsearch.Progress) {
 	w.say()
 }
 
-// tick says how the time goes by between two fits.
+// tick updates the elapsed time between fits.
 func (w *watch) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *watch) tick() {
 	}
 }
 
-// say tells all there is to say now.
+// say calls the callback with the current state.
 func (w *watch) say() {
 	s, now := w.last, w.now()
 	s.Elapsed, s.Memory = now.Sub(w.began), memory.Peak()
@@ -87,7 +87,7 @@ func (w *watch) say() {
 	w.tell(s)
 }
 
-// run ticks until the function that it returns is called.
+// run ticks until the returned function is called.
 func (w *watch) run() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -22,17 +22,17 @@ import (
 	"github.com/bochner-ml/bochner/report"
 )
 
-// specNames are the files in which runs write their experiments, that of [Run] and that of [Auto].
+// specNames are the names of the experiment files of [Run] and [Auto].
 var specNames = []string{"spec.yaml", "experiment.yaml"}
 
-// ReadRun returns what a run found, from the files in its folder: result.json, the experiment, and the candidates of
-// its search in cv_results.csv.
+// ReadRun reads the result of a finished run from its directory: result.json, the experiment file
+// and cv_results.csv.
 func ReadRun(folder string) (Result, error) {
 	var r Result
 	at := filepath.Join(folder, "result.json")
 	text, err := os.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("experiment: %s is no folder of a finished run: it has no result.json", folder)
+		return r, fmt.Errorf("experiment: %s is not the directory of a finished run: no result.json", folder)
 	}
 	if err != nil {
 		return r, fmt.Errorf("experiment: %w", files.Tell(err))
@@ -60,7 +60,7 @@ func ReadRun(folder string) (Result, error) {
 	return r, nil
 }
 
-// specOf reads the experiment of a run in its folder; at is "" where there is none.
+// specOf reads the experiment file of a run; the path is "" if there is none.
 func specOf(folder string) (at string, text []byte) {
 	for _, name := range specNames {
 		at = filepath.Join(folder, name)
@@ -71,7 +71,7 @@ func specOf(folder string) (at string, text []byte) {
 	return "", nil
 }
 
-// numberOf turns a number of a JSON document into one of Go.
+// numberOf converts a JSON number to an int or float64.
 func numberOf(v any) any {
 	text, ok := v.(json.Number)
 	if !ok {
@@ -84,7 +84,7 @@ func numberOf(v any) any {
 	return f
 }
 
-// diagram is a picture of the pipeline that was fitted, with the values that a search has chosen.
+// diagram draws the fitted pipeline with the parameters of the best candidate.
 func diagram(p pipeline.Pipeline, search *result.Search) string {
 	if search == nil {
 		return p.SVG()
@@ -100,7 +100,7 @@ func diagram(p pipeline.Pipeline, search *result.Search) string {
 	return p.SVG()
 }
 
-// readCandidates reads the table of a search as [gridsearch.Result.WriteCSV] writes it.
+// readCandidates parses the table that [gridsearch.Result.WriteCSV] writes.
 func readCandidates(path string, search *result.Search) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +149,7 @@ func readCandidates(path string, search *result.Search) error {
 	return nil
 }
 
-// cell is a number of the table, NaN where there is none.
+// cell parses a number of the table; an empty cell is NaN.
 func cell(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -158,7 +158,7 @@ func cell(text string) float64 {
 	return v
 }
 
-// Report writes report.html into the folder of a finished run once more, as the run itself does, and returns its path.
+// Report writes report.html into the directory of a finished run and returns its path.
 func Report(folder string) (path string, err error) {
 	r, err := ReadRun(folder)
 	if err != nil {
@@ -173,8 +173,8 @@ func Report(folder string) (path string, err error) {
 	return filepath.ToSlash(path), err
 }
 
-// reportPage returns the page of a result. A report is made of whatever a run has found, some of it
-// out of the ordinary: an error or a panic of it costs the page and not the run.
+// reportPage renders the page of a result. It recovers from panics, so that a report cannot fail a
+// run.
 func reportPage(found Result) (page []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -59,7 +59,7 @@ func TestReportAskedFor(t *testing.T) {
 	if len(r.LearningCurve.Rows) != 3 || r.LearningCurve.Rows[2] != 210 || r.On != "test" {
 		t.Errorf("%+v", r.LearningCurve)
 	}
-	if _, err := Report("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere is no folder of a finished run: it has no result.json") {
+	if _, err := Report("nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere is not the directory of a finished run: no result.json") {
 		t.Error(err)
 	}
 	put(t, "out/cv_results.csv", "a,b\n1,2\n")

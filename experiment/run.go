@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// Run does the whole experiment and writes its outputs into output.dir: all of them at the end, or
-// none. A search keeps a journal there while it goes on, so that a run that was stopped takes up
-// where it was; the result is the same but for the times.
+// Run runs an experiment and writes its outputs into output.dir. A search writes a journal there,
+// so that an interrupted run resumes with the same result.
 //
-// Where the folder holds a finished run of another spec or of other data, Run does nothing and returns an
-// [*ExistingRunError], unless o.Force is set.
-//
-// It returns an error that matches ctx.Err() and context.Cause(ctx) when the context ends, as soon as the block or iteration at hand is done.
+// If the directory contains a finished run with other settings or data, Run returns an
+// [*ExistingRunError] unless o.Force is set. When ctx ends it returns an error that matches
+// ctx.Err() and context.Cause(ctx).
 func Run(ctx context.Context, spec Spec, o Options) (Result, error) {
 	out := newOutputs(spec, o, false)
 	return out.end(ctx, run(ctx, spec, o, out))
 }
 
-// run does the phases of an experiment in turn.
+// run executes the phases of an experiment.
 func run(ctx context.Context, spec Spec, o Options, out *outputs) error {
 	data, err := load(ctx, spec, o, out)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/experiment/config"
 )
 
-// Try does shard i of n of the fits of an experiment's search, from 0, and returns their scores as a journal. Merged
-// with those of all other shards by [gridsearch.MergeJournals], it is what Options.SearchJournal takes: the run has nothing left
-// to do then but to choose, to fit again and to write. All rows are read on each machine.
+// Try runs shard i of n, from 0, of the fits of a search and returns their scores as a journal.
+// [gridsearch.MergeJournals] merges the journals of all shards for Options.SearchJournal. Each call
+// reads all rows.
 func Try(ctx context.Context, spec Spec, o Options, i, n int) (journal []byte, err error) {
 	if spec.Search == nil {
-		return nil, errors.New("experiment: there is no search whose fits could be shared out")
+		return nil, errors.New("experiment: the experiment must have a search")
 	}
 	dir, err := os.MkdirTemp("", "bochner-*")
 	if err != nil {

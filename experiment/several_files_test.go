@@ -92,7 +92,7 @@ func TestSeveralFiles(t *testing.T) {
 	if _, err := PredictFile(ctx, model, "tests", "tests/part-2.csv", Options{}); err == nil || !strings.Contains(err.Error(), "cannot write tests/part-2.csv: it is an input") {
 		t.Error(err)
 	}
-	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{ExtraFiles: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- comes once, and is read alone; 2 files are named") {
+	if _, err := Predict(ctx, model, "tests/part-1.csv", &want, Options{ExtraFiles: []string{"-"}}); err == nil || !strings.Contains(err.Error(), "- is a stream and must be the only input, got 2 inputs") {
 		t.Error(err)
 	}
 }
@@ -116,7 +116,7 @@ func TestSeveralFilesOfEveryFormat(t *testing.T) {
 		"{train: c.csv, test: [a/1.arff], target: y}":              "",
 		"{train: 'no*.csv', target: y}":                            "spec.yaml:1:8: data.train: no*.csv: no file is called so",
 		"{train: ['no*.csv', 'not*.csv'], target: y}":              "spec.yaml:1:8: data.train: no*.csv: no file is called so\nspec.yaml:1:8: data.train: not*.csv: no file is called so",
-		"{train: [], target: y}":                                   "neither train, sql nor dataset is given",
+		"{train: [], target: y}":                                   "must have train, sql or dataset",
 		"{train: [c.csv, c.csv/part-00001], target: y}":            "spec.yaml:1:8: data.train: c.csv/part-00001: the file is named twice",
 		"{train: [c.csv/part-00000, gone.csv], target: y}":         "gone.csv: no such file or directory",
 	} {

@@ -12,30 +12,29 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// Load reads an experiment file, with values overridden, and reports all that is wrong with it as
-// [FieldErrors], files that do not exist included, and all that is wrong with its rows where the files
-// are small. [Validate] looks at large ones, too.
+// Load reads and validates an experiment file with overridden values. The error is a
+// [param.FieldErrors] with all errors of the file, including missing data files and, for small
+// files, invalid rows. [Validate] checks large files too.
 func Load(ctx context.Context, path string, overrides ...Override) (Spec, error) {
 	return LoadWith(ctx, path, LoadOptions{Overrides: overrides})
 }
 
-// Validate reports everything that is wrong with an experiment file, with values overridden, and with
-// its data, as [FieldErrors]. Unlike [Load] it reads large files of rows through, too: it finds what [Run]
-// would find before its first fit.
+// Validate reports all errors of an experiment file and its data, as a [param.FieldErrors]. Unlike
+// [Load] it reads large data files completely.
 func Validate(ctx context.Context, path string, overrides ...Override) error {
 	_, err := LoadWith(ctx, path, LoadOptions{Overrides: overrides, All: true})
 	return err
 }
 
-// LoadOptions say more about how an experiment file is read. The zero value reads it as [Load] does.
+// LoadOptions are options of [LoadWith]. The zero value is that of [Load].
 type LoadOptions struct {
 	Overrides []Override
-	All       bool      // whether large files of rows are read through, too, as [Validate] does
-	Continue  string    // model file whose rows these go on from, as for [LoadOn]; "" for none
-	Input     io.Reader // what the path "-" stands for in data.train or data.test; nil is standard input
+	All       bool      // check large data files completely, as [Validate] does
+	Continue  string    // model file whose schema the rows must have; see Options.Continue
+	Input     io.Reader // content of the path "-" in data.train or data.test; nil is standard input
 }
 
-// LoadWith is [Load] with more to say.
+// LoadWith is [Load] with options.
 func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
 	text, err := config.ReadText(path)
 	if err != nil {
@@ -44,12 +43,13 @@ func LoadWith(ctx context.Context, path string, o LoadOptions) (Spec, error) {
 	return parse(ctx, path, text, o)
 }
 
-// Parse is Load for a string that stands in a file of that name.
+// Parse is [Load] for the content of a file. Paths in it are relative to the directory of file.
 func Parse(ctx context.Context, file string, text []byte, overrides ...Override) (Spec, error) {
 	return parse(ctx, file, text, LoadOptions{Overrides: overrides})
 }
 
-// parse reads an experiment, what comes once of its rows, and all of them where they are small or all is wanted.
+// parse decodes and validates an experiment. It stores the rows of pipes, and checks small data
+// files or, with o.All, all of them.
 func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, error) {
 	d := config.Decode(file, text, o.Overrides...)
 	if o.Continue != "" {
@@ -78,10 +78,8 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 	return d.Spec, nil
 }
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
-// complete and check them.
+// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, for editors.
 func JSONSchema() []byte { return config.JSONSchema() }
 
-// Reference returns the tables of the experiment file as Markdown, made from the declarations of
-// its keys and of every step.
+// Reference returns the reference of all keys and registered steps as Markdown.
 func Reference() string { return config.Reference() }

@@ -117,7 +117,7 @@ func TestRandomCandidatesOfAFineGrid(t *testing.T) {
 		axes = append(axes, path+": {log: [1e-3, 1e-1, 200]}")
 	}
 	grid := set("search.grid", "{"+strings.Join(axes, ", ")+"}")
-	if _, err := Parse(context.Background(), "spec.yaml", []byte(halved), grid); err == nil || !strings.Contains(err.Error(), "search.random tries some of them") {
+	if _, err := Parse(context.Background(), "spec.yaml", []byte(halved), grid); err == nil || !strings.Contains(err.Error(), "use search.random to sample the grid") {
 		t.Errorf("all of them: %v", err)
 	}
 	r := execute(t, spec(t, halved, grid, set("search.random", "4")))
@@ -148,7 +148,7 @@ func TestUnset(t *testing.T) {
 	if s := spec(t, text, set("search", ""), set("search.random", ""), set("search.halving", "")); s.Search != nil {
 		t.Error("a search that is not there has begun")
 	}
-	for path, want := range map[string]string{"data": "data: neither train, sql nor dataset", "data.train": "data: neither train, sql nor dataset", "pipeline": "the steps cannot be replaced", "data.splt": "data.splt"} {
+	for path, want := range map[string]string{"data": "data: must have train, sql or dataset", "data.train": "data: must have train, sql or dataset", "pipeline": "cannot replace a list of steps", "data.splt": "data.splt"} {
 		if _, err := Parse(context.Background(), "spec.yaml", []byte(text), set(path, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v", path, err)
 		}

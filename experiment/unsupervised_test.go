@@ -212,21 +212,21 @@ func TestTargetlessComplaints(t *testing.T) {
 	const steps = "\npipeline: [standardize, kmeans]\n"
 	for _, c := range []struct{ text, want string }{
 		{"data: {train: rows.csv, task: clustering}\npipeline: [standardize, ridge]\n",
-			"spec.yaml:2:1: pipeline: ridge predicts numbers, and the task is clustering; take kmeans or spectral"},
-		{"data: {train: kinds.csv, task: regression}" + steps, "spec.yaml:2:1: pipeline: kmeans finds clusters, and the task is regression; take ridge"},
+			"spec.yaml:2:1: pipeline: ridge predicts numbers, but the task is clustering; use kmeans or spectral"},
+		{"data: {train: kinds.csv, task: regression}" + steps, "spec.yaml:2:1: pipeline: kmeans finds clusters, but the task is regression; use ridge"},
 		{"data: {train: rows.csv}\npipeline: [ard, kmeans]\n", "spec.yaml:2:12: pipeline.ard: ard learns from targets, and kmeans, which is for clustering, learns without (leave it out)"},
-		{"data: {train: rows.csv, target: kind}" + steps, `spec.yaml:1:25: data.target: no column "kind" in rows.csv (there are a, b)`},
-		{"data: {train: kinds.csv, target: [a, kind]}" + steps, "data.target: must be one column at most, got \"a, kind\""},
-		{"data: {train: rows.csv, positive: left}" + steps, "spec.yaml:1:25: data.positive: these are values of a target, and no target is named"},
-		{"data: {train: rows.csv, split: {test: 0.2, stratify: true}}" + steps, "data.split.stratify: only classes can be stratified, and no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {cv: {kind: stratified}}\n", "search.cv.kind: only classes can be stratified, and no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {score: v_measure}\n", "search.score: v_measure compares with a target, and no target is named"},
-		{"data: {train: rows.csv}" + steps + "search: {score: accuracy}\n", "search.score: accuracy is for classification, and the task is clustering"},
-		{"data: {train: kinds.csv, target: kind}\npipeline: [standardize, logistic]\nsearch: {score: silhouette}\n", "search.score: silhouette is for clustering, and the task is classification"},
-		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n", "spec.yaml:3:1: search: candidates of the task anomaly are scored by rows of which it is known what they are, and no target is named"},
-		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n", "data.target: column kind has 3 values, a, b, c: which of them are anomalies? (data.positive names them)"},
+		{"data: {train: rows.csv, target: kind}" + steps, `spec.yaml:1:25: data.target: no column "kind" in rows.csv (columns: a, b)`},
+		{"data: {train: kinds.csv, target: [a, kind]}" + steps, "data.target: must be at most one column for the task clustering, got \"a, kind\""},
+		{"data: {train: rows.csv, positive: left}" + steps, "spec.yaml:1:25: data.positive: requires a target; no target is named"},
+		{"data: {train: rows.csv, split: {test: 0.2, stratify: true}}" + steps, "data.split.stratify: stratification requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {cv: {kind: stratified}}\n", "search.cv.kind: stratification requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {score: v_measure}\n", "search.score: v_measure requires a target; no target is named"},
+		{"data: {train: rows.csv}" + steps + "search: {score: accuracy}\n", "search.score: accuracy requires the task classification, got clustering"},
+		{"data: {train: kinds.csv, target: kind}\npipeline: [standardize, logistic]\nsearch: {score: silhouette}\n", "search.score: silhouette requires the task clustering, got classification"},
+		{"data: {train: rows.csv}\npipeline: [one_class]\nsearch: {}\n", "spec.yaml:3:1: search: a search for anomalies requires labeled rows; no target is named"},
+		{"data: {train: kinds.csv, target: kind}\npipeline: [one_class]\n", "data.target: the target of anomaly detection must have known anomalies, got column kind with 3 values, a, b, c (list the anomalies in data.positive)"},
 		{"data: {train: kinds.csv}\npipeline: [{ensemble: {estimator: kmeans, seeds: 2}}]\n", "pipeline: ensemble is made of models that learn from a target, and one of them finds clusters"},
-		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n", "spec.yaml:3:1: search: silhouette looks at distances of numbers, and no column is numeric"},
+		{"data: {train: words.csv}\npipeline: [onehot, kmeans]\nsearch: {}\n", "spec.yaml:3:1: search: silhouette requires numeric columns"},
 	} {
 		_, err := Parse(context.Background(), "spec.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -323,7 +323,7 @@ func TestAnomalyLearnedFromUsualRows(t *testing.T) {
 	}
 	unnamed := spec(t, anomalies, set("data.test", "test.csv"), set("output.dir", "unnamed"))
 	unnamed.Data.Positive = nil
-	if _, err := Run(context.Background(), unnamed, Options{}); err == nil || !strings.Contains(err.Error(), "data.positive names them") {
+	if _, err := Run(context.Background(), unnamed, Options{}); err == nil || !strings.Contains(err.Error(), "list the anomalies of the test rows in data.positive") {
 		t.Errorf("a class that training rows do not have: %v", err)
 	}
 }
@@ -334,7 +334,7 @@ func TestAnomalySearch(t *testing.T) {
 	put(t, "rows.csv", odd(200))
 	r := execute(t, spec(t, anomalies+"search: {grid: {rff.gamma: [0.01, 0.5], one_class.nu: [0.05, 0.2]}, cv: {folds: 3}}\n"))
 	_, err := Parse(context.Background(), "spec.yaml", []byte(anomalies+"search: {cv: {folds: 3}}\n"), set("data.positive", "od"))
-	if err == nil || !strings.Contains(err.Error(), "search: candidates of the task anomaly are scored by rows") || !strings.Contains(err.Error(), "data.positive says") {
+	if err == nil || !strings.Contains(err.Error(), "search: a search for anomalies requires labeled anomalies") || !strings.Contains(err.Error(), "list the anomalies in data.positive") {
 		t.Errorf("a search that knows of no anomaly: %v", err)
 	}
 	if r.Search.Score != "roc_auc" || !(r.Search.Best.Mean > 0.9) || r.Search.Candidates != 4 {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// writeModel writes the model, and the experiment under that name.
+// writeModel writes the model and the experiment file under the given name.
 func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
 	if err := out.folder.Write(files.ModelName, func(w *bufio.Writer) error { return saveModel(w, data, model, out.result) }); err != nil {
 		return err
@@ -28,7 +28,7 @@ func writeModel(data *loaded, model estimator.Predictor, name string, spec Spec,
 	return out.write(name, resolved)
 }
 
-// write writes the model, the experiment under that name and what there is to say, and puts all outputs in place.
+// write writes the remaining outputs and moves all of them into the output directory.
 func write(ctx context.Context, data *loaded, model estimator.Predictor, name string, spec Spec, out *outputs) error {
 	if err := writeModel(data, model, name, spec, out); err != nil {
 		return err
@@ -39,7 +39,7 @@ func write(ctx context.Context, data *loaded, model estimator.Predictor, name st
 	if data.spec.Report.HTML {
 		page, err := reportPage(*found)
 		if err != nil {
-			out.warn("report.html is not written: " + err.Error())
+			out.warn("cannot write report.html: " + err.Error())
 		} else if err := out.write("report.html", page); err != nil {
 			return err
 		}

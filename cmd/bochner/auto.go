@@ -12,31 +12,31 @@ import (
 )
 
 type autoCommand struct {
-	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; - for standard input; several with the same columns: files, a pattern in quotes, a folder; or an experiment file, whose data and cleaning are taken."`
-	Target     string   `help:"Column to predict; the last one when left out."`
-	Minutes    float64  `default:"1" help:"Time that all of it may take."`
-	Candidates int      `help:"Number of candidates to try instead of a time: the same result on any machine of this kind, whatever time it takes."`
-	Test       string   `files:"" placeholder:"FILE" help:"File of rows to test on; a fifth of the rows is held out when left out."`
-	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression; by the target when left out."`
-	Score      string   `placeholder:"METRIC" help:"Metric to choose by; when left out r2, or accuracy, or where one class dominates roc_auc (two classes) or balanced_accuracy."`
-	Format     string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
-	Exportable bool     `help:"Try only models that bochner export can write as ONNX, Go or Python."`
-	Seed       uint64   `help:"Where all random draws come from."`
-	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Folder for the outputs; runs/NAME-OF-DATA when left out."`
-	MLflow     string   `name:"mlflow" placeholder:"URL" help:"MLflow server to which the run is logged, as output.mlflow of an experiment file."`
-	Force      bool     `short:"f" help:"Replace the results of another run in the folder, and begin anew."`
+	Data       []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input; several files with the same columns: files, a quoted pattern, a directory; or an experiment file, whose data and preprocessing are used."`
+	Target     string   `help:"Target column. Default: the last column."`
+	Minutes    float64  `default:"1" help:"Time limit of the whole command."`
+	Candidates int      `help:"Number of candidates instead of a time limit, for reproducible results."`
+	Test       string   `files:"" placeholder:"FILE" help:"File of test rows. Default: a fifth of the rows is held out."`
+	Task       string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification or regression. Default: inferred from the target."`
+	Score      string   `placeholder:"METRIC" help:"Metric of the search. Default: r2; accuracy; for imbalanced classes roc_auc (two classes) or balanced_accuracy."`
+	Format     string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
+	Exportable bool     `help:"Try only models that bochner export supports."`
+	Seed       uint64   `help:"Seed of all random draws."`
+	Out        string   `short:"o" files:"" placeholder:"FOLDER" help:"Output directory. Default: runs/NAME of the data."`
+	MLflow     string   `name:"mlflow" placeholder:"URL" help:"MLflow server to log the run to, as output.mlflow in an experiment file."`
+	Force      bool     `short:"f" help:"Overwrite the results of a different run in the directory and restart."`
 }
 
 func (autoCommand) Help() string {
-	return `Reads and cleans the rows as init would, holds out test rows that no choice sees, and searches over
-representations of the inputs, random maps and models, in rounds: all of them on few rows with narrow
-maps first, the better ones on more rows with wider maps. The first model is there within seconds; the
-best so far is always kept.
+	return `Preprocesses the rows as init does, holds out a test set, and searches over
+input representations, feature maps and models in rounds: all of them on few rows with few
+features first, the best ones on more rows with more features. The first model is available within seconds; the
+best so far is always saved.
 
-Writes experiment.yaml, which makes the chosen model again by "bochner run", model.bochner, result.json,
-predictions.csv of the test rows, and leaderboard.csv with every candidate. Ctrl-C ends the search and
-writes all of it for the best model so far, in two seconds; a second Ctrl-C ends at once. The same command again goes on
-from there, with its whole time: raise --minutes, or run it once more.
+Writes experiment.yaml, which reproduces the chosen model by "bochner run", model.bochner, result.json,
+predictions.csv of the test rows, and leaderboard.csv with all candidates. Ctrl-C ends the search and
+writes all outputs for the best model so far within two seconds; a second Ctrl-C exits. The same command resumes
+with the full time limit.
 
 Example: bochner auto houses.csv --target price --minutes 1`
 }
@@ -72,7 +72,7 @@ func (c autoCommand) Run(s *session) error {
 
 // endings are what is said of why a search ended.
 var endings = map[string]string{
-	"budget":    "the budget has room for nothing more",
+	"budget":    "budget exhausted",
 	"converged": "more rows and wider maps gained nothing",
 	"stopped":   "it was stopped; run again to go on",
 }
@@ -112,7 +112,7 @@ func showAuto(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; at most %s of memory", bytesText(r.Memory))
+		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }

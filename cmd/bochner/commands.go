@@ -17,7 +17,7 @@ import (
 type specFlags struct {
 	Spec     string                `arg:"" files:"" name:"experiment.yaml" help:"Experiment file."`
 	Set      []experiment.Override `sep:"none" placeholder:"PATH=VALUE" help:"Override a value, such as rff.gamma=0.1 or data.train=rows.csv; may be repeated."`
-	NoSearch bool                  `help:"Leave out the search: fit the pipeline as it is."`
+	NoSearch bool                  `help:"Leave out the search: fit fixed pipeline."`
 }
 
 func (f specFlags) load(s *session) (experiment.Spec, error) {
@@ -33,12 +33,12 @@ func (f specFlags) overrides() []experiment.Override {
 }
 
 type initCommand struct {
-	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; those of text also .gz; - for standard input. Or several with the same columns: files, a pattern in quotes, a folder."`
-	Target string   `help:"Column to predict; the last one when left out. For clustering and anomaly one that only scores; none when left out."`
-	Task   string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly; by the target when left out."`
-	Format string   `help:"Format of the file: ${formats}; by its ending and its first lines when left out."`
-	Out    string   `short:"o" files:"" help:"File to write; the data's name with .yaml when left out, - for standard output."`
-	Force  bool     `short:"f" help:"Write over a file that exists."`
+	Data   []string `arg:"" files:"" name:"data" help:"Data file: ${endings}; text formats also .gz; - for standard input. Several files with the same columns: files, a quoted pattern, a directory."`
+	Target string   `help:"Target column. Default: the last column; for clustering and anomaly, where it is used for scoring only, none."`
+	Task   string   `enum:",classification,regression,clustering,anomaly" default:"" help:"classification, regression, clustering or anomaly. Default: inferred from the target."`
+	Format string   `help:"Format of the file: ${formats}. Default: inferred from the extension and the first lines."`
+	Out    string   `short:"o" files:"" help:"Output file, - for standard output. Default: the name of the data file with the extension .yaml."`
+	Force  bool     `short:"f" help:"Overwrite an existing file."`
 }
 
 func (initCommand) Help() string { return "Example: bochner init rows.csv --target price" }
@@ -77,7 +77,7 @@ func (c initCommand) Run(s *session) error {
 // write makes the file, or leaves what was there.
 func (c initCommand) write(out string, text []byte) error {
 	if _, err := os.Lstat(out); err == nil && !c.Force {
-		return fmt.Errorf("%s exists; --force writes over it", out)
+		return fmt.Errorf("%s exists; use --force to overwrite it", out)
 	}
 	return files.ReplaceText(out, text)
 }
@@ -123,7 +123,7 @@ func verdictOf(err error) verdict {
 			v.Faults = append(v.Faults, fault{f.File, f.Line, f.Column, f.Path, f.Error()})
 		}
 	case err != nil:
-		v.Faults = append(v.Faults, fault{Message: plainly(err)})
+		v.Faults = append(v.Faults, fault{Message: trimPackage(err)})
 	}
 	return v
 }
@@ -154,12 +154,12 @@ func (c planCommand) Run(s *session) error {
 
 type runCommand struct {
 	specFlags
-	Continue string `files:"" placeholder:"MODEL" help:"Learn on from a model file: the rows go on where its own ended. For pipelines that end in sgd_classifier or sgd_regressor."`
-	Force    bool   `short:"f" help:"Replace the results of another run in output.dir."`
+	Continue string `files:"" placeholder:"MODEL" help:"Continue training a saved model with the new rows, for pipelines that end in sgd_classifier or sgd_regressor."`
+	Force    bool   `short:"f" help:"Overwrite the results of a different run in output.dir."`
 }
 
 func (runCommand) Help() string {
-	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. A run that was stopped goes on where it was. Results of another spec or of other data are replaced with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
+	return "Writes spec.yaml, result.json, cv_results.csv, predictions.csv and model.bochner into output.dir. An interrupted run resumes. Results of a different experiment or of different data are overwritten with --force only.\n\nExample: bochner run adult.yaml --set rff.gamma=0.1 --set output.dir=runs/wide"
 }
 
 // open reads the experiment, its rows by the schema of the model that learns on.
@@ -193,12 +193,12 @@ func (c runCommand) Run(s *session) error {
 // rowsFlags are what the commands take that read rows for a model.
 type rowsFlags struct {
 	Model     string   `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
-	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; those of text also .gz; - for standard input. Or several: files, a pattern in quotes, a folder."`
-	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto goes by the file's ending, the training data, or the first lines."`
-	Delimiter string   `placeholder:"CHAR" help:"What separates the fields of CSV: one character, tab, or space for runs of blanks."`
-	Header    *bool    `negatable:"" help:"Whether the first line of CSV names the columns; as in the training data when left out."`
-	Missing   []string `placeholder:"TEXT" help:"Texts that stand for a missing value, beside those of the training data."`
-	Drop      []string `placeholder:"NAME" help:"Columns to leave out, which the model does not know, or the target."`
+	Rows      []string `arg:"" files:"" name:"rows" help:"Data file with the columns of the training data in any order: ${endings}; text formats also .gz; - for standard input. Several files: files, a quoted pattern, a directory."`
+	Format    string   `enum:"auto,${formatlist}" default:"auto" help:"Format of the rows: ${enum}. auto infers it from the extension, the training data, or the first lines."`
+	Delimiter string   `placeholder:"CHAR" help:"Field separator of CSV: one character, tab, or space for runs of blanks."`
+	Header    *bool    `negatable:"" help:"Whether the first line of CSV contains the column names. Default: as in the training data."`
+	Missing   []string `placeholder:"TEXT" help:"Markers of missing values, in addition to those of the training data."`
+	Drop      []string `placeholder:"NAME" help:"Columns to ignore: unknown to the model, or the target."`
 }
 
 func (f rowsFlags) options() experiment.Options {
@@ -208,10 +208,10 @@ func (f rowsFlags) options() experiment.Options {
 type evaluateCommand struct{ rowsFlags }
 
 func (evaluateCommand) Help() string {
-	return `Every row needs the target; the error lists those that lack it. Columns of weights count as in
-training, where the rows have them. Beside the scores it says which inputs differ from the training rows
-by more than chance: missing values, unknown categories, numbers outside their range, and by the
-population stability index (PSI) how the values are spread.
+	return `Every row needs a target; the error lists rows without one. Sample weights are used as in
+training if the rows have them. The output also reports data drift: inputs that differ significantly from
+the training data in missing values, unknown categories, numbers outside the range, or the
+population stability index (PSI).
 
 Example: bochner evaluate runs/adult/model.bochner adult.test`
 }
@@ -234,25 +234,25 @@ func (c evaluateCommand) Run(s *session) error {
 
 type predictCommand struct {
 	rowsFlags
-	Out  string   `short:"o" files:"" default:"-" help:"CSV file to write, whole or not at all; - for standard output."`
-	Keep []string `placeholder:"NAME" help:"Columns to copy into the output behind the row's number, such as an id, whether the model knows them or not."`
+	Out  string   `short:"o" files:"" default:"-" help:"Output CSV file, written atomically; - for standard output."`
+	Keep []string `placeholder:"NAME" help:"Columns to copy into the output, such as an id."`
 }
 
 func (predictCommand) Help() string {
-	return `Writes CSV: the row's number from 0, kept columns, the target as "truth" where the rows have the
-column, the prediction, and for classes their probabilities or decision values.
+	return `Writes CSV: the row number from 0, kept columns, the target as "truth" if the rows have the
+column, the prediction, and for classifiers probabilities or decision scores.
 
-Columns are matched by name and may stand in any order. Missing ones are an error, and so are columns
-that the model does not know unless --drop leaves them out or --keep copies them. The target may be
-missing, empty, or filled in for some of the rows; "truth" is empty where it says nothing that the
-model knows. Texts that training did not have are treated as its steps say: onehot sets no column.
+Columns are matched by name, in any order. Missing columns are an error, and so are columns
+unknown to the model, unless --drop ignores or --keep copies them. The target may be
+missing or partly empty; "truth" is empty for missing values and unknown
+classes. The steps of the model define how to treat unknown categories; onehot sets all columns to 0.
 
-Rows are read block by block. What can be read only once, such as a pipe or standard input, is read
-once. A wrong row ends the command with its line and column; no file is written then, and standard
-output ends behind a whole line.
+Rows are streamed in blocks; pipes and standard input are read
+once. An invalid row is an error with its line and column; no file is written then, and standard
+output ends with a complete line.
 
-Lists such as those of --keep and --drop are separated by commas; a comma inside a name is written \,
-and a column without a good name may be given by its number from 0, -1 being the last.
+Lists such as --keep and --drop are comma-separated; a comma in a name is written \,
+and a column can be given by its index from 0, -1 for the last.
 
 Example: bochner predict runs/adult/model.bochner new.csv -o predictions.csv
 
@@ -287,12 +287,12 @@ func (c predictCommand) Run(s *session) error {
 }
 
 type reportCommand struct {
-	Folder string `arg:"" files:"" name:"run" help:"Folder that a run has written."`
+	Folder string `arg:"" files:"" name:"run" help:"Directory of a finished run."`
 }
 
 func (reportCommand) Help() string {
-	return `Reads result.json, cv_results.csv and the experiment file in the folder of a finished run and writes
-report.html into it, as the run itself does: one page that needs no network.
+	return `Reads result.json, cv_results.csv and the experiment file in the directory of a finished run and writes
+report.html into it, as the run itself does: a self-contained page.
 
 Example: bochner report runs/adult`
 }
@@ -310,19 +310,19 @@ func (c reportCommand) Run(s *session) error {
 }
 
 type compareCommand struct {
-	Runs  []string `arg:"" files:"" name:"run" help:"Folders that runs have written; the others are compared with the first."`
-	Score string   `placeholder:"NAME" help:"Metric to compare by; without it that of the searches."`
-	HTML  string   `name:"html" files:"" placeholder:"FILE" help:"Write a page of HTML, too, which needs no network."`
+	Runs  []string `arg:"" files:"" name:"run" help:"Directories of runs; each is compared with the first."`
+	Score string   `placeholder:"NAME" help:"Metric to compare by. Default: the metric of the searches."`
+	HTML  string   `name:"html" files:"" placeholder:"FILE" help:"Also write a self-contained HTML page."`
 }
 
 func (compareCommand) Help() string {
-	return `Names the run that is ahead by the score of the searches, or by --score; shows all scores.
-Shows what differs in the experiments, scores, times and memory, and tests whether the other runs differ
-from the first by more than chance: by McNemar's test for classes and a paired t test of squared errors for numbers,
-on the same test rows; by the corrected resampled t test where searches have used the same folds. With more runs than
-two, p values have Holm's correction.
+	return `Names the best run by the score of the searches, or by --score, and prints all scores.
+Prints the differences of the experiments, times and memory, and significance tests of each run
+against the first: McNemar's test for classification and a paired t test of squared errors for regression,
+on the same test rows; the corrected resampled t test for searches with the same folds. With more than
+two runs, p values have Holm's correction.
 
-Runs with other test rows, another task or another target cannot be compared, which is an error that says why.
+Runs must have the same test rows, task and target.
 
 Example: bochner compare runs/adult runs/wide --html compared.html`
 }

@@ -75,7 +75,7 @@ func showComparison(out io.Writer, c experiment.Comparison) {
 			return "–"
 		})
 	}
-	line("rows learned from", func(r result.RunSummary) string { return fmt.Sprint(r.Rows.Train) })
+	line("training rows", func(r result.RunSummary) string { return fmt.Sprint(r.Rows.Train) })
 	line("time", func(r result.RunSummary) string { return fmt.Sprintf("%.1f s", r.Seconds.Total) })
 	line("memory", func(r result.RunSummary) string {
 		if r.Memory == 0 {
@@ -118,7 +118,7 @@ func showTests(out io.Writer, c experiment.Comparison, where string, tests []res
 		}
 		fmt.Fprintf(t, "\t%s", one.Method)
 		if one.Score == "accuracy" && one.OnlyFirst+one.Only > 0 {
-			fmt.Fprintf(t, "; rows that only it has right: %d, only %s: %d", one.Only, c.Runs[0].Label, one.OnlyFirst)
+			fmt.Fprintf(t, "; rows that only it classifies correctly: %d, only %s: %d", one.Only, c.Runs[0].Label, one.OnlyFirst)
 		}
 		fmt.Fprintln(t)
 	}
@@ -140,7 +140,7 @@ func verdictOfTest(c experiment.Comparison, t result.TestResult) string {
 	who := c.Runs[t.Run].Label + " is"
 	switch {
 	case !t.Differs():
-		return who + of + " neither better nor worse by more than chance"
+		return who + of + " no significant difference"
 	case t.Better():
 		return who + " better" + of
 	}

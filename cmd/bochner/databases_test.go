@@ -69,15 +69,15 @@ func TestRunOfPostgres(t *testing.T) {
 	}
 
 	_, errs := call(t, failure, "shard fit asked.yaml --set search=null --set data.split.test=0 --shard 0/2 -o 0.state")
-	has(t, errs, "data.sql: the rows of a query are not shared out (give each shard a query of its own, whose rows as CSV are piped into bochner shard fit --data -)")
+	has(t, errs, "data.sql: the rows of a query cannot be sharded (pipe a query for each shard as CSV into bochner shard fit --data -)")
 	call(t, success, "shard fit asked.yaml --set search=null --set data.split.test=0 --set data.task=regression --shard 0/1 --data rows.csv -o 0.state")
 	said += errs
 	_, errs = call(t, failure, "validate asked.yaml --set data.sql.train=select+nothing")
 	has(t, errs, `--set: data.sql.train: select+nothing: ERROR: column "nothing" does not exist`)
 	said += errs
 	for _, c := range []struct{ user, want string }{
-		{"tester", `the role "tester" is a superuser; take one that only reads, or pass --allow-superuser`},
-		{"writer", `the role "writer" is a member of "pg_write_server_files", which reaches files and programs of the server; take one`},
+		{"tester", `the role "tester" is a superuser; use a read-only role or pass --allow-superuser`},
+		{"writer", `the role "writer" is a member of "pg_write_server_files", which can access files and programs of the server; use`},
 	} {
 		other := *at
 		other.User = url.User(c.user)
@@ -94,7 +94,7 @@ func TestRunOfPostgres(t *testing.T) {
 	}
 	t.Setenv("FLATS", superuser+"&default_query_exec_mode=simple_protocol")
 	_, errs = call(t, failure, "validate asked.yaml --allow-superuser")
-	has(t, errs, "data.sql.url: the URL in $FLATS has the mode simple_protocol; take default_query_exec_mode=exec")
+	has(t, errs, "data.sql.url: the URL in $FLATS: simple_protocol is not supported; use default_query_exec_mode=exec")
 	var rows int
 	if err := db.QueryRow("select count(*) from flats").Scan(&rows); err != nil || rows != 200 {
 		t.Error(rows, err)
@@ -102,12 +102,12 @@ func TestRunOfPostgres(t *testing.T) {
 	at.Path = "/nowhere"
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "run asked.yaml --set output.dir=other")
-	has(t, errs, `asked.yaml:2:9: data.sql.url: the database cannot be reached: FATAL: database "nowhere" does not exist`)
+	has(t, errs, `asked.yaml:2:9: data.sql.url: cannot connect to the database: FATAL: database "nowhere" does not exist`)
 	said += errs
 	at.Host = "127.0.0.1:1"
 	t.Setenv("FLATS", at.String())
 	_, errs = call(t, failure, "validate asked.yaml")
-	if want := "asked.yaml:2:9: data.sql.url: the database cannot be reached: dial tcp 127.0.0.1:1: connect: connection refused\n"; errs != want {
+	if want := "asked.yaml:2:9: data.sql.url: cannot connect to the database: dial tcp 127.0.0.1:1: connect: connection refused\n"; errs != want {
 		t.Errorf("%swanted %s", errs, want)
 	}
 	said += errs

@@ -10,19 +10,19 @@ import (
 
 type exportCommand struct {
 	Model     string `arg:"" files:"" name:"model" help:"Model file, or the directory of a run with one."`
-	Out       string `short:"o" required:"" files:"" placeholder:"FILE" help:"File to write, whole or not at all; - for standard output."`
-	To        string `enum:",onnx,go,python" default:"" placeholder:"TARGET" help:"What to write: onnx, go or python; by the file's ending when left out."`
-	Precision string `enum:",float32,float64,float32-only" default:"" placeholder:"TYPE" help:"Numbers of an ONNX model: float32, with double where that is too coarse (the default), float64, or float32-only."`
-	Opset     int    `placeholder:"N" help:"Version of ONNX's operators, from 13 to 21; 17 when left out."`
-	Columns   bool   `help:"An input of the ONNX model for each column, also where all of them are numbers."`
-	Package   string `placeholder:"NAME" help:"Name of the Go package; by that of the model when left out."`
+	Out       string `short:"o" required:"" files:"" placeholder:"FILE" help:"Output file, written atomically; - for standard output."`
+	To        string `enum:",onnx,go,python" default:"" placeholder:"TARGET" help:"Format: onnx, go or python. Default: by the file extension."`
+	Precision string `enum:",float32,float64,float32-only" default:"" placeholder:"TYPE" help:"Precision of an ONNX model: float32 with float64 where needed (default), float64, or float32-only."`
+	Opset     int    `placeholder:"N" help:"ONNX opset version, 13 to 21. Default: 17."`
+	Columns   bool   `help:"One ONNX input per column, even if all columns are numeric."`
+	Package   string `placeholder:"NAME" help:"Name of the Go package. Default: derived from the model name."`
 }
 
 func (exportCommand) Help() string {
-	return `Writes a fitted pipeline, steps and model, for programs that do without bochner: as an ONNX model, for
-ONNX Runtime in Python, C#, Java, JavaScript and C; as one file of Go that needs only package math; as one
-module of Python that needs only NumPy. A step that cannot be written so is named, and nothing is written.
-More than 16 MiB of numbers of Go and Python are in a file next to it, FILE.bin.
+	return `Exports a fitted pipeline: as an ONNX model, for
+ONNX Runtime in Python, C#, Java, JavaScript and C; as one Go file that needs only package math; as one
+Python module that needs only NumPy. If a step cannot be exported, it is named, and nothing is written.
+Constants of more than 16 MiB in Go and Python are written to FILE.bin.
 
 Example: bochner export runs/adult/model.bochner -o adult.onnx
 
@@ -34,7 +34,7 @@ Example: bochner export runs/adult/model.bochner --package adult -o adult.go`
 func (c exportCommand) Run(s *session) error {
 	o := experiment.ExportOptions{To: c.To, Precision: c.Precision, Opset: c.Opset, Columns: c.Columns, Package: c.Package}
 	if err := o.Check(c.Out); err != nil {
-		return wrongUse{fmt.Errorf("%s", plainly(err))}
+		return wrongUse{fmt.Errorf("%s", trimPackage(err))}
 	}
 	if c.Out == "-" {
 		said, err := experiment.ExportTo(s.ctx, c.Model, c.Out, s.out, o)

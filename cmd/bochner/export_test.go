@@ -36,9 +36,9 @@ func TestExport(t *testing.T) {
 		t.Errorf("it says %s: %v", out, err)
 	}
 	for args, want := range map[string]string{
-		"-o m.txt":               "m.txt does not say what to write",
-		"-o m.onnx --package p":  "a package is of Go",
-		"-o m.py --opset 17":     "precision, opset and columns are of ONNX",
+		"-o m.txt":               "cannot infer the format of m.txt",
+		"-o m.onnx --package p":  "package requires the format go, got onnx",
+		"-o m.py --opset 17":     "precision, opset and columns require the format onnx, got python",
 		"-o m.onnx --opset 9":    "opset 9, wanted one from 13 to 21",
 		"-o m.go --package a-b":  "\"a-b\" is no name of a package",
 		"-o m.onnx --to fortran": "--to must be one of",

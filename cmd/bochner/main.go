@@ -40,31 +40,31 @@ const (
 
 // commands is the command line.
 type commands struct {
-	Auto     autoCommand     `cmd:"" help:"Find a good model for a data file, within a budget of time."`
-	Init     initCommand     `cmd:"" help:"Write a commented experiment file for a data file."`
+	Auto     autoCommand     `cmd:"" help:"Search for the best model for a data file within a time limit."`
+	Init     initCommand     `cmd:"" help:"Generate a commented experiment file for a data file."`
 	Validate validateCommand `cmd:"" help:"Check an experiment file and its data."`
-	Plan     planCommand     `cmd:"" help:"Say what a run would cost, and refuse what cannot fit in memory."`
-	Run      runCommand      `cmd:"" help:"Run an experiment: read, search, fit, test, save."`
-	Report   reportCommand   `cmd:"" help:"Write the report of a run once more."`
-	Compare  compareCommand  `cmd:"" help:"Put runs side by side: what differs, what came out, and whether it is more than chance."`
-	Evaluate evaluateCommand `cmd:"" help:"Score a model on labelled rows."`
-	Predict  predictCommand  `cmd:"" help:"Write a model's predictions for rows."`
-	Export   exportCommand   `cmd:"" help:"Write a model for programs without bochner: as ONNX, Go or Python."`
-	Inspect  inspectCommand  `cmd:"" help:"Show what a model file holds."`
-	Serve    serveCommand    `cmd:"" help:"Answer over HTTP what models predict."`
+	Plan     planCommand     `cmd:"" help:"Estimate time and memory of a run, and refuse one that cannot fit in memory."`
+	Run      runCommand      `cmd:"" help:"Run an experiment: load, search, fit, evaluate, save."`
+	Report   reportCommand   `cmd:"" help:"Write the HTML report of a finished run."`
+	Compare  compareCommand  `cmd:"" help:"Compare runs: settings, scores, and paired significance tests."`
+	Evaluate evaluateCommand `cmd:"" help:"Evaluate a model on labeled rows."`
+	Predict  predictCommand  `cmd:"" help:"Write the predictions of a model."`
+	Export   exportCommand   `cmd:"" help:"Export a model as ONNX, Go or Python."`
+	Inspect  inspectCommand  `cmd:"" help:"Print the contents of a model file."`
+	Serve    serveCommand    `cmd:"" help:"Serve predictions over HTTP and gRPC."`
 	Shard    shardCommand    `cmd:"" help:"Fit on several hosts: fit shards, merge, finish."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON Schema of experiment files, for editors."`
-	Datasets datasetsCommand `cmd:"" help:"List the built-in data."`
+	Datasets datasetsCommand `cmd:"" help:"List the built-in data sets."`
 
 	Help       helpCommand       `cmd:"" help:"Show help for a command."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
-	Completion completionCommand `cmd:"" help:"Print a script that completes commands in a shell."`
-	Man        manCommand        `cmd:"" help:"Write the manual pages into a folder."`
+	Completion completionCommand `cmd:"" help:"Print a shell completion script."`
+	Man        manCommand        `cmd:"" help:"Write the manual pages into a directory."`
 	Complete   completeCommand   `cmd:"" name:"complete-words" hidden:""`
 
-	AllowSuperuser bool `help:"Let the queries of data.sql run as a superuser of PostgreSQL, for experiment files that you trust."`
+	AllowSuperuser bool `help:"Allow data.sql to use a PostgreSQL superuser; only for trusted experiment files."`
 
-	Quiet       bool             `short:"q" help:"No progress and no summary; only what was asked for and errors."`
+	Quiet       bool             `short:"q" help:"Print no progress and no summary, only results and errors."`
 	JSON        bool             `name:"json" help:"Print the result as JSON."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -168,7 +168,7 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 // run is the command with its arguments and outputs; it returns the exit code.
 func run(ctx context.Context, args []string, out, err io.Writer) (code int) {
 	if called(args) == "fold" {
-		fmt.Fprintln(err, "bochner: fold is renamed; use bochner shard fit, merge or finish")
+		fmt.Fprintln(err, "bochner: the command fold is renamed; use bochner shard fit, merge or finish")
 		return misuse
 	}
 	var c commands
@@ -258,20 +258,20 @@ func message(ctx context.Context, args []string, err error) string {
 	if errors.As(err, &faults) {
 		return faults.Error() // file:line:column, as editors know it
 	}
-	return "bochner: " + plainly(err)
+	return "bochner: " + trimPackage(err)
 }
 
-// plainly is what an error says without the packages it has come through.
-func plainly(err error) string {
+// trimPackage returns the message of an error without package prefixes.
+func trimPackage(err error) string {
 	text := err.Error()
 	for {
-		room, rest, found := strings.Cut(text, ": ")
-		if !found || !slices.Contains(rooms, room) {
+		name, rest, found := strings.Cut(text, ": ")
+		if !found || !slices.Contains(packageNames, name) {
 			return text
 		}
 		text = rest
 	}
 }
 
-// rooms are packages, whose names before a message tell a user nothing.
-var rooms = []string{"serve", "job", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "files", "graph", "onnx", "golang", "python"}
+// packageNames are the prefixes that trimPackage removes.
+var packageNames = []string{"serve", "shardfit", "distributed", "experiment", "auto", "gridsearch", "pipeline", "model", "datasets", "files", "graph", "onnx", "golang", "python"}

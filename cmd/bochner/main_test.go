@@ -60,7 +60,7 @@ func TestFromRowsToPredictions(t *testing.T) {
 	out, _ = call(t, success, "inspect runs/rows/model.bochner")
 	has(t, out, "target", "rff", "features: 20", "categorical", "green, red")
 	out, _ = call(t, success, "evaluate runs/rows/model.bochner rows.csv")
-	has(t, out, "120 rows", "accuracy", "the rows look like those it has learned from")
+	has(t, out, "120 rows", "accuracy", "no data drift")
 	out, _ = call(t, success, "predict runs/rows/model.bochner rows.csv")
 	if lines := strings.Count(out, "\n"); lines != 121 {
 		t.Errorf("%d lines of predictions, want 121", lines)
@@ -421,7 +421,7 @@ func TestNoSearchAndDrop(t *testing.T) {
 		t.Errorf("the table of the search before is there: %v", err)
 	}
 	out, _ = call(t, success, "run good.yaml --force --set search.folds=3 --set output.dir=out")
-	has(t, out, "the pipeline as it is × 3 folds")
+	has(t, out, "fixed pipeline × 3 folds")
 
 	put(t, "wide.csv", "a,d,b,c,e\n1,x,2,red,0\n3,y,1,green,0\n")
 	call(t, failure, "predict model.bochner wide.csv")
@@ -480,7 +480,7 @@ func TestShowDrift(t *testing.T) {
 		{Name: "age", Kind: "numeric", Missing: 1, MissingBefore: 0.5, Outside: 0.12, PSI: 0.5, Differs: true},
 		{Name: "same", Kind: "numeric"},
 	}})
-	want := `unlike the rows it has learned from: 2 of 3 inputs
+	want := `data drift: 2 of 3 inputs differ from the training data
 input   missing  in training  unknown  outside  PSI
 colour  < 0.1 %  0 %          25.0 %   –        1.23
 age     100 %    50.0 %       –        12.0 %   0.50

@@ -16,7 +16,7 @@ import (
 
 // manCommand writes the manual pages.
 type manCommand struct {
-	Folder string `arg:"" files:"" help:"Folder to write to; it is made where it does not exist."`
+	Folder string `arg:"" files:"" help:"Output directory; created if missing."`
 }
 
 func (manCommand) Help() string {

@@ -295,7 +295,7 @@ var dataMessages = []messageCase{
 	{name: "a test file without the target", args: "validate good.yaml --set data.test=bad.csv", code: failure, files: map[string]string{"bad.csv": "a,b,c\n1,2,red\n"}},
 	{name: "a level that training did not have", args: "validate ordinal.yaml", code: failure, files: map[string]string{"test.csv": with(rows(40), 4, "1,2,blue,no"),
 		"ordinal.yaml": "data: {train: rows.csv, target: y, test: test.csv}\npipeline: [{columns: [{select: numeric, steps: [standardize]}, {select: c, steps: [ordinal]}]}, logistic]\n"}},
-	{name: "results of another run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5", code: failure, setup: func(t *testing.T) {
+	{name: "results of a different run", args: "run --quiet good.yaml --set rff.features=12 --set data.split.test=0.5", code: failure, setup: func(t *testing.T) {
 		var out, errs strings.Builder
 		if code := run(context.Background(), []string{"run", "--quiet", "good.yaml"}, &out, &errs); code != success {
 			t.Fatalf("exit code %d: %s", code, errs.String())

@@ -17,36 +17,36 @@ import (
 )
 
 type serveCommand struct {
-	Models []string `arg:"" files:"" name:"model" help:"Model file, NAME=FILE for another name than the file's, or a folder with a file for each version."`
+	Models []string `arg:"" files:"" name:"model" help:"Model file, NAME=FILE to set its name, or a directory with a file for each version."`
 
-	Addr      string        `default:"localhost:8080" placeholder:"HOST:PORT" help:"Where to listen; :8080 is every address of the machine. Default: ${default}."`
-	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Where to answer over gRPC, too. Default: nowhere."`
-	Period    time.Duration `default:"5s" help:"After which model files are looked at for changes. Default: ${default}."`
-	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token that requests need, but for those of health."`
-	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; read again when it changes."`
-	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Key of the certificate."`
+	Addr      string        `default:"localhost:8080" placeholder:"HOST:PORT" help:"Address to listen on; :8080 is all addresses of the host. Default: ${default}."`
+	GRPCAddr  string        `name:"grpc-addr" placeholder:"HOST:PORT" help:"Address of the gRPC server. Default: none."`
+	Period    time.Duration `default:"5s" help:"Interval of the checks for changed model files. Default: ${default}."`
+	TokenFile string        `files:"" placeholder:"FILE" help:"File with the token required by all requests except health checks."`
+	TLSCert   string        `name:"tls-cert" files:"" placeholder:"FILE" help:"TLS certificate; reloaded when it changes."`
+	TLSKey    string        `name:"tls-key" files:"" placeholder:"FILE" help:"Private key of the certificate."`
 	AccessLog string        `enum:"none,text,json" default:"none" help:"Log every request: ${enum}. Default: ${default}."`
 
-	UI             bool `name:"ui" help:"Pages to try the models in a browser, at / and below /ui/."`
-	GRPCReflection bool `name:"grpc-reflection" help:"Tell who asks the services and messages of gRPC."`
+	UI             bool `name:"ui" help:"Serve pages to try the models in a browser, at / and below /ui/."`
+	GRPCReflection bool `name:"grpc-reflection" help:"Enable gRPC server reflection."`
 
-	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://localhost:4318/v1/traces."`
+	Traces string `placeholder:"URL" help:"Collector of OpenTelemetry traces, OTLP over HTTP: http://localhost:4318/v1/traces."`
 
-	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Bytes of a request's body, unpacked. Default: ${default}."`
-	MaxRows     int           `default:"10000" placeholder:"N" help:"Rows of a request. Default: ${default}."`
-	Timeout     time.Duration `default:"10s" help:"Time that a request may wait and work. Default: ${default}."`
-	Working     int           `default:"0" placeholder:"N" help:"Requests at work at once. Default: two for each core."`
-	Waiting     int           `default:"256" placeholder:"N" help:"Requests that wait for those at work; more are turned away. Default: ${default}."`
-	Memory      int64         `default:"268435456" placeholder:"BYTES" help:"Bytes that all requests together may take. Default: ${default}."`
-	Connections int           `default:"1024" placeholder:"N" help:"Connections at once. Default: ${default}."`
+	MaxBody     int64         `default:"8388608" placeholder:"BYTES" help:"Maximum size of a request body, uncompressed. Default: ${default}."`
+	MaxRows     int           `default:"10000" placeholder:"N" help:"Maximum number of rows of a request. Default: ${default}."`
+	Timeout     time.Duration `default:"10s" help:"Time limit of a request. Default: ${default}."`
+	Working     int           `default:"0" placeholder:"N" help:"Maximum number of concurrent requests. Default: two per core."`
+	Waiting     int           `default:"256" placeholder:"N" help:"Maximum number of queued requests; more are rejected. Default: ${default}."`
+	Memory      int64         `default:"268435456" placeholder:"BYTES" help:"Maximum memory of all requests. Default: ${default}."`
+	Connections int           `default:"1024" placeholder:"N" help:"Maximum number of connections. Default: ${default}."`
 
-	Drain time.Duration `default:"0s" help:"At the end, how long to answer on while being unready. Default: ${default}."`
-	Grace time.Duration `default:"30s" help:"At the end, how long requests at work may take. Default: ${default}."`
+	Drain time.Duration `default:"0s" help:"On shutdown, time to continue serving while not ready. Default: ${default}."`
+	Grace time.Duration `default:"30s" help:"On shutdown, time limit of pending requests. Default: ${default}."`
 }
 
 func (serveCommand) Help() string {
-	return `Answers over HTTP, and over gRPC where --grpc-addr says so, what models predict, for rows as JSON and for tensors by the Open Inference Protocol. Models are loaded again when their files change. docs/serving.md says what can be asked.
-SIGTERM and Ctrl-C end it when all requests are answered.
+	return `Serves predictions over HTTP and, with --grpc-addr, over gRPC, for rows as JSON and for tensors of the Open Inference Protocol. Models are reloaded when their files change. See docs/serving.md.
+SIGTERM and Ctrl-C shut it down after pending requests.
 
 Example:
   bochner serve runs/adult/model.bochner

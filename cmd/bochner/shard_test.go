@@ -23,14 +23,14 @@ func TestWrongShards(t *testing.T) {
 	put(t, "changed", string(changed))
 	put(t, "cut", string(whole[:len(whole)/2]))
 	put(t, "empty", "")
-	const damaged = ": the file is damaged, or none that a part, a merge or a finish has written: "
+	const damaged = ": the file is damaged or not a state of a sharded fit: "
 	for args, want := range map[string]string{
 		"finish states/0 changed states/2 -o m":             "changed" + damaged + "its checksum is not that of its contents\n",
 		"finish states/0 cut states/2 -o m":                 "cut" + damaged,
 		"merge states/0 empty -o m":                         "empty" + damaged + "it does not begin as a model file does\n",
-		"finish states/0 states/2 -o m":                     "shard 1 of 3 is missing: no part of that has been merged\n",
-		"finish states/0 states/1 states/2 states/1 -o m":   "states/1: shard 1 of 3 is in an earlier one, too: these rows have been counted already\n",
-		"fit spec.yaml --shard 0/3 --from states/0 -o m":    "what a part goes on from is what finish has written, and this is a state of shard 0 of 3\n",
+		"finish states/0 states/2 -o m":                     "shard 1 of 3 is missing\n",
+		"finish states/0 states/1 states/2 states/1 -o m":   "states/1: shard 1 of 3 is already merged: these rows have been counted already\n",
+		"fit spec.yaml --shard 0/3 --from states/0 -o m":    "--from must be the output of finish, got the state of shard 0 of 3\n",
 		"fit spec.yaml --shard 0/3 --from spec.yaml -o m":   "spec.yaml" + damaged,
 		"merge nothing/* -o m":                              "nothing/*: no file has such a name",
 		"fit spec.yaml --shard 0/3 --set rff.gama=1 -o m":   "rff.gama: no such parameter (did you mean rff.gamma?)\n",

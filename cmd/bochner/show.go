@@ -17,15 +17,15 @@ import (
 // showResult prints what a run found.
 func showResult(out io.Writer, r experiment.Result) {
 	showSimpler(out, r)
-	fmt.Fprintf(out, "%s: %s, %d rows to train on, %d to test on, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
+	fmt.Fprintf(out, "%s: %s, %d training rows, %d test rows, %d inputs\n", r.Name, r.Task, r.Rows.Train, r.Rows.Test, r.Features)
 	if b := r.Before; b != nil {
-		fmt.Fprintf(out, "learned on from %s, now %d rows in all\n", b.Model, b.Rows)
+		fmt.Fprintf(out, "continued from %s, %d training rows in total\n", b.Model, b.Rows)
 	}
 	if s := r.Search; s != nil {
 		candidates, with := fmt.Sprintf("%d candidates", s.Candidates), " with"
 		switch {
 		case len(s.Best.Params) == 0:
-			candidates, with = "the pipeline as it is", ""
+			candidates, with = "fixed pipeline", ""
 		case s.Candidates == 1:
 			candidates = "1 candidate"
 		}
@@ -44,7 +44,7 @@ func showResult(out io.Writer, r experiment.Result) {
 		showScores(out, r.Train, r.Test, r.Baselines...)
 	}
 	if r.Rows.Judged > 0 {
-		fmt.Fprintf(out, "training rows are scored on %d of them, evenly spread\n", r.Rows.Judged)
+		fmt.Fprintf(out, "training scores: %d evenly spaced rows\n", r.Rows.Judged)
 	}
 	showPositive(out, r.Positive)
 	showFindings(out, r.Findings)
@@ -69,7 +69,7 @@ func showResult(out io.Writer, r experiment.Result) {
 	}
 	fmt.Fprintf(out, "\n%.1f s, of which load %.1f, search %.1f, refit %.1f, evaluate %.1f, report %.1f", r.Seconds.Total, r.Seconds.Load, r.Seconds.Search, r.Seconds.Refit, r.Seconds.Evaluate, r.Seconds.Report)
 	if r.Memory > 0 {
-		fmt.Fprintf(out, "; at most %s of memory", bytesText(r.Memory))
+		fmt.Fprintf(out, "; peak memory %s", bytesText(r.Memory))
 	}
 	showFiles(out, r)
 }
@@ -113,9 +113,9 @@ func showFound(out io.Writer, r experiment.Result) {
 		t.Flush()
 	}
 	if a := r.Anomalies; a != nil {
-		fmt.Fprintf(out, "anomalies: %.2f %% of the rows to train on", 100*a.Train)
+		fmt.Fprintf(out, "anomalies: %.2f %% of the training rows", 100*a.Train)
 		if a.Test != nil {
-			fmt.Fprintf(out, ", %.2f %% of those to test on", 100**a.Test)
+			fmt.Fprintf(out, ", %.2f %% of the test rows", 100**a.Test)
 		}
 		fmt.Fprintln(out)
 	}
@@ -180,7 +180,7 @@ func showFindings(out io.Writer, f result.Findings) {
 	if len(f.Errors) > 0 {
 		fmt.Fprintln(out)
 		t := columns(out)
-		fmt.Fprint(t, "off by at most"+on)
+		fmt.Fprint(t, "absolute error"+on)
 		for _, q := range f.Errors[0].Quantiles {
 			fmt.Fprintf(t, "\t%g %%", 100*q.Share)
 		}
@@ -198,7 +198,7 @@ func showFindings(out io.Writer, f result.Findings) {
 		const most = 5
 		fmt.Fprintln(out)
 		t := columns(out)
-		fmt.Fprintf(t, "without the input\t%s is worse by\n", i.Score)
+		fmt.Fprintf(t, "input\tdecrease of %s\n", i.Score)
 		for _, in := range i.Inputs[:min(len(i.Inputs), most)] {
 			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.StdError)
 		}
@@ -237,7 +237,7 @@ func showClasses(out io.Writer, f result.Findings, on string) {
 	}
 	t.Flush()
 	if more := len(f.PerClass) - len(list); more > 0 {
-		fmt.Fprintf(out, "and %d more classes, which are found better\n", more)
+		fmt.Fprintf(out, "and %d more classes with a higher F1\n", more)
 	}
 }
 
@@ -262,7 +262,7 @@ func showSureness(out io.Writer, s result.Uncertainty) {
 
 // cutoff says where a model decides, and what that is worth.
 func cutoff(c result.Threshold) string {
-	return fmt.Sprintf("%s by %s: %s on rows not seen, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual), short(c.Usual))
+	return fmt.Sprintf("%s by %s: %s out of fold, %s at %s", short(c.Value), c.Score, short(c.Best), short(c.AtUsual), short(c.Usual))
 }
 
 // showPositive names the class that scores of two classes speak of.
@@ -305,10 +305,10 @@ func showDrift(out io.Writer, d profile.Drift) {
 	const most = 20
 	inputs := d.Differing()
 	if len(inputs) == 0 {
-		fmt.Fprintln(out, "the rows look like those it has learned from")
+		fmt.Fprintln(out, "no data drift")
 		return
 	}
-	fmt.Fprintf(out, "unlike the rows it has learned from: %d of %d inputs\n", len(inputs), len(d.Inputs))
+	fmt.Fprintf(out, "data drift: %d of %d inputs differ from the training data\n", len(inputs), len(d.Inputs))
 	t := columns(out)
 	fmt.Fprintln(t, "input\tmissing\tin training\tunknown\toutside\tPSI")
 	for _, i := range inputs[:min(most, len(inputs))] {
@@ -348,9 +348,9 @@ func percent(share float64) string {
 // showPlan prints what a run would cost.
 func showPlan(out io.Writer, p experiment.Plan) {
 	t := columns(out)
-	fmt.Fprintf(t, "rows\t%d to train on, %d to test on, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
+	fmt.Fprintf(t, "rows\t%d training, %d test, %d inputs\n", p.Rows.Train, p.Rows.Test, p.Features)
 	if p.Stream {
-		fmt.Fprintln(t, "reading\tblock by block")
+		fmt.Fprintln(t, "rows\tstreamed from the file")
 	} else {
 		fmt.Fprintln(t, "reading\tinto memory")
 	}
@@ -366,14 +366,14 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	}
 	if n := len(p.Samples); n > 0 {
 		last := p.Samples[n-1]
-		fmt.Fprintf(t, "time\tan estimate: %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds), last.Seconds, last.Rows)
+		fmt.Fprintf(t, "time\tabout %s without the report, extrapolated from %.2g s for %d rows\n", duration(p.Seconds), last.Seconds, last.Rows)
 	}
 	fmt.Fprintf(t, "memory\tabout %s", bytesText(p.Bytes))
 	if p.Available > 0 {
 		fmt.Fprintf(t, " of %s available", bytesText(p.Available))
 	}
 	if p.Peak > 0 {
-		fmt.Fprintf(t, "; with the program and what is not yet collected up to some %s", bytesText(p.Peak))
+		fmt.Fprintf(t, "; peak of the process about %s", bytesText(p.Peak))
 	}
 	fmt.Fprintln(t)
 	t.Flush()
@@ -381,7 +381,7 @@ func showPlan(out io.Writer, p experiment.Plan) {
 	t = columns(out)
 	fmt.Fprintln(t, "step\twidth\tmemory")
 	for _, s := range p.Steps {
-		width := "known when fitted"
+		width := "known after fitting"
 		switch {
 		case s.Width >= 0 && s.Guess:
 			width = fmt.Sprintf("about %d", s.Width)
@@ -402,15 +402,15 @@ func showModel(out io.Writer, m experiment.Model) {
 	fmt.Fprintf(t, "name\t%s\n", m.Name)
 	fmt.Fprintf(t, "task\t%s\n", m.Task)
 	if v := m.Versions; v.ScikitLearn != "" {
-		fmt.Fprintf(t, "made by\tscikit-learn %s\n", v.ScikitLearn)
+		fmt.Fprintf(t, "created by\tscikit-learn %s\n", v.ScikitLearn)
 	} else {
-		fmt.Fprintf(t, "made by\tbochner %s, %s\n", v.Bochner, v.Go)
+		fmt.Fprintf(t, "created by\tbochner %s, %s\n", v.Bochner, v.Go)
 	}
 	if m.Precision != "float64" {
 		fmt.Fprintf(t, "precision\t%s\n", m.Precision)
 	}
 	if m.KeptRows > 0 {
-		fmt.Fprintf(t, "keeps\t%d training rows, in %s\n", m.KeptRows, bytesText(m.Bytes))
+		fmt.Fprintf(t, "stores\t%d training rows, %s\n", m.KeptRows, bytesText(m.Bytes))
 	}
 	if len(m.Targets) > 0 {
 		fmt.Fprintf(t, "target\t%s\n", strings.Join(m.Targets, ", "))
@@ -523,7 +523,7 @@ func bytesText(n int64) string {
 func duration(seconds float64) string {
 	switch {
 	case seconds < 1:
-		return "a second at most"
+		return "at most 1 s"
 	case seconds < 120:
 		return fmt.Sprintf("%.0f s", seconds)
 	case seconds < 7200:

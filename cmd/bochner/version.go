@@ -63,7 +63,7 @@ func (versionCommand) Run(s *session) error {
 }
 
 type helpCommand struct {
-	Command []string `arg:"" optional:"" help:"Command to tell about; all of them when left out."`
+	Command []string `arg:"" optional:"" help:"Command. Default: all commands."`
 }
 
 func (helpCommand) Help() string { return "Example: bochner help predict" }

@@ -99,7 +99,7 @@ func (j job) predictions(ctx context.Context, path string) ([]float64, error) {
 				}
 			}
 			if at < 0 {
-				return fmt.Errorf("%s has no column prediction", path)
+				return fmt.Errorf("%s is missing the column prediction", path)
 			}
 			return nil
 		}

@@ -20,22 +20,22 @@ func crossCheck(d *decoder) {
 	data := &d.spec.Data
 	clash := func(a, b, why string) {
 		if d.has(a) && d.has(b) {
-			d.fault(d.at[b], b, param.FieldError{Problem: "stands beside " + a + ": " + why})
+			d.fault(d.at[b], b, param.FieldError{Problem: "conflicts with " + a + "; " + why})
 		}
 	}
 	checkSQL(d, clash)
 	if d.has("data") && len(data.Train) == 0 && data.Dataset == "" && !d.has("data.sql") {
-		d.fault(d.at["data"], "data", param.FieldError{Problem: "neither train, sql nor dataset is given", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
+		d.fault(d.at["data"], "data", param.FieldError{Problem: "must have train, sql or dataset", Hint: "train: FILE, sql: {url: $NAME, train: QUERY} for a database, or dataset: NAME for built-in data"})
 	}
-	clash("data.train", "data.dataset", "wanted one of them")
+	clash("data.train", "data.dataset", "remove one of the two")
 	clash("data.test", "data.dataset", "built-in data have a test part of their own or are split")
-	clash("data.test", "data.split", "test rows come from a file or from a split, not both")
-	clash("search.folds", "search.cv.folds", "wanted one of them")
+	clash("data.test", "data.split", "remove one of the two")
+	clash("search.folds", "search.cv.folds", "remove one of the two")
 	if data.Split.Stratify && !data.Split.Shuffle {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split is a shuffled one, and shuffle is false"})
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "a stratified split requires shuffle: true"})
 	}
 	if data.Split.Stratify && data.Group != "" {
-		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "rows are split by data.group, so that no group is in both parts; a split is stratified or by groups"})
+		d.fault(d.at["data.split.stratify"], "data.split.stratify", param.FieldError{Problem: "cannot be combined with data.group; remove one of the two"})
 	}
 	if c := data.CSV.Delimiter; len(c) > 1 && c != "tab" && c != "space" {
 		d.fault(d.at["data.csv.delimiter"], "data.csv.delimiter", param.FieldError{Value: c, Constraint: "one character, tab or space"})
@@ -45,7 +45,7 @@ func crossCheck(d *decoder) {
 		if at == nil {
 			at = d.at["data.csv.decimal"]
 		}
-		d.fault(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "another mark than decimal, which is the same"})
+		d.fault(at, "data.csv.thousands", param.FieldError{Value: c.Thousands, Constraint: "different from data.csv.decimal"})
 	}
 	if address := d.spec.Output.MLflow; address != "" {
 		if _, err := mlflow.ParseAddress(address); err != nil { // said without the value, for that may hold a password
@@ -53,7 +53,7 @@ func crossCheck(d *decoder) {
 		}
 	}
 	if n := nested(d.spec.Pipeline.Estimator); n > mostNested {
-		d.faults = append(d.faults, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models are nested %d deep, at most %d are possible", n, mostNested)}))
+		d.faults = append(d.faults, d.spec.Fault("pipeline", param.FieldError{Problem: fmt.Sprintf("models must be nested at most %[2]d deep, got %[1]d", n, mostNested)}))
 	}
 	checkRoles(d)
 	checkSearch(d)
@@ -96,30 +96,30 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 	}
 	s := d.spec.Data.SQL
 	add := func(path string, f param.FieldError) { d.faults = append(d.faults, d.spec.Fault(path, f)) }
-	clash("data.train", "data.sql", "wanted one of them")
-	clash("data.dataset", "data.sql", "wanted one of them")
+	clash("data.train", "data.sql", "remove one of the two")
+	clash("data.dataset", "data.sql", "remove one of the two")
 	clash("data.sql", "data.test", "the test rows of a database are those of the query data.sql.test")
 	clash("data.sql.test", "data.split", "test rows come from a query or from a split, not both")
 	for _, path := range []string{"data.format", "data.csv", "data.svmlight"} {
-		clash("data.sql", path, "it says how files are written, and a database says itself what its columns are")
+		clash("data.sql", path, "it applies to files only")
 	}
 	switch {
 	case s.URL == "":
-		add("data.sql.url", param.FieldError{Problem: "missing, wanted " + wantedURL})
+		add("data.sql.url", param.FieldError{Problem: "missing: must be " + wantedURL})
 	case s.Variable() == "":
 		if _, _, err := s.Address(); err != nil {
 			add("data.sql.url", param.FieldError{Problem: err.Error()})
 		}
 	}
 	if len(s.Train) == 0 {
-		add("data.sql.train", param.FieldError{Problem: "missing, wanted a query"})
+		add("data.sql.train", param.FieldError{Problem: "missing: must be a query"})
 	}
 	for _, part := range []struct {
 		path    string
 		queries reader.Texts
 	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
 		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
-			add(part.path, param.FieldError{Problem: "an empty query"})
+			add(part.path, param.FieldError{Problem: "must not be empty"})
 		}
 	}
 }
@@ -141,7 +141,7 @@ func checkRoles(d *decoder) {
 			return
 		}
 		if other, twice := roles[column]; twice {
-			d.fault(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is %s already", column, other)})
+			d.fault(d.at[path], path, param.FieldError{Problem: fmt.Sprintf("column %q is also %s", column, other)})
 			return
 		}
 		roles[column] = path
@@ -162,7 +162,7 @@ func checkSearch(d *decoder) {
 		return
 	}
 	if s.CV.Kind == "group" && d.spec.Data.Group == "" {
-		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group, and data.group is not given"})
+		d.fault(d.at["search.cv.kind"], "search.cv.kind", param.FieldError{Problem: "folds by group require data.group"})
 	}
 	checkStrategy(d)
 	if s.Random > gridsearch.MaxCandidates {
@@ -171,7 +171,7 @@ func checkSearch(d *decoder) {
 	n := 1
 	for _, a := range s.Grid {
 		if n *= len(a.Values); n > gridsearch.MaxCandidates && s.Random == 0 && !s.Coordinate() {
-			d.fault(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "search.random tries some of them"})
+			d.fault(d.at["search.grid"], "search.grid", param.FieldError{Problem: fmt.Sprintf("more than %d candidates", gridsearch.MaxCandidates), Hint: "use search.random to sample the grid"})
 			return
 		}
 	}
@@ -183,7 +183,7 @@ func checkStrategy(d *decoder) {
 	exact := s.CV.Kind == "loo" || s.CV.Kind == "gcv"
 	checkCoordinate(d)
 	if d.has("search.halving") && s.Halving.MinResources == 0 && !d.has("search.halving.min_resources") {
-		d.fault(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "what the first round has, such as min_resources: 1000"})
+		d.fault(d.at["search.halving"], "search.halving.min_resources", param.FieldError{Problem: "missing", Hint: "resources of the first round, such as min_resources: 1000"})
 		return
 	}
 	if s.Halving.MinResources == 0 {
@@ -197,7 +197,7 @@ func checkStrategy(d *decoder) {
 		d.fault(at, key, f)
 	}
 	if exact {
-		fault("search.halving", param.FieldError{Problem: "halving wants folds, and cv.kind is " + s.CV.Kind})
+		fault("search.halving", param.FieldError{Problem: "halving requires folds, got cv.kind: " + s.CV.Kind})
 	}
 	if s.Halving.MaxResources > 0 && s.Halving.MaxResources < s.Halving.MinResources {
 		fault("search.halving.max_resources", param.FieldError{Value: s.Halving.MaxResources, Constraint: fmt.Sprintf("an integer ≥ min_resources, which is %d", s.Halving.MinResources)})
@@ -210,11 +210,11 @@ func checkCoordinate(d *decoder) {
 	s := d.spec.Search
 	switch {
 	case !s.Coordinate() && d.has("search.rounds"):
-		d.fault(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "rounds are those of strategy: coordinate", Hint: "say so, or leave them out"})
+		d.fault(d.at["search.rounds"], "search.rounds", param.FieldError{Problem: "requires strategy: coordinate", Hint: "set it or remove rounds"})
 	case s.Coordinate() && s.Random > 0:
-		d.fault(d.at["search.random"], "search.random", param.FieldError{Problem: "strategy: coordinate draws no candidates", Hint: "leave out one of the two"})
+		d.fault(d.at["search.random"], "search.random", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	case s.Coordinate() && s.Halving.MinResources > 0:
-		d.fault(d.at["search.halving"], "search.halving", param.FieldError{Problem: "halving wants all candidates at once, and strategy: coordinate has one axis at a time", Hint: "leave out one of the two"})
+		d.fault(d.at["search.halving"], "search.halving", param.FieldError{Problem: "cannot be combined with strategy: coordinate", Hint: "remove one of the two"})
 	}
 }
 
@@ -226,7 +226,7 @@ func checkResource(d *decoder, fault func(key string, f param.FieldError)) {
 		return
 	}
 	if slices.ContainsFunc(s.Grid, func(a gridsearch.Axis) bool { return a.Path == s.Halving.Resource }) {
-		fault(key, param.FieldError{Problem: s.Halving.Resource + " is an axis of the grid already"})
+		fault(key, param.FieldError{Problem: "must not be an axis of the grid, got " + s.Halving.Resource})
 		return
 	}
 	value, _ := param.Get(d.spec.Pipeline, s.Halving.Resource)

@@ -14,17 +14,16 @@ import (
 	pipeyaml "github.com/bochner-ml/bochner/pipeline/yaml"
 )
 
-// Document is an experiment file that has been read, with all that was found wrong with it. Whoever
-// looks at the data that it names adds to the faults.
+// Document is a decoded experiment file with its faults. Callers that check the data add to Faults.
 type Document struct {
-	Spec   Spec // as far as it could be read
-	Steps  bool // whether the pipeline could be read
+	Spec   Spec // as far as valid
+	Steps  bool // whether the pipeline is valid
 	Faults param.FieldErrors
 
 	file string
 }
 
-// Decode reads the text of a file of that name, with values overridden, and looks whether its keys fit
+// Decode decodes the content of a file with overridden values and checks that its keys fit
 // together. It opens no other file.
 func Decode(file string, text []byte, overrides ...Override) *Document {
 	d := newDecoder(file)
@@ -36,11 +35,11 @@ func Decode(file string, text []byte, overrides ...Override) *Document {
 	return &Document{Spec: d.spec, Steps: d.steps, Faults: d.faults, file: file}
 }
 
-// Owns says whether a fault is one of the document or of an override, and not one of the rows.
+// Owns reports whether a fault belongs to the document or an override rather than to the rows.
 func (d *Document) Owns(f param.FieldError) bool { return f.File == d.file || f.File == source }
 
-// Err returns the faults, each once, in the order of their places: those of the document, then those
-// of the rows. It is nil where there are none.
+// Err returns the unique faults in the order of their positions, those of the document first, or
+// nil.
 func (d *Document) Err() error {
 	group := func(f param.FieldError) int {
 		if d.Owns(f) {
@@ -60,7 +59,7 @@ func (d *Document) Err() error {
 	}).Err()
 }
 
-// DecodeData reads the section about the data, without its heading, as [Data.Encode] writes it.
+// DecodeData decodes the output of [Data.Encode].
 func DecodeData(file, text string) (Data, error) {
 	t, spec := &tree{file: file}, New()
 	if root := t.parse([]byte(text)); root != nil && text != "" {
@@ -72,7 +71,7 @@ func DecodeData(file, text string) (Data, error) {
 	return spec.Data, nil
 }
 
-// decode reads the spec, and looks at each value by itself.
+// decode decodes the spec and validates each value.
 func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 	d.root(root)
 	given := d.overrides(overrides)
@@ -87,10 +86,10 @@ func (d *decoder) decode(root *yaml.Node, overrides []Override) {
 	d.grid()
 }
 
-// root reads the sections.
+// root decodes the sections.
 func (d *decoder) root(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "an experiment: keys with values, data and pipeline among them"})
+		d.fault(node, "", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping with the keys data and pipeline"})
 		return
 	}
 	d.mark(node, "")
@@ -118,7 +117,7 @@ func (d *decoder) root(node *yaml.Node) {
 	}
 }
 
-// pipeline reads the steps.
+// pipeline decodes the steps.
 func (d *decoder) pipeline() {
 	if d.list == nil {
 		return
@@ -131,7 +130,7 @@ func (d *decoder) pipeline() {
 	}
 }
 
-// resolve fills in what follows from the rest.
+// resolve sets values that follow from others.
 func (d *decoder) resolve() {
 	s := &d.spec
 	if s.Name == "" {
@@ -141,7 +140,7 @@ func (d *decoder) resolve() {
 	if s.Output.Dir == "" {
 		s.Output.Dir = filepath.ToSlash(filepath.Join("runs", s.Name))
 	}
-	s.Data.Task = cmp.Or(string(s.Task()), "auto") // what the model says, if it learns without a target
+	s.Data.Task = cmp.Or(string(s.Task()), "auto") // implied by an unsupervised model
 	base := filepath.Dir(d.file)
 	for _, paths := range []reader.Paths{s.Data.Train, s.Data.Test} {
 		for i, path := range paths {

@@ -10,17 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// decoder turns a document into a spec.
+// decoder converts a document to a spec.
 type decoder struct {
 	tree
 	spec  Spec
-	at    map[string]*yaml.Node // key node of each path that is given
+	at    map[string]*yaml.Node // key node of each given path
 	list  *yaml.Node            // of the pipeline
-	steps bool                  // whether the pipeline could be read
+	steps bool                  // whether the pipeline is valid
 	axes  []rawAxis
 }
 
-// rawAxis is an axis as written; its values wait until the pipeline is known.
+// rawAxis is an unparsed axis; its values depend on the pipeline.
 type rawAxis struct {
 	file       string
 	path       string
@@ -31,7 +31,7 @@ func newDecoder(file string) *decoder {
 	return &decoder{tree: tree{file: file}, spec: New(), at: map[string]*yaml.Node{}}
 }
 
-// misspelt says whether a key is there in other letters, which is reported already.
+// misspelt reports whether a key is present in another case, which is already reported.
 func (d *decoder) misspelt(node *yaml.Node, key string) bool {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if suggest.Nearest(node.Content[i].Value, []string{key}) != "" {
@@ -41,7 +41,7 @@ func (d *decoder) misspelt(node *yaml.Node, key string) bool {
 	return false
 }
 
-// mark remembers where each key of the sections stands.
+// mark records the positions of the keys of the sections.
 func (d *decoder) mark(node *yaml.Node, prefix string) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		path := yamlnode.Join(prefix, node.Content[i].Value)
@@ -54,11 +54,11 @@ func (d *decoder) mark(node *yaml.Node, prefix string) {
 	}
 }
 
-// has reports whether the document or an override gives a value for path.
+// has reports whether the document or an override sets path.
 func (d *decoder) has(path string) bool { return d.at[path] != nil }
 
-// noSuch reports, at path of the document, that none of the parameters is called name, and which may
-// be meant: those that have all its words in order, or else the nearest.
+// noSuch reports an unknown parameter at path. It suggests parameters that contain all words of the
+// name in order, else the nearest.
 func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param) {
 	var paths, meant, below []string
 	for _, p := range known {
@@ -76,9 +76,9 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	f := param.FieldError{Problem: "no such parameter"}
 	switch {
 	case name == "pipeline":
-		f = param.FieldError{Problem: "the steps cannot be replaced, their values can", Hint: "name one, such as " + paths[len(paths)-1]}
+		f = param.FieldError{Problem: "cannot replace a list of steps", Hint: "name one, such as " + paths[len(paths)-1]}
 	case len(below) > 0:
-		f = param.FieldError{Problem: "it has values of its own and is none", Hint: "there are " + suggest.List(below)}
+		f = param.FieldError{Problem: "is a section, not a value", Hint: "keys: " + suggest.List(below)}
 	case len(meant) > 0:
 		f.Hint = "did you mean " + suggest.Alternatives(meant[:min(len(meant), 4)]) + "?"
 	case len(paths) > 0:
@@ -87,7 +87,7 @@ func (d *decoder) noSuch(node *yaml.Node, path, name string, known []param.Param
 	d.fault(node, path, f)
 }
 
-// within says whether all words are there in that order.
+// within reports whether all words occur in that order.
 func within(words, there []string) bool {
 	for _, w := range there {
 		if len(words) > 0 && words[0] == w {

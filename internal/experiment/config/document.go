@@ -1,13 +1,12 @@
-// Package config holds the YAML file of an experiment: what may stand in it, and what it says once
-// it has been read.
+// Package config reads, validates and writes the YAML file of an experiment.
 //
-//	read := document.Decode("adult.yaml", text, document.Override{Path: "rff.gamma", Value: "0.1"})
+//	read := config.Decode("adult.yaml", text, config.Override{Path: "rff.gamma", Value: "0.1"})
 //	spec, err := read.Spec, read.Err()
 //	text, err := spec.Encode("runs/adult/spec.yaml")
 //
-// A [Spec] and its sections declare their keys as steps declare their parameters, and from that come
-// reading, defaults, the complaints, [JSONSchema] and [Reference]. Nothing here opens a file of rows: it
-// is package experiment that looks whether the data are what the document says, and runs it.
+// A [Spec] and its sections declare their keys like the parameters of steps. Decoding, defaults,
+// validation, [JSONSchema] and [Reference] follow from the declarations. The package opens no data
+// files; package validate checks them.
 package config
 
 import (
@@ -21,8 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Spec is an experiment. Read one with [Decode], or with Load and Parse of package experiment, which
-// look at its data, too.
+// Spec is the content of an experiment file.
 type Spec struct {
 	Name     string
 	Seed     uint64
@@ -34,13 +32,13 @@ type Spec struct {
 	Intervals *Intervals // nil for none
 	Report    Report
 
-	places *places // of its values in the file it was read from; nil for none
+	places *places // positions of the values in the file; nil without a file
 }
 
-// Params declares the parameters of the sections; those of the steps and the grid are not among them.
+// Params declares the parameters of the sections, except those of the steps and the grid.
 func (s *Spec) Params(l *param.List) {
 	l.String(&s.Name, "name", "Name of the experiment; that of the file when left out.")
-	l.Seed(&s.Seed, "seed", "Where all random draws come from. Each step, the split and the folds have a stream of their own, derived from it.")
+	l.Seed(&s.Seed, "seed", "Seed of all random draws. Each step, the split and the folds have a stream of their own, derived from it.")
 	l.Choice(&s.Pipeline.Precision, "precision", "Precision of the dense features that the estimator reads. float32 takes half the memory and about half the time.", pipeline.Float64, pipeline.Float32)
 	l.Child("data", &s.Data)
 	l.Child("search", &s.Search)
@@ -49,10 +47,10 @@ func (s *Spec) Params(l *param.List) {
 	l.Child("output", &s.Output)
 }
 
-// FromFile says whether the spec was read from a file.
+// FromFile reports whether the spec was read from a file.
 func (s Spec) FromFile() bool { return s.places != nil }
 
-// File returns the name of the file that the spec was read from, "" for none.
+// File returns the name of the file that the spec was read from, or "".
 func (s Spec) File() string {
 	if s.places == nil {
 		return ""
@@ -60,19 +58,19 @@ func (s Spec) File() string {
 	return s.places.file
 }
 
-// Given says whether the file, or an override, gives a value for a path.
+// Given reports whether the file or an override sets the value at a path.
 func (s Spec) Given(path string) bool { return s.places != nil && s.places.at[path] != nil }
 
-// Fault puts a fault at a path, and at its place in the file that the spec was read from.
+// Fault adds a path and its position in the file to a fault.
 func (s Spec) Fault(path string, f param.FieldError) param.FieldError { return s.places.fault(path, f) }
 
-// Unplaced returns the spec as one that stands in no file, so that faults name no line.
+// Unplaced returns the spec without positions, so that its faults have no line.
 func (s Spec) Unplaced() Spec {
 	s.places = nil
 	return s
 }
 
-// Data says which rows to learn from and what they are.
+// Data describes the rows and the roles of their columns.
 type Data struct {
 	Train   reader.Paths
 	Test    reader.Paths
@@ -83,11 +81,11 @@ type Data struct {
 
 	reader.Files
 
-	Asked Database // what answers SQL while it is read; nil is the one at SQL.URL; no key
-	Known *Known   // whose columns and codes the rows have, where a model learns on; no key
+	Asked Database // open database of SQL; nil opens SQL.URL; no key
+	Known *Known   // schema of the training rows, for incremental learning; no key
 }
 
-// Known is the rows that a model has learned from.
+// Known is the schema of the training rows of a model.
 type Known struct {
 	Schema datasets.Schema
 	Cols   int
@@ -116,7 +114,7 @@ func (s *Data) Params(l *param.List) {
 	l.Choice(&s.Stream, "stream", "Whether to read the file block by block instead of holding it in memory. auto: when it is large; with a search, when half of the memory does not hold it.", "auto", "always", "never")
 }
 
-// Where returns the files, or the queries, that the rows come from.
+// Where returns the training and test files or queries.
 func (s Data) Where() (train, test reader.Paths) {
 	if s.SQL.Given() {
 		return reader.Paths(s.SQL.Train), reader.Paths(s.SQL.Test)
@@ -124,10 +122,10 @@ func (s Data) Where() (train, test reader.Paths) {
 	return s.Train, s.Test
 }
 
-// TrainAndTest returns the paths of both sets of rows.
+// TrainAndTest returns the training and test paths in one list.
 func (s Data) TrainAndTest() []string { return slices.Concat(s.Train, s.Test) }
 
-// Split takes test rows from the training file.
+// Split splits test rows off the training file.
 type Split struct {
 	Test     float64
 	Stratify bool
@@ -154,7 +152,7 @@ type Search struct {
 	Halving  gridsearch.Halving
 }
 
-// Params declares the keys of the section but the grid.
+// Params declares the keys of the section, except the grid.
 func (s *Search) Params(l *param.List) {
 	l.Int(&s.CV.Folds, "folds", "Number of folds; short for cv.folds.", param.Between(2, 100_000))
 	l.Child("cv", &s.CV)
@@ -167,7 +165,7 @@ func (s *Search) Params(l *param.List) {
 	l.Child("halving", &s.Halving)
 }
 
-// CV is how rows are divided into folds.
+// CV describes the cross-validation folds.
 type CV struct {
 	Kind    string
 	Folds   int
@@ -181,7 +179,7 @@ func (s *CV) Params(l *param.List) {
 	l.Bool(&s.Shuffle, "shuffle", "Assign rows to folds at random; otherwise in their order.")
 }
 
-// Output is where the results go.
+// Output names the outputs.
 type Output struct {
 	Dir    string
 	MLflow string
@@ -193,7 +191,7 @@ func (s *Output) Params(l *param.List) {
 	l.String(&s.MLflow, "mlflow", "MLflow server to which the run is logged: http://HOST:PORT, with ?experiment=NAME where the experiment there is not to have the name of this one. What goes wrong there is a warning of the run.")
 }
 
-// New returns a spec with the defaults, which lacks data and a pipeline.
+// New returns a spec with default values, without data and pipeline.
 func New() Spec {
 	return Spec{
 		Data: Data{
@@ -205,7 +203,7 @@ func New() Spec {
 	}
 }
 
-// NewSearch returns a search with the defaults and an empty grid.
+// NewSearch returns a search with default values and an empty grid.
 func NewSearch() *Search {
 	return &Search{CV: CV{Kind: "auto", Folds: 5, Shuffle: true}, Refit: "best", Strategy: "grid", Rounds: 3, Halving: gridsearch.NewHalving(0)}
 }

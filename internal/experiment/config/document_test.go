@@ -105,7 +105,7 @@ func TestBounds(t *testing.T) {
 		{head + "pipeline: [{ensemble: {estimator: rff_network, seeds: 1000000000}}]\n", "pipeline.ensemble.seeds: must be an integer from 0 to 1000, got 1000000000"},
 		{head + "pipeline: [{calibrated: {estimator: svm, folds: 1000000000}}]\n", "pipeline.calibrated.folds: must be an integer from 0 to 1000, got 1000000000"},
 		{head + "pipeline: [{sgd_regressor: {epochs: 10000000000}}]\n", "at most 2147483647"},
-		{head + "pipeline: [" + strings.Repeat("{calibrated: {estimator: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models are nested 8 deep, at most 5 are possible"},
+		{head + "pipeline: [" + strings.Repeat("{calibrated: {estimator: ", 7) + "svm" + strings.Repeat("}}", 7) + "]\n", "models must be nested at most 5 deep, got 8"},
 	} {
 		if err := Decode("spec.yaml", []byte(c.text)).Err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

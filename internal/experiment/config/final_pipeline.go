@@ -51,18 +51,18 @@ func checkIntervals(s Spec, task datasets.Task, add func(path string, f param.Fi
 	jackknife := i.Method == "jackknife" || i.Method == "jackknife_plus"
 	switch {
 	case own.Name == "intervals":
-		add("intervals", param.FieldError{Problem: "the pipeline ends with intervals of its own", Hint: "leave out one of the two"})
+		add("intervals", param.FieldError{Problem: "the pipeline already ends with intervals", Hint: "remove one of the two"})
 	case jackknife && task == datasets.Classification:
 		add("intervals.method", param.FieldError{Value: i.Method, Constraint: "split or auto for classes"})
 	case jackknife && !smoothing:
-		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s needs ridge or kernel_ridge, and the pipeline ends with %s", i.Method, own.Name), Hint: "take split"})
+		add("intervals.method", param.FieldError{Problem: fmt.Sprintf("%s requires ridge or kernel_ridge, got %s", i.Method, own.Name), Hint: "use split"})
 	case jackknife && s.Data.Group != "":
-		add("intervals.method", param.FieldError{Problem: i.Method + " leaves out single rows, and data.group says which belong together", Hint: "take split"})
+		add("intervals.method", param.FieldError{Problem: i.Method + " leaves out single rows and cannot be combined with data.group", Hint: "use split"})
 	case (i.Method == "normal" || i.Normalize) && own.Name != "" && !does.Unknown && !does.Std:
-		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize need a model that knows its standard deviation, which %s does not", own.Name)})
+		add("intervals", param.FieldError{Problem: fmt.Sprintf("normal and normalize require a model with standard deviations, got %s", own.Name)})
 	case i.Normalize && (jackknife || i.Method == "normal"):
-		add("intervals.normalize", param.FieldError{Problem: "it goes with split, and method is " + i.Method})
+		add("intervals.normalize", param.FieldError{Problem: "requires method: split, got " + i.Method})
 	case s.Pipeline.Precision == pipeline.Float32 && (i.Method == "split" || i.Method == "auto"):
-		add("intervals", param.FieldError{Problem: "split fits a pipeline within another, which has precision float64", Hint: "leave out precision: float32, or take another method"})
+		add("intervals", param.FieldError{Problem: "method split requires precision: float64", Hint: "remove precision: float32 or use another method"})
 	}
 }

@@ -20,7 +20,7 @@ func (d *decoder) readGrid(node *yaml.Node) {
 		return
 	}
 	if node.Kind != yaml.MappingNode {
-		d.fault(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "paths of parameters, each with its values"})
+		d.fault(node, "search.grid", param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping of parameter paths to values"})
 		return
 	}
 	for _, p := range d.pairs(node, "search.grid") {
@@ -73,7 +73,7 @@ func (d *decoder) axis(raw rawAxis) {
 		}
 		key := fmt.Sprintf("%#v", v)
 		if seen[key] {
-			d.fault(nodes[i], path, param.FieldError{Problem: fmt.Sprintf("the value %v is there twice", v)})
+			d.fault(nodes[i], path, param.FieldError{Problem: fmt.Sprintf("the value %v is repeated", v)})
 		}
 		seen[key] = true
 	}

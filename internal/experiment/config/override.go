@@ -16,13 +16,13 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Override replaces one value of a spec, as `--set path=value` does: "data.train", "rff.gamma",
-// "search.grid.rff.gamma". The value is YAML.
+// Override replaces one value, as `--set path=value` does. Paths are keys and parameters, such as
+// data.train, rff.gamma or search.grid.rff.gamma; the value is YAML.
 type Override struct {
 	Path, Value string
 }
 
-// UnmarshalText takes "path=value".
+// UnmarshalText parses path=value.
 func (o *Override) UnmarshalText(text []byte) error {
 	path, value, found := strings.Cut(string(text), "=")
 	if !found || path == "" {
@@ -32,7 +32,7 @@ func (o *Override) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// given is an override whose value has been read. It is done once it has found its place.
+// given is a parsed override; done is set once it is applied.
 type given struct {
 	path  string
 	value *yaml.Node
@@ -45,7 +45,7 @@ func (g *given) apply(to func(path string, value *yaml.Node) (done bool)) {
 	}
 }
 
-// overrides reads the values of overrides.
+// overrides parses the values of overrides.
 func (d *decoder) overrides(list []Override) []*given {
 	file := d.file
 	d.file = source
@@ -54,7 +54,7 @@ func (d *decoder) overrides(list []Override) []*given {
 	for _, o := range list {
 		var document yaml.Node
 		value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-		if o.Value == "-" || strings.HasPrefix(o.Value, "*") { // standard input, to YAML an empty list; a pattern, to it the alias of an anchor
+		if o.Value == "-" || strings.HasPrefix(o.Value, "*") { // stdin and patterns are not valid YAML strings
 			out = append(out, &given{path: o.Path, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}})
 			continue
 		}
@@ -73,7 +73,7 @@ func (d *decoder) overrides(list []Override) []*given {
 	return out
 }
 
-// unplace forgets the positions of a tree, which is in no file.
+// unplace clears the positions of nodes that are in no file.
 func unplace(node *yaml.Node) {
 	node.Line, node.Column = 0, 0
 	for _, child := range node.Content {
@@ -81,7 +81,7 @@ func unplace(node *yaml.Node) {
 	}
 }
 
-// overrideSection replaces a value outside of the pipeline, if that is where the path leads.
+// overrideSection applies an override to a section other than the pipeline.
 func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	file := d.file
 	d.file = source
@@ -122,14 +122,13 @@ func (d *decoder) overrideSection(path string, value *yaml.Node) bool {
 	d.at[path] = value
 	for a, b := range map[string]string{"search.folds": "search.cv.folds", "search.cv.folds": "search.folds"} {
 		if path == a {
-			delete(d.at, b) // two words for one value, and this one is newer
+			delete(d.at, b) // a later spelling replaces the earlier one
 		}
 	}
 	return true
 }
 
-// unset gives the value or section at path its defaults, as if the file had left it out, and reports
-// whether there is one.
+// unset resets the value or section at path to its default and reports whether it exists.
 func (d *decoder) unset(path string) (known bool) {
 	defaults := New()
 	defaults.Search, defaults.Intervals = NewSearch(), NewIntervals()
@@ -139,10 +138,10 @@ func (d *decoder) unset(path string) (known bool) {
 			continue
 		}
 		known = true
-		if isParam(d.spec, p.Path) { // not those of a search where there is none
+		if isParam(d.spec, p.Path) { // a missing search has no parameters
 			changed, err := param.With(d.spec, param.Setting{Path: p.Path, Value: p.Value})
 			if err != nil {
-				return false // what has to be given
+				return false // required
 			}
 			d.spec = changed.(Spec)
 		}
@@ -155,10 +154,10 @@ func (d *decoder) unset(path string) (known bool) {
 	return known
 }
 
-// overrideStep replaces a parameter of the pipeline.
+// overrideStep applies an override to a parameter of the pipeline.
 func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 	if !d.steps {
-		return true // what is wrong with the pipeline is reported already
+		return true // errors of the pipeline are already reported
 	}
 	file := d.file
 	d.file = source
@@ -186,8 +185,7 @@ func (d *decoder) overrideStep(path string, value *yaml.Node) bool {
 	return true
 }
 
-// defaultOf returns what a parameter of a step is where the file does not give it, nil where that is
-// unknown.
+// defaultOf returns the default of a parameter of a step, or nil if unknown.
 func (d *decoder) defaultOf(path string) any {
 	owner, err := specs.Owner(d.spec.Pipeline, path)
 	own, known := pipeline.EntryOf(owner)
@@ -207,7 +205,7 @@ func (d *decoder) defaultOf(path string) any {
 	return nil
 }
 
-// unknownPath reports an override of something that is not there.
+// unknownPath reports an override with an unknown path.
 func (d *decoder) unknownPath(value *yaml.Node, path string) {
 	d.noSuch(value, path, strings.TrimPrefix(path, "pipeline."), append(param.All(d.spec), param.All(d.spec.Pipeline)...))
 }

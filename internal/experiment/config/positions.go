@@ -8,14 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// places are where the values of a spec stand in its file.
+// places are the positions of values in a file.
 type places struct {
 	file  string
-	at    map[string]*yaml.Node // key of each path that is given
+	at    map[string]*yaml.Node // key node of each given path
 	steps *yaml.Node            // of the pipeline
 }
 
-// fault puts f at a path, or at the section that it would be in.
+// fault adds the position of a path, or of its section, to f.
 func (p *places) fault(path string, f param.FieldError) param.FieldError {
 	f.Path = path
 	if p == nil {
@@ -48,7 +48,7 @@ func (p *places) find(path string) *yaml.Node {
 	}
 }
 
-// step returns where the step with that path stands, as far as its first part tells.
+// step returns the node of a pipeline step, as far as the path begins with its name.
 func (p *places) step(path string) *yaml.Node {
 	name, _, _ := strings.Cut(path, ".")
 	for _, step := range p.steps.Content {
@@ -61,5 +61,5 @@ func (p *places) step(path string) *yaml.Node {
 	return p.steps
 }
 
-// source is what an override is called in faults.
+// source is the file name of overrides in faults.
 const source = "--set"

@@ -40,7 +40,7 @@ type property struct {
 	Defs         *properties `json:"$defs,omitempty"`
 }
 
-// properties are named properties in their order.
+// properties is an ordered list of named properties.
 type properties struct {
 	names  []string
 	values map[string]*property
@@ -57,7 +57,7 @@ func (p *properties) add(name string, value *property) {
 	p.values[name] = value
 }
 
-// MarshalJSON writes an object whose keys keep their order.
+// MarshalJSON writes an object with ordered keys.
 func (p *properties) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -81,8 +81,7 @@ func (p *properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files, by which an editor can
-// complete and check them.
+// JSONSchema returns the JSON Schema (draft 2020-12) of experiment files.
 func JSONSchema() []byte {
 	root := object(declared(), "")
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
@@ -94,19 +93,19 @@ func JSONSchema() []byte {
 	root.Defs = stepSchemas()
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		panic("experiment: " + err.Error()) // plain structs of plain values
+		panic("experiment: " + err.Error()) // cannot happen for plain structs
 	}
 	return append(text, '\n')
 }
 
-// declared is a spec with every section, to list what may be given.
+// declared returns a spec with every section, to list all keys.
 func declared() Spec {
 	spec := New()
 	spec.Search, spec.Intervals = NewSearch(), NewIntervals()
 	return spec
 }
 
-// object is the schema of a section, by what is declared below prefix.
+// object returns the schema of a section from the parameters below prefix.
 func object(spec any, prefix string) *property {
 	out := &property{Type: "object", Others: false, Properties: &properties{}}
 	for _, p := range param.All(spec) {
@@ -128,7 +127,7 @@ func object(spec any, prefix string) *property {
 	return out
 }
 
-// value is the schema of one parameter.
+// value returns the schema of one parameter.
 func value(p param.Param) *property {
 	out := &property{Description: p.Doc, Default: p.Value}
 	if p.Value == "" {
@@ -158,7 +157,7 @@ func value(p param.Param) *property {
 	return out
 }
 
-// bound adds the ends of a range.
+// bound adds the limits of a range.
 func (p *property) bound(r param.Range) {
 	if !math.IsInf(r.Low, 0) {
 		if r.LowOpen {
@@ -176,7 +175,7 @@ func (p *property) bound(r param.Range) {
 	}
 }
 
-// gridSchema is the schema of the axes.
+// gridSchema returns the schema of the grid.
 func gridSchema() *property {
 	bounds := &property{Type: "array", Items: &property{Type: "number"}, MinItems: 3, MaxItems: 3}
 	spaced := &property{Type: "object", Others: false, Properties: &properties{}, MaxKeys: 1}
@@ -186,7 +185,7 @@ func gridSchema() *property {
 	return &property{Type: "object", Others: axis, Description: "Paths of parameters, each with a list of values, {log: [from, to, points]} or {lin: [from, to, points]}."}
 }
 
-// upper begins a string with a capital letter.
+// upper capitalizes a string.
 func upper(text string) string {
 	if text == "" {
 		return ""
@@ -194,7 +193,7 @@ func upper(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// sentence ends a string with a full stop.
+// sentence appends a period.
 func sentence(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
@@ -202,7 +201,7 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// stepSchemas are the schemas of a step and of each registered one.
+// stepSchemas returns the schemas of a step and of each registered type.
 func stepSchemas() *properties {
 	defs := &properties{}
 	step := &property{Description: "A step: its name, or its name with parameters."}
@@ -216,7 +215,7 @@ func stepSchemas() *properties {
 	return defs
 }
 
-// stepSchema is the schema of a step with parameters.
+// stepSchema returns the schema of a step with parameters.
 func stepSchema(e pipeline.Entry) *property {
 	out := &property{Type: "object", Description: sentence(upper(e.Doc)), Required: []string{e.Name}, Others: false, Properties: &properties{}}
 	parameters := &property{Type: []string{"object", "null"}, Others: false, Properties: &properties{}}
@@ -245,7 +244,7 @@ func stepSchema(e pipeline.Entry) *property {
 	return out
 }
 
-// childrenSchema is the schema of the list of what a step holds.
+// childrenSchema returns the schema of the list of children of a step.
 func childrenSchema(h pipeline.ChildrenSpec) *property {
 	if h.Kind == nil {
 		return &property{Type: "array", Items: &property{Ref: "#/$defs/step"}}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// GridSearch is the search that the document asks for, over rows of a task that may have groups.
+// GridSearch returns the configured search. groups tells whether the rows have groups.
 func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
 	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
@@ -23,10 +23,10 @@ func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	return search
 }
 
-// Coordinate reports whether the search goes along one axis after the other.
+// Coordinate reports whether the strategy is a coordinate search.
 func (s *Search) Coordinate() bool { return s.Strategy == "coordinate" }
 
-// Folds divides the rows of a search.
+// Folds returns the folds of a search in memory.
 func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 	cv, seed := s.Search.CV, s.seedOf("search.cv")
 	kind := cv.Kind
@@ -55,12 +55,12 @@ func (s Spec) Folds(grouped bool, task datasets.Task) datasets.Splitter {
 	return datasets.KFold{Folds: cv.Folds, Shuffle: cv.Shuffle, Seed: seed}
 }
 
-// StreamedFolds divides the rows of a search that stay where they are.
+// StreamedFolds returns the folds of a search over streamed rows.
 func (s Spec) StreamedFolds() datasets.HashKFold {
 	return datasets.HashKFold{Folds: s.Search.CV.Folds, Seed: s.seedOf("search.cv")}
 }
 
-// CheckStreamed looks whether the search is one that does without rows in memory.
+// CheckStreamed reports settings that require rows in memory.
 func (s Spec) CheckStreamed(task datasets.Task) (faults param.FieldErrors) {
 	const out = "data.stream: never holds the rows in memory"
 	add := func(path, problem string) {
@@ -81,7 +81,7 @@ func (s Spec) CheckStreamed(task datasets.Task) (faults param.FieldErrors) {
 	return faults
 }
 
-// TestRows takes the test rows out of the training rows.
+// TestRows selects the test rows among the training rows.
 func (s Spec) TestRows(grouped bool) datasets.TrainTest {
 	return datasets.TrainTest{
 		Test: s.Data.Split.Test, Shuffle: s.Data.Split.Shuffle, Stratify: s.Data.Split.Stratify,
@@ -89,5 +89,5 @@ func (s Spec) TestRows(grouped bool) datasets.TrainTest {
 	}
 }
 
-// seedOf derives the seed of a purpose from that of the experiment.
+// seedOf derives the seed of one purpose from that of the experiment.
 func (s Spec) seedOf(purpose string) uint64 { return pipeline.DeriveSeed(s.Seed, purpose) }

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// SQL is queries to a database, whose rows take the place of files.
+// SQL contains database queries that replace data files.
 type SQL struct {
 	URL         string
 	Train, Test reader.Texts
@@ -28,42 +28,42 @@ func (s *SQL) Params(l *param.List) {
 	l.Value(&s.Test, "test", "Query for the rows to test on, with the columns of the others; or several.")
 }
 
-// Given says whether there is such a section.
+// Given reports whether the section is present.
 func (s SQL) Given() bool { return s.URL != "" || len(s.Train) > 0 || len(s.Test) > 0 }
 
-// Database is what answers queries, all of them as of one moment where it can.
+// Database answers queries, from one snapshot if it supports them.
 type Database interface {
-	// Open returns the rows of queries, those of several one after the other.
+	// Open returns the concatenated rows of the queries.
 	Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error)
-	// Digest returns the SHA-256 sum of the rows of queries, "" for no query.
+	// Digest returns the SHA-256 sum of the rows of the queries; "" without queries.
 	Digest(ctx context.Context, queries ...string) (string, error)
-	// Lasts says whether what others write is not seen.
+	// Lasts reports whether reads are isolated from concurrent writes.
 	Lasts() bool
 }
 
-// superuserKey is the key of a context made by [AllowSuperuser].
+// superuserKey is the context key of [AllowSuperuser].
 type superuserKey struct{}
 
-// AllowSuperuser returns a context in which the queries of an experiment may run as a superuser of
-// PostgreSQL. A superuser's SELECT can write files and run programs on the server: allow it for
-// experiment files that you trust.
+// AllowSuperuser returns a context that permits queries by a PostgreSQL superuser. A SELECT of a
+// superuser can write files and run programs on the server, so use it for trusted experiment files
+// only.
 func AllowSuperuser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, superuserKey{}, true)
 }
 
-// SuperuserAllowed reports whether the context is one of [AllowSuperuser].
+// SuperuserAllowed reports whether the context comes from [AllowSuperuser].
 func SuperuserAllowed(ctx context.Context) bool { return ctx.Value(superuserKey{}) != nil }
 
-// URLSchemes lists the databases that a URL may name.
+// URLSchemes returns the supported URL schemes.
 func URLSchemes() []string { return []string{"postgres", "postgresql", "sqlite"} }
 
-// wantedURL is what a URL of a database looks like.
+// wantedURL is the constraint of a database URL.
 const wantedURL = "postgres://USER@HOST/NAME, sqlite:PATH, or $NAME for the URL that an environment variable holds"
 
-// variable is how an environment variable is written.
+// variable matches a reference to an environment variable.
 var variable = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})$`)
 
-// Variable names the environment variable that holds the URL, "" where it stands in the file.
+// Variable returns the name of the environment variable of the URL, or "".
 func (s SQL) Variable() string {
 	if m := variable.FindStringSubmatch(s.URL); m != nil {
 		return m[1] + m[2]
@@ -71,8 +71,8 @@ func (s SQL) Variable() string {
 	return ""
 }
 
-// Address returns the URL of the database, and its scheme. What is wrong with it is said without the URL, which may
-// hold a password.
+// Address returns the URL of the database and its scheme. Errors omit the URL, which may contain a
+// password.
 func (s SQL) Address() (scheme, address string, err error) {
 	address, from := s.URL, "the URL"
 	name := s.Variable()
@@ -85,33 +85,33 @@ func (s SQL) Address() (scheme, address string, err error) {
 	scheme, rest, found := strings.Cut(address, ":")
 	switch {
 	case !found && strings.HasPrefix(address, "$"):
-		return "", "", fmt.Errorf("%s begins with $ and names no environment variable, wanted %s", from, wantedURL)
+		return "", "", fmt.Errorf("%s must be %[2]s, got $ without a variable name", from, wantedURL)
 	case !found || !plainWord.MatchString(scheme):
-		return "", "", fmt.Errorf("%s has no scheme, wanted %s", from, wantedURL)
+		return "", "", fmt.Errorf("%s must be %[2]s, got no scheme", from, wantedURL)
 	case !slices.Contains(URLSchemes(), scheme):
-		return "", "", fmt.Errorf("%s is of the scheme %s, and the databases are %s", from, scheme, strings.Join(URLSchemes(), ", "))
+		return "", "", fmt.Errorf("%s: scheme must be one of %[3]s, got %[2]s", from, scheme, strings.Join(URLSchemes(), ", "))
 	case scheme == "sqlite" && (rest == "" || strings.HasPrefix(rest, "//")):
-		return "", "", fmt.Errorf("%s names no file, wanted sqlite:PATH", from)
+		return "", "", fmt.Errorf("%s must be sqlite:PATH, got no path", from)
 	case scheme == "sqlite":
 		return scheme, address, nil
 	}
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" && parsed.Query().Get("host") == "" {
-		return "", "", fmt.Errorf("%s cannot be read, wanted postgres://USER@HOST/NAME", from)
+		return "", "", fmt.Errorf("%s must be postgres://USER@HOST/NAME", from)
 	}
-	if parsed.Query().Get("default_query_exec_mode") == "simple_protocol" { // runs several statements
-		return "", "", fmt.Errorf("%s has the mode simple_protocol; take default_query_exec_mode=exec", from)
+	if parsed.Query().Get("default_query_exec_mode") == "simple_protocol" { // would allow several statements
+		return "", "", fmt.Errorf("%s: simple_protocol is not supported; use default_query_exec_mode=exec", from)
 	}
 	if name == "" && len(secrets(parsed)) > 0 {
-		return "", "", fmt.Errorf("a password stands in the URL: put the URL into an environment variable and take its name, $NAME")
+		return "", "", fmt.Errorf("the URL must not contain a password; store it in an environment variable and use $NAME")
 	}
 	return scheme, address, nil
 }
 
-// plainWord is a scheme.
+// plainWord matches a scheme.
 var plainWord = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// secrets are the passwords in a URL.
+// secrets returns the passwords in a URL.
 func secrets(u *url.URL) (out []string) {
 	if password, has := u.User.Password(); has {
 		out = append(out, password)
@@ -124,7 +124,8 @@ func secrets(u *url.URL) (out []string) {
 	return out
 }
 
-// Secrets are what no message may say of a URL: itself where it has a password, and the passwords.
+// Secrets returns the strings to redact from messages: the passwords of a URL, and the URL if it
+// has any.
 func Secrets(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -141,7 +142,7 @@ func Secrets(address string) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// moved returns the section with the path of SQLite's file replaced.
+// moved returns the section with a new path of the SQLite file.
 func (s SQL) moved(to func(path string) string) SQL {
 	if path, is := strings.CutPrefix(s.URL, "sqlite:"); is && path != "" && !strings.HasPrefix(path, "//") {
 		s.URL = "sqlite:" + to(path)
@@ -149,7 +150,7 @@ func (s SQL) moved(to func(path string) string) SQL {
 	return s
 }
 
-// below is a path of a file in that folder as whoever stands beside the folder sees it.
+// below converts a path relative to a directory to one relative to the parent.
 func below(folder, path string) string {
 	if filepath.IsAbs(path) || folder == "." || path == reader.StandardInput {
 		return path

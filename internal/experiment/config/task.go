@@ -18,8 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// Task is what the document says is to be learned, or what its model does where that learns without a target;
-// [datasets.AnyTask] where the target tells.
+// Task returns the task of the file, or of an unsupervised model, else [datasets.AnyTask].
 func (s Spec) Task() datasets.Task {
 	if s.Data.Task != "auto" {
 		return datasets.Task(s.Data.Task)
@@ -30,8 +29,8 @@ func (s Spec) Task() datasets.Task {
 	return datasets.AnyTask
 }
 
-// CheckTask looks whether estimator, score and folds are for a task of so many classes, 0 where they
-// are not known.
+// CheckTask checks the estimator, the metric and the folds against a task with the given number of
+// classes; 0 is unknown.
 func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 	var faults param.FieldErrors
 	add := func(path string, f param.FieldError) { faults = append(faults, s.Fault(path, f)) }
@@ -44,10 +43,10 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 		add("pipeline."+f.Path, f)
 	}
 	if task.Unsupervised() && len(s.Data.Target) > 1 {
-		add("data.target", param.FieldError{Value: strings.Join(s.Data.Target, ", "), Constraint: "one column at most, for the task is " + string(task) + ", which a target only scores"})
+		add("data.target", param.FieldError{Value: strings.Join(s.Data.Target, ", "), Constraint: "at most one column for the task " + string(task) + ""})
 	}
 	if task == datasets.Regression && s.Data.Split.Stratify {
-		add("data.split.stratify", param.FieldError{Problem: "only classes can be stratified, and the task is regression"})
+		add("data.split.stratify", param.FieldError{Problem: "stratification requires classes, got the task regression"})
 	}
 	checkIntervals(s, task, add)
 	checkUnscored(s, task, add)
@@ -55,13 +54,13 @@ func (s Spec) CheckTask(task datasets.Task, classes int) param.FieldErrors {
 		return faults
 	}
 	if task == datasets.Regression && s.Search.CV.Kind == "stratified" {
-		add("search.cv.kind", param.FieldError{Problem: "only classes can be stratified, and the task is regression"})
+		add("search.cv.kind", param.FieldError{Problem: "stratification requires classes, got the task regression"})
 	}
 	checkScore(s, task, classes, func(f param.FieldError) { add("search.score", f) })
 	return faults
 }
 
-// checkUnscored looks, of a task without a target, whether something is wanted that only a target tells.
+// checkUnscored reports settings that require a target in an unsupervised task without one.
 func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.FieldError)) {
 	if !task.Unsupervised() || len(s.Data.Target) > 0 || s.Data.Dataset != "" || s.Data.labelled() {
 		return
@@ -69,43 +68,43 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 	const none = "no target is named"
 	hint := "data.target names the column that tells, of which nothing is learned"
 	if s.Data.Split.Stratify {
-		add("data.split.stratify", param.FieldError{Problem: "only classes can be stratified, and " + none})
+		add("data.split.stratify", param.FieldError{Problem: "stratification requires a target; " + none})
 	}
 	if len(s.Data.Positive) > 0 {
-		add("data.positive", param.FieldError{Problem: "these are values of a target, and " + none})
+		add("data.positive", param.FieldError{Problem: "requires a target; " + none})
 	}
 	if s.Search == nil {
 		return
 	}
 	if s.Search.CV.Kind == "stratified" {
-		add("search.cv.kind", param.FieldError{Problem: "only classes can be stratified, and " + none})
+		add("search.cv.kind", param.FieldError{Problem: "stratification requires a target; " + none})
 	}
 	m, err := metrics.ByName(string(s.Search.Score))
 	switch {
 	case s.Search.Score == "" && task == datasets.Anomaly:
-		add("search", param.FieldError{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and " + none, Hint: hint + "; without one leave the search out"})
+		add("search", param.FieldError{Problem: "a search for anomalies requires labeled rows; " + none, Hint: hint + "; otherwise remove the search"})
 	case s.Search.Score != "" && err == nil && m.Serves(task) && m.NeedsTruth():
 		if task == datasets.Clustering {
 			hint += "; silhouette does without"
 		}
-		add("search.score", param.FieldError{Problem: m.Name + " compares with a target, and " + none, Hint: hint})
+		add("search.score", param.FieldError{Problem: m.Name + " requires a target; " + none, Hint: hint})
 	}
 }
 
-// labelled says whether the files have targets of their own.
+// labelled reports whether the format of the files includes targets.
 func (s Data) labelled() bool {
 	return s.Format == "svmlight" || s.Format == "auto" && slices.ContainsFunc(s.Train, func(path string) bool { return reader.FormatOf(path) == "svmlight" })
 }
 
-// checkScore looks whether the metric is one of the task and of so many classes, and whether the model
-// gives what it reads.
+// checkScore checks the metric against the task, the number of classes and the outputs of the
+// model.
 func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldError)) {
 	m, err := metrics.ByName(string(s.Search.Score))
 	if s.Search.Score == "" || err != nil {
-		return // there is one for every task, or the name is reported already
+		return // valid for every task, or already reported
 	}
 	if !m.Serves(task) {
-		add(param.FieldError{Problem: fmt.Sprintf("%s is for %s, and the task is %s", m.Name, m.Task, task)})
+		add(param.FieldError{Problem: fmt.Sprintf("%s requires the task %s, got %s", m.Name, m.Task, task)})
 		return
 	}
 	if m.Task == datasets.Classification && classes > 1 {
@@ -126,11 +125,11 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 			}
 		}
 	}
-	add(param.FieldError{Problem: fmt.Sprintf("%s needs %s, which %s does not give", m.Name, m.Needs, own.Name),
-		Hint: "take " + suggest.Alternatives(append(others, "another score"))})
+	add(param.FieldError{Problem: fmt.Sprintf("%s requires %s; %s does not return them", m.Name, m.Needs, own.Name),
+		Hint: "use " + suggest.Alternatives(append(others, "another score"))})
 }
 
-// input is one for metrics that has what a model gives.
+// input returns an example input with the outputs of a model.
 func input(does pipeline.Capabilities) metrics.Input {
 	in := metrics.Input{Predicted: []float64{0}}
 	if does.Classes {
@@ -150,7 +149,7 @@ func input(does pipeline.Capabilities) metrics.Input {
 	return in
 }
 
-// otherTask says that the estimator is for another task, if it is.
+// otherTask returns a fault if the estimator does not support the task.
 func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 	own, known := pipeline.EntryOf(s.Pipeline.Estimator)
 	does := pipeline.InferCapabilities(s.Pipeline.Estimator)
@@ -167,14 +166,14 @@ func otherTask(s Spec, task datasets.Task) (f param.FieldError, wrong bool) {
 		if !ok || len(pipeline.Within(spec)) > 0 {
 			continue
 		}
-		if other := pipeline.InferCapabilities(spec); other.Task() == task || other.Unknown && !task.Unsupervised() { // unknown: what the target is tells
+		if other := pipeline.InferCapabilities(spec); other.Task() == task || other.Unknown && !task.Unsupervised() { // unknown: depends on the target
 			others = append(others, e.Name)
 		}
 	}
-	return param.FieldError{Problem: fmt.Sprintf("%s %s, and the task is %s; take %s", own.Name, deeds[does.Task()], task, suggest.Alternatives(others))}, true
+	return param.FieldError{Problem: fmt.Sprintf("%s %s, but the task is %s; use %s", own.Name, deeds[does.Task()], task, suggest.Alternatives(others))}, true
 }
 
-// deeds are what models for the tasks do.
+// deeds are the verb phrases of the tasks in messages.
 var deeds = map[datasets.Task]string{
 	datasets.Regression:     "predicts numbers",
 	datasets.Classification: "predicts classes",
@@ -182,7 +181,7 @@ var deeds = map[datasets.Task]string{
 	datasets.Anomaly:        "tells rows unlike the others",
 }
 
-// Problem is what an error says without the package it comes from.
+// Problem returns the message of an error without its package prefix.
 func Problem(err error) string {
 	text := err.Error()
 	for _, room := range []string{"experiment: ", "datasets: ", "gridsearch: ", "metrics: ", "pipeline: "} {

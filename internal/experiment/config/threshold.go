@@ -29,9 +29,9 @@ func (s Spec) CheckDecisions(classes []string) (faults param.FieldErrors) {
 		if does := pipeline.InferCapabilities(decides.Estimator); !does.Unknown {
 			switch {
 			case does.Task() != datasets.Classification:
-				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "a threshold decides between classes, and the model within predicts numbers"})
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "threshold requires a classifier, got a regressor"})
 			case len(classes) > 2 && !does.Probabilities:
-				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs are made of probabilities, which the model within does not give", Hint: "put calibrated around it"})
+				wrong = append(wrong, param.FieldError{Path: "estimator", Problem: "expected costs require probabilities", Hint: "wrap the classifier in calibrated"})
 			}
 		}
 		for _, f := range wrong {

@@ -18,21 +18,20 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// MaxBytes is the size of the largest document: an experiment is written by hand, and a file that is larger is none.
+// MaxBytes is the maximum size of an experiment file.
 const MaxBytes = 1 << 20
 
-// tree is a YAML text that is being read, with all that is found wrong with it.
+// tree is a YAML document being read, with its faults.
 type tree struct {
 	file     string
 	faults   param.FieldErrors
 	expander yamlnode.Expander
 }
 
-// parse returns the root mapping of a string, every alias replaced by a copy of what it stands for,
-// or nil where there is none to be had.
+// parse returns the root mapping with all aliases expanded, or nil.
 func (t *tree) parse(text []byte) *yaml.Node {
 	if len(text) > MaxBytes {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Problem: fmt.Sprintf("%d bytes, which is more than an experiment file may have (%d)", len(text), MaxBytes)})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Problem: fmt.Sprintf("an experiment file must have at most %[2]d bytes, got %[1]d", len(text), MaxBytes)})
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -42,23 +41,23 @@ func (t *tree) parse(text []byte) *yaml.Node {
 		return nil
 	}
 	if more := decoder.Decode(new(yaml.Node)); !errors.Is(more, io.EOF) {
-		t.fault(&root, "", param.FieldError{Problem: "a second document begins, wanted one"})
+		t.fault(&root, "", param.FieldError{Problem: "must contain one YAML document, got a second"})
 		return nil
 	}
 	if len(root.Content) != 1 {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return nil
 	}
 	return t.expand(root.Content[0])
 }
 
-// yamlMessage finds the line in a message of the YAML reader.
+// yamlMessage matches the line number in a message of the YAML parser.
 var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// syntax turns an error of the YAML reader into a fault with a place.
+// syntax converts an error of the YAML parser to a fault with a position.
 func (t *tree) syntax(text []byte, err error) {
 	if errors.Is(err, io.EOF) {
-		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty, wanted an experiment with data and a pipeline"})
+		t.faults = append(t.faults, param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "the file is empty: an experiment needs the keys data and pipeline"})
 		return
 	}
 	f := param.FieldError{File: t.file, Line: 1, Column: 1, Problem: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
@@ -85,7 +84,7 @@ func (t *tree) syntax(text []byte, err error) {
 func (t *tree) fault(node *yaml.Node, path string, f param.FieldError) {
 	f.File, f.Path = t.file, path
 	if strings.HasPrefix(path, "data.sql") && f.Problem == "" && f.Constraint != "" {
-		f.Value, f.Problem = nil, "wanted "+f.Constraint // what stands there may have a password in it
+		f.Value, f.Problem = nil, "must be "+f.Constraint // the value may contain a password
 	}
 	if node != nil && node.Line > 0 {
 		f.Line, f.Column = node.Line, node.Column
@@ -93,7 +92,7 @@ func (t *tree) fault(node *yaml.Node, path string, f param.FieldError) {
 	t.faults = append(t.faults, f)
 }
 
-// expand copies a node with its aliases written out, nil where it grows beyond the bounds.
+// expand copies a node with its aliases expanded, or returns nil beyond the size limit.
 func (t *tree) expand(node *yaml.Node) *yaml.Node {
 	out, at, problem := t.expander.Expand(node)
 	if at != nil {
@@ -102,19 +101,19 @@ func (t *tree) expand(node *yaml.Node) *yaml.Node {
 	return out
 }
 
-// pairs returns the entries of a mapping, the first of each key, and reports the others.
+// pairs returns the entries of a mapping and reports duplicate keys.
 func (t *tree) pairs(node *yaml.Node, path string) []yamlnode.Pair {
 	return yamlnode.Pairs(node, path, t.fault)
 }
 
-// section sets the parameters of spec below prefix to what the mapping says and returns the result.
-// A key that is a path in special is given to its function instead.
+// section sets the parameters of spec below prefix from a mapping and returns the result. Keys in
+// special are passed to their function.
 func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[string]func(key, value *yaml.Node)) any {
 	if yamlnode.IsNull(node) {
 		return spec
 	}
 	if node.Kind != yaml.MappingNode {
-		t.fault(node, prefix, param.FieldError{Value: yamlnode.Plain(node), Constraint: "keys with values"})
+		t.fault(node, prefix, param.FieldError{Value: yamlnode.Plain(node), Constraint: "a mapping"})
 		return spec
 	}
 	known := keysBelow(spec, prefix, special)
@@ -134,7 +133,7 @@ func (t *tree) section(spec any, node *yaml.Node, prefix string, special map[str
 	return spec
 }
 
-// set replaces one parameter by the value of a node.
+// set sets one parameter from a node.
 func (t *tree) set(spec any, path string, node *yaml.Node) any {
 	changed, err := param.With(spec, param.Setting{Path: path, Value: yamlnode.Plain(node)})
 	if err != nil {
@@ -149,16 +148,16 @@ func (t *tree) set(spec any, path string, node *yaml.Node) any {
 	return changed
 }
 
-// unknown reports a key that is not among the known ones.
+// unknown reports an unknown key.
 func (t *tree) unknown(key *yaml.Node, path string, known []string) {
-	f := param.FieldError{Problem: "unknown key", Hint: "there are " + strings.Join(known, ", ")}
+	f := param.FieldError{Problem: "unknown key", Hint: "keys: " + strings.Join(known, ", ")}
 	if near := suggest.Nearest(key.Value, known); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	t.fault(key, path, f)
 }
 
-// keysBelow lists the keys that may stand directly below prefix, in the order of declaration.
+// keysBelow returns the keys directly below prefix, in the order of declaration.
 func keysBelow(spec any, prefix string, special map[string]func(key, value *yaml.Node)) []string {
 	var out []string
 	add := func(path string) {
@@ -185,13 +184,13 @@ func keysBelow(spec any, prefix string, special map[string]func(key, value *yaml
 	return out
 }
 
-// isParam reports whether spec has a parameter, or an element of one, at path.
+// isParam reports whether path is a parameter of spec or an element of one.
 func isParam(spec any, path string) bool {
 	_, err := param.Get(spec, path)
 	return err == nil
 }
 
-// ReadText reads a file, but not more of it than shows that it is larger than an experiment may be.
+// ReadText reads a file up to a size beyond [MaxBytes].
 func ReadText(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Score is the name of a metric; "" chooses by the task.
+// Score is the name of a metric; "" is the default of the task.
 type Score string
 
-// Set takes the name of a metric, or auto.
+// Set parses the name of a metric, or auto.
 func (s *Score) Set(plain any) error {
 	name, ok := plain.(string)
 	if !ok {
@@ -26,7 +26,7 @@ func (s *Score) Set(plain any) error {
 	return s.Check()
 }
 
-// Plain returns the name, auto for none.
+// Plain returns the name, or auto.
 func (s *Score) Plain() any {
 	if *s == "" {
 		return "auto"
@@ -34,10 +34,10 @@ func (s *Score) Plain() any {
 	return string(*s)
 }
 
-// Wanted says what Set takes.
+// Wanted returns the constraint.
 func (s *Score) Wanted() string { return "the name of a metric, or auto" }
 
-// Check looks whether there is such a metric.
+// Check reports an unknown metric.
 func (s *Score) Check() error {
 	if *s == "" {
 		return nil
@@ -56,10 +56,10 @@ func (s *Score) Check() error {
 	return f
 }
 
-// Duration is a length of time; 0 stands for no bound.
+// Duration is a length of time; 0 is unlimited.
 type Duration time.Duration
 
-// Set takes a string such as 90s or 1h30m, or "" for no bound.
+// Set parses a string such as 90s or 1h30m; "" is unlimited.
 func (t *Duration) Set(plain any) error {
 	text, ok := plain.(string)
 	if ok && text == "" {
@@ -74,7 +74,7 @@ func (t *Duration) Set(plain any) error {
 	return nil
 }
 
-// Plain returns the text that Set takes.
+// Plain formats the duration for Set.
 func (t *Duration) Plain() any {
 	if *t == 0 {
 		return ""
@@ -89,8 +89,8 @@ func (t *Duration) Plain() any {
 	return text
 }
 
-// Wanted says what Set takes.
+// Wanted returns the constraint.
 func (t *Duration) Wanted() string { return "a length of time such as 90s, 10m or 1h30m" }
 
-// Check finds no fault.
+// Check always returns nil.
 func (t *Duration) Check() error { return nil }

@@ -42,7 +42,7 @@ func addressed(s config.SQL) (driver, source string, err error) {
 	}
 	d := drivers[scheme]
 	if !slices.Contains(sql.Drivers(), d.name) {
-		return "", "", fmt.Errorf("this program has no driver for %s:, in Go import _ %q", scheme, d.from)
+		return "", "", fmt.Errorf("this program has no driver for %s; import _ %q", scheme, d.from)
 	}
 	path, is := strings.CutPrefix(address, "sqlite:")
 	if !is {
@@ -108,11 +108,11 @@ func checkRole(ctx context.Context, db *sql.DB) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
-		return fmt.Errorf("cannot check what the role may do: %w", err)
+		return fmt.Errorf("cannot read the privileges of the role: %w", err)
 	case user == role:
-		return fmt.Errorf("the role %q is a superuser; take one that only reads, or pass --allow-superuser", user)
+		return fmt.Errorf("the role %q is a superuser; use a read-only role or pass --allow-superuser", user)
 	}
-	return fmt.Errorf("the role %q is a member of %q, which reaches files and programs of the server; take one that only reads, or pass --allow-superuser", user, role)
+	return fmt.Errorf("the role %q is a member of %q, which can access files and programs of the server; use a read-only role or pass --allow-superuser", user, role)
 }
 
 // unreachable says in a line why a database does not answer, without a password.
@@ -134,7 +134,7 @@ func unreachable(source string, err error) error {
 	for _, secret := range config.Secrets(source) {
 		why = strings.ReplaceAll(why, secret, "…")
 	}
-	return fmt.Errorf("the database cannot be reached: %s", why)
+	return fmt.Errorf("cannot connect to the database: %s", why)
 }
 
 // database is a snapshot of one.

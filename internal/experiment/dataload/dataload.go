@@ -54,8 +54,8 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	}
 	if schema := p.Train.Schema(); p.Task == datasets.Anomaly && len(testFrom) > 0 && len(schema.Targets) > 0 && len(schema.Classes()) == 1 {
 		return nil, param.FieldErrors{spec.Fault("data.target", param.FieldError{
-			Problem: fmt.Sprintf("column %s has one value only, %s: which values of the rows to test on are anomalies?", schema.Targets[0].Name, schema.Classes()[0]),
-			Hint:    "data.positive names them, though the rows to train on have none"})}
+			Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with the single value %s", schema.Targets[0].Name, schema.Classes()[0]),
+			Hint:    "list the anomalies of the test rows in data.positive"})}
 	}
 	if len(testFrom) > 0 {
 		_, cols := p.Train.Dims()

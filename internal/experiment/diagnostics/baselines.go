@@ -13,24 +13,24 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// LinearRows is how many of the training rows, evenly spread, the linear model is fitted to at most.
+// LinearRows is the maximum number of evenly spaced training rows for the linear model.
 const LinearRows = 20_000
 
-// linearTol is how near to its optimum a linear model of classes is: scores do not see the rest.
+// linearTol is the tolerance of linear classifiers; scores do not depend on smaller errors.
 const linearTol = 1e-2
 
-// widest is how many dense inputs the linear model may have: with more it is no simple model.
-const widest = 5000
+// maxInputs is the maximum number of dense inputs of the linear model.
+const maxInputs = 5000
 
-// Baseline is a simple model with its name.
+// Baseline is a named baseline model.
 type Baseline struct {
 	Name  string
 	Model estimator.Predictor
 }
 
-// Baselines fits simple models to training rows: the most frequent class, or the mean, and a linear model of the inputs,
-// standardized, of the mean where they are missing, with an indicator for each category. One that cannot be fitted is
-// left out. A context that ends is the only error.
+// Baselines fits baselines to training rows: the most frequent class or the mean, and a linear
+// model. The linear model standardizes numeric inputs, imputes means and encodes categories
+// one-hot. Baselines that cannot be fitted are omitted; the only error is that of ctx.
 func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]Baseline, error) {
 	if task.Unsupervised() || train.Rows() == 0 {
 		return nil, nil
@@ -40,7 +40,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 		name = "most frequent class"
 	}
 	out := []Baseline{{name, newConstant(train, task)}}
-	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > widest {
+	if _, isSparse := train.X.(*sparse.CSR); !isSparse && train.Cols() > maxInputs {
 		return out, nil
 	}
 	if model, err := Linear(train.Shape(), task).Fit(ctx, train); err == nil {
@@ -49,7 +49,7 @@ func Baselines(ctx context.Context, train datasets.Set, task datasets.Task) ([]B
 	return out, ctxerr.Check(ctx)
 }
 
-// Linear is the pipeline of the linear model of rows of a shape.
+// Linear returns the pipeline of the linear model for rows of the given shape.
 func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 	var last estimator.Estimator = estimator.NewRidge()
 	if task == datasets.Classification {
@@ -81,14 +81,15 @@ func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 	return pipeline.Steps(pipeline.NewColumns(groups...)).Then(last)
 }
 
-// constant predicts the same of every row.
+// constant predicts the same value for every row.
 type constant struct {
 	value   float64
-	targets []float64 // where there are several
-	shares  []float64 // of classes
+	targets []float64 // means of several targets
+	shares  []float64 // class frequencies
 }
 
-// newConstant returns the mean of the targets, or the most frequent class with the shares of all.
+// newConstant returns a model of the mean target, or of the most frequent class and the class
+// frequencies.
 func newConstant(train datasets.Set, task datasets.Task) constant {
 	weight := func(i int) float64 {
 		if train.Weights == nil {
@@ -128,13 +129,13 @@ func newConstant(train datasets.Set, task datasets.Task) constant {
 	return c
 }
 
-// Predict returns the same for each row.
+// Predict returns the constant for each row.
 func (c constant) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	p, err := c.PredictFull(ctx, X, estimator.Request{})
 	return p.Values, err
 }
 
-// Outputs returns values, and probabilities of classes or several targets.
+// Outputs returns values, and probabilities or several targets.
 func (c constant) Outputs() estimator.Outputs {
 	out := estimator.Outputs{Has: estimator.Values}
 	if c.targets != nil {
@@ -146,7 +147,7 @@ func (c constant) Outputs() estimator.Outputs {
 	return out
 }
 
-// PredictFull adds the shares of the classes as probabilities, and the mean of each target.
+// PredictFull adds class frequencies as probabilities, or the mean of each target.
 func (c constant) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (p estimator.Prediction, err error) {
 	n, _ := X.Dims()
 	same := func(values []float64) *mat.Dense {

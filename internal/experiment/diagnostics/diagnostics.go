@@ -1,9 +1,9 @@
-// Package diagnostics looks at what a model said of rows whose truth is known: what it takes for what, how its scores
-// rank, whether its probabilities hold, how far off its numbers are, and whether simpler models do as well.
+// Package diagnostics computes diagnostics of predictions with known true values: confusion
+// matrices, ROC and precision-recall curves, calibration, errors, baselines and learning curves.
 //
-//	err := findings.Judged(&out, said, task, schema, number)
-//	simple, err := findings.Baselines(ctx, train, task)
-//	out.LearningCurve, err = findings.Learning(ctx, spec, train, points, judge)
+//	err := diagnostics.Judged(&out, said, task, schema, number)
+//	simple, err := diagnostics.Baselines(ctx, train, task)
+//	out.LearningCurve, err = diagnostics.Learning(ctx, spec, train, points, judge)
 package diagnostics
 
 import (
@@ -18,18 +18,19 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// mostCurves is how many classes have curves at most, the most frequent.
-const mostCurves = 8
+// maxCurves is the maximum number of classes with curves: the most frequent ones.
+const maxCurves = 8
 
 const (
-	mostClasses = 200  // of a confusion matrix
-	curvePoints = 200  // of a curve
-	bins        = 10   // of a calibration curve
-	worstRows   = 10   // listed
-	sampleRows  = 1000 // of a picture
+	maxClasses  = 200  // maximum order of a confusion matrix
+	curvePoints = 200  // points of a curve
+	bins        = 10   // bins of a calibration curve
+	worstRows   = 10   // rows with the largest errors
+	sampleRows  = 1000 // rows of a scatter plot
 )
 
-// Judged adds what the truth and what a model said of the same rows show. number gives the number of a row in its file.
+// Judged adds the diagnostics of predictions to out. number returns the number of a row in its
+// file.
 func Judged(f *result.Findings, said metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
 	classes := schema.Classes()
 	switch {
@@ -45,14 +46,14 @@ func Judged(f *result.Findings, said metrics.Input, task datasets.Task, schema d
 	return nil
 }
 
-// classification adds what there is to see of classes.
+// classification adds the diagnostics of a classifier.
 func classification(f *result.Findings, said metrics.Input, classes []string) error {
 	said.Classes = len(classes)
 	counted, err := metrics.NewConfusionMatrix(said, classes)
 	if err != nil {
 		return err
 	}
-	if len(classes) <= mostClasses {
+	if len(classes) <= maxClasses {
 		f.Confusion = &result.Confusion{Classes: classes}
 		for i := range classes {
 			f.Confusion.Counts = append(f.Confusion.Counts, mat.Row(nil, i, counted.Counts))
@@ -65,7 +66,7 @@ func classification(f *result.Findings, said metrics.Input, classes []string) er
 	return nil
 }
 
-// perClass returns the scores of each class.
+// perClass returns the metrics of each class.
 func perClass(counts *mat.Dense, classes []string) []result.Class {
 	out := make([]result.Class, len(classes))
 	for i, name := range classes {
@@ -82,7 +83,7 @@ func share(part, whole float64) float64 {
 	return part / whole
 }
 
-// curved returns the classes that have curves: the second of two, else the most frequent.
+// curved returns the classes with curves: the second of two, else the most frequent.
 func curved(list []result.Class) []int {
 	if len(list) == 2 {
 		return []int{1}
@@ -92,12 +93,13 @@ func curved(list []result.Class) []int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Support, list[a].Support) })
-	order = order[:min(mostCurves, len(order))]
+	order = order[:min(maxCurves, len(order))]
 	slices.Sort(order)
 	return order
 }
 
-// curves adds those of a class, as far as the model says what they need and there are rows of it and others.
+// curves adds the curves of a class, if the model has scores and the rows contain positives and
+// negatives.
 func curves(f *result.Findings, said metrics.Input, class int, name string) {
 	if roc, err := metrics.ROCCurve(said, class); err == nil {
 		c := result.Curve{Class: name, Area: roc.Area()}
@@ -131,8 +133,8 @@ func curves(f *result.Findings, said metrics.Input, class int, name string) {
 	}
 }
 
-// alongside returns the numbers of at most curvePoints points of a curve that are about as far from each other, the first
-// and the last among them.
+// alongside returns the indices of at most curvePoints points of a curve, spaced about evenly along
+// it, including both ends.
 func alongside(x, y []float64) []int {
 	for step := 2.0 / curvePoints; ; step *= 1.5 {
 		out := []int{0}
@@ -148,7 +150,8 @@ func alongside(x, y []float64) []int {
 	}
 }
 
-// thinned returns at most so many numbers from 0 to n-1, evenly spread, the first and the last among them.
+// thinned returns at most the given number of evenly spaced integers in [0, n), including both
+// ends.
 func thinned(n, most int) []int {
 	k := min(n, most)
 	out := make([]int, k)
@@ -160,7 +163,7 @@ func thinned(n, most int) []int {
 	return out
 }
 
-// regression adds how far off predictions are, for each target.
+// regression adds the error statistics of each target.
 func regression(f *result.Findings, said metrics.Input, schema datasets.Schema, number func(int) int) {
 	truth, predicted := [][]float64{said.Truth}, [][]float64{said.Predicted}
 	if said.TruthTargets != nil && !said.TruthTargets.IsEmpty() {
@@ -207,7 +210,7 @@ func errorsOf(target string, truth, predicted, weights []float64, number func(in
 		out.Sample = append(out.Sample, row(i))
 	}
 	for _, q := range []float64{0.5, 0.75, 0.9, 0.95, 0.99, 1} {
-		k := max(0, int(math.Ceil(q*float64(len(order))))-1) // the least error that this share of the rows does not exceed
+		k := max(0, int(math.Ceil(q*float64(len(order))))-1)
 		out.Quantiles = append(out.Quantiles, quantile{Share: q, Error: off[order[len(order)-1-k]]})
 	}
 	return out

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// FitWarnings returns the warnings of the fit of a model, above all that it did not converge.
+// FitWarnings returns the warnings of a fit, such as missing convergence.
 func FitWarnings(model estimator.Predictor) []string {
 	var m estimator.Reporter
 	if !estimator.As(model, &m) {

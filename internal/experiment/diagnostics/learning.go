@@ -12,16 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// leastRows is what the first model of a learning curve learns from at least.
-const leastRows = 20
+// minRows is the minimum size of the first training subset of a learning curve.
+const minRows = 20
 
-// learningStream tells the draw of a learning curve from others of the same seed.
+// learningStream is the random stream of learning curves.
 const learningStream = 0x6c656172
 
-// Learning fits a spec to more and more of the training rows, drawn by the seed, each part within the next, twice as
-// large, the last all rows but for model, which has learned from these. judge scores on the rows that a model has
-// learned from and on others. A part that cannot be fitted, as one with a single class, is left out; nil stands for fewer
-// than two parts.
+// Learning fits a spec to nested random subsets of the training rows, each twice as large as the
+// previous one; model is the fit to all rows. judge scores a model on its training rows and on
+// held-out rows. Subsets that cannot be fitted are omitted; the result is nil for fewer than two.
 func Learning(ctx context.Context, spec estimator.Estimator, model estimator.Predictor, train datasets.Set, points int, seed uint64,
 	judge func(ctx context.Context, model estimator.Predictor, learned datasets.Set) (own, others float64, err error)) (*result.LearningCurve, error) {
 	n := train.Rows()
@@ -29,7 +28,7 @@ func Learning(ctx context.Context, spec estimator.Estimator, model estimator.Pre
 	out := &result.LearningCurve{}
 	for k := points - 1; k >= 0; k-- {
 		rows := int(math.Round(float64(n) / math.Pow(2, float64(k))))
-		if rows < leastRows {
+		if rows < minRows {
 			continue
 		}
 		fitted, part := model, train

@@ -14,23 +14,23 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// Writer writes predictions as CSV: row, truth where it is known, prediction, standard deviation and the ends of an
-// interval where the model has them, and then probabilities, decision values, and the set of classes or scores of anomalies.
+// Writer writes predictions as CSV: row, true value, prediction, standard deviation, interval,
+// probabilities, decision scores, and prediction sets or anomaly scores, as far as available.
 type Writer struct {
 	Numbers func(row int) int // number in the file of the k-th row
-	Truth   bool              // whether the rows have it
-	Keep    []string          // columns of the rows that are copied
+	Truth   bool              // whether the rows have true values
+	Keep    []string          // columns of the rows to copy
 	Row     int               // rows written
 
 	w       *bufio.Writer
-	coded   bool     // whether the predictions are numbers of clusters or of anomalies, and no classes
+	coded   bool     // predictions are numbers of clusters or anomalies, not classes
 	names   []string // of the classes
 	classes []string // the same as CSV fields
 	targets []string
 	line    []byte
 }
 
-// NewWriter writes the predictions of rows that have this schema by a model for the task.
+// NewWriter returns a writer of the predictions of a model for rows with the given schema.
 func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, truth bool) *Writer {
 	p := &Writer{w: w, Truth: truth, coded: task.Unsupervised(), names: schema.Classes(), Numbers: func(k int) int { return k }}
 	for _, class := range p.names {
@@ -44,7 +44,7 @@ func NewWriter(w *bufio.Writer, task datasets.Task, schema datasets.Schema, trut
 	return p
 }
 
-// field quotes a CSV field where it must be.
+// field quotes a CSV field if necessary.
 func field(text string) string {
 	if strings.ContainsAny(text, ",\"\r\n") || text != strings.TrimSpace(text) {
 		return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
@@ -52,7 +52,7 @@ func field(text string) string {
 	return text
 }
 
-// Block writes one block; the first one decides on the header.
+// Block writes one block; the first block determines the header.
 func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 	values, word := said.Scores, "decision"
 	if said.Probabilities != nil {
@@ -103,14 +103,14 @@ func (p *Writer) Block(rows datasets.Set, said estimator.Prediction) error {
 	return nil
 }
 
-// sureColumn is one of the columns that say how sure a prediction is.
+// sureColumn is a column of standard deviations or interval ends.
 type sureColumn struct {
 	name    string
 	values  []float64  // of the rows
-	targets *mat.Dense // rows × targets, where there are several
+	targets *mat.Dense // rows × targets, for several targets
 }
 
-// sure are those that there are.
+// sure returns the available columns of uncertainty.
 func sure(said estimator.Prediction) (out []sureColumn) {
 	for _, c := range []sureColumn{{"std", said.Std, said.StdTargets}, {"lower", said.Lower, said.LowerTargets}, {"upper", said.Upper, said.UpperTargets}} {
 		if c.values != nil {
@@ -164,14 +164,14 @@ func (p *Writer) header(said estimator.Prediction, values *mat.Dense, word strin
 	}
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
-			return fmt.Errorf("experiment: keep: two columns of the predictions would be called %s", name)
+			return fmt.Errorf("experiment: keep: duplicate output column %s", name)
 		}
 	}
 	p.w.WriteString(strings.Join(names, ",") + "\n")
 	return nil
 }
 
-// several adds truth and prediction of each of several targets, and how sure it is.
+// several appends the columns of several targets.
 func (p *Writer) several(truth, said *mat.Dense, columns []sureColumn, i int) {
 	for t := range p.targets {
 		if p.Truth {
@@ -186,7 +186,7 @@ func (p *Writer) several(truth, said *mat.Dense, columns []sureColumn, i int) {
 	}
 }
 
-// set adds the names of the classes of a set, with bars between them; a bar within a name follows a backslash.
+// set appends the classes of a prediction set, separated by |, which a backslash escapes.
 func (p *Writer) set(within []float64) {
 	var names []string
 	for k, is := range within {
@@ -197,7 +197,7 @@ func (p *Writer) set(within []float64) {
 	p.line = append(append(p.line, ','), field(strings.Join(names, "|"))...)
 }
 
-// value adds a target, or the name of a class.
+// value appends a target or a class name.
 func (p *Writer) value(v float64) {
 	if p.classes == nil {
 		p.float(v)
@@ -209,7 +209,7 @@ func (p *Writer) value(v float64) {
 	}
 }
 
-// float adds a number, nothing where it is missing.
+// float appends a number; NaN is empty.
 func (p *Writer) float(v float64) {
 	p.line = append(p.line, ',')
 	if !math.IsNaN(v) {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// What a model says of how sure it is stands beside the prediction, for each target by itself; a set stands last, its
+// What a model says of how sure it is conflicts with the prediction, for each target by itself; a set stands last, its
 // names quoted where a CSV wants that.
 func TestColumnsOfHowSure(t *testing.T) {
 	numbers := datasets.Schema{Targets: []datasets.Column{{Name: "y"}}}

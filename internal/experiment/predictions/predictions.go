@@ -1,5 +1,4 @@
-// Package predictions is what is done with the predictions of a model: it scores them where the truth is
-// known, and writes them as CSV.
+// Package predictions scores predictions of a model and writes them as CSV.
 //
 //	verdict, err := predictions.Judge(ctx, model, datasets.Classification, rows, writer.Block, nil)
 //	scores, warnings, err := verdict.Score()
@@ -18,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Judge predicts rows block by block with a model for a task, hands each block's predictions to write where that is not
-// nil, and keeps what the metrics need. Without write there are no intervals and sets, which may take longer than the rest.
+// Judge predicts rows in blocks, passes each block of predictions to write unless it is nil, and
+// accumulates the input of the metrics. Without write it skips intervals and prediction sets.
 func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, source datasets.Source, write func(block datasets.Set, p estimator.Prediction) error, done func(rows int)) (Verdict, error) {
 	n, _ := source.Dims()
 	v := newVerdict(task, source.Schema(), n)
@@ -46,7 +45,7 @@ func Judge(ctx context.Context, model estimator.Predictor, task datasets.Task, s
 	return v, err
 }
 
-// Beside is Judge of several models on one reading of the rows.
+// Beside is [Judge] for several models in one pass over the rows.
 func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Task, source datasets.Source) ([]Verdict, error) {
 	n, _ := source.Dims()
 	out := make([]Verdict, len(models))
@@ -66,7 +65,7 @@ func Beside(ctx context.Context, models []estimator.Predictor, task datasets.Tas
 	return out, err
 }
 
-// Verdict is the truth about rows beside what a model said of them.
+// Verdict accumulates true values and predictions.
 type Verdict struct {
 	Rows int
 
@@ -83,7 +82,7 @@ type Verdict struct {
 	sets                                   dataload.Matrix
 }
 
-// newVerdict returns a verdict without rows yet; n is how many there are, negative where unknown.
+// newVerdict returns an empty verdict for n rows; negative n means unknown.
 func newVerdict(task datasets.Task, schema datasets.Schema, n int) Verdict {
 	names := schema.Classes()
 	return Verdict{task: task, classNames: names, classes: len(names), room: max(n, 0)}
@@ -130,7 +129,7 @@ func extend(list, more []float64, room int) []float64 {
 	return append(list, more...)
 }
 
-// Clusters returns how many rows are in each cluster.
+// Clusters returns the number of rows in each cluster.
 func (v *Verdict) Clusters() []int {
 	var out []int
 	for _, cluster := range v.predicted {
@@ -142,7 +141,7 @@ func (v *Verdict) Clusters() []int {
 	return out
 }
 
-// Anomalies returns the share of the rows that are taken for anomalies.
+// Anomalies returns the share of rows classified as anomalies.
 func (v *Verdict) Anomalies() float64 {
 	count := 0
 	for _, said := range v.predicted {
@@ -153,14 +152,13 @@ func (v *Verdict) Anomalies() float64 {
 	return float64(count) / float64(max(v.Rows, 1))
 }
 
-// AllUsual reports whether the truth of rows among which anomalies are looked for has none.
+// AllUsual reports whether labeled rows contain no anomaly.
 func (v *Verdict) AllUsual() bool {
 	return v.task == datasets.Anomaly && v.truth != nil && !slices.Contains(v.truth, 1)
 }
 
-// Score returns the metrics worth reporting for the task, and extra, on the rows judged. A metric
-// that has no value on them is left out and told of, and one that compares with a truth left out where there is none, or
-// where it knows of no anomaly.
+// Score returns the default metrics of the task and extra. It omits metrics that need missing true
+// labels, and metrics that are undefined, with a warning.
 func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []string, err error) {
 	if v.AllUsual() {
 		return nil, []string{"no row is known for an anomaly, so that nothing is scored: data.positive says which values of the target are anomalies"}, nil
@@ -194,7 +192,7 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 	})
 }
 
-// Sureness returns how often the truth is in intervals or sets, and how large these are, where there are any.
+// Sureness returns the coverage and size of intervals or prediction sets, if any.
 func (v *Verdict) Sureness() (map[string]float64, error) {
 	var list []metrics.Metric
 	for _, name := range []string{"coverage", "mean_width", "set_coverage", "mean_set_size"} {
@@ -212,7 +210,7 @@ func (v *Verdict) Sureness() (map[string]float64, error) {
 	return found, err
 }
 
-// Input is the truth and all that was said.
+// Input returns the true values and all predictions as input of metrics.
 func (v *Verdict) Input() metrics.Input {
 	return metrics.Input{
 		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
@@ -223,7 +221,7 @@ func (v *Verdict) Input() metrics.Input {
 	}
 }
 
-// score returns the metrics whose needs are met by what each of them looks at.
+// score returns the metrics whose requirements the input satisfies.
 func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (scores map[string]float64, warnings []string, err error) {
 	scores = map[string]float64{}
 	for _, m := range list {

@@ -14,10 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// Reader reads predictions row by row as [Writer] has written them.
+// Reader reads the output of [Writer] row by row.
 type Reader struct {
-	Targets []string // names, where there are several; else one that is ""
-	Truth   bool     // whether there are columns of truths
+	Targets []string // names of several targets; otherwise one ""
+	Truth   bool     // whether there are columns of true values
 
 	path        string
 	file        *os.File
@@ -29,10 +29,10 @@ type Reader struct {
 // Record is one row.
 type Record struct {
 	Row         int
-	Truth, Said []string // of each target; until the next row is read
+	Truth, Said []string // for each target; valid until the next call of Next
 }
 
-// Open begins to read a file.
+// Open opens a file of predictions.
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +50,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// header finds the columns of truths and predictions.
+// header finds the columns of true values and predictions.
 func (r *Reader) header() error {
 	head, err := r.rows.Read()
 	if err == io.EOF {
@@ -60,7 +60,7 @@ func (r *Reader) header() error {
 		return fmt.Errorf("%s: %w", r.path, err)
 	}
 	if head[0] != "row" {
-		return fmt.Errorf("%s: the first column is %s, wanted row", r.path, head[0])
+		return fmt.Errorf("%s: the first column must be row, got %s", r.path, head[0])
 	}
 	if at := slices.Index(head, "prediction"); at > 0 {
 		r.Targets, r.said = []string{""}, []int{at}
@@ -78,7 +78,7 @@ func (r *Reader) header() error {
 		}
 	}
 	if len(r.said) == 0 {
-		return fmt.Errorf("%s has no column prediction", r.path)
+		return fmt.Errorf("%s is missing the column prediction", r.path)
 	}
 	r.Targets = slices.Clone(r.Targets)
 	for k, name := range r.Targets {
@@ -91,7 +91,7 @@ func (r *Reader) header() error {
 	return nil
 }
 
-// Next reads a row; the error behind the last one is [io.EOF].
+// Next reads a row. The error is [io.EOF] after the last one.
 func (r *Reader) Next() (Record, error) {
 	fields, err := r.rows.Read()
 	if err == io.EOF {
@@ -114,11 +114,11 @@ func (r *Reader) Next() (Record, error) {
 	return r.record, nil
 }
 
-// Fault is something wrong in the row that was read last.
+// Fault returns an error with the location of the last row.
 func (r *Reader) Fault(format string, args ...any) error {
 	line, _ := r.rows.FieldPos(0)
 	return fmt.Errorf("%s:%d: %s", r.path, line, fmt.Sprintf(format, args...))
 }
 
-// Close ends the reading.
+// Close closes the file.
 func (r *Reader) Close() error { return r.file.Close() }

@@ -52,8 +52,8 @@ func TestReader(t *testing.T) {
 func TestReaderFaults(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                                    "predictions.csv is empty",
-		"a,prediction\n":                      "the first column is a, wanted row",
-		"row,truth\n":                         "has no column prediction",
+		"a,prediction\n":                      "the first column must be row, got a",
+		"row,truth\n":                         "is missing the column prediction",
 		"row,prediction\n0,1\nx,1\n":          "predictions.csv:3: the number of a row is \"x\"",
 		"row,prediction\n0,\n":                "predictions.csv:2: row 0 has no prediction",
 		"row,prediction\n0,1,2\n":             "record on line 2: wrong number of fields",

@@ -8,19 +8,19 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// mostCompared is how many rows of a clustering are looked at by metrics without a truth: half as many at least, where there are
-// more, and the same ones whether the rows are in memory or not.
-const mostCompared = 20_000
+// maxCompared is the maximum number of rows for clustering metrics without true labels. The sample
+// depends on row numbers only, so streamed and in-memory rows give the same one.
+const maxCompared = 20_000
 
-// sample is every row whose number is a multiple of stride.
+// sample contains the rows whose number is a multiple of stride.
 type sample struct {
 	blocks []datasets.Set
 	at     []int // numbers of the rows
-	rows   int   // that have been seen
+	rows   int   // rows seen
 	stride int   // a power of two
 }
 
-// add takes the rows of a block that are of the sample, and takes every other row out of one that is too large.
+// add adds the sampled rows of a block and doubles the stride if the sample is too large.
 func (s *sample) add(block datasets.Set) {
 	s.stride = max(s.stride, 1)
 	var taken []int
@@ -34,7 +34,7 @@ func (s *sample) add(block datasets.Set) {
 	if len(taken) > 0 {
 		s.blocks = append(s.blocks, datasets.Set{X: block.X, Schema: block.Schema, Weights: block.Weights}.Select(taken))
 	}
-	for len(s.at) > mostCompared {
+	for len(s.at) > maxCompared {
 		s.thin()
 	}
 }
@@ -60,7 +60,7 @@ func (s *sample) thin() {
 	s.at, s.blocks = at, blocks
 }
 
-// input is what metrics without a truth compare: the rows of the sample, and the clusters of these among those predicted.
+// input returns the sampled rows with their predicted clusters, for metrics without true labels.
 func (s *sample) input(predicted []float64) (metrics.Input, error) {
 	if len(s.blocks) == 0 {
 		return metrics.Input{}, nil
@@ -76,13 +76,13 @@ func (s *sample) input(predicted []float64) (metrics.Input, error) {
 	return metrics.Input{Predicted: clusters, Rows: metrics.Standardised(all), Weights: all.Weights}, nil
 }
 
-// Schema, Dims and Blocks make a source of the sample.
+// Schema, Dims and Blocks implement [datasets.Source].
 func (s *sample) Schema() datasets.Schema { return s.blocks[0].Schema }
 
 // Dims returns the number of rows and columns.
 func (s *sample) Dims() (rows, cols int) { return len(s.at), s.blocks[0].Cols() }
 
-// Blocks hands out the rows.
+// Blocks yields the sampled rows.
 func (s *sample) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
 	for _, block := range s.blocks {
 		if err := yield(block); err != nil {

@@ -41,7 +41,7 @@ func TestSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &v.seen
-		if len(s.at) > mostCompared || len(s.at) < mostCompared/2 || s.at[0] != 0 {
+		if len(s.at) > maxCompared || len(s.at) < maxCompared/2 || s.at[0] != 0 {
 			t.Fatalf("%s: %d rows from %d on", name, len(s.at), s.at[0])
 		}
 		if first == nil {

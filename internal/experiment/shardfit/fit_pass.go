@@ -20,14 +20,14 @@ import (
 func learn(ctx context.Context, s *State, o Options) error {
 	begin, err := distributed.Copies(s.start, s.begun)
 	if err != nil {
-		return fmt.Errorf("job: %w", err)
+		return fmt.Errorf("shardfit: %w", err)
 	}
 	s.begun = nil
 	sizes := s.sizes()
 	s.tree = distributed.New(sizes.Leaves(), begin)
 	if o.Data != "" {
 		if o.Shards != len(sizes) {
-			return fmt.Errorf("job: the look at the columns was of %d shards with rows of their own, now they are %d", len(sizes), o.Shards)
+			return fmt.Errorf("shardfit: the look at the columns was of %d shards with rows of their own, now they are %d", len(sizes), o.Shards)
 		}
 		for _, share := range sizes.Piece(o.Shard) {
 			if err := learnShare(ctx, s, share, input{o.Shard, o.Data}, o); err != nil {
@@ -41,7 +41,7 @@ func learn(ctx context.Context, s *State, o Options) error {
 		return err
 	}
 	if len(files) != len(sizes) {
-		return fmt.Errorf("job: %d files, there were %d when their columns were looked at", len(files), len(sizes))
+		return fmt.Errorf("shardfit: %d files, there were %d when their columns were looked at", len(files), len(sizes))
 	}
 	for _, share := range sizes.Shard(o.Shard, o.Shards) {
 		if err := learnShare(ctx, s, share, files[share.Piece], o); err != nil {
@@ -56,7 +56,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 		switch info, err := os.Stat(in.path); {
 		case err != nil || !info.Mode().IsRegular():
 		case info.Size() != p.bytes || !s.own && filepath.Base(in.path) != p.name:
-			return fmt.Errorf("job: %s has %d bytes; when its columns were looked at it was %s with %d", in.path, info.Size(), p.name, p.bytes)
+			return fmt.Errorf("shardfit: %s has %d bytes; when its columns were looked at it was %s with %d", in.path, info.Size(), p.name, p.bytes)
 		}
 	}
 	file, name, last, end, err := open(ctx, s, in.path, o)

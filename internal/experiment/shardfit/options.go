@@ -8,32 +8,32 @@ import (
 	"github.com/bochner-ml/bochner/pipeline/modelfile"
 )
 
-// Options say which part of a job it is.
+// Options are options of [Fit] and [Finish].
 type Options struct {
-	Shard, Shards int    // it is shard Shard, from 0, of Shards
-	From          *State // what the pass begins from: what [Finish] has returned as Next; nil for the look at the columns
-	// Data is the file of the rows of this shard, - for Input. Where it is "" the shard is a share of the rows that
-	// the experiment names.
+	Shard, Shards int    // index of the shard, from 0, and number of shards
+	From          *State // Next of the previous pass; nil for pass 0
+	// Data is a file with the rows of this shard, - for Input. "" is a share of the rows of the
+	// experiment.
 	Data     string
 	Input    io.Reader // nil is standard input
 	Progress func(rows int)
 
-	Force bool // whether [Finish] replaces the results of another run
+	Force bool // [Finish] overwrites the results of a different run
 }
 
-// Outcome is what a pass has come to.
+// Outcome is the result of a pass.
 type Outcome struct {
-	Pass   int      // that has come to its end; 0 is the look at the columns
-	Rows   int      // that it has read
-	Learns string   // name of the step, or of the estimator, that the next pass is for; "" where there is none
-	Again  []string // columns that the look has to take for categorical the next time
+	Pass   int      // the completed pass; 0 infers the columns
+	Rows   int      // rows read
+	Learns string   // step or estimator that the next pass fits
+	Again  []string // columns to treat as categorical when pass 0 is repeated
 
-	// Result is what the run of an experiment with a search has come to, whose files are in output.dir.
+	// Result is the result of a search, whose files are in output.dir.
 	Result   *experiment.Result
-	Next     *State           // what the parts of the next pass begin from; nil where there is none
-	Model    *modelfile.Model // where there is none
+	Next     *State           // input of the next pass; nil after the last
+	Model    *modelfile.Model // final model; nil before the last pass
 	Warnings []string
 }
 
-// FieldErrors is all that is wrong with a spec, each with its place.
+// FieldErrors lists the errors of an experiment.
 type FieldErrors = param.FieldErrors

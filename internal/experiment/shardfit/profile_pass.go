@@ -19,7 +19,7 @@ func (d *described) Add(ctx context.Context, block datasets.Set) error {
 func (d *described) Merge(ctx context.Context, other datasets.Pass) error {
 	o, ok := other.(*described)
 	if !ok {
-		return fmt.Errorf("job: a pass of type %T", other)
+		return fmt.Errorf("shardfit: a pass of type %T", other)
 	}
 	if err := d.learned.Merge(ctx, o.learned); err != nil {
 		return err

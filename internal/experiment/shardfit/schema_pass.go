@@ -56,7 +56,7 @@ func lookAt(ctx context.Context, s *State, in input, o Options) (piece, error) {
 func endLook(ctx context.Context, s *State, next *State) (*Outcome, error) {
 	for k, p := range s.pieces {
 		if p.index != k {
-			return nil, fmt.Errorf("job: nobody has looked at file %d of the data", k)
+			return nil, fmt.Errorf("shardfit: nobody has looked at file %d of the data", k)
 		}
 	}
 	pieces := make([]dataload.Piece, len(s.pieces))
@@ -65,7 +65,7 @@ func endLook(ctx context.Context, s *State, next *State) (*Outcome, error) {
 	}
 	all, again, err := dataload.Together(s.spec.Data.Files, pieces)
 	if err != nil {
-		return nil, fmt.Errorf("job: %w", err)
+		return nil, fmt.Errorf("shardfit: %w", err)
 	}
 	out := &Outcome{Rows: all.Rows}
 	if len(again) > 0 {
@@ -111,8 +111,8 @@ func checkTask(s *State, schema datasets.Schema) error {
 		return nil
 	}
 	return FieldErrors{s.spec.Fault("data.task", param.FieldError{
-		Problem: "must be given in a fit by parts: the target " + schema.Targets[0].Name + " is numeric",
-		Hint:    "--set data.task=regression, or classification for numbers that stand for classes",
+		Problem: "required by a sharded fit: the target " + schema.Targets[0].Name + " is numeric",
+		Hint:    "--set data.task=regression, or classification for numeric class labels",
 	})}
 }
 
@@ -125,5 +125,5 @@ func (g glance) Survey(context.Context) ([]datasets.ColumnContent, error) {
 	return g.Content, nil
 }
 func (g glance) Blocks(context.Context, func(datasets.Set) error) error {
-	return errors.New("job: these rows are elsewhere")
+	return errors.New("shardfit: rows are not available")
 }

@@ -16,9 +16,9 @@ import (
 func try(ctx context.Context, s *State, o Options) (err error) {
 	switch {
 	case o.Data != "":
-		return errors.New("job: every fit of a search needs all rows, so that a shard has none of its own (--data)")
+		return errors.New("shardfit: --data cannot be combined with a search: every fit needs all rows")
 	case o.From != nil:
-		return errors.New("job: a search takes one round of parts, which begin from nothing (--from)")
+		return errors.New("shardfit: --from cannot be combined with a search: it takes a single pass")
 	}
 	options := experiment.Options{Force: true}
 	if o.Progress != nil {

@@ -1,23 +1,22 @@
-// Package shardfit fits the pipeline of one experiment file in parts that run anywhere, in any order, and as often as
-// whoever runs them likes: the three verbs of `bochner shard`.
+// Package shardfit fits one experiment in shards, on any hosts and in any order; it implements
+// `bochner shard`.
 //
-//	spec, err := job.Load("adult.yaml")
-//	part, err := job.Fit(ctx, spec, job.Options{Shard: 3, Shards: 64})     // on each worker
-//	all, err := job.Merge(ctx, parts...)                                    // in any order, in any groups
-//	out, err := job.Finish(ctx, all, job.Options{})                                        // out.Model, or out.Next for another round of parts
+//	spec, err := shardfit.Load("adult.yaml")
+//	s, err := shardfit.Fit(ctx, spec, shardfit.Options{Shard: 3, Shards: 64}) // on each worker
+//	all, err := shardfit.Merge(ctx, states...)                                // in any order and grouping
+//	out, err := shardfit.Finish(ctx, all, shardfit.Options{})                 // out.Model, or out.Next for the next pass
 //
-// A round of parts is one pass over the rows. The first one looks at the columns: which are categories, how
-// many rows each file has. Then come the passes of the pipeline, those of its first step that learns something, of
-// the next one, and at last of the estimator; each part of such a round begins from what the round before has come
-// to (Options.From).
+// Pass 0 infers the columns and counts the rows of each file. Later passes fit the steps of the
+// pipeline that need data, and finally the estimator. Every pass starts from the outcome of the
+// previous one (Options.From).
 //
-// What a part finds is a [State], which goes to a file and back. It says of which experiment, pass and shards it
-// is, and a merge refuses what does not belong: another experiment or other rows, a shard that has been counted, a
-// damaged file. Whoever does a part again gets the same bytes. Sums are added in an order that only the rows fix
-// (package distributed), so the model has the same bits for any number of shards.
+// The result of a shard is a [State], which can be stored in a file. Merge rejects states of other
+// experiments, rows or passes, duplicate shards and damaged files. Repeating a shard gives the same
+// bytes. Sums are ordered by the rows alone (package distributed), so the model has the same bits
+// for any number of shards.
 //
-// Where the file has a search, a part tries its share of the candidates on all rows, and Finish is the run that
-// takes up their scores.
+// For an experiment with a search, each shard fits its share of the candidates on all rows, and
+// Finish completes the run with their scores.
 package shardfit
 
 import (
@@ -34,17 +33,17 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Load reads an experiment file, with values overridden, and reports all that is wrong with it as a job. It does
-// not look at the data, which need not be where it is.
+// Load reads an experiment file with overridden values and reports all errors that prevent a
+// sharded fit. It does not read the data.
 func Load(path string, overrides ...config.Override) (config.Spec, error) {
 	text, err := config.ReadText(path)
 	if err != nil {
-		return config.Spec{}, fmt.Errorf("job: %w", err)
+		return config.Spec{}, fmt.Errorf("shardfit: %w", err)
 	}
 	return Parse(path, text, overrides...)
 }
 
-// Parse is Load for a string that stands in a file of that name, to which the names of its data are relative.
+// Parse is [Load] for the content of a file. Paths in it are relative to the directory of file.
 func Parse(file string, text []byte, overrides ...config.Override) (config.Spec, error) {
 	d := config.Decode(file, text, overrides...)
 	if d.Steps {
@@ -53,29 +52,29 @@ func Parse(file string, text []byte, overrides ...config.Override) (config.Spec,
 	return d.Spec, d.Err()
 }
 
-// faultsOf is what a job cannot do of what a file may ask for.
+// faultsOf returns the settings that a sharded fit does not support.
 func faultsOf(s config.Spec) (faults FieldErrors) {
 	add := func(path string, f param.FieldError) { faults = append(faults, s.Fault(path, f)) }
 	if s.Data.Dataset != "" {
-		add("data.dataset", param.FieldError{Problem: "built-in data are small; a job reads files", Hint: "bochner run"})
+		add("data.dataset", param.FieldError{Problem: "a sharded fit requires files", Hint: "use bochner run"})
 	}
 	if s.Search != nil {
 		if s.Search.Coordinate() {
-			add("search.strategy", param.FieldError{Problem: "which candidates coordinate tries depends on the scores of others, and shards do not know them"})
+			add("search.strategy", param.FieldError{Problem: "cannot be sharded: candidates depend on the scores of others"})
 		}
 		if s.Search.Halving.MinResources > 0 {
-			add("search.halving", param.FieldError{Problem: "which candidates a round keeps depends on the scores of all, and shards do not know them"})
+			add("search.halving", param.FieldError{Problem: "cannot be sharded: a round depends on the scores of all candidates"})
 		}
 		if s.Search.Budget > 0 {
-			add("search.budget", param.FieldError{Problem: "a search in shards has no end before its last fit", Hint: "--set search.random=… bounds the candidates"})
+			add("search.budget", param.FieldError{Problem: "cannot be sharded", Hint: "limit the candidates by --set search.random=N"})
 		}
 		return faults
 	}
 	if s.Data.Split.Test > 0 {
-		add("data.split.test", param.FieldError{Problem: "a job learns from all rows of data.train", Hint: "give the rows to test on a file of their own and score the model with bochner evaluate; --set data.split.test=0 learns from all"})
+		add("data.split.test", param.FieldError{Problem: "a sharded fit trains on all rows of data.train", Hint: "use --set data.split.test=0, and bochner evaluate for a test file"})
 	}
 	if s.Intervals != nil {
-		add("intervals", param.FieldError{Problem: "intervals are not learned by passes", Hint: "leave the section out"})
+		add("intervals", param.FieldError{Problem: "intervals cannot be sharded", Hint: "remove the section"})
 	}
 	if _, err := s.Pipeline.Start(context.Background(), datasets.Schema{}, 1); errors.Is(err, datasets.ErrNoPasses) {
 		add("pipeline", param.FieldError{Problem: config.Problem(err)})
@@ -86,7 +85,7 @@ func faultsOf(s config.Spec) (faults FieldErrors) {
 // Fit processes one shard in one pass.
 func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 	if o.Shards < 1 || o.Shards > MaxShards || o.Shard < 0 || o.Shard >= o.Shards {
-		return nil, fmt.Errorf("job: shard %d of %d; they count from 0, and there are at most %d", o.Shard, o.Shards, MaxShards)
+		return nil, fmt.Errorf("shardfit: shard must be 0 ≤ I < N ≤ %[3]d, got %[1]d/%[2]d", o.Shard, o.Shards, MaxShards)
 	}
 	if err := faultsOf(spec).Err(); err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 		}
 	}
 	if spec.Data.SQL.Given() && o.Data == "" {
-		return nil, FieldErrors{spec.Fault("data.sql", param.FieldError{Problem: "the rows of a query are not shared out", Hint: "give each shard a query of its own, whose rows as CSV are piped into bochner shard fit --data -"})}
+		return nil, FieldErrors{spec.Fault("data.sql", param.FieldError{Problem: "the rows of a query cannot be sharded", Hint: "pipe a query for each shard as CSV into bochner shard fit --data -"})}
 	}
 	if s.pass == 0 {
 		return s, look(ctx, s, o)
@@ -113,16 +112,16 @@ func Fit(ctx context.Context, spec config.Spec, o Options) (*State, error) {
 	return s, learn(ctx, s, o)
 }
 
-// Merge puts states of one pass together, which cover different shards. Where a merge fails none of them is of any use
-// any more.
+// Merge merges states of disjoint shards of one pass. It modifies its arguments, which are invalid
+// after an error.
 func Merge(ctx context.Context, states ...*State) (*State, error) {
 	if len(states) == 0 {
-		return nil, errors.New("job: no states to merge")
+		return nil, errors.New("shardfit: states must not be empty")
 	}
 	first := states[0]
 	for k, o := range states {
 		if o.Between() {
-			return nil, &RejectedState{k, errors.New("it is what finish has written, and no shard's")}
+			return nil, &RejectedState{k, errors.New("must be the state of a shard, got the output of finish")}
 		}
 		if k == 0 {
 			continue
@@ -132,7 +131,7 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 		}
 		for _, i := range o.done {
 			if _, twice := slices.BinarySearch(first.done, i); twice {
-				return nil, &RejectedState{k, fmt.Errorf("shard %d of %d is in an earlier one, too: %w", i, first.shards, distributed.ErrTwice)}
+				return nil, &RejectedState{k, fmt.Errorf("shard %d of %d is already merged: %w", i, first.shards, distributed.ErrTwice)}
 			}
 		}
 		first.done = append(slices.Clone(first.done), o.done...)
@@ -154,25 +153,25 @@ func Merge(ctx context.Context, states ...*State) (*State, error) {
 	return first, nil
 }
 
-// RejectedState is the error of a merge: which state does not belong, from 0, and why.
+// RejectedState is the error of [Merge] for the state with index State.
 type RejectedState struct {
 	State int
 	Err   error
 }
 
-// Error says why.
-func (r *RejectedState) Error() string { return fmt.Sprintf("job: state %d: %v", r.State, r.Err) }
+// Error returns the index and the reason.
+func (r *RejectedState) Error() string { return fmt.Sprintf("shardfit: state %d: %v", r.State, r.Err) }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (r *RejectedState) Unwrap() error { return r.Err }
 
-// Finish ends a pass whose shards have all been merged. Of the options it reads Force alone.
+// Finish completes a pass from the merged states of all shards. It reads only o.Force.
 func Finish(ctx context.Context, s *State, o Options) (*Outcome, error) {
 	if s.Between() {
-		return nil, errors.New("job: it is what finish has written already: the next parts begin from it")
+		return nil, errors.New("shardfit: must be merged shards, got the output of finish; pass it to shard fit --from")
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return nil, fmt.Errorf("job: %s: no part of that has been merged", are(missing, s.shards))
+		return nil, fmt.Errorf("shardfit: %s", are(missing, s.shards))
 	}
 	if s.spec.Search != nil {
 		return choose(ctx, s, o.Force)

@@ -106,7 +106,7 @@ pipeline:
 // load writes an experiment beside its rows and reads it.
 func load(t testing.TB, dir, text string, set ...config.Override) config.Spec {
 	t.Helper()
-	path := filepath.Join(dir, "job.yaml")
+	path := filepath.Join(dir, "shards.yaml")
 	if err := os.WriteFile(path, []byte(strings.TrimSpace(text)+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -319,19 +319,19 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	merge := func(states ...*shardfit.State) error { _, err := shardfit.Merge(ctx, states...); return err }
-	says(merge(part(spec, 1, 3, between), part(spec, 1, 3, between)), "shard 1 of 3 is in an earlier one, too")
-	says(merge(part(spec, 1, 3, between), part(spec, 1, 4, between)), "of a job in 4 shards, wanted 3")
-	says(merge(part(spec, 1, 3, between), part(spec, 2, 3, nil)), "of pass 0, wanted one of pass 1")
+	says(merge(part(spec, 1, 3, between), part(spec, 1, 3, between)), "shard 1 of 3 is already merged")
+	says(merge(part(spec, 1, 3, between), part(spec, 1, 4, between)), "must be of a fit with 3 shards, got 4")
+	says(merge(part(spec, 1, 3, between), part(spec, 2, 3, nil)), "must be of pass 1, got pass 0")
 	says(merge(part(spec, 0, 2, nil), part(other, 1, 2, nil)), "pipeline.ridge.alpha: 0.1 → 3")
-	says(merge(part(spec, 0, 2, nil), between), "it is what finish has written")
+	says(merge(part(spec, 0, 2, nil), between), "must be the state of a shard, got the output of finish")
 	_, err := shardfit.Fit(ctx, other, shardfit.Options{Shards: 1, From: between})
-	says(err, "of another experiment: pipeline.ridge.alpha")
+	says(err, "of a different experiment: pipeline.ridge.alpha")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shards: 1, From: part(spec, 0, 2, nil)})
-	says(err, "and this is a state of shard 0 of 2")
+	says(err, "must be the output of finish, got the state of shard 0 of 2")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shard: 2, Shards: 2})
-	says(err, "they count from 0")
+	says(err, "must be 0 ≤ I < N ≤ 65536")
 	_, err = shardfit.Fit(ctx, spec, shardfit.Options{Shards: 1_000_000_000})
-	says(err, "at most 65536")
+	says(err, "must be 0 ≤ I < N ≤ 65536")
 	three, err := shardfit.Merge(ctx, part(spec, 4, 5, between), part(spec, 1, 5, between))
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func TestRefused(t *testing.T) {
 	_, err = shardfit.Finish(ctx, three, shardfit.Options{})
 	says(err, "shards 0, 2 and 3 of 5 are missing")
 	_, err = shardfit.Finish(ctx, through(t, between), shardfit.Options{})
-	says(err, "it is what finish has written already")
+	says(err, "must be merged shards, got the output of finish")
 	again := finish(part(spec, 0, 1, between))
 	if again == nil {
 		t.Fatal("one pass was enough for impute and ridge")
@@ -407,7 +407,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for by, want := range map[string]string{"v0.0.1": "v0.0.1 wrote it, and this is ", "": "an earlier one wrote it"} {
+	for by, want := range map[string]string{"v0.0.1": ", got v0.0.1; restart the fit", "": ", got an earlier one; restart"} {
 		header.Versions = map[string]string{"bochner": by}
 		var other bytes.Buffer
 		if err := model.Write(&other, header, archive); err != nil {
@@ -423,11 +423,11 @@ func TestStateOfAnotherVersion(t *testing.T) {
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string][]string{
-		"data: {train: nowhere.csv, target: y, split: {test: 0.2}}\nintervals: {level: 0.9}\npipeline: [rff, ridge]": {"data.split.test: a job learns from all rows", "intervals: "},
+		"data: {train: nowhere.csv, target: y, split: {test: 0.2}}\nintervals: {level: 0.9}\npipeline: [rff, ridge]": {"data.split.test: a sharded fit trains on all rows", "intervals: "},
 		"data: {train: nowhere.csv, target: y}\npipeline: [ard, rff, ridge]":                                         {"pipeline: ", "ard"},
-		"data: {dataset: wine}\npipeline: [standardize, logistic]":                                                   {"data.dataset: built-in data"},
+		"data: {dataset: wine}\npipeline: [standardize, logistic]":                                                   {"data.dataset: a sharded fit requires files"},
 	} {
-		path := filepath.Join(dir, "job.yaml")
+		path := filepath.Join(dir, "shards.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -446,7 +446,7 @@ func TestPartNeedsTheTaskOfANumericTarget(t *testing.T) {
 	table(t, dir, 100)
 	s := load(t, dir, strings.Replace(specs["ridge"], ", task: regression", "", 1))
 	_, err := shardfit.Fit(context.Background(), s, shardfit.Options{Shards: 2})
-	if err == nil || !strings.Contains(err.Error(), "data.task: must be given in a fit by parts: the target quantity is numeric (--set data.task=regression") {
+	if err == nil || !strings.Contains(err.Error(), "data.task: required by a sharded fit: the target quantity is numeric (--set data.task=regression") {
 		t.Errorf("%v", err)
 	}
 }

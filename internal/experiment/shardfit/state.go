@@ -22,40 +22,39 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// MaxShards is the most shards that a job is cut into.
+// MaxShards is the maximum number of shards.
 const MaxShards = 1 << 16
 
-// State is what some shards have found in one pass over their rows, or, without any shards, where a job is
-// between two passes: then it is what the next parts begin from.
+// State is the result of some shards of a pass or, between two passes, the input of the next one.
 type State struct {
 	spec   config.Spec
 	values config.Values
 	text   []byte // of the spec
 
-	pass   int    // 0 is the look at the columns
-	shards int    // into how many the rows are cut; 0 between two passes
-	done   []int  // those of them that are in here, ascending
-	own    bool   // whether shards bring rows of their own
-	from   string // digest of what the parts were begun from; "" for none
+	pass   int    // 0 infers the columns
+	shards int    // number of shards; 0 between two passes
+	done   []int  // included shards, ascending
+	own    bool   // shards have files of their own (--data)
+	from   string // digest of the input of the pass; "" for none
 
-	again  []string       // columns that the look has to take for categorical
-	pieces []piece        // that were looked at: in a look those of the shards that are done, later all
-	all    dataload.Piece // what all of them have in common, once that is known
+	again  []string       // columns to treat as categorical
+	pieces []piece        // inspected pieces: in pass 0 of the included shards, later all
+	all    dataload.Piece // common schema, after pass 0
 	tree   *distributed.Tree
-	begun  datasets.Pass // between two passes: what the next one begins with
-	tried  []byte        // of a search, the journal of its fits
-	seen   string        // profile of the rows, once they have been read
+	begun  datasets.Pass // initial state of the next pass
+	tried  []byte        // journal of a search
+	seen   string        // profile of the rows, once computed
 }
 
-// piece is a file, or the rows of a shard, that was looked at.
+// piece is an inspected file or the rows of a shard.
 type piece struct {
 	index int
 	name  string
-	bytes int64 // of the file; 0 where that is not known
+	bytes int64 // file size; 0 if unknown
 	dataload.Piece
 }
 
-// newState returns one of a spec without any shards.
+// newState returns a state without shards.
 func newState(spec config.Spec) (*State, error) {
 	text, err := spec.Encode("spec.yaml")
 	if err != nil {
@@ -66,13 +65,13 @@ func newState(spec config.Spec) (*State, error) {
 	return s, err
 }
 
-// Pass says which reading of the rows it is: 0 the look at their columns, then 1 and on.
+// Pass returns the number of the pass; 0 infers the columns.
 func (s *State) Pass() int { return s.pass }
 
-// Between reports whether it is no shard's, but what the parts of the next pass begin from.
+// Between reports whether the state is the input of the next pass.
 func (s *State) Between() bool { return s.shards == 0 }
 
-// Missing returns the shards that are not in here.
+// Missing returns the shards that are not included.
 func (s *State) Missing() (out []int) {
 	for i := range s.shards {
 		if _, found := slices.BinarySearch(s.done, i); !found {
@@ -82,7 +81,7 @@ func (s *State) Missing() (out []int) {
 	return out
 }
 
-// start begins the first pass of all.
+// start returns the initial state of the first pass.
 func (s *State) start(ctx context.Context) (datasets.Pass, error) {
 	learned, err := s.learner().Start(ctx, s.schema(), s.all.Cols)
 	if err != nil || s.seen != "" {
@@ -91,7 +90,7 @@ func (s *State) start(ctx context.Context) (datasets.Pass, error) {
 	return &described{learned, profile.Start(s.schema(), s.all.Cols)}, nil
 }
 
-// sizes says how many rows every piece has.
+// sizes returns the number of rows of each piece.
 func (s *State) sizes() distributed.Pieces {
 	out := make(distributed.Pieces, len(s.pieces))
 	for k, p := range s.pieces {
@@ -100,10 +99,10 @@ func (s *State) sizes() distributed.Pieces {
 	return out
 }
 
-// learner is what the passes are of.
+// learner returns the pipeline to fit.
 func (s *State) learner() pipeline.Pipeline { return s.spec.Pipeline }
 
-// schema is that of the rows that are learned from.
+// schema returns the schema of the training rows.
 func (s *State) schema() datasets.Schema {
 	if s.spec.Task().Unsupervised() {
 		return datasets.Set{Schema: s.all.Schema}.WithoutTargets().Schema
@@ -113,19 +112,19 @@ func (s *State) schema() datasets.Schema {
 
 const kind = "a job's state"
 
-// versions says by what program a file is written.
+// versions returns the program version for the header of a file.
 func versions() map[string]string { return map[string]string{"bochner": experiment.Version().Bochner} }
 
-// Write writes the state to a file: a sealed zip as a model file is. The same state gives the same bytes.
+// Write writes the state in the format of model files. Equal states give equal bytes.
 func (s *State) Write(w io.Writer) error {
 	archive, err := model.Record(s)
 	if err != nil {
-		return fmt.Errorf("job: %w", err)
+		return fmt.Errorf("shardfit: %w", err)
 	}
 	return model.Write(w, model.Header{Name: s.spec.Name, Task: kind, Spec: string(s.text), Versions: versions()}, archive)
 }
 
-// Digest is the SHA-256 sum of the file that Write writes.
+// Digest returns the SHA-256 sum of the output of Write.
 func (s *State) Digest() (string, error) {
 	h := sha256.New()
 	if err := s.Write(h); err != nil {
@@ -134,24 +133,24 @@ func (s *State) Digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ErrNoState is of a file that is a model file or another one of that kind, but no state of a job.
-var ErrNoState = errors.New("it is not what a part of a job has written")
+// ErrNoState reports a model file, or another file of this format, that is not a state.
+var ErrNoState = errors.New("must be a state of a sharded fit")
 
-// ErrOtherVersion is of a state that another version of the program has written. One fit is done by one version: what another one
-// has added up may not be what this one would go on from.
-var ErrOtherVersion = errors.New("it is the state of another version of bochner")
+// ErrOtherVersion reports a state of another program version. All steps of a fit must use the same
+// version.
+var ErrOtherVersion = errors.New("the state is of another version of bochner")
 
-// damaged is [model.ErrDamaged] of what was to be a state: why.
+// damaged is a [model.ErrDamaged] of a state file, with the reason.
 type damaged string
 
 func (e damaged) Error() string {
-	return "the file is damaged, or none that a part, a merge or a finish has written: " + string(e)
+	return "the file is damaged or not a state of a sharded fit: " + string(e)
 }
 
 func (damaged) Unwrap() error { return model.ErrDamaged }
 
-// Read reads what Write has written, of that many bytes. A file that is damaged or cut off gives an error that
-// wraps [model.ErrDamaged], a model file one that wraps [ErrNoState], and a state of another version one that wraps [ErrOtherVersion].
+// Read reads a state of the given size in bytes. Errors wrap [model.ErrDamaged], [ErrNoState] or
+// [ErrOtherVersion].
 func Read(r io.ReaderAt, size int64) (*State, error) {
 	header, archive, err := model.Read(r, size)
 	switch {
@@ -161,26 +160,26 @@ func Read(r io.ReaderAt, size int64) (*State, error) {
 	case err != nil:
 		return nil, err
 	case header.Task != kind:
-		return nil, fmt.Errorf("job: %w", ErrNoState)
+		return nil, fmt.Errorf("shardfit: %w", ErrNoState)
 	}
 	if by, own := header.Versions["bochner"], versions()["bochner"]; by != own {
-		return nil, fmt.Errorf("job: %w: %s wrote it, and this is %s; parts, merges and the finish of one fit are done by one version: begin the fit anew, or go on with that one", ErrOtherVersion, cmp.Or(by, "an earlier one"), own)
+		return nil, fmt.Errorf("shardfit: %w: must be %[3]s, got %[2]s; restart the fit or use that version", ErrOtherVersion, cmp.Or(by, "an earlier one"), own)
 	}
 	d := config.Decode("spec.yaml", []byte(header.Spec))
 	if err := d.Err(); err != nil {
-		return nil, fmt.Errorf("job: %w: %w", model.ErrDamaged, err)
+		return nil, fmt.Errorf("shardfit: %w: %w", model.ErrDamaged, err)
 	}
 	s := &State{spec: d.Spec, text: []byte(header.Spec)}
 	if s.values, err = config.ValuesOf("spec.yaml", s.text); err == nil {
 		err = model.Restore(archive, s)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("job: %w: %w", model.ErrDamaged, err)
+		return nil, fmt.Errorf("shardfit: %w: %w", model.ErrDamaged, err)
 	}
 	return s, nil
 }
 
-// State carries it to a file and back.
+// State serializes the state.
 func (s *State) State(m *model.State) {
 	m.Int("pass", &s.pass)
 	m.Int("shards", &s.shards)
@@ -226,7 +225,7 @@ func (s *State) State(m *model.State) {
 	s.begun.State(m.Child("begun"))
 }
 
-// ascending reports whether a list has numbers from 0 to below n, each once and in order.
+// ascending reports whether list is strictly ascending with values in [0, n).
 func ascending(list []int, n int) bool {
 	for k, i := range list {
 		if i < 0 || i >= n || k > 0 && i <= list[k-1] {
@@ -253,7 +252,7 @@ func (s *State) statePieces(m *model.State) {
 		at.String("name", &p.name)
 		at.Int("bytes", &size)
 		p.bytes = int64(size)
-		if s.pass > 0 { // all there is to know of columns is known of all
+		if s.pass > 0 {
 			at.Int("rows", &p.Rows)
 			at.Require(p.index == k && p.Rows >= 0, "a piece of no rows, or in a wrong order")
 		} else {
@@ -348,48 +347,48 @@ func stateContent(m *model.State, content *[]datasets.ColumnContent) {
 	}
 }
 
-// same reports how another state is not of the same job, or of another moment of it.
+// same returns an error if o is of another experiment, pass or sharding.
 func (s *State) same(o *State) error {
 	if d := s.values.Differences(o.values); len(d) > 0 {
 		lines := make([]string, len(d))
 		for k, one := range d {
 			lines[k] = one.String()
 		}
-		return fmt.Errorf("it is of another experiment: %s", strings.Join(lines[:min(len(lines), 5)], "; "))
+		return fmt.Errorf("the experiments differ: %s", strings.Join(lines[:min(len(lines), 5)], "; "))
 	}
 	switch {
 	case o.pass != s.pass:
-		return fmt.Errorf("it is of pass %d, wanted one of pass %d", o.pass, s.pass)
+		return fmt.Errorf("must be of pass %[2]d, got pass %[1]d", o.pass, s.pass)
 	case o.from != s.from:
-		return errors.New("its part was begun from another model (--from)")
+		return errors.New("shards of one pass must use the same --from")
 	case o.shards != s.shards:
-		return fmt.Errorf("it is of a job in %d shards, wanted %d", o.shards, s.shards)
+		return fmt.Errorf("must be of a fit with %[2]d shards, got %[1]d", o.shards, s.shards)
 	case o.own != s.own:
-		return errors.New("its part was given rows of its own (--data), the others were not")
+		return errors.New("--data must be given for all shards or for none")
 	case s.pass > 0 && !slices.EqualFunc(s.pieces, o.pieces, func(a, b piece) bool { return a.Rows == b.Rows }):
-		return errors.New("it is of other rows")
+		return errors.New("the rows differ")
 	}
 	return nil
 }
 
-// goOn takes over what the pass begins from.
+// goOn initializes the state from the input of the pass.
 func (s *State) goOn(from *State) error {
 	if !from.Between() {
-		return fmt.Errorf("job: what a part goes on from is what finish has written, and this is a state of %s", shardsOf(from))
+		return fmt.Errorf("shardfit: --from must be the output of finish, got the state of %s", shardsOf(from))
 	}
 	if d := s.values.Differences(from.values); len(d) > 0 {
-		return fmt.Errorf("job: --from is of another experiment: %s", d[0])
+		return fmt.Errorf("shardfit: --from is of a different experiment: %s", d[0])
 	}
 	var err error
 	s.pass, s.pieces, s.all, s.seen, s.again, s.begun = from.pass, from.pieces, from.all, from.seen, from.again, from.begun
 	if s.pass > 0 && s.own != from.own {
-		return errors.New("job: either every pass is given the rows of its shards (--data), or none")
+		return errors.New("shardfit: --data must be given in all passes or in none")
 	}
 	s.from, err = from.Digest()
 	return err
 }
 
-// shardsOf names the shards of a state.
+// shardsOf formats the shards of a state.
 func shardsOf(s *State) string {
 	if len(s.done) == 1 {
 		return fmt.Sprintf("shard %d of %d", s.done[0], s.shards)

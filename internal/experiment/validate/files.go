@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Document looks at the data that a document names, and adds what is wrong with them to its faults. It
-// reads the heads of files, and all rows where the files are small or all is wanted.
+// Document checks the data files of a configuration and adds the errors to its faults. It reads the
+// headers, and all rows if the files are small or all is set.
 func Document(ctx context.Context, d *config.Document, all bool) {
 	h := &heads{d}
 	switch {
@@ -40,10 +40,10 @@ func Document(ctx context.Context, d *config.Document, all bool) {
 	h.rows(ctx, all)
 }
 
-// heads looks at the heads of the files that a document names.
+// heads caches the headers of the data files.
 type heads struct{ *config.Document }
 
-// files looks whether the data can be opened and have the columns that the spec names.
+// files checks that the data can be opened and contain the named columns.
 func (d *heads) files(ctx context.Context) {
 	data := d.Spec.Data
 	trainFrom, testFrom := data.Where()
@@ -54,7 +54,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, c := range d.namedColumns() {
 		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
-			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "there are " + suggest.List(train)}
+			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "columns: " + suggest.List(train)}
 			if near := suggest.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
 			}
@@ -63,7 +63,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(data.Dates)) {
 		if !slices.Contains(train, data.Dates[name].Names(name)[0]) {
-			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "there are " + suggest.List(train)})
+			d.place("data.dates", param.FieldError{Problem: fmt.Sprintf("no column %q in %s", name, d.called("data.train")), Hint: "columns: " + suggest.List(train)})
 		}
 	}
 	if test != nil {
@@ -71,7 +71,7 @@ func (d *heads) files(ctx context.Context) {
 	}
 }
 
-// isSmall says whether files are read through to learn the kinds of their columns.
+// isSmall reports whether the files are small enough to be read completely.
 func (d *heads) isSmall(paths []string) bool {
 	files, err := d.file().List(paths)
 	limit := int64(4 << 20)
@@ -87,15 +87,14 @@ func (d *heads) isSmall(paths []string) bool {
 	return err == nil && limit >= 0
 }
 
-// rows looks at the rows, where they can be had: at those of built-in data and of small files, or at
-// all.
+// rows checks the rows of built-in data and of small files, or all rows.
 func (d *heads) rows(ctx context.Context, all bool) {
 	data, whole := d.Spec.Data, d.Steps
 	for _, f := range d.Faults {
 		section, rest, _ := strings.Cut(f.Path, ".")
 		divided := section == "search" && (strings.HasPrefix(rest, "cv") || rest == "folds") || section == "data" && strings.HasPrefix(rest, "split")
 		if !d.Owns(f) || section == "" || section == "data" && !divided && rest != "stream" {
-			return // which rows are meant is not known
+			return // the selected rows are unknown
 		}
 		whole = whole && !divided
 	}
@@ -119,13 +118,13 @@ func (d *heads) rows(ctx context.Context, all bool) {
 	d.Faults = append(d.Faults, faults...)
 }
 
-// database looks whether there is a driver for the database, at the address that is given, and begins to ask it where all
-// is wanted; otherwise, and where it cannot, ok is false.
+// database checks the driver and the URL. If all is set it opens the database; ok is false if it is
+// not open.
 func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
 	data := &d.Spec.Data
 	for _, f := range d.Faults {
 		if strings.HasPrefix(f.Path, "data.sql") {
-			return nil, false // said already
+			return nil, false // already reported
 		}
 	}
 	err := dataload.Addressed(data.SQL)
@@ -143,28 +142,28 @@ func (d *heads) database(ctx context.Context, all bool) (end func(), ok bool) {
 	return func() { closed(); data.Asked = nil }, true
 }
 
-// dataset looks whether there is a built-in set of that name.
+// dataset checks the name of a built-in data set.
 func (d *heads) dataset() {
 	name := d.Spec.Data.Dataset
 	if slices.Contains(builtin.Names(), name) {
 		return
 	}
-	f := param.FieldError{Problem: fmt.Sprintf("no built-in data are called %q", name), Hint: "there are " + strings.Join(builtin.Names(), ", ")}
+	f := param.FieldError{Problem: fmt.Sprintf("no built-in data set is named %q", name), Hint: "data sets: " + strings.Join(builtin.Names(), ", ")}
 	if near := suggest.Nearest(name, builtin.Names()); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
 	d.place("data.dataset", f)
 }
 
-// place records a fault of a value, of the file or of an override.
+// place adds a fault of a value in the file or of an override.
 func (d *heads) place(path string, f param.FieldError) {
 	d.Faults = append(d.Faults, d.Spec.Fault(path, f))
 }
 
-// file is how the files are written.
+// file returns the format of the files.
 func (d *heads) file() reader.Files { return dataload.Files(d.Spec.Data) }
 
-// called is what the rows of a path are called in faults: the files, or the query.
+// called names the rows of a path in messages: the files, or the query.
 func (d *heads) called(path string) string {
 	data := d.Spec.Data
 	switch train, test := data.Where(); {
@@ -177,7 +176,7 @@ func (d *heads) called(path string) string {
 	}
 }
 
-// head returns the names of the columns of files, nil where there are none to be had.
+// head returns the column names of files, or nil if they are unavailable.
 func (d *heads) head(ctx context.Context, path string, paths []string) []string {
 	if len(paths) == 0 {
 		return nil
@@ -193,8 +192,8 @@ func (d *heads) head(ctx context.Context, path string, paths []string) []string 
 	return names
 }
 
-// openable looks whether files can be opened and have names of columns to be read; svmlight has none, and reading it takes
-// time.
+// openable checks that files can be opened and their column names read, except for svmlight, which
+// has none.
 func (d *heads) openable(path string, paths []string) bool {
 	list, err := d.file().List(paths)
 	if err != nil {
@@ -211,7 +210,7 @@ func (d *heads) openable(path string, paths []string) bool {
 	return !wrong && !d.file().SVM(paths)
 }
 
-// unopenable says what is wrong with a file that cannot be read at all, or has nothing and is the only one.
+// unopenable returns the fault of a file that is unreadable, or empty and the only one.
 func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bool) {
 	info, err := d.file().Stat(file)
 	var at *datasets.LineError
@@ -235,10 +234,10 @@ func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bo
 	if what, remedy := files.Kind(start); remedy != "" {
 		return param.FieldError{Problem: file + " is " + what, Hint: remedy}, true
 	}
-	return param.FieldError{Problem: file + ": no format is known by that ending", Hint: "data.format says it: " + reader.FormatNames()}, true
+	return param.FieldError{Problem: file + ": unknown file extension", Hint: "set data.format: " + reader.FormatNames()}, true
 }
 
-// namedColumn is a column that the spec names at a path.
+// namedColumn is a column that the configuration names at a path.
 type namedColumn struct{ path, name string }
 
 func (d *heads) namedColumns() []namedColumn {
@@ -266,8 +265,7 @@ func (d *heads) namedColumns() []namedColumn {
 	return out
 }
 
-// compare looks whether the test file has the columns of the training file, those apart that are
-// no inputs.
+// compare checks that the test file has the input columns of the training file.
 func (d *heads) compare(train, test []string) {
 	data := d.Spec.Data
 	other := append([]string{data.Weight, data.Group}, data.Drop...)
@@ -283,9 +281,9 @@ func (d *heads) compare(train, test []string) {
 		}
 	}
 	if missing != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s, which %s has", d.called("data.test"), suggest.List(missing), d.called("data.train"))})
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: missing column %s of %s", d.called("data.test"), suggest.List(missing), d.called("data.train"))})
 	}
 	if extra != nil {
-		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: column %s, which %s has not", d.called("data.test"), suggest.List(extra), d.called("data.train")), Hint: "data.drop leaves it out"})
+		d.place(dataload.PathOf(d.Spec, "data.test"), param.FieldError{Problem: fmt.Sprintf("%s: unexpected column %s, not in %s", d.called("data.test"), suggest.List(extra), d.called("data.train")), Hint: "exclude it by data.drop"})
 	}
 }

@@ -1,5 +1,5 @@
-// Package validate looks whether the document of an experiment and the data that it names go together, and
-// says all that does not: before a run, and when a document is read.
+// Package validate checks the configuration of an experiment against its data and reports all
+// errors, before a run and when a file is loaded.
 package validate
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipeline"
 )
 
-// checking looks whether a spec and its rows go together, and collects what does not.
+// checking collects the errors of a configuration and its rows.
 type checking struct {
 	spec   config.Spec
 	task   datasets.Task
@@ -31,20 +31,20 @@ func (c *checking) add(path string, f param.FieldError) {
 	c.faults = append(c.faults, c.spec.Fault(path, f))
 }
 
-// Rows looks at rows as they were opened: at their kinds, at what they lack, and at what the task is.
-// An error is none of the user's making.
+// Rows checks the column kinds, missing values and task of opened rows. It adds invalid input to
+// the faults; the returned error is a failure to read.
 func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	classes := p.Train.Schema().Classes()
 	switch targets := p.Train.Schema().Targets; {
 	case p.Task == datasets.Anomaly && len(classes) > 2:
-		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s has %d values, %s: which of them are anomalies?", targets[0].Name, len(classes), suggest.List(classes)),
-			Hint: "data.positive names them"})
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("the target of anomaly detection must have known anomalies, got column %s with %d values, %s", targets[0].Name, len(classes), suggest.List(classes)),
+			Hint: "list the anomalies in data.positive"})
 	case p.Task.Unsupervised():
 	case len(targets) == 0:
-		c.add("data.target", param.FieldError{Problem: "the data have no target"})
+		c.add("data.target", param.FieldError{Problem: "the data must have a target"})
 	case p.Task == datasets.Classification && len(classes) < 2:
-		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s: one class only, %q; there is nothing to tell apart", targets[0].Name, classes)})
+		c.add("data.target", param.FieldError{Problem: fmt.Sprintf("column %s must have at least two classes, got %q", targets[0].Name, classes)})
 	}
 	c.faults = append(c.faults, s.CheckTask(p.Task, len(classes))...)
 	if p.Task == datasets.Classification {
@@ -57,7 +57,7 @@ func Rows(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErr
 	return c.faults, nil
 }
 
-// silhouette looks whether a score that looks at the rows themselves finds numbers there.
+// silhouette checks that a clustering metric without true labels finds numeric columns.
 func (c *checking) silhouette(schema datasets.Schema) {
 	if c.task != datasets.Clustering || c.spec.Search == nil || len(schema.Columns) == 0 || slices.ContainsFunc(schema.Columns, func(col datasets.Column) bool { return col.Kind == datasets.Numeric }) {
 		return
@@ -67,11 +67,11 @@ func (c *checking) silhouette(schema datasets.Schema) {
 		name, path = "silhouette", "search"
 	}
 	if m, err := metrics.ByName(name); err == nil && m.Serves(c.task) && !m.NeedsTruth() {
-		c.add(path, param.FieldError{Problem: m.Name + " looks at distances of numbers, and no column is numeric", Hint: "a target that is named scores clusters, too"})
+		c.add(path, param.FieldError{Problem: m.Name + " requires numeric columns", Hint: "or name a target to score the clusters"})
 	}
 }
 
-// All is Rows and Parts, of rows that stay where they are.
+// All runs [Rows] and [Parts] on streamed rows.
 func All(ctx context.Context, s config.Spec, p *dataload.Parts) error {
 	faults, err := Rows(ctx, s, p)
 	if err != nil {
@@ -84,7 +84,7 @@ func All(ctx context.Context, s config.Spec, p *dataload.Parts) error {
 	return append(faults, more...).Err()
 }
 
-// columns looks whether every step takes the columns that come to it, those of the test rows, too.
+// columns checks that every step accepts its input columns, for training and test rows.
 func (c *checking) columns(ctx context.Context, train, test datasets.Source) error {
 	s, seen := c.spec, map[string]bool{}
 	first := firstCandidate(s)
@@ -119,7 +119,7 @@ func (c *checking) columns(ctx context.Context, train, test datasets.Source) err
 	return nil
 }
 
-// firstCandidate is the pipeline with the first value of every axis of the search.
+// firstCandidate returns the pipeline with the first value of every axis of the search.
 func firstCandidate(s config.Spec) pipeline.Pipeline {
 	if s.Search == nil || s.Pipeline.Estimator == nil {
 		return s.Pipeline
@@ -134,7 +134,7 @@ func firstCandidate(s config.Spec) pipeline.Pipeline {
 	return s.Pipeline
 }
 
-// Parts looks whether the training rows can be split, and what is left of them divided into folds.
+// Parts checks the split of the rows and the folds of the training rows.
 func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldErrors, error) {
 	c := &checking{spec: s, task: p.Task}
 	split := p.Test == nil && s.Data.Split.Test > 0
@@ -172,18 +172,18 @@ func Parts(ctx context.Context, s config.Spec, p *dataload.Parts) (param.FieldEr
 	return c.faults, nil
 }
 
-// folds looks whether the rows can be divided as the search wants them.
+// folds checks the folds of the search.
 func (c *checking) folds(stand datasets.Set) {
 	s := c.spec
 	if c.task == datasets.Anomaly && !slices.Contains(stand.Y, 1) {
-		c.add("search", param.FieldError{Problem: "candidates of the task anomaly are scored by rows of which it is known what they are, and of these none is known for an anomaly",
-			Hint: "data.positive says which values of the target are anomalies; without any leave the search out"})
+		c.add("search", param.FieldError{Problem: "a search for anomalies requires labeled anomalies",
+			Hint: "list the anomalies in data.positive or remove the search"})
 		return
 	}
 	splitter := s.Folds(stand.Groups != nil, c.task)
 	if left, ok := splitter.(gridsearch.LeaveOneOut); ok && s.Pipeline.Estimator != nil {
 		search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
-		search.Random = 1000 // enough of a grid that is not tried as a whole
+		search.Random = 1000 // a sample of a large grid suffices
 		if err := left.Check(search); err != nil {
 			c.add("search.cv.kind", param.FieldError{Problem: config.Problem(err)})
 		}
@@ -202,6 +202,6 @@ func (c *checking) folds(stand datasets.Set) {
 		most = max(most, len(f.Train))
 	}
 	if h := s.Search.Halving; h.Resource == "rows" && h.MinResources > most {
-		c.add("search.halving.min_resources", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d rows that a fold trains on", most)})
+		c.add("search.halving.min_resources", param.FieldError{Value: h.MinResources, Constraint: fmt.Sprintf("at most the %d training rows of a fold", most)})
 	}
 }
