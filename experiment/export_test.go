@@ -68,16 +68,16 @@ func TestExportFaults(t *testing.T) {
 		model, out string
 		o          ExportOptions
 	}{
-		"cannot infer the format of m.txt":                                                    {"model", "m.txt", ExportOptions{}},
-		"format must be onnx, go or python, got \"java\"":                                     {"model", "m.onnx", ExportOptions{To: "java"}},
+		"cannot infer the format of m.txt":                             {"model", "m.txt", ExportOptions{}},
+		"format must be onnx, go or python, got \"java\"":              {"model", "m.onnx", ExportOptions{To: "java"}},
 		"precision, opset and columns require the format onnx, got go": {"model", "m.go", ExportOptions{Opset: 17}},
-		"package requires the format go, got python":                     {"model", "m.py", ExportOptions{Package: "m"}},
-		"\"my model\" is no name of a package":                                                {"model", "m.go", ExportOptions{Package: "my model"}},
-		"opset 3, wanted one from 13 to 21":                                                   {"model", "m.onnx", ExportOptions{Opset: 3}},
-		"cannot write model: it is an input; take another name":                               {"model", "model", ExportOptions{To: "onnx"}},
-		"folder.py: it is a folder":                                                           {"model", "folder.py", ExportOptions{}},
-		"rows.csv is a text file, such as CSV or YAML":                                        {"rows.csv", "m.py", ExportOptions{}},
-		"none: no such file":                                                                  {"none", "m.py", ExportOptions{}},
+		"package requires the format go, got python":                   {"model", "m.py", ExportOptions{Package: "m"}},
+		"\"my model\" is no name of a package":                         {"model", "m.go", ExportOptions{Package: "my model"}},
+		"opset 3, wanted one from 13 to 21":                            {"model", "m.onnx", ExportOptions{Opset: 3}},
+		"cannot write model: it is an input; take another name":        {"model", "model", ExportOptions{To: "onnx"}},
+		"folder.py: it is a folder":                                    {"model", "folder.py", ExportOptions{}},
+		"rows.csv is a text file, such as CSV or YAML":                 {"rows.csv", "m.py", ExportOptions{}},
+		"none: no such file":                                           {"none", "m.py", ExportOptions{}},
 	} {
 		if _, err := Export(context.Background(), c.model, c.out, c.o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
