@@ -201,7 +201,7 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 		}
 		s := svg.Series{Dots: true}
 		x := svg.Axis{Labels: []string{}}
-		var said []string
+		var descriptions []string
 		for _, t := range tests {
 			if t.Score != one.Score || t.Target != one.Target {
 				continue
@@ -209,11 +209,11 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 			s.X, s.Y = append(s.X, float64(len(x.Labels))), append(s.Y, t.Difference)
 			s.Low, s.High = append(s.Low, t.Low), append(s.High, t.High)
 			x.Labels = append(x.Labels, truncate(c.Runs[t.Run].Label))
-			said = append(said, fmt.Sprintf("%s %s (%s to %s)", c.Runs[t.Run].Label, formatNumber(t.Difference), formatNumber(t.Low), formatNumber(t.High)))
+			descriptions = append(descriptions, fmt.Sprintf("%s %s (%s to %s)", c.Runs[t.Run].Label, formatNumber(t.Difference), formatNumber(t.Low), formatNumber(t.High)))
 		}
 		none := svg.Series{Name: truncate(c.Runs[0].Label), Color: svg.Reference, X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
 		p := svg.Plot{Title: title, X: x, Y: svg.Axis{Name: name}, Series: []svg.Series{s, none}}
-		p.Says = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(said, "; "))
+		p.Says = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(descriptions, "; "))
 		out = append(out, figure{Title: title, SVG: trustedSVG(p.SVG())})
 	}
 	return out

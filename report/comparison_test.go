@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/experiment/result"
 )
 
-// beside is a comparison with something for every section.
-func beside() result.Comparison {
+// comparisonFixture is a comparison with content for every section.
+func comparisonFixture() result.Comparison {
 	run := func(label string, accuracy float64) result.RunSummary {
 		return result.RunSummary{
 			Label: label, Folder: "runs/" + label, Rows: result.Rows{Train: 900, Test: 1000}, Memory: 1 << 26,
@@ -37,9 +37,9 @@ func beside() result.Comparison {
 	}
 }
 
-// The page of a comparison stands alone as that of a run does, and says what came out.
+// Comparison pages are self-contained and complete.
 func TestComparisonPage(t *testing.T) {
-	made, err := NewComparison(beside())
+	made, err := NewComparison(comparisonFixture())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestComparisonPage(t *testing.T) {
 			t.Errorf("nowhere: %s", words)
 		}
 	}
-	if again, err := NewComparison(beside()); err != nil || again.String() != page {
+	if again, err := NewComparison(comparisonFixture()); err != nil || again.String() != page {
 		t.Error("the same comparison makes another page", err)
 	}
 	var written bytes.Buffer
@@ -84,18 +84,18 @@ func TestComparisonPage(t *testing.T) {
 	}
 }
 
-// Of numbers the squared errors are compared, for each target, and of runs without test rows the folds.
+// Regression compares squared errors by target; without test rows, folds are compared.
 func TestComparisonOutcomes(t *testing.T) {
-	c := beside()
+	c := comparisonFixture()
 	c.Task, c.Positive = "regression", ""
 	test := compare.Test{Method: "paired t", Difference: -0.25, Low: -0.5, High: -0.01, P: 0.04}
 	c.OnTestRows = []result.TestResult{{Run: 2, Score: "squared_error", Target: "price", Pairs: 40, Test: test, Holm: 0.04}}
-	said := comparisonPage(c).Summary
-	if len(said) != 1 || said[0] != "On 40 test rows, mean squared error of price: difference between c and a: −0.25 (95\u00a0% confidence interval −0.5 to −0.01). c is significantly better (p 0.04)." {
-		t.Errorf("%q", said)
+	summary := comparisonPage(c).Summary
+	if len(summary) != 1 || summary[0] != "On 40 test rows, mean squared error of price: difference between c and a: −0.25 (95\u00a0% confidence interval −0.5 to −0.01). c is significantly better (p 0.04)." {
+		t.Errorf("%q", summary)
 	}
 	c.OnTestRows = nil
-	if said := comparisonPage(c).Summary; len(said) != 1 || !strings.HasPrefix(said[0], "On 5 cross-validation folds, accuracy: difference between ") {
-		t.Errorf("%q", said)
+	if summary := comparisonPage(c).Summary; len(summary) != 1 || !strings.HasPrefix(summary[0], "On 5 cross-validation folds, accuracy: difference between ") {
+		t.Errorf("%q", summary)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/report"
 )
 
-// The page of a run, and its pictures one by one.
+// Render the report of a run and list its figures.
 func Example() {
 	folder, err := os.MkdirTemp("", "report")
 	if err != nil {

@@ -20,7 +20,7 @@ func trustedSVG(drawn string) template.HTML { return template.HTML(drawn) }
 
 func confusionPlot(c result.Confusion) template.HTML {
 	t := svg.Table{Title: "Confusion matrix", Down: "true", Across: "predicted", Row: -1}
-	var said []string
+	var descriptions []string
 	for i, row := range c.Counts {
 		total := 0.0
 		for _, v := range row {
@@ -34,12 +34,12 @@ func confusionPlot(c result.Confusion) template.HTML {
 			}
 		}
 		t.Values, t.Labels = append(t.Values, shares), append(t.Labels, labels)
-		said = append(said, fmt.Sprintf("%s rows of %s: %s correct", formatCount(total), c.Classes[i], formatPercent(shares[i])))
+		descriptions = append(descriptions, fmt.Sprintf("%s rows of %s: %s correct", formatCount(total), c.Classes[i], formatPercent(shares[i])))
 	}
 	for _, name := range c.Classes {
 		t.Rows, t.Columns = append(t.Rows, truncate(name)), append(t.Columns, truncate(name))
 	}
-	t.Says = "Confusion matrix; " + strings.Join(said, "; ")
+	t.Says = "Confusion matrix; " + strings.Join(descriptions, "; ")
 	return trustedSVG(svg.Heat(t))
 }
 
@@ -53,19 +53,19 @@ func truncate(name string) string {
 
 func rocPlot(title, x, y string, list []result.Curve, diagonal bool) template.HTML {
 	p := svg.Plot{Title: title, X: svg.Axis{Name: x, High: 1}, Y: svg.Axis{Name: y, High: 1}}
-	var said []string
+	var descriptions []string
 	for k, c := range list {
 		if k == svg.Reference {
 			break
 		}
 		name := fmt.Sprintf("%s, area %s", truncate(c.Class), formatNumber(c.Area))
 		p.Series = append(p.Series, svg.Series{Name: name, Color: k, X: c.X, Y: c.Y, Line: true})
-		said = append(said, name)
+		descriptions = append(descriptions, name)
 	}
 	if diagonal {
 		p.Series = append(p.Series, svg.Series{Name: "chance", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
 	}
-	p.Says = title + ": " + strings.Join(said, "; ")
+	p.Says = title + ": " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
 }
 
@@ -82,7 +82,7 @@ func thresholdPlot(t result.Threshold) template.HTML {
 
 func calibrationPlot(list []result.Calibration) template.HTML {
 	p := svg.Plot{Title: "Calibration", X: svg.Axis{Name: "predicted probability", High: 1}, Y: svg.Axis{Name: "observed frequency", High: 1}}
-	var said []string
+	var descriptions []string
 	for k, c := range list[:min(len(list), svg.Reference)] {
 		s := svg.Series{Name: truncate(c.Class), Color: k, X: c.Predicted, Y: c.Observed, Line: true, Dots: true}
 		if len(list) == 1 {
@@ -92,48 +92,48 @@ func calibrationPlot(list []result.Calibration) template.HTML {
 			}
 		}
 		p.Series = append(p.Series, s)
-		said = append(said, fmt.Sprintf("%s: calibration error %s", c.Class, formatPercent(c.Error)))
+		descriptions = append(descriptions, fmt.Sprintf("%s: calibration error %s", c.Class, formatPercent(c.Error)))
 	}
 	p.Series = append(p.Series, svg.Series{Name: "perfect calibration", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
-	p.Says = "Calibration: " + strings.Join(said, "; ")
+	p.Says = "Calibration: " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
 }
 
 func predictedPlot(e result.Errors, of string) template.HTML {
-	var truth, said []float64
+	var actual, predicted []float64
 	for _, r := range e.Sample {
-		truth, said = append(truth, r.Truth), append(said, r.Predicted)
+		actual, predicted = append(actual, r.Truth), append(predicted, r.Predicted)
 	}
-	low, high := slices.Min(truth), slices.Max(truth)
+	low, high := slices.Min(actual), slices.Max(actual)
 	return trustedSVG(svg.Plot{
 		Title: "Predicted and true values" + of, Says: fmt.Sprintf("Predicted against true values of %s, from %s to %s", e.Target, formatNumber(low), formatNumber(high)),
 		X: svg.Axis{Name: "true " + e.Target}, Y: svg.Axis{Name: "predicted"},
-		Series: []svg.Series{{X: truth, Y: said, Dots: true}, {Name: "perfect", Color: svg.Reference, X: []float64{low, high}, Y: []float64{low, high}, Line: true, Dashed: true}},
+		Series: []svg.Series{{X: actual, Y: predicted, Dots: true}, {Name: "perfect", Color: svg.Reference, X: []float64{low, high}, Y: []float64{low, high}, Line: true, Dashed: true}},
 	}.SVG())
 }
 
 func residualPlot(e result.Errors, of string) template.HTML {
-	var said, off []float64
+	var predicted, residual []float64
 	for _, r := range e.Sample {
-		said, off = append(said, r.Predicted), append(off, r.Predicted-r.Truth)
+		predicted, residual = append(predicted, r.Predicted), append(residual, r.Predicted-r.Truth)
 	}
 	return trustedSVG(svg.Plot{
 		Title: "Residuals" + of, Says: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target, formatNumber(e.Mean)),
 		X: svg.Axis{Name: "predicted " + e.Target}, Y: svg.Axis{Name: "predicted − true"},
-		Series: []svg.Series{{X: said, Y: off, Dots: true}, {Color: svg.Reference, X: []float64{slices.Min(said), slices.Max(said)}, Y: []float64{0, 0}, Line: true, Dashed: true}},
+		Series: []svg.Series{{X: predicted, Y: residual, Dots: true}, {Color: svg.Reference, X: []float64{slices.Min(predicted), slices.Max(predicted)}, Y: []float64{0, 0}, Line: true, Dashed: true}},
 	}.SVG())
 }
 
 func errorPlot(e result.Errors, of string) template.HTML {
 	b := svg.Bars{Title: "Absolute errors" + of, Across: "absolute error"}
-	var words []string
+	var descriptions []string
 	for _, q := range e.Quantiles {
 		b.Names = append(b.Names, fmt.Sprintf("%g %% of rows", 100*q.Share))
 		b.Values = append(b.Values, q.Error)
 		b.Labels = append(b.Labels, formatNumber(q.Error))
-		words = append(words, fmt.Sprintf("%g %% of rows at most %s", 100*q.Share, formatNumber(q.Error)))
+		descriptions = append(descriptions, fmt.Sprintf("%g %% of rows at most %s", 100*q.Share, formatNumber(q.Error)))
 	}
-	b.Says = "Quantiles of the absolute error: " + strings.Join(words, ", ")
+	b.Says = "Quantiles of the absolute error: " + strings.Join(descriptions, ", ")
 	return trustedSVG(b.SVG())
 }
 
@@ -159,13 +159,13 @@ func effectsByInput(r result.Result) (out []inspection.Effects) {
 	return out
 }
 
-func learningCurvePlot(l result.LearningCurve, says string) template.HTML {
+func learningCurvePlot(l result.LearningCurve, altText string) template.HTML {
 	rows := make([]float64, len(l.Rows))
 	for k, n := range l.Rows {
 		rows[k] = float64(n)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Learning curve", Says: says, X: svg.Axis{Name: "training rows", Log: true}, Y: svg.Axis{Name: metricLabel(l.Score)},
+		Title: "Learning curve", Says: altText, X: svg.Axis{Name: "training rows", Log: true}, Y: svg.Axis{Name: metricLabel(l.Score)},
 		Series: []svg.Series{{Name: "test rows", X: rows, Y: l.Scores, Line: true, Dots: true}, {Name: "training rows", Color: svg.Reference, X: rows, Y: l.Train, Line: true, Dots: true, Dashed: true}},
 	}.SVG())
 }

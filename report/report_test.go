@@ -15,7 +15,7 @@ import (
 
 const nasty = `<script>alert("x")</script> & Ünïcode "quoted"`
 
-// full is a result with something for every section.
+// full is a result with content for every section.
 func full() result.Result {
 	shares := []float64{0, 0.5, 1}
 	r := result.Result{
@@ -63,7 +63,7 @@ func full() result.Result {
 	return r
 }
 
-// parsed reads a page as XML, as strictly as that is, and returns its elements' names and attributes.
+// parsed parses a page as strict XML and returns its elements and attributes.
 func parsed(t *testing.T, page string) (elements []xml.StartElement) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))
@@ -82,7 +82,7 @@ func parsed(t *testing.T, page string) (elements []xml.StartElement) {
 	}
 }
 
-// The page asks nothing of the network, has no script, and says everything, however names are written.
+// Reports are self-contained, complete and escaped.
 func TestPageStandsAlone(t *testing.T) {
 	made, err := New(full())
 	if err != nil {
@@ -137,7 +137,7 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
-// Sections stand in the order that the package promises, warnings before them.
+// Warnings and sections have a fixed order.
 func TestOrder(t *testing.T) {
 	page, err := New(full())
 	if err != nil {
@@ -156,7 +156,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Results of every task, and such as have nothing but their name, make pages, too.
+// Results of every task and empty results can be rendered.
 func TestLittleToSay(t *testing.T) {
 	share := 0.25
 	for _, r := range []result.Result{
@@ -177,7 +177,7 @@ func TestLittleToSay(t *testing.T) {
 	}
 }
 
-// Pictures are values of their own, each of which says in words what it shows.
+// Figures are values with alternative text.
 func TestPictures(t *testing.T) {
 	list := Pictures(full())
 	if len(list) < 14 {

@@ -155,16 +155,16 @@ func errorSection(r result.Result) (s section) {
 			t.Rows = append(t.Rows, []string{fmt.Sprint(w.Number), formatNumber(w.Truth), formatNumber(w.Predicted), formatNumber(w.Predicted - w.Truth)})
 		}
 		s.Tables = append(s.Tables, t)
-		middle, most := 0.0, 0.0
+		median, quantile95 := 0.0, 0.0
 		for _, q := range e.Quantiles {
 			switch q.Share {
 			case 0.5:
-				middle = q.Error
+				median = q.Error
 			case 0.95:
-				most = q.Error
+				quantile95 = q.Error
 			}
 		}
-		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.", of, formatNumber(middle), formatNumber(most), formatNumber(e.Absolute), formatNumber(e.Mean)))
+		s.Text = append(s.Text, fmt.Sprintf("Absolute error%s: median %s, 95 %% quantile %s, mean %s. Mean error (bias): %s.", of, formatNumber(median), formatNumber(quantile95), formatNumber(e.Absolute), formatNumber(e.Mean)))
 	}
 	s.Sources = resultLinks("errors")
 	return s
@@ -221,10 +221,10 @@ func clusters(r result.Result) (s section) {
 func inputSection(r result.Result) (s section) {
 	s.Title = "Inputs"
 	if i := r.Importance; i != nil && len(i.Inputs) > 0 {
-		const most = 15
+		const maxInputs = 15
 		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are permuted over %s rows, mean of %d repeats. Correlated inputs share their importance.", metricLabel(i.Score), formatCount(float64(i.Rows)), i.Repeats))
 		s.Figures = append(s.Figures, figure{Title: "Permutation importance", SVG: trustedSVG(i.SVG())})
-		if len(i.Inputs) > most {
+		if len(i.Inputs) > maxInputs {
 			t := table{Caption: "All inputs", Head: []string{"input", "decrease", "±"}}
 			for _, one := range i.Inputs[:min(len(i.Inputs), 100)] {
 				t.Rows = append(t.Rows, []string{one.Name, formatNumber(one.Mean), formatStdDev(one.StdError)})
@@ -365,11 +365,11 @@ func learningCurveText(l result.LearningCurve) string {
 	if err != nil || n < 2 {
 		return ""
 	}
-	before, now := l.Scores[n-2], l.Scores[n-1] // distance to a perfect score
+	half, full := l.Scores[n-2], l.Scores[n-1] // distance to a perfect score
 	if m.GreaterIsBetter {
-		before, now = 1-before, 1-now
+		half, full = 1-half, 1-full
 	}
-	gain := (before - now) / math.Abs(before)
+	gain := (half - full) / math.Abs(half)
 	text := fmt.Sprintf("With half of the rows, %s is %s; with all rows, %s", metricLabel(l.Score), formatNumber(l.Scores[n-2]), formatNumber(l.Scores[n-1]))
 	switch {
 	case !(gain > 0.005):
@@ -389,15 +389,15 @@ func dataSection(r result.Result) (s section) {
 	}
 	if p := r.Profile; p != nil {
 		t := table{Caption: "Inputs of the training rows", Head: []string{"input", "missing", "values"}}
-		const most = 60
-		for _, c := range p.Columns[:min(len(p.Columns), most)] {
+		const maxColumns = 60
+		for _, c := range p.Columns[:min(len(p.Columns), maxColumns)] {
 			t.Rows = append(t.Rows, []string{c.Name, formatPercent(c.Missing), columnSummary(c)})
 		}
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
-		if more := len(p.Columns) + p.LeftOut - most; more > 0 {
-			s.Text = append(s.Text, fmt.Sprintf("The table shows the first %d inputs.", most))
+		if more := len(p.Columns) + p.LeftOut - maxColumns; more > 0 {
+			s.Text = append(s.Text, fmt.Sprintf("The table shows the first %d inputs.", maxColumns))
 		}
 		for _, c := range p.Targets {
 			s.Text = append(s.Text, fmt.Sprintf("Target %s: %s.", c.Name, columnSummary(c)))

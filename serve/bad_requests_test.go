@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// bad is a request that has no other answer than an error.
+// bad is a request that must be rejected.
 type bad struct {
 	name    string
 	method  string // "" is POST
@@ -31,21 +31,21 @@ type bad struct {
 	message string // a part of it
 }
 
-// infer is the path of requests of tensors.
+// infer is the path of inference requests.
 const infer = "/v2/models/nrent/infer"
 
-// good is a row that could be predicted.
+// good is a valid row.
 const good = `{"age":1,"city":"Oslo","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":3}`
 
-// with is that row with another value for the age.
+// with returns a body of two rows, the second with another age.
 func with(age string) string {
 	return `{"rows":[` + good + `,` + strings.Replace(good, `"age":1`, `"age":`+age, 1) + `]}`
 }
 
-// x is an input of a row of numbers with other parts.
+// x returns a request with one input X.
 func x(parts string) string { return `{"inputs":[{"name":"X",` + parts + `}]}` }
 
-// packed is text as gzip has it.
+// packed compresses text by gzip.
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -56,7 +56,7 @@ func packed(text string) string {
 	return b.String()
 }
 
-// badRequests are those of a server whose limits are 100 rows and 64 KiB, with a token.
+// badRequests are invalid requests for a server with a token and limits of 100 rows and 64 KiB.
 func badRequests() []bad {
 	gz := []string{"Content-Encoding", "gzip"}
 	binary := func(n string) []string {
@@ -67,7 +67,7 @@ func badRequests() []bad {
 	many := strings.Repeat(good+",", 100) + good
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	return []bad{
-		// Who asks, where and how.
+		// Authentication, paths, methods and headers.
 		{"no token", "", "", []string{"Authorization", ""}, with("1"), 401, `missing or invalid token; send the header \"Authorization: Bearer TOKEN\"`},
 		{"wrong token", "", "", []string{"Authorization", "Bearer sesame2"}, with("1"), 401, `missing or invalid token; send the header \"Authorization: Bearer TOKEN\"`},
 		{"token by another scheme", "", "", []string{"Authorization", "Basic sesame"}, with("1"), 401, `missing or invalid token; send the header \"Authorization: Bearer TOKEN\"`},
@@ -95,7 +95,7 @@ func badRequests() []bad {
 		{"encoding", "", "", []string{"Content-Encoding", "br"}, with("1"), 415, `content encoding: must be gzip or none, got \"br\"`},
 		{"deflate", "", infer, []string{"Content-Encoding", "deflate"}, "{}", 415, `content encoding: must be gzip or none, got \"deflate\"`},
 
-		// Its size.
+		// Sizes.
 		{"long body", "", "", nil, `{"rows":[` + strings.Repeat(" ", 1<<16) + `]}`, 413, `body size: must be at most 65536 bytes; split the request`},
 		{"long packed body", "", "", gz, packed(strings.Repeat(" ", 1<<16) + with("1")), 413, `body size: must be at most 65536 bytes; split the request`},
 		{"bomb", "", "", gz, packed(strings.Repeat(" ", 1<<25)), 413, `body size: must be at most 65536 bytes; split the request`},
@@ -106,7 +106,7 @@ func badRequests() []bad {
 		{"gzip cut off", "", "", gz, packed(with("1"))[:40], 400, "unexpected EOF"},
 		{"gzip damaged", "", "", gz, packed(with("1"))[:60] + "\x00\x00\x00\x00" + packed(with("1"))[64:], 400, "the body"},
 
-		// Its JSON.
+		// JSON syntax.
 		{"no body", "", "", nil, "", 400, "an object such as"},
 		{"no JSON", "", "", nil, "age=1", 400, `an object such as`},
 		{"cut off", "", "", nil, with("1")[:40], 400, "the body ends"},
@@ -126,7 +126,7 @@ func badRequests() []bad {
 		{"deep nesting of rows", "", "", nil, `{"rows":` + deep + `}`, 400, `a row`},
 		{"deep nesting of nothing known", "", infer, nil, `{"inputs":[],"extra":` + deep + `}`, 400, "more than 16 arrays and objects in each other"},
 
-		// Its rows.
+		// Rows.
 		{"rows missing", "", "", nil, `{}`, 400, `missing key \"rows\"; send {\"rows\": [{\"column\": value}]}`},
 		{"rows twice", "", "", nil, `{"rows":[],"rows":[]}`, 400, `byte 18 of the body: duplicate key \"rows\"`},
 		{"another key", "", "", nil, `{"instances":[` + good + `]}`, 400, `byte 13 of the body: key: must be \"rows\", got \"instances\"`},
@@ -153,7 +153,7 @@ func badRequests() []bad {
 		{"nearly all wrong", "", "", nil, `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3,"d":4,"e":5},`, 99) + `{}]}`, 400, `; and more`},
 		{"too large for the model", "", "/v1/models/nrent:predict", nil, `{"rows":[{"a":1,"b":1,"c":1e308},{"a":-1e308,"b":1e308,"c":1e308}]}`, 400, `is too large, at most`},
 
-		// Its tensors.
+		// Tensors.
 		{"no inputs", "", infer, nil, `{"inputs":[]}`, 400, `inputs: must be one tensor X of shape [rows, 3], or a tensor of shape [rows] or [rows, 1] for each column: a, `},
 		{"inputs are an object", "", infer, nil, `{"inputs":{}}`, 400, "an array of inputs"},
 		{"wrong name", "", infer, nil, strings.Replace(x(`"shape":[1,3],"datatype":"FP64","data":[1,2,3]`), "X", "x", 1), 400, `input \"x\": the model has no such column; inputs must be one tensor X of shape [rows, 3], or a tensor of shap`},
@@ -197,7 +197,7 @@ func badRequests() []bad {
 		{"unknown key", "", infer, nil, `{"inputz":[]}`, 400, `key: must be id, parameters, inputs or outputs, got \"inputz\"`},
 		{"flag of a number", "", infer, nil, `{"parameters":{"binary_data_output":1},"inputs":[]}`, 400, `parameter binary_data_output: must be true or false, got a number`},
 
-		// Its binary data.
+		// Binary data.
 		{"binary cut off", "", infer, binary(fmt.Sprint(len(head))), head + strings.Repeat("\x00", 20), 400, `input \"X\": binary_data_size must be at most the 20 bytes left after the JSON, got 24; set the header Inferen`},
 		{"binary of another length", "", infer, binary(fmt.Sprint(len(head))), strings.Replace(head, "24", "16", 1) + strings.Repeat("\x00", 16), 400, `input \"X\": must have 24 bytes for shape [1 3] of FP64, got 16`},
 		{"binary left over", "", infer, binary(fmt.Sprint(len(head))), head + strings.Repeat("\x00", 32), 400, `8 bytes follow the data of the last input`},
@@ -214,7 +214,7 @@ func badRequests() []bad {
 	}
 }
 
-// listening returns the address of a server for bad requests, which ends with the test.
+// listening starts a server for bad requests and returns its address.
 func listening(t *testing.T, o serve.ListenOptions) (*serve.Server, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
@@ -238,7 +238,7 @@ func listen(t *testing.T, s *serve.Server, o serve.ListenOptions) string {
 	return addr
 }
 
-// begin serves s until stop is called; what that comes to is sent to done.
+// begin serves s until stop is called; done receives the error.
 func begin(t *testing.T, s *serve.Server, o serve.ListenOptions) (addr string, stop func(), done chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -252,8 +252,8 @@ func begin(t *testing.T, s *serve.Server, o serve.ListenOptions) (addr string, s
 	return l.Addr().String(), stop, done
 }
 
-// Every bad request has its status and says where it is wrong, none is the server's fault, and nothing is left of them:
-// no goroutine, no request at work, no memory.
+// Every bad request is rejected with its status and an informative message, and leaks neither
+// goroutines, requests nor memory.
 func TestBadRequests(t *testing.T) {
 	s, addr := listening(t, serve.ListenOptions{})
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2}}
@@ -319,7 +319,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// settled returns how many goroutines there are once those of ended connections have ended.
+// settled returns the number of goroutines after connections have ended.
 func settled() int {
 	least := runtime.NumGoroutine()
 	for range 50 {
@@ -337,7 +337,7 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// A client that sends its head or its body too slowly, or goes away, is not waited for.
+// Slow and disconnected clients time out.
 func TestSlowClients(t *testing.T) {
 	s, addr := listening(t, serve.ListenOptions{ReadHeaderTimeout: 50 * time.Millisecond, ReadTimeout: 100 * time.Millisecond})
 	head := "POST /v1/models/chance:predict HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sesame\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n"

@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// served returns a server of a model, called m.
+// served returns a server with one model, m.
 func served(t *testing.T, e estimator.Estimator, data datasets.Set, steps ...transformer.Fitter) *serve.Server {
 	t.Helper()
 	f, err := pipeline.Steps(steps...).Then(e).Fit(ctx, data)
@@ -40,7 +40,7 @@ func served(t *testing.T, e estimator.Estimator, data datasets.Set, steps ...tra
 	return s
 }
 
-// atOnce asks a model for all rows at once, each in a request of its own, again and again.
+// atOnce sends all rows repeatedly, in concurrent single-row requests.
 func atOnce(t *testing.T, s *serve.Server, model string, bodies []string, holds func(i int, got reply)) {
 	t.Helper()
 	var asked sync.WaitGroup
@@ -54,7 +54,7 @@ func atOnce(t *testing.T, s *serve.Server, model string, bodies []string, holds 
 	asked.Wait()
 }
 
-// What a request gets does not depend on who else asks, to the last bit.
+// Predictions do not depend on concurrent requests, bit for bit.
 func TestRowsPredictedTogether(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxConcurrent: 64}})
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -76,7 +76,7 @@ func TestRowsPredictedTogether(t *testing.T) {
 	}
 }
 
-// A row that the model cannot take is an error for its own request and for no other.
+// An invalid row fails only its own request.
 func TestBadRowAmongOthers(t *testing.T) {
 	data := rows(numbers, 50, rand.New(rand.NewPCG(1, 1)))
 	for i := range 50 {
@@ -98,7 +98,7 @@ func TestBadRowAmongOthers(t *testing.T) {
 	})
 }
 
-// fragile is a model that fails at a row of 13.
+// fragile is a model that panics for the value 13.
 type fragile struct{}
 
 func (f fragile) Fit(context.Context, datasets.Set) (estimator.Predictor, error) { return f, nil }
@@ -113,7 +113,7 @@ func (f fragile) Predict(_ context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-// A fault of the program at rows that are predicted together is an answer to each, and the server goes on.
+// A panic in a batch is reported to each of its requests; the server continues.
 func TestFaultAmongOthers(t *testing.T) {
 	s := served(t, fragile{}, datasets.Set{X: mat.NewDense(1, 1, nil), Y: []float64{0}})
 	var bodies []string

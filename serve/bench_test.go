@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// wide is a model of 10 columns by 1024 random features.
+// wide is a model of 10 columns and 1024 random features.
 func wide(b *testing.B) *modelfile.Model {
 	rng := rand.New(rand.NewPCG(1, 1))
 	X, y := mat.NewDense(2000, 10, nil), make([]float64, 2000)
@@ -47,15 +47,15 @@ func wide(b *testing.B) *modelfile.Model {
 	return m
 }
 
-// discard is an answer that nobody reads.
+// discard is a response writer without output.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d discard) WriteHeader(int)             {}
 
-// BenchmarkPredictRows answers a request without a network, of so many rows at D=1024, and BenchmarkPredict is the model
-// alone.
+// BenchmarkPredictRows measures a request of n rows at D=1024 without a network; BenchmarkPredict
+// measures the model alone.
 func BenchmarkPredictRows(b *testing.B) {
 	m := wide(b)
 	s, err := serve.New(serve.Options{})

@@ -73,8 +73,8 @@ func (c *call) bodyTooLarge() error {
 	return newError(protocol.TooLarge, "body size: must be at most %d bytes; split the request", c.server.options.Limits.MaxBodyBytes)
 }
 
-// minBuffer is the initial capacity of the body buffer, in bytes.
-const minBuffer = 4 << 10
+// minBufferBytes is the initial capacity of the body buffer, in bytes.
+const minBufferBytes = 4 << 10
 
 // readBody reads the body. It reserves memory for bytes that arrive, not for the announced length.
 func (c *call) readBody() error {
@@ -95,8 +95,8 @@ func (c *call) readBody() error {
 	}
 	for {
 		if len(b) == cap(b) {
-			to := max(2*cap(b), minBuffer)
-			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), minBuffer)) {
+			to := max(2*cap(b), minBufferBytes)
+			if n := c.r.ContentLength; n >= int64(len(b)) && n < 16*int64(max(len(b), minBufferBytes)) {
 				to = max(int(n)+1, len(b)+1) // the whole body and the byte that detects its end
 			}
 			if err := c.Reserve(int64(to - cap(b))); err != nil {

@@ -31,7 +31,8 @@ import (
 
 var ctx = context.Background()
 
-// mixed are the columns of rows with all that a row may have: numbers, texts, codes that look like numbers, truths, a date.
+// mixed is a schema with all kinds of columns: numbers, strings, numeric codes, Booleans and a
+// date.
 var mixed = datasets.Schema{
 	Columns: []datasets.Column{
 		{Name: "age"},
@@ -44,10 +45,10 @@ var mixed = datasets.Schema{
 	Missing: []string{"?", "NA"},
 }
 
-// numbers are the columns of rows of numbers.
+// numbers is a schema of numeric columns.
 var numbers = datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 
-// rows draws rows of a schema.
+// rows draws random rows of a schema.
 func rows(schema datasets.Schema, n int, rng *rand.Rand) datasets.Set {
 	d := len(schema.Columns)
 	X := mat.NewDense(n, d, nil)
@@ -68,7 +69,7 @@ func rows(schema datasets.Schema, n int, rng *rand.Rand) datasets.Set {
 	return datasets.Set{X: X, Schema: schema}
 }
 
-// steps are those of a model of the rows.
+// steps returns the steps of a pipeline for the schema.
 func steps(schema datasets.Schema) []transformer.Fitter {
 	rff := transformer.NewRFF()
 	rff.Features = 32
@@ -81,7 +82,7 @@ func steps(schema datasets.Schema) []transformer.Fitter {
 	), rff}
 }
 
-// fit fits a model to rows of a schema: with so many classes, or targets where classes is 0.
+// fit fits a model with the given number of classes, or of targets if classes is 0.
 func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *modelfile.Model {
 	rng := rand.New(rand.NewPCG(7, uint64(classes*10+targets)))
 	data := rows(schema, 120, rng)
@@ -118,7 +119,8 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes, targets int) *m
 	return m
 }
 
-// fitted are models of every kind, by name; those of numbers alone begin with "n".
+// fitted contains models of every kind by name; names of models with numeric columns begin with
+// "n".
 var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 	intervals := meta.NewIntervals(estimator.NewRidge())
 	intervals.Method = "split"
@@ -142,7 +144,7 @@ var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 	}
 })
 
-// save writes a model of fitted to a file in dir.
+// save writes a model of fitted to dir.
 func save(t testing.TB, dir, file, model string) string {
 	t.Helper()
 	path := filepath.Join(dir, file)
@@ -167,14 +169,14 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 	return s
 }
 
-// reply is what a server has answered.
+// reply is a response.
 type reply struct {
 	code   int
 	header http.Header
 	body   string
 }
 
-// ask hands a request to a handler.
+// ask sends a request to a handler.
 func ask(h http.Handler, method, path, body string, header ...string) reply {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for k := 0; k+1 < len(header); k += 2 {
@@ -193,7 +195,7 @@ func do(h http.Handler, r *http.Request) reply {
 	return reply{w.Code, w.Header(), string(bytes.TrimSuffix(body, []byte("\n")))}
 }
 
-// watched runs the server's watch, until the function returned is called.
+// watched runs Server.Watch until the returned function is called.
 func watched(s *serve.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -207,7 +209,7 @@ func watched(s *serve.Server) (stop func()) {
 	}
 }
 
-// until waits for what is to become true.
+// until waits for a condition.
 func until(t *testing.T, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// Whatever a body is, the answer is a prediction or says what is wrong with it; and what is predicted was JSON.
+// Any body yields a prediction or an error message; only valid JSON yields a prediction.
 func FuzzBodies(f *testing.F) {
 	s := started(f, serve.Options{Limits: serve.Limits{MaxRows: 50, MaxBodyBytes: 1 << 16}})
 	for _, b := range badRequests() {

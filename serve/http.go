@@ -103,15 +103,15 @@ func (c *call) check() error {
 			return err
 		}
 	}
-	wanted, allowed := c.route.method, c.route.method
-	if wanted == "" {
-		wanted, allowed = http.MethodGet, "GET, HEAD"
+	method, allowed := c.route.method, c.route.method
+	if method == "" {
+		method, allowed = http.MethodGet, "GET, HEAD"
 	}
-	if c.route.mounted || c.route.name == noRoute.name || c.r.Method == wanted || wanted == http.MethodGet && c.r.Method == http.MethodHead {
+	if c.route.mounted || c.route.name == noRoute.name || c.r.Method == method || method == http.MethodGet && c.r.Method == http.MethodHead {
 		return nil
 	}
 	c.w.Header().Set("Allow", allowed)
-	return newError(protocol.MethodNotAllowed, "method: must be %s, got %s", wanted, rowerrors.Clip(c.r.Method))
+	return newError(protocol.MethodNotAllowed, "method: must be %s, got %s", method, rowerrors.Clip(c.r.Method))
 }
 
 // Mount serves / and /ui/ by h, such as the pages of package serve/ui. Its requests are logged,

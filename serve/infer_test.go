@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// tensorsOf returns rows as an input for each column, with texts for categories.
+// tensorsOf converts rows to one input per column, with strings for categories.
 func tensorsOf(data datasets.Set, column bool) []protocol.Tensor {
 	var out []protocol.Tensor
 	for j, c := range data.Schema.Columns {
@@ -40,10 +40,10 @@ func tensorsOf(data datasets.Set, column bool) []protocol.Tensor {
 	return out
 }
 
-// outputsOf returns what a model says of rows as the outputs that the server should answer.
+// outputsOf returns the expected outputs.
 func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][]any {
 	t.Helper()
-	said, err := estimator.Predict(ctx, m.Predictor, data.X, estimator.Request{})
+	prediction, err := estimator.Predict(ctx, m.Predictor, data.X, estimator.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,47 +54,47 @@ func outputsOf(t *testing.T, m *modelfile.Model, data datasets.Set) map[string][
 		}
 	}
 	classes := m.Schema.Classes()
-	for i, v := range said.Values {
+	for i, v := range prediction.Values {
 		switch {
 		case classes != nil:
 			out["label"] = append(out["label"], classes[int(v)])
 		case m.Task.Unsupervised():
 			put("label", v)
 		case len(m.Schema.Targets) > 1:
-			put("value", said.Targets.RawRowView(i)...)
+			put("value", prediction.Targets.RawRowView(i)...)
 		default:
 			put("value", v)
 		}
 		switch {
-		case said.Probabilities != nil:
-			put("probabilities", said.Probabilities.RawRowView(i)...)
-		case said.Scores != nil:
-			put("scores", said.Scores.RawRowView(i)...)
+		case prediction.Probabilities != nil:
+			put("probabilities", prediction.Probabilities.RawRowView(i)...)
+		case prediction.Scores != nil:
+			put("scores", prediction.Scores.RawRowView(i)...)
 		}
-		if said.StdTargets != nil {
-			put("std", said.StdTargets.RawRowView(i)...)
-			put("lower", said.LowerTargets.RawRowView(i)...)
-			put("upper", said.UpperTargets.RawRowView(i)...)
-		} else if said.Std != nil {
-			put("std", said.Std[i])
+		if prediction.StdTargets != nil {
+			put("std", prediction.StdTargets.RawRowView(i)...)
+			put("lower", prediction.LowerTargets.RawRowView(i)...)
+			put("upper", prediction.UpperTargets.RawRowView(i)...)
+		} else if prediction.Std != nil {
+			put("std", prediction.Std[i])
 		}
-		if said.StdTargets == nil && said.Lower != nil {
-			put("lower", said.Lower[i])
-			put("upper", said.Upper[i])
+		if prediction.StdTargets == nil && prediction.Lower != nil {
+			put("lower", prediction.Lower[i])
+			put("upper", prediction.Upper[i])
 		}
-		if said.Sets != nil {
-			for _, is := range said.Sets.RawRowView(i) {
+		if prediction.Sets != nil {
+			for _, is := range prediction.Sets.RawRowView(i) {
 				out["set"] = append(out["set"], is != 0)
 			}
 		}
-		if said.Anomaly != nil {
-			put("anomaly_score", said.Anomaly[i])
+		if prediction.Anomaly != nil {
+			put("anomaly_score", prediction.Anomaly[i])
 		}
 	}
 	return out
 }
 
-// elements returns those of a tensor as JSON decodes them.
+// elements returns the elements of a tensor as JSON decodes them.
 func elements(t protocol.Tensor) (out []any) {
 	for _, text := range t.Strings {
 		out = append(out, string(text))
@@ -109,8 +109,8 @@ func elements(t protocol.Tensor) (out []any) {
 	return out
 }
 
-// Tensors in give the tensors that the model says, by whatever way they come: as values, as raw bytes, as JSON flat or
-// nested, as binary data; and out likewise.
+// All encodings of inputs and outputs (values, raw bytes, flat and nested JSON, binary data) agree
+// with the model.
 func TestInferAnswersWhatTheModelSays(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -150,7 +150,7 @@ func TestInferAnswersWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// compare reports outputs that are not those wanted, to the last bit.
+// compare checks outputs bit for bit.
 func compare(t *testing.T, what string, got []protocol.Tensor, want map[string][]any) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -163,7 +163,7 @@ func compare(t *testing.T, what string, got []protocol.Tensor, want map[string][
 	}
 }
 
-// inferBody writes a request, and returns how many bytes of it are JSON.
+// inferBody encodes a request and returns the number of bytes of JSON.
 func inferBody(inputs []protocol.Tensor, binaryIn, binaryOut bool) (body string, length int) {
 	var list []map[string]any
 	var raw []byte
@@ -193,7 +193,7 @@ func inferBody(inputs []protocol.Tensor, binaryIn, binaryOut bool) (body string,
 	return string(text) + string(raw), len(text)
 }
 
-// parseInfer reads an answer.
+// parseInfer decodes a response.
 func parseInfer(t *testing.T, r reply) []protocol.Tensor {
 	t.Helper()
 	text, raw := r.body, []byte(nil)
@@ -259,7 +259,7 @@ func parseInfer(t *testing.T, r reply) []protocol.Tensor {
 	return out
 }
 
-// A model of numbers takes one matrix, of any type of numbers, with the same bits as column by column.
+// A matrix of any numeric type gives the same bits as separate columns.
 func TestInferTakesAMatrix(t *testing.T) {
 	s := started(t, serve.Options{})
 	for _, c := range []struct {
@@ -305,7 +305,7 @@ func TestInferTakesAMatrix(t *testing.T) {
 	}
 }
 
-// Missing values, numbers for categories, truths, and dates mean in tensors what they mean in rows.
+// Missing values, codes, Booleans and dates have the same meaning in tensors and rows.
 func TestInferCodesAsRows(t *testing.T) {
 	s := started(t, serve.Options{})
 	want, err := fitted()["chance"].PredictRows(ctx, []map[string]any{
@@ -327,7 +327,7 @@ func TestInferCodesAsRows(t *testing.T) {
 	}
 }
 
-// The protocol's questions about the server and its models are answered.
+// Metadata and health routes.
 func TestInferMetadata(t *testing.T) {
 	s := started(t, serve.Options{Version: "1.2.3"})
 	for path, want := range map[string]string{

@@ -126,8 +126,8 @@ func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *
 		given[j] = true
 	}
 	for i, text := range t.Strings {
-		if wanted := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); wanted != "" {
-			errs.At(i, f.Name, "must be %s, got %s", wanted, rowerrors.Quote(text))
+		if constraint := c.Code(x[i*c.Width:(i+1)*c.Width], f, text); constraint != "" {
+			errs.At(i, f.Name, "must be %s, got %s", constraint, rowerrors.Quote(text))
 		}
 	}
 	for i, v := range t.Numbers {

@@ -30,7 +30,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// tame is a model that does what a test wants of it: it answers the first column of a row.
+// tame is a model that is controlled by the first column of a row.
 type tame struct {
 	held    chan struct{} // which it waits for, if not nil
 	at      *atomic.Int64 // how many rows wait
@@ -63,7 +63,7 @@ func (m tame) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	return out, nil
 }
 
-// serving returns a server with the model, called m.
+// serving returns a server with the model m.
 func serving(t *testing.T, m tame, o serve.Options) *serve.Server {
 	t.Helper()
 	if m.predict == nil {
@@ -89,7 +89,7 @@ func serving(t *testing.T, m tame, o serve.Options) *serve.Server {
 
 const one = `{"rows":[{"x0":1}]}`
 
-// So many requests work, so many wait, and all others are turned away at once. Those that were let in are answered.
+// Requests beyond the slots and the queue are rejected immediately; the others are answered.
 func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
 	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 2, MaxQueued: 3}})
@@ -143,7 +143,7 @@ func TestTooManyRequestsAreTurnedAway(t *testing.T) {
 	}
 }
 
-// A request that takes too long, waiting or at work, ends; so does one whose client has gone.
+// Timeouts in the queue and during prediction, and canceled requests.
 func TestTimeOfRequests(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
 	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 1, Timeout: 300 * time.Millisecond}})
@@ -167,7 +167,7 @@ func TestTimeOfRequests(t *testing.T) {
 	}
 }
 
-// Requests do not get more memory than there is for them, whatever they claim and whoever else has it.
+// Memory is limited for each request and in total.
 func TestMemoryOfRequests(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 500_000, MaxBodyBytes: 1 << 20}})
 	long := `{"rows":[` + strings.Repeat(`{"a":1,"b":2,"c":3},`, 12000) + `{"a":1,"b":2,"c":3}]}`
@@ -201,7 +201,7 @@ func TestMemoryOfRequests(t *testing.T) {
 	}
 }
 
-// A fault of the program is answered, counted and logged, and the server goes on; what a model cannot say is no fault.
+// Panics are reported, counted and logged; invalid predictions are client errors.
 func TestFaultsOfModels(t *testing.T) {
 	var log bytes.Buffer
 	m := tame{predict: func(v float64) (float64, error) {
@@ -241,7 +241,7 @@ func TestFaultsOfModels(t *testing.T) {
 	}
 }
 
-// Every request has a name and a line in the log.
+// Every request has an ID and one log record.
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
 	s := serving(t, tame{}, serve.Options{AccessLog: slog.New(slog.NewJSONHandler(&log, nil))})
@@ -271,7 +271,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// The metrics are as Prometheus wants them, also in the registry of a program.
+// The metrics are valid Prometheus metrics and can be registered by a program.
 func TestMetricsAreWellFormed(t *testing.T) {
 	s := serving(t, tame{}, serve.Options{Version: "1.0"})
 	dir := t.TempDir()
@@ -297,7 +297,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-// A server that is told to end is unready, answers what comes for a while, and loses no request that it has accepted.
+// Shutdown loses no accepted request.
 func TestEndLosesNoRequest(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
 	s := serving(t, m, serve.Options{Limits: serve.Limits{MaxConcurrent: 64}})
@@ -355,7 +355,7 @@ func TestEndLosesNoRequest(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-// Requests that take too long for the end are said.
+// Shutdown reports requests that exceed the timeout.
 func TestEndHasALimit(t *testing.T) {
 	m := tame{held: make(chan struct{}), at: new(atomic.Int64)}
 	s := serving(t, m, serve.Options{})

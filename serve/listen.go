@@ -29,8 +29,8 @@ type ListenOptions struct {
 	Reflection        bool          // whether to enable gRPC server reflection
 }
 
-// maxHead bounds the headers of a request, in bytes.
-const maxHead = 16 << 10
+// maxHeaderBytes bounds the headers of a request, in bytes.
+const maxHeaderBytes = 16 << 10
 
 // withDefaults replaces zeros by the defaults.
 func (o ListenOptions) withDefaults() ListenOptions {
@@ -103,7 +103,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ListenOptions) err
 	return s.Run(ctx, o, "http/1.1", func(o ListenOptions, config *tls.Config) protocol.Transport {
 		p := &httpProtocol{limited: newListener(l, o.MaxConnections), Server: http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),
+			MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelWarn), Protocols: new(http.Protocols),
 		}}
 		p.Protocols.SetHTTP1(true)
 		if p.Handler == nil {

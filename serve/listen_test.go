@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// certify writes a certificate of its own for the name, and its key.
+// certify writes a self-signed certificate and its key.
 func certify(t *testing.T, dir, name string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,8 +40,8 @@ func certify(t *testing.T, dir, name string) {
 	write(t, filepath.Join(dir, "tls.crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
 }
 
-// The certificate is read again when it has changed, not while it and its key do not go together; old versions of TLS
-// and plain HTTP get no answer.
+// The certificate is reloaded once certificate and key match; old TLS versions and plain HTTP are
+// rejected.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	certify(t, dir, "first")
@@ -91,7 +91,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// What a server cannot listen with is an error, and nothing listens.
+// Invalid options return an error.
 func TestListeningThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	certify(t, dir, "first")
@@ -116,7 +116,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 	}
 }
 
-// No more connections than are allowed are answered at once; the next one is when one ends.
+// The number of open connections is limited.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := started(t, serve.Options{})
 	addr := listen(t, s, serve.ListenOptions{MaxConnections: 2})
@@ -148,7 +148,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// Connections that wait to be accepted when the server ends are answered, not reset.
+// Queued connections are answered at shutdown.
 func TestWaitingConnectionsAreAnswered(t *testing.T) {
 	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1})
 	const request = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -188,7 +188,7 @@ func TestWaitingConnectionsAreAnswered(t *testing.T) {
 	}
 }
 
-// A server ends in time though its connections leave no slot to those that wait.
+// Shutdown ends in time although all connection slots are in use.
 func TestEndWithoutSlots(t *testing.T) {
 	addr, stop, done := begin(t, started(t, serve.Options{}), serve.ListenOptions{MaxConnections: 1, ShutdownTimeout: 50 * time.Millisecond})
 	for range 3 {

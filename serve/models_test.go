@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// opened returns a server of model files, which it has loaded.
+// opened returns a server with loaded model files.
 func opened(t *testing.T, models ...string) *serve.Server {
 	t.Helper()
 	s, err := serve.New(serve.Options{Models: models, ReloadInterval: time.Millisecond})
@@ -30,11 +30,11 @@ func opened(t *testing.T, models ...string) *serve.Server {
 	return s
 }
 
-// row is one of the models of numbers.
+// row is a row of the numeric models.
 const row = `{"rows":[{"a":1,"b":2,"c":3}]}`
 
-// says asks a model for its prediction of a row.
-func says(t *testing.T, s *serve.Server, model string) string {
+// predictFlat requests the prediction of one row.
+func predictFlat(t *testing.T, s *serve.Server, model string) string {
 	t.Helper()
 	got := ask(s, "POST", "/v1/models/"+model+":predict", row)
 	if got.code != 200 {
@@ -44,8 +44,7 @@ func says(t *testing.T, s *serve.Server, model string) string {
 	return text
 }
 
-// A model is called as its file, or otherwise; a folder has its versions, of which the one of the greatest number
-// predictionEncoder where none is asked for.
+// Names and versions; requests without a version use the highest one.
 func TestNamesAndVersions(t *testing.T) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "houses")
@@ -62,10 +61,10 @@ func TestNamesAndVersions(t *testing.T) {
 		}
 	}
 	s := opened(t, flat, "other="+flat, folder+"/")
-	if says(t, s, "flat") != says(t, s, "other") || says(t, s, "flat") != says(t, s, "houses/versions/beta") {
+	if predictFlat(t, s, "flat") != predictFlat(t, s, "other") || predictFlat(t, s, "flat") != predictFlat(t, s, "houses/versions/beta") {
 		t.Error("one model says two things")
 	}
-	if says(t, s, "houses") != says(t, s, "houses/versions/10") || says(t, s, "houses") == says(t, s, "houses/versions/9") {
+	if predictFlat(t, s, "houses") != predictFlat(t, s, "houses/versions/10") || predictFlat(t, s, "houses") == predictFlat(t, s, "houses/versions/9") {
 		t.Error("the latest version is not the one of the greatest number")
 	}
 	if got := ask(s, "GET", "/v2/models/houses", ""); !strings.Contains(got.body, `"versions":["beta","9","10"]`) {
@@ -86,7 +85,7 @@ func TestNamesAndVersions(t *testing.T) {
 	}
 }
 
-// What cannot be served is said at once, all of it, before anything is loaded.
+// New reports all configuration errors at once.
 func TestModelsThatThereAreNot(t *testing.T) {
 	dir := t.TempDir()
 	flat := save(t, dir, "flat.bochner", "nrent")
@@ -110,7 +109,7 @@ func TestModelsThatThereAreNot(t *testing.T) {
 	}
 }
 
-// write puts text into a file at once, as a program does that writes in place.
+// write overwrites a file in place.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -118,8 +117,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A file that changes is loaded again. While it is damaged the model before answers, and that is said; requests go on
-// all the time, each with one model or the other.
+// Changed files are reloaded without interrupting requests; a damaged file keeps the previous
+// model.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	path := save(t, dir, "flat.bochner", "nrent")
@@ -128,7 +127,7 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened(t, path)
-	before := says(t, s, "flat")
+	before := predictFlat(t, s, "flat")
 	stop := make(chan struct{})
 	var asked sync.WaitGroup
 	var answers atomic.Int64
@@ -153,7 +152,7 @@ func TestReload(t *testing.T) {
 		if err := s.Load(ctx); err == nil || !strings.Contains(err.Error(), `model "flat", version 1`) {
 			t.Errorf("of a damaged file: %v", err)
 		}
-		if says(t, s, "flat") != before || s.Ready() != nil {
+		if predictFlat(t, s, "flat") != before || s.Ready() != nil {
 			t.Error("a damaged file ends the model")
 		}
 		if got := ask(s, "GET", "/v1/models", "").body; !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"error":"file is damaged"`) {
@@ -166,14 +165,14 @@ func TestReload(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Load(ctx); !errors.Is(err, os.ErrNotExist) || says(t, s, "flat") != before {
+	if err := s.Load(ctx); !errors.Is(err, os.ErrNotExist) || predictFlat(t, s, "flat") != before {
 		t.Errorf("of a file that is gone: %v", err)
 	}
 	save(t, dir, "flat.bochner", "nchance")
 	if err := s.Load(ctx); err != nil {
 		t.Error(err)
 	}
-	if after := says(t, s, "flat"); after == before || !strings.Contains(after, "probabilities") {
+	if after := predictFlat(t, s, "flat"); after == before || !strings.Contains(after, "probabilities") {
 		t.Errorf("the new model does not answer: %s", after)
 	}
 	if got := ask(s, "GET", "/metrics", "").body; !strings.Contains(got, `bochner_model_file_good{model="flat",version="1"} 1`) || !strings.Contains(got, `bochner_model_loads_total{model="flat",result="loaded",version="1"} 2`) {
@@ -186,22 +185,22 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// A version that comes into a folder is served, one that goes is not, and one that is damaged harms no other.
+// Versions can be added, removed and damaged independently.
 func TestVersionsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	first := save(t, dir, "1.bochner", "nrent")
 	s := opened(t, "m="+dir)
-	one := says(t, s, "m")
+	one := predictFlat(t, s, "m")
 	write(t, filepath.Join(dir, "2.bochner"), "half")
 	err := s.Load(ctx)
-	if _, none := s.Model("m", "2"); err == nil || says(t, s, "m") != one || s.Ready() != nil || none == nil {
+	if _, none := s.Model("m", "2"); err == nil || predictFlat(t, s, "m") != one || s.Ready() != nil || none == nil {
 		t.Errorf("a damaged version: %v", err)
 	}
 	if got := ask(s, "POST", "/v1/models/m/versions/2:predict", row); got.code != 503 || !strings.Contains(got.body, "file is damaged") || got.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", got.code, got.body)
 	}
 	save(t, dir, "2.bochner", "nchance")
-	if err := s.Load(ctx); err != nil || says(t, s, "m") == one || says(t, s, "m/versions/1") != one {
+	if err := s.Load(ctx); err != nil || predictFlat(t, s, "m") == one || predictFlat(t, s, "m/versions/1") != one {
 		t.Errorf("a new version: %v", err)
 	}
 	if err := os.Remove(first); err != nil {
@@ -219,12 +218,12 @@ func TestVersionsComeAndGo(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "2.bochner")); err != nil {
 		t.Fatal(err)
 	}
-	if s.Load(ctx); s.Ready() != nil || says(t, s, "m") == one {
+	if s.Load(ctx); s.Ready() != nil || predictFlat(t, s, "m") == one {
 		t.Error("an empty folder ends the last version")
 	}
 }
 
-// A server is ready when all of its models are loaded, not before, and not when it ends.
+// A server is ready while all models are loaded and it is not shutting down.
 func TestReadiness(t *testing.T) {
 	dir := t.TempDir()
 	path := save(t, dir, "flat.bochner", "nrent")
@@ -282,7 +281,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// The file of the token is read again, and an empty one opens nothing.
+// The token file is reloaded; an empty file does not disable authentication.
 func TestTokenIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "one")

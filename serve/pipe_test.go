@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// A named pipe in the place of a model file is an error at once, and other models are read on.
+// A named pipe in place of a model file is an error and does not block other models.
 func TestPipeIsNoModel(t *testing.T) {
 	dir := t.TempDir()
 	pipe, file := filepath.Join(dir, "pipe.bochner"), filepath.Join(dir, "rent.bochner")
@@ -41,7 +41,7 @@ func TestPipeIsNoModel(t *testing.T) {
 	}
 }
 
-// A file of the token that has no end is an error at once.
+// An endless token file is an error.
 func TestTokenHasAnEnd(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "token")
 	write(t, large, strings.Repeat("x", 5000))

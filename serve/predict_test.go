@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/serve"
 )
 
-// values draws rows of values as a client may write them, missing and unknown ones among them.
+// values draws JSON values, including missing and unknown ones.
 func values(schema datasets.Schema, n int, rng *rand.Rand) []map[string]any {
 	out := make([]map[string]any, n)
 	for i := range out {
@@ -46,7 +46,7 @@ func values(schema datasets.Schema, n int, rng *rand.Rand) []map[string]any {
 	return out
 }
 
-// What the server answers is what PredictRows says of the same rows, to the last bit, for every kind of model.
+// Responses equal PredictRows bit for bit, for every kind of model.
 func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -84,7 +84,7 @@ func TestPredictAnswersWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// A number is read however JSON may write it, and a string whatever its escapes are.
+// All JSON notations of numbers and strings are accepted.
 func TestPredictReadsAllOfJSON(t *testing.T) {
 	s := started(t, serve.Options{})
 	plain := ask(s, "POST", "/v1/models/chance:predict", `{"rows":[{"age":1.5,"city":"naïve","zip":"20","member":"True","sold_year":2001,"sold_month":2,"size":-300}]}`)
@@ -102,7 +102,7 @@ func TestPredictReadsAllOfJSON(t *testing.T) {
 	}
 }
 
-// Dates are read in the order that the experiment has said, and what training left out may be there.
+// Dates use the order of the experiment; dropped columns are ignored.
 func TestRowsAreReadAsInTraining(t *testing.T) {
 	m := *fitted()["rent"]
 	m.Reading = "target: y\ndates: {sold: {order: dmy, parts: [year, month]}}\ndrop: [note]\nweight: w\ncsv: {missing: [none]}\n"

@@ -122,35 +122,35 @@ func (r *rowReader) cell(key []byte, x []float64) error {
 
 // setField writes a value to the columns of a field.
 func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte, x []float64) {
-	var got, wanted string
+	var got, constraint string
 	switch {
 	case kind == jsonscan.Null:
 		f.SetMissing(x)
 		return
 	case kind == jsonscan.Text:
-		if wanted = r.Code(x, f, v); wanted == "" {
+		if constraint = r.Code(x, f, v); constraint == "" {
 			return
 		}
 		got = rowerrors.Quote(v)
 	case f.Date != nil:
-		wanted = f.Wanted()
+		constraint = f.Wanted()
 	case kind == jsonscan.Number:
 		number, finite := parseNumber(v)
 		if finite || f.Kind == datasets.Categorical {
 			x[f.Columns[0]] = f.Number(v, number)
 			return
 		}
-		got, wanted = rowerrors.Clip(v), "a number of magnitude at most 1.8e308"
+		got, constraint = rowerrors.Clip(v), "a number of magnitude at most 1.8e308"
 	case kind == jsonscan.Truth:
 		x[f.Columns[0]] = f.Truth(v[0] == 't')
 		return
 	case f.Kind == datasets.Categorical:
-		wanted = "a string"
+		constraint = "a string"
 	default:
-		wanted = "a number"
+		constraint = "a number"
 	}
 	if got == "" {
 		got = kind.String()
 	}
-	r.errs.At(r.n-1, f.Name, "must be %s, got %s", wanted, got)
+	r.errs.At(r.n-1, f.Name, "must be %s, got %s", constraint, got)
 }

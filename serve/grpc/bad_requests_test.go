@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
 )
 
-// bare sends bytes as they are.
+// bare sends encoded messages.
 type bare struct{ encoding.CodecV2 }
 
 func (c bare) Marshal(v any) (mem.BufferSlice, error) {
@@ -30,7 +30,7 @@ func (c bare) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// A wrong request gets a code and a message that says what was wanted; none is a fault of the server, which goes on.
+// Invalid requests return a code and an informative message.
 func TestBadRequests(t *testing.T) {
 	type input = inference.ModelInferRequest_InferInputTensor
 	type contents = inference.InferTensorContents
@@ -120,7 +120,7 @@ func TestBadRequests(t *testing.T) {
 	infer(t, c, matrix(1, 2, 3))
 }
 
-// What is asked in another way gets a code that says so.
+// Unsupported methods and messages.
 func TestWrongMethods(t *testing.T) {
 	c := asked(t, serve.Options{})
 	for method, code := range map[string]codes.Code{

@@ -28,38 +28,38 @@ const (
 	healthService    = "grpc.health.v1.Health"
 )
 
-// server handles the requests of a listener.
-type server struct {
-	models  *serve.Server
-	timeout time.Duration // read timeout of a message
-	large   *queue.Queue  // for messages with rows
-	small   *queue.Queue  // for other messages
-	ending  chan struct{}
+// handler handles the requests of a listener.
+type handler struct {
+	server     *serve.Server
+	timeout    time.Duration // read timeout of a message
+	largeQueue *queue.Queue  // for messages with rows
+	smallQueue *queue.Queue  // for other messages
+	shutdown   chan struct{}
 }
 
 // method is a method of a service.
 type method struct {
 	route  string // label in the metrics
-	open   bool   // whether no token is required
-	answer func(c *call) error
+	public bool   // whether no token is required
+	handle func(c *call) error
 }
 
 // call is a request in progress.
 type call struct {
 	grpc.ServerStream
-	*server
-	name   string // full method name
-	method method
-	begin  time.Time
-	id     string
-	model  string // name of the model, if it exists
-	rows   int
-	bytes  int // size of the response
+	*handler
+	name      string // full method name
+	method    method
+	start     time.Time
+	requestID string
+	model     string // name of the model, if it exists
+	rows      int
+	bytes     int // size of the response
 }
 
 // find returns a version of a model.
 func (c *call) find(name, version string) (*serve.Model, error) {
-	m, err := c.models.Model(name, version)
+	m, err := c.server.Model(name, version)
 	if err == nil || serve.ErrorOf(err).Code != protocol.NotFound {
 		c.model = name
 	}
@@ -75,14 +75,14 @@ func (c *call) receive(turns *queue.Queue) ([]byte, error) {
 	}
 	defer turns.Release()
 	var m message
-	if err := c.await(ctx, &m, nil); err != nil {
+	if err := c.receiveMessage(ctx, &m, nil); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// await receives a message until ctx is done or the server shuts down.
-func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
+// receiveMessage receives a message until ctx is done or the server shuts down.
+func (c *call) receiveMessage(ctx context.Context, m any, end <-chan struct{}) error {
 	received := make(chan error, 1)
 	go func() { received <- c.ServerStream.RecvMsg(m) }() // ends when the handler returns
 	select {
@@ -102,19 +102,19 @@ func (c *call) await(ctx context.Context, m any, end <-chan struct{}) error {
 }
 
 // RecvMsg receives a message for services of other packages. Their streams end at shutdown.
-func (c *call) RecvMsg(m any) error { return c.await(c.Context(), m, c.ending) }
+func (c *call) RecvMsg(m any) error { return c.receiveMessage(c.Context(), m, c.shutdown) }
 
-// maxSmall bounds the size of a message without rows, in bytes.
-const maxSmall = 16 << 10
+// maxSmallBytes bounds the size of a message without rows, in bytes.
+const maxSmallBytes = 16 << 10
 
 // read receives and decodes a small message.
 func (c *call) read(m proto.Message) error {
-	b, err := c.receive(c.small)
+	b, err := c.receive(c.smallQueue)
 	if err != nil {
 		return err
 	}
-	if len(b) > maxSmall {
-		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("message size: must be at most %d bytes, got %d", maxSmall, len(b))}
+	if len(b) > maxSmallBytes {
+		return &serve.Error{Code: protocol.TooLarge, Message: fmt.Sprintf("message size: must be at most %d bytes, got %d", maxSmallBytes, len(b))}
 	}
 	return decode(b, m)
 }
@@ -137,32 +137,32 @@ func (c *call) end(err error) error {
 		if failed.RetryAfter > 0 {
 			c.SetTrailer(metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(failed.RetryAfter.Milliseconds(), 10)))
 		}
-		err = status.Error(code, cut(failed.Message))
+		err = status.Error(code, truncate(failed.Message))
 	}
 	if p, is := peer.FromContext(c.Context()); is {
 		remote = p.Addr.String()
 	}
 	record := protocol.AccessRecord{
-		RequestID: c.id, RemoteAddr: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model, Status: code.String(),
+		RequestID: c.requestID, RemoteAddr: remote, Method: "gRPC", Path: c.name, Route: c.method.route, Model: c.model, Status: code.String(),
 		ServerFault: code == codes.Internal || code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Unknown,
-		Rows:        c.rows, Bytes: c.bytes, Start: c.begin,
+		Rows:        c.rows, Bytes: c.bytes, Start: c.start,
 	}
 	if failed != nil && failed.Code == protocol.Internal {
 		record.InternalError = failed.Message
 	}
-	c.models.Observe(c.Context(), record)
+	c.server.Observe(c.Context(), record)
 	return err
 }
 
-// maxMessage bounds the text of an error, because trailers are limited.
-const maxMessage = 4 << 10
+// maxErrorBytes bounds the text of an error, because trailers are limited.
+const maxErrorBytes = 4 << 10
 
-// cut shortens a string to maxMessage bytes.
-func cut(text string) string {
-	if len(text) <= maxMessage {
+// truncate shortens a string to maxMessage bytes.
+func truncate(text string) string {
+	if len(text) <= maxErrorBytes {
 		return text
 	}
-	at := maxMessage
+	at := maxErrorBytes
 	for !utf8.RuneStart(text[at]) {
 		at--
 	}

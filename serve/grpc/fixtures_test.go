@@ -27,7 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// fit fits a model to drawn rows: age, a city and size of the person, or numbers a, b and c.
+// fit fits a model to random rows: age and city, or numbers a, b and c.
 func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile.Model {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 80
@@ -66,7 +66,7 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes bool) *modelfile
 	return m
 }
 
-// fitted are the models that are asked.
+// fitted contains the models.
 var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 	mixed := datasets.Schema{Columns: []datasets.Column{{Name: "age"}, {Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo"}}, {Name: "size"}}}
 	numeric := datasets.Schema{Columns: []datasets.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
@@ -91,7 +91,7 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 	return s
 }
 
-// listening answers for s until end is called, which returns what Serve does.
+// listening serves s until end is called, which returns the error of Serve.
 func listening(t testing.TB, s *serve.Server, o serve.ListenOptions) (addr string, end func() error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -120,19 +120,19 @@ func client(t testing.TB, addr string, o ...grpc.DialOption) *grpc.ClientConn {
 	return c
 }
 
-// asked is a client of a server of both models.
+// asked returns a client of a server of both models.
 func asked(t testing.TB, o serve.Options) *grpc.ClientConn {
 	t.Helper()
 	addr, _ := listening(t, started(t, o), serve.ListenOptions{})
 	return client(t, addr)
 }
 
-// call asks for a method of the protocol.
+// call invokes a method of the protocol.
 func call(ctx context.Context, c *grpc.ClientConn, method string, in, out proto.Message, o ...grpc.CallOption) error {
 	return c.Invoke(ctx, "/inference.GRPCInferenceService/"+method, in, out, o...)
 }
 
-// infer asks for predictions.
+// infer requests predictions.
 func infer(t testing.TB, c *grpc.ClientConn, in *inference.ModelInferRequest, o ...grpc.CallOption) *inference.ModelInferResponse {
 	t.Helper()
 	var out inference.ModelInferResponse
@@ -142,14 +142,14 @@ func infer(t testing.TB, c *grpc.ClientConn, in *inference.ModelInferRequest, o 
 	return &out
 }
 
-// matrix is a request of rows for the model rent.
+// matrix is a request for the model rent.
 func matrix(values ...float64) *inference.ModelInferRequest {
 	return &inference.ModelInferRequest{ModelName: "rent", Id: "7", Inputs: []*inference.ModelInferRequest_InferInputTensor{{
 		Name: "X", Datatype: "FP64", Shape: []int64{int64(len(values) / 3), 3}, Contents: &inference.InferTensorContents{Fp64Contents: values},
 	}}}
 }
 
-// until waits for what is to become true.
+// until waits for a condition.
 func until(t testing.TB, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -159,7 +159,7 @@ func until(t testing.TB, is func() bool) {
 	}
 }
 
-// slow is a model of one number, which it answers when it may.
+// slow is a model that blocks until it is released.
 type slow struct {
 	may chan struct{}
 	at  *atomic.Int64 // rows that wait
@@ -189,7 +189,7 @@ func (m slow) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	}
 }
 
-// slowly returns a server with such a model, called m.
+// slowly returns a server with a slow model m.
 func slowly(t testing.TB, o serve.Options) (*serve.Server, slow) {
 	t.Helper()
 	m := slow{make(chan struct{}), new(atomic.Int64)}

@@ -36,19 +36,19 @@ import (
 
 // Limits of a connection.
 const (
-	maxStreams = 128              // concurrent requests
-	maxHead    = 16 << 10         // bytes of metadata per request
-	window     = 64 << 10         // flow-control window of a request, bytes
-	windows    = 1 << 20          // flow-control window of a connection, bytes
-	minPing    = 10 * time.Second // minimum time between client pings
-	handshake  = 5 * time.Second
-	ping       = time.Minute // idle time before a keepalive ping
+	maxStreams       = 128              // concurrent requests
+	maxMetadataBytes = 16 << 10         // bytes of metadata per request
+	requestWindow    = 64 << 10         // flow-control window of a request, bytes
+	connectionWindow = 1 << 20          // flow-control window of a connection, bytes
+	minPingInterval  = 10 * time.Second // minimum time between client pings
+	handshakeTimeout = 5 * time.Second
+	keepaliveTime    = time.Minute // idle time before a keepalive ping
 )
 
 // transport serves gRPC.
 type transport struct {
 	*grpc.Server
-	server   *server
+	server   *handler
 	listener net.Listener
 }
 
@@ -58,10 +58,10 @@ func Serve(ctx context.Context, models *serve.Server, l net.Listener, o serve.Li
 	defer l.Close()
 	return models.Run(ctx, o, "h2", func(o serve.ListenOptions, config *tls.Config) protocol.Transport {
 		limits := models.Options().Limits
-		s := &server{models: models, timeout: o.ReadTimeout, ending: make(chan struct{})}
-		s.large = queue.New(int(max(1, limits.MaxMemoryBytes/2/limits.MaxBodyBytes)), limits.MaxQueued)
-		s.small = queue.New(4, limits.MaxQueued)
-		return &transport{services(s, o, config), s, netutil.LimitListener(l, o.MaxConnections)}
+		s := &handler{server: models, timeout: o.ReadTimeout, shutdown: make(chan struct{})}
+		s.largeQueue = queue.New(int(max(1, limits.MaxMemoryBytes/2/limits.MaxBodyBytes)), limits.MaxQueued)
+		s.smallQueue = queue.New(4, limits.MaxQueued)
+		return &transport{newGRPCServer(s, o, config), s, netutil.LimitListener(l, o.MaxConnections)}
 	})
 }
 
@@ -70,7 +70,7 @@ func (p *transport) Serve() error { return p.Server.Serve(p.listener) }
 
 // Shutdown stops accepting requests and completes the pending ones.
 func (p *transport) Shutdown(ctx context.Context) error {
-	close(p.server.ending)
+	close(p.server.shutdown)
 	answered := make(chan struct{})
 	go func() {
 		p.GracefulStop()
@@ -90,23 +90,23 @@ func (p *transport) Close() error {
 	return nil
 }
 
-// services registers all services.
-func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server {
+// newGRPCServer registers all services.
+func newGRPCServer(s *handler, o serve.ListenOptions, config *tls.Config) *grpc.Server {
 	options := []grpc.ServerOption{
-		grpc.StreamInterceptor(s.answer), grpc.UnknownServiceHandler(unknown), grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(int(s.models.Options().Limits.MaxBodyBytes)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHead),
-		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(windows), grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.IdleTimeout, Time: ping}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		grpc.StreamInterceptor(s.handle), grpc.UnknownServiceHandler(unknownMethod), grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(int(s.server.Options().Limits.MaxBodyBytes)), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxMetadataBytes),
+		grpc.InitialWindowSize(requestWindow), grpc.InitialConnWindowSize(connectionWindow), grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: o.IdleTimeout, Time: keepaliveTime}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingInterval, PermitWithoutStream: true}),
 	}
 	if config != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
 	}
 	g := grpc.NewServer(options...)
-	for service, methods := range answers {
-		d := grpc.ServiceDesc{ServiceName: service, Metadata: files[service]}
+	for service, methods := range methods {
+		d := grpc.ServiceDesc{ServiceName: service, Metadata: protoFiles[service]}
 		for name, m := range methods {
-			handle := func(_ any, stream grpc.ServerStream) error { return m.answer(stream.(*call)) }
+			handle := func(_ any, stream grpc.ServerStream) error { return m.handle(stream.(*call)) }
 			d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: handle, ServerStreams: true, ClientStreams: true})
 		}
 		g.RegisterService(&d, nil)
@@ -117,21 +117,21 @@ func services(s *server, o serve.ListenOptions, config *tls.Config) *grpc.Server
 	return g
 }
 
-// answer handles a request of any service after it has checked the token.
-func (s *server) answer(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+// handle handles a request of any service after it has checked the token.
+func (s *handler) handle(service any, stream grpc.ServerStream, about *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	given, _ := metadata.FromIncomingContext(stream.Context())
-	c := &call{ServerStream: stream, server: s, name: about.FullMethod, method: methodOf(about.FullMethod), begin: time.Now(), id: protocol.RequestID(given["x-request-id"])}
+	c := &call{ServerStream: stream, handler: s, name: about.FullMethod, method: methodOf(about.FullMethod), start: time.Now(), requestID: protocol.RequestID(given["x-request-id"])}
 	defer func() {
 		if value := recover(); value != nil {
-			err = s.models.ReportPanic(c.id, value)
+			err = s.server.ReportPanic(c.requestID, value)
 		}
 		err = c.end(err)
 	}()
-	if err := stream.SetHeader(metadata.Pairs("x-request-id", c.id)); err != nil {
+	if err := stream.SetHeader(metadata.Pairs("x-request-id", c.requestID)); err != nil {
 		return err
 	}
-	if !c.method.open {
-		if err := s.models.Authorized(strings.Join(given["authorization"], " ")); err != nil {
+	if !c.method.public {
+		if err := s.server.Authorized(strings.Join(given["authorization"], " ")); err != nil {
 			return err
 		}
 	}

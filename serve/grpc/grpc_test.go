@@ -33,7 +33,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// Every method answers what the server says by itself.
+// Every method agrees with the Server methods.
 func TestMethods(t *testing.T) {
 	ctx, c := t.Context(), asked(t, serve.Options{Version: "1.2.3"})
 	for _, m := range []struct {
@@ -61,7 +61,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// A model whose file is damaged is listed as such, is not ready, and its server is not.
+// A damaged model is listed and not ready.
 func TestModelThatIsNotLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.bochner")
 	if err := os.WriteFile(path, []byte("no model"), 0o600); err != nil {
@@ -97,8 +97,7 @@ func TestModelThatIsNotLoaded(t *testing.T) {
 	}
 }
 
-// What is predicted is what the server predicts by itself, for contents by type and raw ones, packed or not, and it comes
-// as it was sent.
+// Predictions are equal for typed, raw and compressed contents.
 func TestInfer(t *testing.T) {
 	s := started(t, serve.Options{})
 	addr, _ := listening(t, s, serve.ListenOptions{})
@@ -125,7 +124,7 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// Every datatype of contents is taken, and texts are.
+// All datatypes are accepted.
 func TestContents(t *testing.T) {
 	c := asked(t, serve.Options{})
 	for datatype, contents := range map[string]*inference.InferTensorContents{
@@ -152,7 +151,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// Many ask at once, all of them get their own answer, and nothing of them is left.
+// Concurrent requests get their own responses and leak nothing.
 func TestManyAtOnce(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxQueued: 1000}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
@@ -176,7 +175,7 @@ func TestManyAtOnce(t *testing.T) {
 	idle(t, s)
 }
 
-// idle waits until requests have nothing left.
+// idle waits until no request is in progress.
 func idle(t *testing.T, s *serve.Server) {
 	t.Helper()
 	until(t, func() bool {
@@ -191,7 +190,7 @@ bochner_requests_in_flight 0
 	})
 }
 
-// Who has no token gets nothing but health; the token is read again.
+// Without a token only health is accessible; the token is reloaded.
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("sesame\n"), 0o600); err != nil {
@@ -217,19 +216,19 @@ func TestToken(t *testing.T) {
 	if _, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "rent"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := services(t, c); status.Code(err) != codes.Unauthenticated {
+	if _, err := reflected(t, c); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("reflection: %v", err)
 	}
 }
 
-// services asks for the names of all services.
-func services(t *testing.T, c *grpc.ClientConn) (names []string, err error) {
+// reflected lists the services by reflection.
+func reflected(t *testing.T, c *grpc.ClientConn) (names []string, err error) {
 	t.Helper()
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(c).ServerReflectionInfo(t.Context())
 	if err != nil {
 		return nil, err
 	}
-	// A stream that the server has ended already takes no message, and says why by what it answers.
+	// The server may have closed the stream; RecvMsg returns the reason.
 	err = stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -241,11 +240,11 @@ func services(t *testing.T, c *grpc.ClientConn) (names []string, err error) {
 	return names, err
 }
 
-// The services tell themselves where that is wanted, and only there.
+// Reflection is available only if it is enabled.
 func TestReflection(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		addr, end := listening(t, started(t, serve.Options{}), serve.ListenOptions{Reflection: wanted})
-		names, err := services(t, client(t, addr))
+		names, err := reflected(t, client(t, addr))
 		if wanted && (err != nil || !slices.Contains(names, "inference.GRPCInferenceService") || !slices.Contains(names, "grpc.health.v1.Health")) || !wanted && status.Code(err) != codes.Unimplemented {
 			t.Errorf("%v: %v, %v", wanted, names, err)
 		}
@@ -255,7 +254,7 @@ func TestReflection(t *testing.T) {
 	}
 }
 
-// Over TLS the certificate's name is asked for, and nothing is said without TLS.
+// TLS verifies the server name; plain-text connections fail.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certify(t, dir)
@@ -271,7 +270,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Requests are counted and logged by the name that they have or get.
+// Requests are logged and counted with their ID.
 func TestWhatIsTold(t *testing.T) {
 	var log bytes.Buffer
 	s := started(t, serve.Options{AccessLog: slog.New(slog.NewTextHandler(&log, nil))})
@@ -308,7 +307,7 @@ bochner_requests_total{code="OK",model="rent",route="grpc_infer"} 1
 	}
 }
 
-// What a server cannot listen with is an error.
+// Invalid options return an error.
 func TestListeningThatCannotBe(t *testing.T) {
 	for want, o := range map[string]serve.ListenOptions{
 		"CertFile and KeyFile must be set together": {CertFile: "tls.crt"}, "must be ≥ 0": {DrainDelay: -1}, "no such file": {CertFile: "none", KeyFile: "none"},
@@ -320,7 +319,7 @@ func TestListeningThatCannotBe(t *testing.T) {
 	}
 }
 
-// Who watches health is told each change, and the end.
+// Watch reports each change of health and the shutdown.
 func TestWatch(t *testing.T) {
 	s := started(t, serve.Options{})
 	ctx, stop := context.WithCancel(t.Context())

@@ -12,26 +12,26 @@ import (
 
 // infer handles an inference request. The message of a rejected request is not received.
 func infer(c *call) error {
-	request, err := c.models.Admit()
+	request, err := c.server.Admit()
 	if err != nil {
 		return err
 	}
 	defer request.Finish()
-	b, err := c.receive(c.large)
+	b, err := c.receive(c.largeQueue)
 	if err != nil {
 		return err
 	}
 	if err := request.Reserve(int64(len(b)) + decodedBytes(b)); err != nil {
 		return err
 	}
-	var asked inference.ModelInferRequest
-	if err := decode(b, &asked); err != nil {
+	var message inference.ModelInferRequest
+	if err := decode(b, &message); err != nil {
 		return err
 	}
-	if _, err := c.find(asked.ModelName, asked.ModelVersion); err != nil {
+	if _, err := c.find(message.ModelName, message.ModelVersion); err != nil {
 		return err
 	}
-	r, err := requestOf(&asked)
+	r, err := requestOf(&message)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func infer(c *call) error {
 		return err
 	}
 	c.rows = int(answer.Outputs[0].Shape[0])
-	return c.send(responseOf(answer, len(asked.RawInputContents) > 0))
+	return c.send(responseOf(answer, len(message.RawInputContents) > 0))
 }
 
 // checkParameters adds an error for each unsupported parameter.
@@ -74,7 +74,7 @@ func requestOf(m *inference.ModelInferRequest) (*protocol.InferRequest, error) {
 		case raw != nil:
 			t.Raw = raw[i]
 		case input.Contents != nil:
-			fill(t, input.Contents, &f)
+			copyContents(t, input.Contents, &f)
 		}
 	}
 	for _, o := range m.Outputs {
@@ -91,9 +91,9 @@ var fieldOf = map[protocol.Datatype]string{
 	protocol.FP32: "fp32_contents", protocol.FP64: "fp64_contents", protocol.Bytes: "bytes_contents",
 }
 
-// fill copies the contents of an input to a tensor.
-func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
-	wanted, known := fieldOf[t.Datatype]
+// copyContents copies the contents of an input to a tensor.
+func copyContents(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.List) {
+	fieldName, known := fieldOf[t.Datatype]
 	for _, field := range [...]struct {
 		name string
 		n    int
@@ -117,8 +117,8 @@ func fill(t *protocol.Tensor, c *inference.InferTensorContents, f *rowerrors.Lis
 	} {
 		switch {
 		case field.n == 0 || !known:
-		case field.name != wanted:
-			f.Add("input %q: contents of %s must be %s, got %s", rowerrors.Clip(t.Name), t.Datatype, wanted, field.name)
+		case field.name != fieldName:
+			f.Add("input %q: contents of %s must be %s, got %s", rowerrors.Clip(t.Name), t.Datatype, fieldName, field.name)
 		default:
 			field.copy()
 		}

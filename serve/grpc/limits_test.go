@@ -27,7 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/serve/grpc/internal/inference"
 )
 
-// certify writes a certificate of its own for the name models, and its key.
+// certify writes a self-signed certificate for the name models.
 func certify(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -54,14 +54,14 @@ func certify(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// begin asks for a prediction, and returns where its error will be.
+// begin starts a prediction and returns a channel for its error.
 func begin(ctx context.Context, c *grpc.ClientConn, v float64, o ...grpc.CallOption) chan error {
 	said := make(chan error, 1)
 	go func() { said <- call(ctx, c, "ModelInfer", number(v), &inference.ModelInferResponse{}, o...) }()
 	return said
 }
 
-// Requests on top of those that work and wait are turned away with when to ask again; those at work are answered.
+// Requests beyond the limits are rejected with a retry delay.
 func TestTooMany(t *testing.T) {
 	s, m := slowly(t, serve.Options{Limits: serve.Limits{MaxConcurrent: 1, MaxQueued: 1}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
@@ -93,7 +93,7 @@ bochner_requests_waiting 1
 	}
 }
 
-// A request that nobody waits for any more, or that takes too long, ends, and so does what worked for it.
+// Canceled and late requests stop their computation.
 func TestEndsOfContexts(t *testing.T) {
 	s, m := slowly(t, serve.Options{Limits: serve.Limits{Timeout: 200 * time.Millisecond}})
 	addr, _ := listening(t, s, serve.ListenOptions{})
@@ -117,7 +117,7 @@ func TestEndsOfContexts(t *testing.T) {
 	idle(t, s)
 }
 
-// A message that does not come gets no more than the time for it, and does not keep others waiting for ever.
+// A message that does not arrive times out and frees its slot.
 func TestMessageThatDoesNotCome(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxMemoryBytes: 1 << 21, MaxBodyBytes: 1 << 20}}) // one message at a time
 	addr, _ := listening(t, s, serve.ListenOptions{ReadTimeout: 50 * time.Millisecond})
@@ -133,7 +133,7 @@ func TestMessageThatDoesNotCome(t *testing.T) {
 	idle(t, s)
 }
 
-// A fault of the program is answered and counted, and the server goes on.
+// Panics are reported and counted.
 func TestFault(t *testing.T) {
 	s, m := slowly(t, serve.Options{})
 	close(m.may)
@@ -148,7 +148,7 @@ func TestFault(t *testing.T) {
 	idle(t, s)
 }
 
-// At the end the server is unready and answers what comes, then what it has, and leaves nothing running.
+// Shutdown completes all requests and leaks nothing.
 func TestEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s, m := slowly(t, serve.Options{})
@@ -182,7 +182,7 @@ func TestEnd(t *testing.T) {
 	until(t, func() bool { return runtime.NumGoroutine() <= before+4 })
 }
 
-// What is not answered within the grace is an error that says so.
+// Shutdown reports requests that exceed the timeout.
 func TestGrace(t *testing.T) {
 	s, m := slowly(t, serve.Options{})
 	addr, end := listening(t, s, serve.ListenOptions{ShutdownTimeout: 20 * time.Millisecond})

@@ -38,8 +38,8 @@ func decode(b []byte, m proto.Message) error {
 
 // Estimates for parts of a message once they are decoded, in bytes.
 const (
-	partBytes = 192 // a tensor, a parameter, a string: an object with its pointer
-	varint    = 8
+	elementBytes = 192 // a tensor, a parameter, a string: an object with its pointer
+	varintBytes  = 8
 )
 
 // Fields of ModelInferRequest and of its inputs that have parts of their own.
@@ -55,27 +55,27 @@ var expansion = [...]int64{1: 9, 2: 12, 3: 16, 4: 12, 5: 16, 6: 3, 7: 2, 8: 1}
 // decodedBytes returns an upper bound of the decoded size of a ModelInferRequest. The message may
 // be malformed.
 func decodedBytes(b []byte) int64 {
-	return parts(b, func(field protowire.Number, v []byte) int64 {
+	return decodedSize(b, func(field protowire.Number, v []byte) int64 {
 		if field != fieldInputs {
-			return parts(v, nil)
+			return decodedSize(v, nil)
 		}
-		return parts(v, func(field protowire.Number, v []byte) int64 {
+		return decodedSize(v, func(field protowire.Number, v []byte) int64 {
 			if field == fieldContents {
-				return parts(v, func(field protowire.Number, v []byte) int64 {
+				return decodedSize(v, func(field protowire.Number, v []byte) int64 {
 					if int(field) < len(expansion) {
 						return expansion[field] * int64(len(v))
 					}
 					return int64(len(v))
 				})
 			}
-			return parts(v, nil)
+			return decodedSize(v, nil)
 		})
 	})
 }
 
-// parts sums the decoded sizes of the fields of a message; of returns the additional bytes of a
+// decodedSize sums the decoded sizes of the fields of a message; of returns the additional bytes of a
 // length-delimited field.
-func parts(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
+func decodedSize(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
 	for len(b) > 0 {
 		field, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -86,7 +86,7 @@ func parts(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
 			if n = protowire.ConsumeFieldValue(field, kind, b); n < 0 {
 				return sum + int64(len(b))
 			}
-			sum += 2*varint + int64(n)
+			sum += 2*varintBytes + int64(n)
 			b = b[n:]
 			continue
 		}
@@ -94,7 +94,7 @@ func parts(b []byte, of func(protowire.Number, []byte) int64) (sum int64) {
 		if n < 0 {
 			return sum + int64(len(b))
 		}
-		sum += partBytes + int64(len(v))
+		sum += elementBytes + int64(len(v))
 		if of != nil {
 			sum += of(field, v)
 		}

@@ -12,26 +12,26 @@ import (
 	"github.com/bochner-ml/bochner/serve/internal/protocol"
 )
 
-// answers are the methods by service and name. All are registered as streams, so that a request can
+// methods are the methods by service and name. All are registered as streams, so that a request can
 // be rejected before its message is received.
-var answers = map[string]map[string]method{
+var methods = map[string]map[string]method{
 	inferenceService: {
-		"ServerLive":      {route: "grpc_live", open: true, answer: live},
-		"ServerReady":     {route: "grpc_ready", open: true, answer: ready},
-		"ServerMetadata":  {route: "grpc_server", answer: serverMetadata},
-		"ModelReady":      {route: "grpc_model_ready", answer: modelReady},
-		"ModelMetadata":   {route: "grpc_metadata", answer: modelMetadata},
-		"ModelInfer":      {route: "grpc_infer", answer: infer},
-		"RepositoryIndex": {route: "grpc_models", answer: index},
+		"ServerLive":      {route: "grpc_live", public: true, handle: live},
+		"ServerReady":     {route: "grpc_ready", public: true, handle: ready},
+		"ServerMetadata":  {route: "grpc_server", handle: serverMetadata},
+		"ModelReady":      {route: "grpc_model_ready", handle: modelReady},
+		"ModelMetadata":   {route: "grpc_metadata", handle: modelMetadata},
+		"ModelInfer":      {route: "grpc_infer", handle: infer},
+		"RepositoryIndex": {route: "grpc_models", handle: repositoryIndex},
 	},
 	healthService: {
-		"Check": {route: "grpc_health", open: true, answer: health},
-		"Watch": {route: "grpc_watch", open: true, answer: watchHealth},
+		"Check": {route: "grpc_health", public: true, handle: health},
+		"Watch": {route: "grpc_watch", public: true, handle: watchHealth},
 	},
 }
 
-// files are the protobuf files of the services.
-var files = map[string]any{
+// protoFiles are the protobuf files of the services.
+var protoFiles = map[string]any{
 	inferenceService: inference.File_inference_proto.Path(),
 	healthService:    grpc_health_v1.File_grpc_health_v1_health_proto.Path(),
 }
@@ -39,7 +39,7 @@ var files = map[string]any{
 // methodOf returns the method with the given full name, such as /service/method.
 func methodOf(name string) method {
 	service, name, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
-	if m, known := answers[service][name]; known {
+	if m, known := methods[service][name]; known {
 		return m
 	}
 	if strings.HasPrefix(service, "grpc.reflection.") {
@@ -48,8 +48,8 @@ func methodOf(name string) method {
 	return method{route: "none"}
 }
 
-// unknown handles a request for an unknown method.
-func unknown(_ any, stream grpc.ServerStream) error {
+// unknownMethod handles a request for an unknown method.
+func unknownMethod(_ any, stream grpc.ServerStream) error {
 	name := stream.(*call).name
 	return &serve.Error{Code: protocol.MethodNotAllowed, Message: fmt.Sprintf("method: must be ServerLive, ServerReady, ModelReady, ServerMetadata, ModelMetadata, ModelInfer or RepositoryIndex of %s, or a method of %s, got %q",
 		inferenceService, healthService, name[:min(len(name), 80)])}
@@ -60,21 +60,21 @@ func live(c *call) error { return c.send(&inference.ServerLiveResponse{Live: tru
 
 // ready reports whether all models are loaded.
 func ready(c *call) error {
-	return c.send(&inference.ServerReadyResponse{Ready: c.models.Ready() == nil})
+	return c.send(&inference.ServerReadyResponse{Ready: c.server.Ready() == nil})
 }
 
 // serverMetadata returns the server metadata.
 func serverMetadata(c *call) error {
-	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.models.Options().Version, Extensions: []string{"model_repository"}})
+	return c.send(&inference.ServerMetadataResponse{Name: protocol.Platform, Version: c.server.Options().Version, Extensions: []string{"model_repository"}})
 }
 
 // modelReady reports whether a version of a model is loaded.
 func modelReady(c *call) error {
-	var asked inference.ModelReadyRequest
-	if err := c.read(&asked); err != nil {
+	var message inference.ModelReadyRequest
+	if err := c.read(&message); err != nil {
 		return err
 	}
-	_, err := c.find(asked.Name, asked.Version)
+	_, err := c.find(message.Name, message.Version)
 	if err != nil && c.model == "" {
 		return err
 	}
@@ -83,11 +83,11 @@ func modelReady(c *call) error {
 
 // modelMetadata returns the metadata of a model.
 func modelMetadata(c *call) error {
-	var asked inference.ModelMetadataRequest
-	if err := c.read(&asked); err != nil {
+	var message inference.ModelMetadataRequest
+	if err := c.read(&message); err != nil {
 		return err
 	}
-	m, err := c.find(asked.Name, asked.Version)
+	m, err := c.find(message.Name, message.Version)
 	if err != nil {
 		return err
 	}
@@ -97,23 +97,23 @@ func modelMetadata(c *call) error {
 		}
 		return out
 	}
-	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.models.Versions(m.Name), Platform: protocol.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
+	return c.send(&inference.ModelMetadataResponse{Name: m.Name, Versions: c.server.Versions(m.Name), Platform: protocol.Platform, Inputs: list(m.Inputs), Outputs: list(m.Outputs)})
 }
 
-// index lists the models.
-func index(c *call) error {
-	var asked inference.RepositoryIndexRequest
-	if err := c.read(&asked); err != nil {
+// repositoryIndex lists the models.
+func repositoryIndex(c *call) error {
+	var message inference.RepositoryIndexRequest
+	if err := c.read(&message); err != nil {
 		return err
 	}
 	out := &inference.RepositoryIndexResponse{}
-	for _, m := range c.models.Status() {
+	for _, m := range c.server.Status() {
 		for _, v := range m.Versions {
 			state := "READY"
 			if !v.Ready {
 				state = "UNAVAILABLE"
 			}
-			if v.Ready || !asked.Ready {
+			if v.Ready || !message.Ready {
 				out.Models = append(out.Models, &inference.RepositoryIndexResponse_ModelIndex{Name: m.Name, Version: v.Version, State: state, Reason: v.Error})
 			}
 		}

@@ -53,15 +53,15 @@ func outputsOf(m *serve.Model, prediction estimator.Prediction) (out []output) {
 	classes, targets := m.Classes, m.File.Schema.Targets
 	switch {
 	case prediction.Probabilities != nil:
-		code := int(prediction.Values[0])
-		out = append(out, output{"the probability of " + quoted(classes[code]), "points",
-			func(p estimator.Prediction, i int) float64 { return p.Probabilities.At(i, code) }, percentagePoints})
+		class := int(prediction.Values[0])
+		out = append(out, output{"the probability of " + quoted(classes[class]), "points",
+			func(p estimator.Prediction, i int) float64 { return p.Probabilities.At(i, class) }, percentagePoints})
 	case classes != nil && prediction.Scores != nil:
-		code, column, sign := int(prediction.Values[0]), int(prediction.Values[0]), 1.0
+		class, column, sign := int(prediction.Values[0]), int(prediction.Values[0]), 1.0
 		if len(classes) == 2 {
 			column, sign = 0, 2*prediction.Values[0]-1
 		}
-		out = append(out, output{"the score of " + quoted(classes[code]), "score",
+		out = append(out, output{"the score of " + quoted(classes[class]), "score",
 			func(p estimator.Prediction, i int) float64 { return sign * p.Scores.At(i, column) }, signed})
 	case prediction.Anomaly != nil:
 		out = append(out, output{"the anomaly score", "score", func(p estimator.Prediction, i int) float64 { return p.Anomaly[i] }, signed})
@@ -120,7 +120,7 @@ func (m output) effects(all estimator.Prediction, changed []formField, usual []s
 		"Change of " + m.name + " relative to the same row with this input set to its typical value (median or most frequent category).",
 		"Effects do not add up if inputs interact.",
 	}}
-	base, most := m.value(all, 0), 0.0
+	base, maxSize := m.value(all, 0), 0.0
 	for k, e := range changed {
 		v := m.value(all, k+1)
 		one := effect{Name: e.Name, Value: displayValue(e.Value), Typical: displayValue(e.typical), size: base - v}
@@ -134,19 +134,19 @@ func (m output) effects(all estimator.Prediction, changed []formField, usual []s
 		} else {
 			one.Label = m.format(one.size)
 		}
-		most = max(most, math.Abs(one.size))
+		maxSize = max(maxSize, math.Abs(one.size))
 		out.Effects = append(out.Effects, one)
 	}
 	if m.format == nil {
 		out.Text = []string{"The cluster of the same row with this input set to its typical value (median or most frequent category)."}
-		most = 0
+		maxSize = 0
 	}
 	slices.SortStableFunc(out.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.size), math.Abs(a.size)) })
 	for k := range out.Effects {
 		e := &out.Effects[k]
 		e.Positive = e.size > 0
-		if most > 0 && e.size != 0 {
-			wide := 50 * math.Abs(e.size) / most
+		if maxSize > 0 && e.size != 0 {
+			wide := 50 * math.Abs(e.size) / maxSize
 			e.BarStart, e.BarWidth = "50", width(wide)
 			if !e.Positive {
 				e.BarStart = width(50 - wide)

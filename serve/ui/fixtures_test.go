@@ -33,10 +33,10 @@ import (
 
 var ctx = context.Background()
 
-// evil are names that would be markup, or end what they stand in.
+// evil contains names that must be escaped.
 var evil = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onfocus='alert(1)`, `</select></style>&amp;`, `{{.}}`}
 
-// mixed are the columns of rows with all that a row may have.
+// mixed is a schema with all kinds of columns.
 var mixed = datasets.Schema{Columns: []datasets.Column{
 	{Name: "age"},
 	{Name: "city", Kind: datasets.Categorical, Categories: []string{"Paris", "Oslo", " lead", "a+b&c"}},
@@ -44,13 +44,13 @@ var mixed = datasets.Schema{Columns: []datasets.Column{
 	{Name: "size m²"},
 }, Missing: []string{"?"}}
 
-// oddly are columns of names that are odd.
+// oddly is a schema with unusual names.
 var oddly = datasets.Schema{Columns: []datasets.Column{
 	{Name: "a b"}, {Name: "é=ß&"}, {Name: `"`}, {Name: "model"}, {Name: "version"}, {Name: evil[0]}, {Name: evil[1]},
 	{Name: evil[2], Kind: datasets.Categorical, Categories: evil}, {Name: "x[0]"}, {Name: "two\nlines"}, {Name: "100%"}, {Name: "submit"},
 }}
 
-// wide are so many columns.
+// wide returns a schema of n columns.
 func wide(n int) (s datasets.Schema) {
 	for j := range n {
 		s.Columns = append(s.Columns, datasets.Column{Name: fmt.Sprintf("number %d of many", j)})
@@ -58,8 +58,7 @@ func wide(n int) (s datasets.Schema) {
 	return s
 }
 
-// fit fits a model to drawn rows of a schema: with classes of these names, or targets where there are none, behind steps of
-// its own if it has some.
+// fit fits a model with the given class names, or targets without classes.
 func fit(schema datasets.Schema, e estimator.Estimator, classes []string, targets int, own ...transformer.Fitter) *modelfile.Model {
 	rng := rand.New(rand.NewPCG(7, uint64(len(classes)*10+targets)))
 	n, d := 120, len(schema.Columns)
@@ -130,14 +129,14 @@ func fit(schema datasets.Schema, e estimator.Estimator, classes []string, target
 	return m
 }
 
-// split returns intervals, or sets, around what a model predicts.
+// split adds intervals or sets to a model.
 func split(of estimator.Estimator) estimator.Estimator {
 	i := meta.NewIntervals(of)
 	i.Method, i.Level = "split", 0.8
 	return i
 }
 
-// fitted are models of every kind, by name.
+// fitted contains models of every kind by name.
 var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 	three := []string{"no", evil[0], evil[1]}
 	bare := fit(mixed, estimator.NewRidge(), nil, 1)
@@ -161,7 +160,7 @@ var fitted = sync.OnceValue(func() map[string]*modelfile.Model {
 	}
 })
 
-// started returns a server of all models of fitted, with pages.
+// started returns a server of all models with pages.
 func started(t testing.TB, o serve.Options) *serve.Server {
 	t.Helper()
 	s, err := serve.New(o)
@@ -177,14 +176,14 @@ func started(t testing.TB, o serve.Options) *serve.Server {
 	return s
 }
 
-// reply is what a server has answered.
+// reply is a response.
 type reply struct {
 	code   int
 	header http.Header
 	body   string
 }
 
-// ask hands a request to a handler.
+// ask sends a request to a handler.
 func ask(h http.Handler, method, path, body string, header ...string) reply {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for k := 0; k+1 < len(header); k += 2 {
@@ -199,13 +198,13 @@ func ask(h http.Handler, method, path, body string, header ...string) reply {
 	return reply{w.Code, w.Header(), string(text)}
 }
 
-// element is a part of a page.
+// element is an HTML element.
 type element struct {
 	*html.Node
 	attr map[string]string
 }
 
-// parse reads a page as a browser does.
+// parse parses a page.
 func parse(t testing.TB, body string) (out []element) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(body))
@@ -224,7 +223,7 @@ func parse(t testing.TB, body string) (out []element) {
 	return out
 }
 
-// text is what is written in an element.
+// text returns the text content.
 func (e element) text() string {
 	var b strings.Builder
 	for n := range e.Descendants() {
@@ -235,7 +234,7 @@ func (e element) text() string {
 	return b.String()
 }
 
-// find returns the elements of a tag or, behind a dot, of a class.
+// find returns the elements with a tag or, after a period, a class.
 func find(page []element, what string) (out []element) {
 	class, is := strings.CutPrefix(what, ".")
 	for _, e := range page {
@@ -246,7 +245,7 @@ func find(page []element, what string) (out []element) {
 	return out
 }
 
-// filled is what a browser sends of a form.
+// filled returns the values that a browser submits.
 func filled(page []element) url.Values {
 	out := url.Values{}
 	lines := strings.NewReplacer("\r\n", "\r\n", "\n", "\r\n")
@@ -272,7 +271,7 @@ func filled(page []element) url.Values {
 	return out
 }
 
-// predicted is what /v1 says of a row, as the fields of a form have it.
+// predicted returns the prediction of /v1 for form values.
 func predicted(t testing.TB, h http.Handler, model string, given url.Values) modelfile.RowPrediction {
 	t.Helper()
 	row := map[string]any{}

@@ -102,12 +102,12 @@ func (e *formField) setDefaults(columns []profile.Column) {
 		e.setCategories(columns)
 	case len(columns) == 1 && len(columns[0].Quantiles) == 11:
 		c := columns[0]
-		write := columnFormat(c)
-		e.typical = write(c.Quantiles[5])
-		low, high := write(c.Quantiles[1]), write(c.Quantiles[9])
-		switch e.Hint = write(c.Min) + " to " + write(c.Max); {
+		format := columnFormat(c)
+		e.typical = format(c.Quantiles[5])
+		low, high := format(c.Quantiles[1]), format(c.Quantiles[9])
+		switch e.Hint = format(c.Min) + " to " + format(c.Max); {
 		case c.Min == c.Max:
-			e.Hint = "constant " + write(c.Min)
+			e.Hint = "constant " + format(c.Min)
 		case low == high:
 			e.Hint += ", 80 % equal " + low
 		default:
@@ -125,11 +125,11 @@ func (e *formField) setDefaults(columns []profile.Column) {
 func (e *formField) setCategories(columns []profile.Column) {
 	order := slices.Clone(e.column.Levels)
 	if len(columns) == 1 && len(columns[0].Levels) > 0 {
-		place := map[string]int{}
+		position := map[string]int{}
 		for k, l := range columns[0].Levels {
-			place[l.Name] = k - len(columns[0].Levels)
+			position[l.Name] = k - len(columns[0].Levels)
 		}
-		slices.SortStableFunc(order, func(a, b string) int { return place[a] - place[b] })
+		slices.SortStableFunc(order, func(a, b string) int { return position[a] - position[b] })
 		first := columns[0].Levels[0]
 		e.typical = first.Name
 		e.Hint = fmt.Sprintf("most frequent: %s, %s", quoted(first.Name), percent(first.Share))
@@ -151,16 +151,16 @@ func (e *formField) setCategories(columns []profile.Column) {
 // medianDate returns the date composed of the medians of its parts; "" if they are unknown.
 func medianDate(d datasets.Date, columns []profile.Column) string {
 	at := map[string]int{"year": 2000, "month": 1, "day": 1, "hour": 0}
-	clock := false
+	hasHour := false
 	for k, part := range d.Parts {
 		if k >= len(columns) || len(columns[k].Quantiles) != 11 {
 			return ""
 		}
 		at[part] = int(columns[k].Quantiles[5])
-		clock = clock || part == "hour"
+		hasHour = hasHour || part == "hour"
 	}
 	text := fmt.Sprintf("%04d-%02d-%02d", at["year"], at["month"], min(at["day"], 28))
-	if clock {
+	if hasHour {
 		text += fmt.Sprintf(" %02d:00", at["hour"])
 	}
 	if _, ok := d.Parse([]byte(text)); !ok {
@@ -174,22 +174,22 @@ func (f *form) read(m *serve.Model, given url.Values) (row, typical []float64) {
 	row, typical = make([]float64, m.Encoding.Width), make([]float64, m.Encoding.Width)
 	for k := range f.Fields {
 		e := &f.Fields[k]
-		if wanted := m.Encoding.Code(typical, e.column, []byte(e.typical)); wanted != "" {
+		if constraint := m.Encoding.Code(typical, e.column, []byte(e.typical)); constraint != "" {
 			m.Encoding.Code(typical, e.column, []byte(""))
 		}
-		texts, there := given[e.Name]
+		values, present := given[e.Name]
 		delete(given, e.Name)
 		switch {
-		case !there:
+		case !present:
 			e.Error = "missing in the request; replaced by the typical value"
 			continue
-		case len(texts) > 1:
-			e.Value, e.Error = texts[0], "given twice"
+		case len(values) > 1:
+			e.Value, e.Error = values[0], "given twice"
 			continue
 		}
-		e.Value = texts[0]
-		if wanted := m.Encoding.Code(row, e.column, []byte(e.Value)); wanted != "" {
-			e.Error = "must be " + wanted
+		e.Value = values[0]
+		if constraint := m.Encoding.Code(row, e.column, []byte(e.Value)); constraint != "" {
+			e.Error = "must be " + constraint
 			if e.Decimal {
 				e.Error += " such as 12.5, or empty for a missing value"
 			}
@@ -220,17 +220,17 @@ func (e *formField) noteExtrapolation(columns []profile.Column, row []float64) {
 			continue
 		}
 		c := columns[j]
-		write := columnFormat(c)
-		v, spread := row[j], c.Max-c.Min
+		format := columnFormat(c)
+		v, valueRange := row[j], c.Max-c.Min
 		switch {
 		case v > c.Max:
-			e.Note = fmt.Sprintf("%s exceeds the training maximum of %s: the prediction is an extrapolation.", write(v), write(c.Max))
+			e.Note = fmt.Sprintf("%s exceeds the training maximum of %s: the prediction is an extrapolation.", format(v), format(c.Max))
 		case v < c.Min:
-			e.Note = fmt.Sprintf("%s is below the training minimum of %s: the prediction is an extrapolation.", write(v), write(c.Min))
+			e.Note = fmt.Sprintf("%s is below the training minimum of %s: the prediction is an extrapolation.", format(v), format(c.Min))
 		default:
 			continue
 		}
-		e.extrapolates = v > c.Max+spread || v < c.Min-spread
+		e.extrapolates = v > c.Max+valueRange || v < c.Min-valueRange
 		return
 	}
 }

@@ -75,21 +75,21 @@ func percentagePoints(v float64) string {
 
 // columnFormat returns a format with the digits in which the values of a column differ.
 func columnFormat(c profile.Column) func(v float64) string {
-	whole := 0
+	integers := 0
 	for _, q := range c.Quantiles {
 		if q == math.Round(q) {
-			whole++ // interpolated quantiles of integers may be fractional
+			integers++ // interpolated quantiles of integers may be fractional
 		}
 	}
-	digits, spread := 0, c.Max-c.Min
-	if spread > 0 && (2*whole < len(c.Quantiles) || c.Min != math.Round(c.Min) || c.Max != math.Round(c.Max)) {
-		digits = min(12, max(0, 3-int(math.Floor(math.Log10(spread)))))
+	digits, valueRange := 0, c.Max-c.Min
+	if valueRange > 0 && (2*integers < len(c.Quantiles) || c.Min != math.Round(c.Min) || c.Max != math.Round(c.Max)) {
+		digits = min(12, max(0, 3-int(math.Floor(math.Log10(valueRange)))))
 	}
 	return func(v float64) string {
 		if a := math.Abs(v); a >= 1e15 || a != 0 && a < 1e-6 {
 			return strconv.FormatFloat(v, 'g', 6, 64)
 		}
-		if spread == 0 {
+		if valueRange == 0 {
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
 		text := strconv.FormatFloat(v, 'f', digits, 64)
@@ -112,12 +112,12 @@ func quoted(text string) string {
 }
 
 // truncate shortens a string to the given number of characters.
-func truncate(text string, most int) string {
+func truncate(text string, maxRunes int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if utf8.RuneCountInString(text) <= most {
+	if utf8.RuneCountInString(text) <= maxRunes {
 		return text
 	}
-	return string([]rune(text)[:most]) + "…"
+	return string([]rune(text)[:maxRunes]) + "…"
 }
 
 // capitalize returns a string with an upper-case first letter.

@@ -168,11 +168,11 @@ func (r *result) value(m *serve.Model, prediction estimator.Prediction) {
 	if prediction.Lower != nil {
 		low, high = min(low, prediction.Lower[0]), max(high, prediction.Upper[0])
 	}
-	place := func(v float64) string { return width(100 * (v - low) / (high - low)) }
-	b := &rangePlot{Position: place(v), Low: number(low), High: number(high)}
+	percentOf := func(v float64) string { return width(100 * (v - low) / (high - low)) }
+	b := &rangePlot{Position: percentOf(v), Low: number(low), High: number(high)}
 	b.AltText = fmt.Sprintf("%s on a scale from %s to %s; training range %s to %s", number(v), b.Low, b.High, number(t.Min), number(t.Max))
 	if prediction.Lower != nil {
-		b.Interval, b.IntervalStart, b.IntervalWidth = true, place(prediction.Lower[0]), place(low+prediction.Upper[0]-prediction.Lower[0])
+		b.Interval, b.IntervalStart, b.IntervalWidth = true, percentOf(prediction.Lower[0]), percentOf(low+prediction.Upper[0]-prediction.Lower[0])
 	}
 	r.Range = b
 	r.Details = append(r.Details, fmt.Sprintf("Training range: %s to %s.", number(t.Min), number(t.Max)))

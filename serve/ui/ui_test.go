@@ -25,8 +25,8 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// harmless reports what a page must not have: scripts, other hosts, ids that are there twice or nowhere, fields without a
-// label, a style that the policy does not know.
+// harmless checks a page for scripts, external resources, invalid IDs, missing labels and styles
+// that violate the policy.
 func harmless(t *testing.T, r reply) []element {
 	t.Helper()
 	page := parse(t, r.body)
@@ -72,7 +72,7 @@ func harmless(t *testing.T, r reply) []element {
 	return page
 }
 
-// The root leads to the list of models, which says of each what it is, and leads to it.
+// The root page lists and links the models.
 func TestList(t *testing.T) {
 	s := started(t, serve.Options{})
 	for _, path := range []string{"/", "/ui"} {
@@ -103,7 +103,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// rendered is an element as it is written.
+// rendered returns the HTML of an element.
 func rendered(e element) string {
 	var b strings.Builder
 	if err := html.Render(&b, e.Node); err != nil {
@@ -112,7 +112,7 @@ func rendered(e element) string {
 	return b.String()
 }
 
-// A model whose file cannot be read is in the list with the reason, and without a link.
+// A model that failed to load is listed with the reason.
 func TestBrokenModelIsListed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "bad.bochner"), []byte("nothing"), 0o600); err != nil {
@@ -135,7 +135,7 @@ func TestBrokenModelIsListed(t *testing.T) {
 	}
 }
 
-// changed is the typical row of a model's form with other values.
+// changed returns the typical row with some values replaced.
 func changed(t *testing.T, s *serve.Server, model string) url.Values {
 	t.Helper()
 	r := ask(s, "GET", "/ui/"+model, "")
@@ -151,7 +151,7 @@ func changed(t *testing.T, s *serve.Server, model string) url.Values {
 	return given
 }
 
-// sent sends a form in the way that it says.
+// sent submits a form.
 func sent(t *testing.T, s http.Handler, model string, given url.Values) reply {
 	t.Helper()
 	form := find(parse(t, ask(s, "GET", "/ui/"+model, "").body), "form")[0]
@@ -161,7 +161,7 @@ func sent(t *testing.T, s http.Handler, model string, given url.Values) reply {
 	return ask(s, "GET", "/ui/"+model+"?"+given.Encode(), "")
 }
 
-// A page shows what /v1 says of the same row, and keeps what was filled in.
+// Pages and /v1 give the same prediction; the form keeps its values.
 func TestPredictionIsThatOfRequests(t *testing.T) {
 	s := started(t, serve.Options{})
 	for name := range fitted() {
@@ -214,7 +214,7 @@ func TestPredictionIsThatOfRequests(t *testing.T) {
 	}
 }
 
-// near wants the first element of a kind to be a number, to four digits.
+// near compares the first element of a kind with a number, to four digits.
 func near(t *testing.T, name string, page []element, what string, want float64) {
 	t.Helper()
 	text := strings.NewReplacer("−", "-", "\u202f", "", "+", "").Replace(find(page, what)[0].text())
@@ -223,7 +223,7 @@ func near(t *testing.T, name string, page []element, what string, want float64) 
 	}
 }
 
-// The effect of an input is the prediction less that with the input's typical value, as /v1 has it; the largest is first.
+// Effects equal differences of /v1 predictions, in descending order.
 func TestEffects(t *testing.T) {
 	s := started(t, serve.Options{})
 	for _, name := range []string{"rent", "sure", "between", "bare"} {
@@ -266,7 +266,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// A form says what the training rows have, and begins with a typical row; without their profile with nothing.
+// Forms show hints and the typical row, or are empty without a profile.
 func TestForm(t *testing.T) {
 	s := started(t, serve.Options{})
 	r := ask(s, "GET", "/ui/rent", "")
@@ -289,7 +289,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// All that is wrong is said at once, beside its field, and what was filled in stays. Nothing is a fault of the server.
+// All errors are shown next to their fields, and values are kept.
 func TestWrongForms(t *testing.T) {
 	s := started(t, serve.Options{})
 	const fine = "age=1&city=Oslo&sold=2004-03-31&size+m%C2%B2=2"
@@ -342,7 +342,7 @@ func TestWrongForms(t *testing.T) {
 	}
 }
 
-// Whatever is sent is answered with a page that is no fault of the server and has none of it as markup.
+// Arbitrary input yields a valid page without injected markup.
 func TestNothingSentIsMarkup(t *testing.T) {
 	s := started(t, serve.Options{})
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -363,7 +363,7 @@ func TestNothingSentIsMarkup(t *testing.T) {
 	}
 }
 
-// A page that is open while its model is replaced sends what the new model does not have, and is told so.
+// Values for a replaced model are reported as unknown.
 func TestReplacedModel(t *testing.T) {
 	s := started(t, serve.Options{})
 	given := changed(t, s, "rent")
@@ -384,7 +384,7 @@ func TestReplacedModel(t *testing.T) {
 	}
 }
 
-// A server with a token gives pages to who has it as a password, and only pages.
+// With a token, pages require it as the password.
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("sesame"), 0o600); err != nil {
@@ -414,7 +414,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// Pages are counted and bounded as all requests: beyond the limits they are turned away.
+// Limits apply to pages.
 func TestLimits(t *testing.T) {
 	s := started(t, serve.Options{Limits: serve.Limits{MaxRows: 2, MaxMemoryBytes: 1 << 10}})
 	given := changed(t, s, "rent")
@@ -435,7 +435,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A model that does not take missing values says so on the page, and not that the server failed.
+// A model without imputation reports missing values as a user error.
 func TestRefusingModel(t *testing.T) {
 	s := started(t, serve.Options{})
 	if err := s.AddModel("plain", "1", fit(wide(3), estimator.NewRidge(), nil, 1, transformer.NewStandardize())); err != nil {

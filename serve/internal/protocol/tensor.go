@@ -152,18 +152,18 @@ func (t *Tensor) checkRange() error {
 // splitStrings decodes the strings in Raw.
 func (t *Tensor) splitStrings(n int) error {
 	raw := t.Raw
-	texts := make([][]byte, 0, min(n, len(raw)/4))
+	elements := make([][]byte, 0, min(n, len(raw)/4))
 	for i := range n {
 		if len(raw) < 4 || uint64(len(raw)-4) < uint64(binary.LittleEndian.Uint32(raw)) {
 			return fmt.Errorf("input %q: data end inside element %d of %d", rowerrors.Clip(t.Name), i, n)
 		}
 		end := 4 + int(binary.LittleEndian.Uint32(raw))
-		texts, raw = append(texts, raw[4:end:end]), raw[end:]
+		elements, raw = append(elements, raw[4:end:end]), raw[end:]
 	}
 	if len(raw) > 0 {
 		return fmt.Errorf("input %q: %d bytes follow the last of %d elements", rowerrors.Clip(t.Name), len(raw), n)
 	}
-	t.Strings, t.Raw = texts, nil
+	t.Strings, t.Raw = elements, nil
 	return nil
 }
 
