@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// forNumbers refuses targets that are the codes of classes: a regression on them would take the
+// rejectClassTarget refuses targets that are the codes of classes: a regression on them would take the
 // classes for amounts.
-func forNumbers(schema datasets.Schema, name string) error {
+func rejectClassTarget(schema datasets.Schema, name string) error {
 	instead := map[string]string{"ridge": "ridge_classifier (estimator.NewRidgeClassifier)", "svr": "svm (estimator.NewSVM)",
 		"sgd_regressor": "sgd_classifier (estimator.NewSGDClassifier)",
 		"kernel_ridge":  "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)", "gaussian_process": "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)"}[name]
@@ -30,14 +30,14 @@ func forNumbers(schema datasets.Schema, name string) error {
 
 // readNumbers is readLabels for a regression.
 func readNumbers(ctx context.Context, r *design.Rows, name string) (*design.Labels, error) {
-	if err := forNumbers(r.Schema, name); err != nil {
+	if err := rejectClassTarget(r.Schema, name); err != nil {
 		return nil, err
 	}
 	return r.ReadLabels(ctx)
 }
 
-// room refuses a fit that would hold more memory than there is. Every fit asks before it begins.
-func room(spec datasets.CostEstimator, shape datasets.Shape) error {
+// checkMemory refuses a fit that would hold more memory than there is. Every fit asks before it begins.
+func checkMemory(spec datasets.CostEstimator, shape datasets.Shape) error {
 	return memory.Check(spec.Cost(shape).Bytes)
 }
 
@@ -45,7 +45,7 @@ func room(spec datasets.CostEstimator, shape datasets.Shape) error {
 var errTooLarge = fmt.Errorf("estimator: %w", ErrTooLarge)
 
 // ErrTooLarge is, behind the package that says so, the error of rows of which a model can predict nothing, since their
-// numbers are too large.
+// numericComplete are too large.
 var ErrTooLarge = errors.New("the inputs are too large to predict from")
 
 // checkInputs returns rows to predict for as the products take them, and an error where they have not the width of
@@ -55,7 +55,7 @@ func checkInputs(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, erro
 		return nil, err
 	}
 	if _, d := X.Dims(); d != width {
-		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", width, d)
+		return nil, fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", width, d)
 	}
 	X = design.Native(X)
 	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {

@@ -1,10 +1,11 @@
-// Package estimator learns to predict targets from rows of inputs.
+// Package estimator provides supervised models: linear models, kernel machines and networks of
+// random features.
 //
-// A spec, such as [Ridge], is a plain struct value that implements [Estimator]; fitting it to data
-// returns a [Predictor], which is immutable and safe for concurrent use. Fitting never changes the
-// spec, and assigning a spec to another variable clones it.
+// A spec, such as [Ridge], is a plain struct value that implements [Estimator]. Fitting it returns
+// a [Predictor], which is immutable and safe for concurrent use. Fitting never changes the spec,
+// and assigning a spec copies it.
 //
-// The specs, by their names in an experiment file, and what fitting them returns:
+// The specs, their names in experiment files, and the fitted types:
 //
 //	ridge                    [Ridge]                  *[FittedLinear]                  one or several targets
 //	svr                      [SVR]                    *[FittedLinear]
@@ -13,23 +14,21 @@
 //	logistic                 [Logistic]               *[FittedLogistic]                with probabilities
 //	kernel_ridge             [KernelRidge]            *[FittedKernelRidge]             one or several targets
 //	kernel_ridge_classifier  [KernelRidgeClassifier]  *[FittedKernelRidgeClassifier]
-//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]          learns on; *[FittedSGDProbabilistic] of two losses
-//	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]           learns on
+//	sgd_classifier           [SGDClassifier]          *[FittedSGDClassifier]           incremental; *[FittedSGDProbabilistic] for two losses
+//	sgd_regressor            [SGDRegressor]           *[FittedSGDRegressor]            incremental
 //	rff_network              [RFFNetwork]             *[FittedRFFNetwork]              several targets, or classes with probabilities
-//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with deviations; one or several targets
+//	gaussian_process         [GaussianProcess]        *[FittedGaussianProcess]         with standard deviations; one or several targets
 //
-// Those that are made of other estimators stand in package meta, those that learn without targets in packages
-// cluster and anomaly.
+// Package meta contains meta-estimators; packages cluster and anomaly contain unsupervised models.
 //
-// The objectives are those of scikit-learn where it has the model, so that coefficients can be
-// compared; an intercept is never penalised. Inputs are dense or sparse rows; sparse rows are never
-// made dense. What can be learned block by block is learned from a stream as from memory
-// ([BlockEstimator]). The class of a row is a code, the number of a category of the schema's target; a
-// set whose schema names no classes has the classes "0" to the largest code.
+// Objectives equal those of scikit-learn where it has the model, so that coefficients are
+// comparable. The intercept is never penalized. Inputs are dense or sparse rows; sparse rows are
+// never converted to dense ones. A [BlockEstimator] is fitted to a stream of blocks of rows. A
+// class is the index of a category of the target in the schema. Without categories, the classes are
+// "0" to the largest code.
 //
-// What they are fitted to says what it predicts as a graph of a few operations, for other programs: [Export].
-//
-// Package estimatortest holds any estimator to the laws that these obey.
+// [Export] adds the computation of a fitted model to a graph, for other programs. Package
+// estimatortest tests that an estimator satisfies the contract of this package.
 package estimator
 
 import (
@@ -48,7 +47,7 @@ type Estimator interface {
 	Fit(ctx context.Context, data datasets.Set) (Predictor, error)
 }
 
-// BlockEstimator is an Estimator that never needs all rows at once.
+// BlockEstimator is an Estimator that can be fitted to a stream of blocks of rows.
 type BlockEstimator interface {
 	FitSource(ctx context.Context, data datasets.Source) (Predictor, error)
 }
@@ -59,33 +58,31 @@ type Predictor interface {
 	Predict(ctx context.Context, X mat.Matrix) ([]float64, error)
 }
 
-// Report says how a fit went.
+// Report describes the optimization of a fit.
 type Report struct {
-	Solver     string  // the way it took: "cholesky", "newton-cg"
-	Iterations int     // 0 for a direct way
-	Converged  bool    // whether the tolerance was reached; true for a direct way
-	Gradient   float64 // norm of the gradient at the end relative to the start
-	Gap        float64 // duality gap relative to the objective, where the way computes it
-	Objective  float64 // value of the objective at the end
+	Solver     string // name of the solver: "cholesky", "newton-cg"
+	Iterations int // 0 for a direct solver
+	Converged  bool // whether the tolerance was reached; true for a direct solver
+	Gradient   float64 // final gradient norm relative to the initial one
+	Gap        float64 // duality gap relative to the objective, if the solver computes it
+	Objective  float64 // final value of the objective
 	Warnings   []string
 }
 
-// State carries the report to a file and back.
+// State serializes the report.
 func (r *Report) State(s *model.State) { reportState(s, r) }
 
-// Reporter is a Predictor that can say how its fit went.
+// Reporter is a Predictor that reports on its fit.
 type Reporter interface {
 	Report() Report
 }
 
-// TaskProvider is the spec of a model that is for one task whatever it holds, which documents are then held to. Of
-// others it is known by what they are fitted to, or by the models that they wrap. What holds another estimator,
-// as a pipeline does, says [datasets.AnyTask] where that one does not say.
+// TaskProvider is a spec that is restricted to one task. A spec that contains another estimator,
+// such as a pipeline, returns [datasets.AnyTask] if that estimator is not restricted.
 type TaskProvider interface {
 	Task() datasets.Task
 }
 
-// ErrDiverged is in the chain of the error of a fit whose objective ended above that of the trivial
-// model, which has no weights and the best intercept, or was not a number: whatever came out of it
-// is not to be ranked or used.
+// ErrDiverged is wrapped by the error of a fit whose final objective is NaN or above that of the
+// trivial model, which has no weights and the optimal intercept.
 var ErrDiverged = solve.ErrDiverged

@@ -158,7 +158,7 @@ func ExampleKernelRidge() {
 	// [0.61 -0.75]
 }
 
-// A model learns on from new rows without those before: it goes on from its weights.
+// A model supports incremental learning from new rows without those before: it goes on from its weights.
 func ExampleSGDClassifier() {
 	ctx := context.Background()
 	spec := estimator.NewSGDClassifier()

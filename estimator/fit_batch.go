@@ -41,12 +41,12 @@ func fitPlain[C any](ctx context.Context, b share.Batch, name string, fitted fun
 	fit func(context.Context, batch.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
 	o := &outcomes{Batch: b, ctx: ctx, name: name, fitted: fitted}
 	plain := plainBatch(b)
-	plain.Yield, plain.FitOne = o.take, o.single
+	plain.Yield, plain.FitOne = o.emitResult, o.fitSingle
 	return fit(ctx, plain, candidates)
 }
 
-// give hands an outcome over, unless an earlier one was refused.
-func (o *outcomes) give(candidate, fold int, out share.Outcome) error {
+// emit hands an outcome over, unless an earlier one was refused.
+func (o *outcomes) emit(candidate, fold int, out share.Outcome) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.failed == nil && o.ctx.Err() == nil {
@@ -55,8 +55,8 @@ func (o *outcomes) give(candidate, fold int, out share.Outcome) error {
 	return cmp.Or(o.failed, ctxerr.Check(o.ctx))
 }
 
-// take makes an outcome of a result.
-func (o *outcomes) take(candidate, fold int, r batch.Result) error {
+// emitResult makes an outcome of a result.
+func (o *outcomes) emitResult(candidate, fold int, r batch.Result) error {
 	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(o.ctx)
 	}
@@ -68,22 +68,22 @@ func (o *outcomes) take(candidate, fold int, r batch.Result) error {
 	case r.Scores != nil:
 		// The scores are predictions already: a model that passes them on makes the rest of them.
 		_, t := r.Scores.Dims()
-		out = o.predict(o.fitted(passOn(t), r.Classes), r.Scores, fold)
+		out = o.predict(o.fitted(identityModel(t), r.Classes), r.Scores, fold)
 		out.Report = r.Report
 	default:
 		out = o.predict(o.fitted(newLinear(*r.Model), r.Classes), r.Test, fold)
 	}
 	out.Seconds = r.Seconds + time.Since(start).Seconds()
-	return o.give(candidate, fold, out)
+	return o.emit(candidate, fold, out)
 }
 
-// single fits a candidate on a fold by itself.
-func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.Split) error {
+// fitSingle fits a candidate on a fold by itself.
+func (o *outcomes) fitSingle(ctx context.Context, candidate, fold int, rows *batch.Split) error {
 	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(ctx)
 	}
 	if rows == nil {
-		return o.give(candidate, fold, o.FitOne(ctx, candidate, fold))
+		return o.emit(candidate, fold, o.FitOne(ctx, candidate, fold))
 	}
 	start := time.Now()
 	var out share.Outcome
@@ -93,10 +93,10 @@ func (o *outcomes) single(ctx context.Context, candidate, fold int, rows *batch.
 		out = o.predict(fitted, rows.Test, fold)
 	}
 	out.Seconds = time.Since(start).Seconds()
-	return o.give(candidate, fold, out)
+	return o.emit(candidate, fold, out)
 }
 
-// predict is what a model says of the test rows of a fold.
+// predict is the prediction of a model for the test rows of a fold.
 func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out share.Outcome) {
 	predicted, err := Predict(o.ctx, fitted, test, Request{})
 	out.Prediction = share.Prediction(predicted)
@@ -107,8 +107,8 @@ func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out sha
 	return out
 }
 
-// passOn is a model whose scores are its inputs.
-func passOn(t int) linear {
+// identityModel is a model whose scores are its inputs.
+func identityModel(t int) linear {
 	m := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
 	for i := range t {
 		m.coef.Set(i, i, 1)

@@ -32,14 +32,14 @@ import (
 // [KernelRidge]; kernel linear takes the inputs as features, for those of a step before. Inputs should be of one
 // scale, as standardize makes them.
 //
-// Optimise names what the evidence chooses, which is the density that the model gives the targets:
+// Optimize names what the evidence chooses, which is the density that the model gives the targets:
 //
 //	gamma      one factor on γ
 //	scales     γ of each input by itself, which is automatic relevance determination
 //	noise      the variance of the noise, unless Noise is a number
 //	amplitude  the variance of the function, unless Amplitude is a number
 //
-// Gamma is where its descent starts; with scales a rule looks at standardised inputs. gamma and scales are learned from
+// Gamma is where its descent starts; with scales a rule looks at standardized inputs. gamma and scales are learned from
 // a sample of at most Rows rows; a kernel linear has none. Where the sample is at most 1,000 dense rows and the kernel
 // one of ‖x − x'‖₂ (gaussian, exponential, matern, rational_quadratic), that is by the exact kernel: by L-BFGS from the
 // scales of Gamma, a third of them and twice them, at most Steps steps each. Else it is by Steps of Adam, on up to 600
@@ -187,7 +187,7 @@ func (s GaussianProcess) FitSource(ctx context.Context, data datasets.Source) (P
 
 func (s GaussianProcess) fit(ctx context.Context, r *design.Rows, src datasets.Source) (Predictor, error) {
 	f, err := s.fitted(ctx, r, src)
-	if err = orEnded(ctx, err); err != nil {
+	if err = contextErrorOr(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
 	}
 	return f, nil
@@ -197,10 +197,10 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(r.Schema, "gaussian_process"); err != nil {
+	if err := rejectClassTarget(r.Schema, "gaussian_process"); err != nil {
 		return nil, err
 	}
-	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
+	if err := checkMemory(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, err
 	}
 	features, learned, err := s.features(ctx, r, src)
@@ -225,8 +225,8 @@ func (s GaussianProcess) fitted(ctx context.Context, r *design.Rows, src dataset
 
 const noiselessWarning = "gamma was learned with next to no noise: the targets have none, or rows are repeated; then give noise as a number"
 
-// Demands asks for complete numeric columns.
-func (GaussianProcess) Requirements() []datasets.Requirement { return numbers }
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (GaussianProcess) Requirements() []datasets.Requirement { return numericComplete }
 
 // Cost estimates a fit to rows of a shape.
 func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// FittedGaussianProcess is what [GaussianProcess] is fitted to: the weights of its features, and how sure these are.
+// FittedGaussianProcess is a fitted [GaussianProcess]: the weights of its features, and how sure these are.
 type FittedGaussianProcess struct {
 	processFunction
 	noise, amplitude []float64 // of each target
@@ -108,10 +108,10 @@ func (f *FittedGaussianProcess) Sample(ctx context.Context, X mat.Matrix, n int,
 // seed and on i. Cost D² flops each.
 func (f *FittedGaussianProcess) SampleFunctions(ctx context.Context, target, n int, seed uint64) (*SampledFunctions, error) {
 	if target < 0 || target >= f.outputs() {
-		return nil, fmt.Errorf("estimator: gaussian_process: target %d, wanted a number from 0 to %d", target, f.outputs()-1)
+		return nil, fmt.Errorf("estimator: gaussian_process: target: must be an integer from 0 to %[2]d, got %[1]d", target, f.outputs()-1)
 	}
 	if n < 1 {
-		return nil, fmt.Errorf("estimator: gaussian_process: %d functions, wanted one or more", n)
+		return nil, fmt.Errorf("estimator: gaussian_process: n: must be an integer ≥ 1, got %d", n)
 	}
 	D := len(f.mean)
 	coef, intercept := mat.NewDense(n, D, nil), make([]float64, n)
@@ -261,7 +261,7 @@ func (k *kernelFeatures) outputWidth() int {
 	return k.of.Width()
 }
 
-// mapTo writes the features of rows, dense in double precision or sparse.
+// mapTo writes the features of rows, dense in float64 or sparse.
 func (k *kernelFeatures) mapTo(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	return k.of.Float64.Transform(ctx, design.View(dst), X)
 }

@@ -74,11 +74,11 @@ func (s GaussianProcess) draw(ctx context.Context, k spectral.Kernel, gamma []fl
 type widthLesson struct {
 	kernel    spectral.Kernel
 	sample    sample.Sample
-	problem   evidence.Problem // of standardised inputs
+	problem   evidence.Problem // of standardized inputs
 	point     evidence.Point   // that a descent starts from
-	factor    []float64        // what each standardised input is multiplied by before its scale
+	factor    []float64        // what each standardized input is multiplied by before its scale
 	deviation []float64        // of each input
-	start     []float64        // scale of each standardised input at the start
+	start     []float64        // scale of each standardized input at the start
 }
 
 // learn learns γ of each input by the evidence of a sample of the rows.
@@ -228,7 +228,7 @@ func (s GaussianProcess) descendExactly(ctx context.Context, k *pairwise.Kernel,
 	return e.Minimize(ctx, starts, s.Steps)
 }
 
-// start returns the scale that each standardised input starts from.
+// start returns the scale that each standardized input starts from.
 func (s GaussianProcess) start(ctx context.Context, k spectral.Kernel, given, standardised mat.Matrix, deviation []float64) ([]float64, error) {
 	X, own := given, s.Gamma.Rule() != "" && s.learns("scales")
 	if own {
@@ -266,7 +266,7 @@ func (s GaussianProcess) descend(ctx context.Context, l widthLesson) (evidence.R
 	return learned, err
 }
 
-// widths returns γ of the inputs as they are from the scales of standardised ones.
+// widths returns γ of the inputs as they are from the scales of standardized ones.
 func (s GaussianProcess) widths(l widthLesson, learned evidence.Result) learnedWidths {
 	w := learnedWidths{gamma: make([]float64, len(l.factor)), steps: learned.Steps, noiseless: learned.AtMinNoise}
 	for j, sd := range l.deviation {

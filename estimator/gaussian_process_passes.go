@@ -39,7 +39,7 @@ func (p *processSums) add(ctx context.Context, first int, block datasets.Set) er
 		p.moments = leastsquares.NewMoments(p.features.outputWidth(), count, p.intercept)
 	}
 	if count != p.targets {
-		return fmt.Errorf("rows from %d: %d targets, wanted %d", first, count, p.targets)
+		return fmt.Errorf("rows from %d: must have %[3]d targets, got %[2]d", first, count, p.targets)
 	}
 	if p.features.name == linearKernel {
 		if p.moments.Add(ctx, block.X, y, weights) != nil {
@@ -79,7 +79,7 @@ func (p *processSums) merge(_ context.Context, other rowSums) error {
 		p.moments = leastsquares.NewMoments(p.features.outputWidth(), o.targets, p.intercept)
 	}
 	if p.targets != o.targets {
-		return fmt.Errorf("%d targets, wanted %d", o.targets, p.targets)
+		return fmt.Errorf("must have %[2]d targets, got %[1]d", o.targets, p.targets)
 	}
 	p.moments.Merge(o.moments)
 	return nil
@@ -123,17 +123,17 @@ func (s GaussianProcess) Start(ctx context.Context, schema datasets.Schema, cols
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
 	}
-	return begin(ctx, gaussianProcessName, s, schema, cols, sums)
+	return newPass(ctx, gaussianProcessName, s, schema, cols, sums)
 }
 
 func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols int) (*processSums, error) {
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(schema, "gaussian_process"); err != nil {
+	if err := rejectClassTarget(schema, "gaussian_process"); err != nil {
 		return nil, err
 	}
-	if err := room(s, datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
+	if err := checkMemory(s, datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}); err != nil {
 		return nil, err
 	}
 	sums := &processSums{features: &kernelFeatures{name: s.Kernel, width: cols}, intercept: s.Intercept}
@@ -154,12 +154,12 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 
 // Finish returns the [*FittedGaussianProcess] of the sums.
 func (s GaussianProcess) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
-	sums, err := finished[*processSums](ctx, gaussianProcessName, s, last)
+	sums, err := finishedSums[*processSums](ctx, gaussianProcessName, s, last)
 	if err != nil {
 		return nil, err
 	}
 	f, err := s.solve(ctx, sums)
-	if err = orEnded(ctx, err); err != nil {
+	if err = contextErrorOr(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", gaussianProcessName, err)
 	}
 	return f, nil

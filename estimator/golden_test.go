@@ -262,7 +262,7 @@ func svrCase(t *testing.T, loss string) {
 	}
 }
 
-// The intercept is not penalised, and from the smallest C on, where every dual variable is at its bound.
+// The intercept is not penalized, and from the smallest C on, where every dual variable is at its bound.
 func TestSVMWithAnInterceptEqualsReference(t *testing.T) {
 	for _, c := range []string{"0.0001", "0.01", "1", "30"} {
 		t.Run(c, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestLeaveOneOutEqualsReference(t *testing.T) {
 	}
 }
 
-// Fewer rows than columns, solved in 60 digits: one call, and the search's own for leaving one out.
+// Fewer rows than columns, solved in 60 digits: one call, and the search's own for leave-one-out.
 func TestWideLeaveOneOutEqualsReference(t *testing.T) {
 	for name, off := range map[string]float64{"ridge_loo_wide_0.01": 1e-8, "ridge_loo_wide_1e-06": 1e-8, "ridge_loo_wide_1e-09": 1e-8} {
 		t.Run(name, func(t *testing.T) {

@@ -151,8 +151,8 @@ func TestNothingInfiniteComesOut(t *testing.T) {
 	}
 }
 
-// Rows in single precision have predictions in the unit of the targets, also where coefficients in that unit have no place
-// in single precision.
+// Rows in float32 have predictions in the unit of the targets, also where coefficients in that unit have no place
+// in float32.
 func TestTargetsInAnyUnitInSinglePrecision(t *testing.T) {
 	ctx := context.Background()
 	for _, unit := range []float64{1e-200, 1e-42, 1e-30, 1, 1e30, 1e39, 1e150} {
@@ -180,13 +180,13 @@ func TestTargetsInAnyUnitInSinglePrecision(t *testing.T) {
 	}
 }
 
-// A posterior needs a prior and noise, and one target; leaving one out needs a penalty to try.
+// A posterior needs a prior and noise, and one target; leave-one-out needs a penalty to try.
 func TestPosteriorAndLeaveOneOutRefuse(t *testing.T) {
 	data := stopRows(20, 2, false)
 	ridge := NewRidge()
 	for _, c := range []struct{ alpha, noise float64 }{{0, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		ridge.Alpha = c.alpha
-		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil || !strings.Contains(err.Error(), "wanted numbers > 0") || p != nil {
+		if p, err := ridge.FitPosterior(context.Background(), data, c.noise); err == nil || !strings.Contains(err.Error(), "must be numbers > 0") || p != nil {
 			t.Errorf("%+v: %v and the error %v", c, p, err)
 		}
 	}

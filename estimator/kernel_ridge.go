@@ -18,7 +18,7 @@ import (
 //
 //	Σ s_i (y_i − f(x_i))² + Alpha·‖f‖²,  f(x) = Σ a_i k(x, x_i) + b,  ‖f‖² = a'Ka
 //
-// for each target by itself; the intercept b is not penalised. The solution is that of
+// independently for each target; the intercept b is not penalized. The solution is that of
 //
 //	(K + Alpha·S⁻¹)a + b·1 = y,  1'a = 0
 //
@@ -39,7 +39,7 @@ import (
 //     rpcholesky is the approximation of K by Rank of its columns, those of rows that randomly pivoted
 //     Cholesky chooses with the seed (0 for as many as pay, the more the smaller Alpha is, up to 16·√n): n·Rank² flops and
 //     n·Rank numbers; none is the diagonal.
-//     Residuals are those of the system in double precision, or in single where Tol times the least penalty of a row is so
+//     Residuals are those of the system in float64, or in single where Tol times the least penalty of a row is so
 //     large that they show in that. It stops where they are at most Tol of the
 //     spread of the targets, when the predictions of the training rows are right to that, too, and warns where
 //     MaxIter steps do not get there;
@@ -103,7 +103,7 @@ func kernelSolverParams(l *param.List, solver, preconditioner *string, rank *int
 	l.Int(rank, "rank", "rank of the preconditioner, 0 for one that grows with the rows", param.Between(0, 1<<20))
 	l.Float(tol, "tol", "residual, relative to the spread of the targets, at which cg stops", param.Positive)
 	l.Int(maxIter, "max_iter", "most steps of cg", param.AtLeast(1))
-	l.Seed(seed, "seed", "seed of the preconditioner, and of the sample that gamma: median looks at")
+	l.Seed(seed, "seed", "seed of the preconditioner and of the sample for gamma: median")
 }
 
 func (s KernelRidge) plain() kernelridge.Spec { return kernelridge.Spec(s) }
@@ -125,16 +125,16 @@ func (s KernelRidge) fit(ctx context.Context, data datasets.Set) (*kernelridge.M
 	if err != nil {
 		return nil, err
 	}
-	if err := forNumbers(r.Schema, "kernel_ridge"); err != nil {
+	if err := rejectClassTarget(r.Schema, "kernel_ridge"); err != nil {
 		return nil, err
 	}
-	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
+	if err := checkMemory(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, err
 	}
 	return s.plain().Fit(ctx, r, kernelridge.NumericTargets)
 }
 
-// SolverFor is the solver for so many rows: that of the spec, or what auto takes.
+// SolverFor is the solver for n rows: that of the spec, or what auto takes.
 func (s KernelRidge) Way(rows int) string { return s.plain().SolverFor(rows) }
 
 // Cost estimates a fit to rows of a shape.

@@ -16,12 +16,12 @@ var (
 )
 
 // FitBatch solves for all Alphas of a kernel on a fold together, as many right-hand sides of one matrix, whose values are
-// read once for all of them: few rows with a factor in single precision for each Alpha, refined in double precision, many
+// read once for all of them: few rows with a factor in float32 for each Alpha, refined in float64, many
 // with tiles and one factor of low rank. Each is solved to its own Tol, so that what is predicted agrees with a fit by
 // itself to that. Candidates that differ in the kernel or in Gamma share the distances of a fold's rows where there are some 30
 // columns or more, or the distance is not the Euclidean one, up to 10,000 rows.
 //
-// Leaving one out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected out,
+// Leave-one-out is exact: with the solution a and M = (K + Alpha·S⁻¹)⁻¹, the intercept projected out,
 //
 //	y_i − ŷ₋ᵢ = a_i / M_ii
 //
@@ -42,7 +42,7 @@ func kernelRidges(b share.Batch) ([]batch.KernelRidge, error) {
 	for i, s := range specs {
 		invalid := param.Check(s)
 		if invalid == nil {
-			invalid = forNumbers(b.Data.Schema, "kernel_ridge")
+			invalid = rejectClassTarget(b.Data.Schema, "kernel_ridge")
 		}
 		list[i] = batch.KernelRidge{Spec: s.plain(), Key: s.key(), Invalid: invalid, Labels: kernelridge.NumericTargets}
 	}
@@ -90,7 +90,7 @@ func fitKernelRidges(ctx context.Context, b share.Batch, name string, list []bat
 	return fitPlain(ctx, b, name, fitted, fit, list)
 }
 
-// PlanBatch takes a batch on rows as they are, and leaving one out where Gamma is a number.
+// PlanBatch takes a batch on rows as they are, and leave-one-out where Gamma is a number.
 func (s KernelRidge) PlanBatch(b share.Batch) (int64, error) {
 	if b.LeaveOneOut && s.Gamma.Rule() != "" {
 		return 0, batch.ErrLOOGammaRule

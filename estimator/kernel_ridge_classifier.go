@@ -78,7 +78,7 @@ func (s KernelRidgeClassifier) fit(ctx context.Context, data datasets.Set) (*ker
 	m, err := s.regression().plain().Fit(ctx, r, func(ctx context.Context, r *design.Rows) (kernelridge.Data, error) {
 		data, err := s.coded(ctx, r)
 		if classes = data.Classes; err == nil {
-			err = room(s, r.Shape(r.N, data.Targets))
+			err = checkMemory(s, r.Shape(r.N, data.Targets))
 		}
 		return data, err
 	})
@@ -95,7 +95,7 @@ func (s KernelRidgeClassifier) coded(ctx context.Context, r *design.Rows) (kerne
 	return kernelridge.Data{Rows: r, Y: l.Signs(make([]float64, r.N*t), 0), Targets: t, Weights: l.Weights, Classes: l.Classes}, nil
 }
 
-// Way is the solver for so many rows: that of the spec, or what auto takes.
+// Way is the solver for n rows: that of the spec, or what auto takes.
 func (s KernelRidgeClassifier) Way(rows int) string { return s.regression().Way(rows) }
 
 // Cost estimates a fit to rows of a shape.

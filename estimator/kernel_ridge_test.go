@@ -207,7 +207,7 @@ func TestKernelRidgeIsRidgeOnTheKernelsFeatures(t *testing.T) {
 	}
 }
 
-// Rows in single precision and sparse ones are learned from, and predicted, as dense ones; a rule for gamma sees the zeros
+// Rows in float32 and sparse ones are learned from, and predicted, as dense ones; a rule for gamma sees the zeros
 // that are not stored.
 func TestKernelRidgeOfRowsOfOtherKinds(t *testing.T) {
 	data := smooth(120, 4)
@@ -267,7 +267,7 @@ func TestKernelRidgeBatches(t *testing.T) {
 	}
 }
 
-// The score of generalised cross-validation is that of its definition.
+// The score of generalized cross-validation is that of its definition.
 func TestKernelRidgeGCV(t *testing.T) {
 	data := smooth(60, 2)
 	data.Weights = nil
@@ -314,7 +314,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	ctx := context.Background()
 	data := smooth(30, 3)
 	s := estimator.NewKernelRidge()
-	said := func(what string, err error, want ...string) {
+	pred := func(what string, err error, want ...string) {
 		t.Helper()
 		for _, w := range append(want, "kernel_ridge") {
 			if err == nil || !strings.Contains(err.Error(), w) {
@@ -324,23 +324,23 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	}
 	s.Gamma = kernel.FixedGamma(1, 2)
 	_, err := s.Fit(ctx, data)
-	said("two numbers of gamma", err, "gamma has 2 numbers, the data 3 columns")
+	pred("two numbers of gamma", err, "gamma has 2 numbers, the data 3 columns")
 	s = estimator.NewKernelRidge()
 	s.Alpha, s.Kernel = 0, "gauss"
 	_, err = s.Fit(ctx, data)
-	said("bad parameters", err, "alpha", "kernel", "must be gaussian")
+	pred("bad parameters", err, "alpha", "kernel", "must be gaussian")
 	s = estimator.NewKernelRidge()
 	huge := data
 	huge.X = mat.DenseCopyOf(data.X)
 	huge.X.(*mat.Dense).Set(3, 1, 1e300)
 	s.Gamma = kernel.FixedGamma(1)
 	_, err = s.Fit(ctx, huge)
-	said("huge inputs", err, "too large", "standardize")
+	pred("huge inputs", err, "too large", "standardize")
 	classes := data
 	classes.Targets, classes.Y = nil, make([]float64, 30)
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
 	_, err = s.Fit(ctx, classes)
-	said("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
+	pred("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
 	_, err = s.PlanBatch(share.Batch{LeaveOneOut: true})
 	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {

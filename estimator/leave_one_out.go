@@ -24,7 +24,7 @@ type LeaveOneOut struct {
 	// Errors has, for each alpha, the mean over the rows, by weight, and over the targets of the
 	// squared error of Predictions.
 	Errors []float64
-	// GCV has, for each alpha, the generalised cross-validation score (1/n)‖e‖² / (1 − df/n)², a
+	// GCV has, for each alpha, the generalized cross-validation score (1/n)‖e‖² / (1 − df/n)², a
 	// mean squared error that treats all rows alike. (Golub, Heath & Wahba, Technometrics 1979.)
 	// With weights s_i it is (Σ s_i·e_i² / Σ s_i) / (1 − df/n)², n the number of rows of weight > 0.
 	GCV []float64
@@ -39,7 +39,7 @@ type LeaveOneOut struct {
 //
 //	y_i − ŷ₋ᵢ = e_i / (1 − h_i),  h_i = s_i·(1/Σs + x̃_i'(X̃'SX̃ + α·I)⁻¹x̃_i),
 //
-// x̃ centred, and the 1/Σs, where there is an intercept. With no more rows than columns, the intercept
+// x̃ centered, and the 1/Σs, where there is an intercept. With no more rows than columns, the intercept
 // being one, 1 − h would cancel. There the n×n matrix K = S^½X̃X̃'S^½ serves,
 //
 //	y_i − ŷ₋ᵢ = a_i / (√s_i·M_ii),  M = P(K + α·I)⁻¹P,  a = M·S^½(y − ȳ),
@@ -49,12 +49,12 @@ type LeaveOneOut struct {
 // for each alpha. A row without which the others do not determine the model, or so nearly that
 // rounding decides, is an error. (Allen, Technometrics 1974.)
 func (s Ridge) LeaveOneOut(ctx context.Context, data datasets.Set, alphas []float64) (*LeaveOneOut, error) {
-	if err := forNumbers(data.Schema, "ridge"); err != nil {
-		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
+	if err := rejectClassTarget(data.Schema, "ridge"); err != nil {
+		return nil, fmt.Errorf("estimator: ridge: leave-one-out: %w", err)
 	}
 	out, err := s.leaveOneOut(ctx, data, alphas)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil { // whatever else there is comes of stopping
-		return nil, fmt.Errorf("estimator: ridge: leave one out: %w", err)
+		return nil, fmt.Errorf("estimator: ridge: leave-one-out: %w", err)
 	}
 	return out, nil
 }

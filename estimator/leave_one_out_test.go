@@ -110,7 +110,7 @@ func offExactRefits(t *testing.T, data datasets.Set, alpha float64, intercept bo
 	return most / norm
 }
 
-// With fewer rows than columns the generalised cross-validation score keeps its digits as alpha goes to
+// With fewer rows than columns the generalized cross-validation score keeps its digits as alpha goes to
 // 0, where both ‖e‖² and 1 − df/n go to 0: it is ‖a‖²/n over the square of the mean of M's diagonal, and
 // has a limit, which alpha 0 takes.
 func TestGCVKeepsItsDigits(t *testing.T) {

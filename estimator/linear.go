@@ -125,14 +125,14 @@ func (f *FittedLinearClassifier) State(s *model.State) {
 // linear is what all fitted linear models share.
 type linear struct {
 	coef      *mat.Dense // outputs × inputs
-	short     []float32  // coef in single precision and the unit of its output, for such inputs
+	short     []float32  // coef in float32 and the unit of its output, for such inputs
 	units     []float64  // by output
 	intercept []float64  // outputs
 	report    Report
 }
 
 // shorten fills in what follows from the coefficients. Those of an output whose largest is far from 1, as where targets are
-// in a small or a large unit, are divided by a power of two, so that none is infinite in single precision and few are zero.
+// in a small or a large unit, are divided by a power of two, so that none is infinite in float32 and few are zero.
 func (l *linear) shorten() {
 	const far = 64 // powers of two
 	k, d := l.coef.Dims()
@@ -217,7 +217,7 @@ func (l *linear) score(ctx context.Context, dst []float64, X mat.Matrix) error {
 		return err
 	}
 	if d != l.coef.RawMatrix().Cols && n > 0 {
-		return fmt.Errorf("estimator: %d columns at fit, %d now", l.coef.RawMatrix().Cols, d)
+		return fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", l.coef.RawMatrix().Cols, d)
 	}
 	if n > 0 {
 		X = design.Native(X)

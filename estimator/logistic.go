@@ -27,7 +27,7 @@ import (
 //
 //	C·Σ s_i·(log Σ_c exp(w_c'x_i + b_c) − w_y'x_i − b_y) + ½‖W‖²
 //
-// The intercepts are not penalised; those of several classes are shifted to sum to 0.
+// The intercepts are not penalized; those of several classes are shifted to sum to 0.
 //
 // Solver newton takes truncated Newton steps, each of a few passes over the blocks of rows, with
 // conjugate gradients preconditioned by the Cholesky factor of the Hessian of a sample of the rows

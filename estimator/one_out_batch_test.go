@@ -24,7 +24,7 @@ func without(n, i int) (list []int) {
 	return list
 }
 
-// Leaving one out by one batch is fitting as often as there are rows, for ridge and its classifier,
+// Leave-one-out by one batch is fitting as often as there are rows, for ridge and its classifier,
 // with more rows than columns and with fewer.
 func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 	ctx := context.Background()
@@ -77,7 +77,7 @@ func TestSweepOneOutIsFittingWithoutEachRow(t *testing.T) {
 	}
 }
 
-// The mean squared error of the predictions of generalised cross-validation is its score.
+// The mean squared error of the predictions of generalized cross-validation is its score.
 func TestSweepOneOutByGCV(t *testing.T) {
 	ctx := context.Background()
 	const n = 40
@@ -123,7 +123,7 @@ func TestSweepOneOutYieldsErrors(t *testing.T) {
 	}
 }
 
-// oneOut is a batch that leaves one out.
+// oneOut is a batch that computes leave-one-out predictions.
 func oneOut(data datasets.Set, specs []estimator.Estimator, gcv bool, yield func(candidate int, out share.Outcome) error) share.Batch {
 	all := make([]int, data.Rows())
 	for i := range all {

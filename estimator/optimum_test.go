@@ -202,8 +202,8 @@ func TestFitsDoNotDependOnTheNumberOfCores(t *testing.T) {
 	}
 }
 
-// Rows in single precision are the same rows, rounded: every estimator learns from them, and
-// predicts for them, what it does for the rounded rows in double precision, but for products in
+// Rows in float32 are the same rows, rounded: every estimator learns from them, and
+// predicts for them, what it does for the rounded rows in float64, but for products in
 // single precision.
 func TestSinglePrecisionRowsAreTheRowsRounded(t *testing.T) {
 	x, codes, y, weights := noisy(51, 300, 6)

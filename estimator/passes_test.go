@@ -70,7 +70,7 @@ func solutionOf(t *testing.T, p Predictor) ([]float64, []float64, Report) {
 	return nil, nil, Report{}
 }
 
-// Ill-conditioned rows take passes that sharpen and refine, and those in single precision that sum again in
+// Ill-conditioned rows take passes that sharpen and refine, and those in float32 that sum again in
 // double. Driven by hand they give the bits of Fit, and in parts, merged and through files, what Fit gives.
 func TestRidgeRefinesByPasses(t *testing.T) {
 	base := stopRows(150, 12, false)

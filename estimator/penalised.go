@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// penalised is a spec that minimises C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
+// penalized is a spec that minimises C times a loss, and a penalty: [Logistic], [SVM] and [SVR].
 type penalised interface {
 	Estimator
 	datasets.CostEstimator
@@ -25,7 +25,7 @@ type penalised interface {
 	fitted(m linear, classes []string) Predictor
 }
 
-// penalisedSolverParams declares how a penalised spec is solved.
+// penalisedSolverParams declares how a penalized spec is solved.
 func penalisedSolverParams(l *param.List, solver *string, tol *float64, maxIter *int) {
 	l.Choice(solver, "solver", "how to solve", "auto", "newton", "dual")
 	l.Float(tol, "tol", "gradient or duality gap, relative, at which to stop", param.Positive)
@@ -54,7 +54,7 @@ func marginCost(solver, loss string, shape datasets.Shape) datasets.Cost {
 	return newton.Cost(shape)
 }
 
-// fitSet is Fit of a penalised spec.
+// fitSet is Fit of a penalized spec.
 func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, error) {
 	r, err := design.FromSet(data)
 	if err != nil {
@@ -63,7 +63,7 @@ func fitSet(ctx context.Context, s penalised, data datasets.Set) (Predictor, err
 	return fitRows(ctx, s, r)
 }
 
-// fitSource is FitSource of a penalised spec.
+// fitSource is FitSource of a penalized spec.
 func fitSource(ctx context.Context, s penalised, data datasets.Source) (Predictor, error) {
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
@@ -90,7 +90,7 @@ func solvePenalised(ctx context.Context, s penalised, r *design.Rows) (solve.Lin
 	p := s.plain()
 	l, err := p.Labels(ctx, r)
 	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
+		err = checkMemory(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
 		return solve.Linear{}, nil, err

@@ -16,7 +16,7 @@ var (
 // FitBatch on rows as they are prepares the training rows of a fold once for all candidates that are solved
 // by coordinate descent, and walks those that differ in C from the smallest to the largest: a solution is
 // where the next one begins. Each is solved to its own Tol, so that what is predicted agrees with a fit by
-// itself to that tolerance. Candidates for newton are fitted by themselves. Folds go in parallel. A path
+// itself to that tolerance. Candidates for newton are fitted individually. Folds go in parallel. A path
 // is walked from its beginning, whatever is wanted of it.
 //
 // On related maps it shares as [Logistic.FitBatch] does, for losses that go by newton.

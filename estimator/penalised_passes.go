@@ -36,7 +36,7 @@ func (n newtonSums) next(ctx context.Context) (rowSums, error) {
 
 func (n newtonSums) state(s *model.State) { n.State(s) }
 
-// passing is a penalised spec that learns by passes of Newton's method.
+// passing is a penalized spec that learns by passes of Newton's method.
 type passing interface {
 	penalised
 	// solver returns the way it goes, the loss and, of classes, their weights.
@@ -77,12 +77,12 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 		return nil, fmt.Errorf("%s: %w: coordinate descent needs all rows at once; a squared loss goes by solver: newton", name, datasets.ErrNoPasses)
 	}
 	if numbers {
-		if err := forNumbers(schema, s.name()); err != nil {
+		if err := rejectClassTarget(schema, s.name()); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	shape := datasets.Shape{Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
-	if err := room(s, shape); err != nil {
+	if err := checkMemory(s, shape); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var begun *beginning
@@ -93,7 +93,7 @@ func startPasses(ctx context.Context, s passing, from Predictor, schema datasets
 		}
 	}
 	sums := &counted{counts: newCounts(schema, numbers), begin: func(c *counts) (rowSums, error) { return newtonPasses(s, cols, begun, c) }}
-	return beginFrom(ctx, name, s, begun.mark(), schema, cols, sums)
+	return newPassWithMark(ctx, name, s, begun.mark(), schema, cols, sums)
 }
 
 // newtonPasses begins Newton's method on counted rows.
@@ -138,7 +138,7 @@ func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []flo
 	}
 	targets, count, err := design.BlockTargets(first, block)
 	if err == nil && count != 1 {
-		err = fmt.Errorf("%d targets, wanted one", count)
+		err = fmt.Errorf("must have one target, got %d", count)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +153,7 @@ func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []flo
 			continue
 		}
 		if err := c.checkCode(t); err != nil || int(t) >= len(codes) {
-			return nil, nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("target %v, wanted a class code from 0 to %d", t, len(codes)-1)}, first)
+			return nil, nil, block.Locate(&datasets.RowError{Row: first + i, Err: fmt.Errorf("target: must be a class code from 0 to %[2]d, got %[1]v", t, len(codes)-1)}, first)
 		}
 		y[i] = codes[int(t)]
 		if factors != nil {
@@ -167,12 +167,12 @@ func weighedBlock(first int, block datasets.Set, c *counts, codes, factors []flo
 // finishPasses returns the model of the last pass.
 func finishPasses(ctx context.Context, s passing, last datasets.Pass) (Predictor, error) {
 	name := "estimator: " + s.name()
-	all, err := finished[*counted](ctx, name, s, last)
+	all, err := finishedSums[*counted](ctx, name, s, last)
 	if err != nil {
 		return nil, err
 	}
 	m, err := all.sums.(newtonSums).Solution(ctx)
-	if err = orEnded(ctx, err); err != nil {
+	if err = contextErrorOr(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s.fitted(newLinear(m), all.counts.classes()), nil
@@ -189,7 +189,7 @@ func beginAt(p Predictor, cols int) (*beginning, error) {
 	}
 	l := f.weights()
 	if d := l.coef.RawMatrix().Cols; d != cols {
-		return nil, fmt.Errorf("a model of %d columns to begin at, wanted %d", d, cols)
+		return nil, fmt.Errorf("warm start: the model has %d columns, the rows have %d columns", d, cols)
 	}
 	return &beginning{linear: *l}, nil
 }
@@ -219,7 +219,7 @@ func (b *beginning) variables(c *counts, outputs, cols int, intercept bool) ([]f
 		rows = rows[:outputs]
 	}
 	if len(rows) != outputs || rows[outputs-1] >= len(b.intercept) {
-		return nil, fmt.Errorf("a model of %d outputs to begin at, wanted %d", len(b.intercept), outputs)
+		return nil, fmt.Errorf("warm start: must have %[2]d outputs, got %[1]d", len(b.intercept), outputs)
 	}
 	x := make([]float64, 0, (cols+1)*outputs)
 	for i := range cols {

@@ -56,11 +56,11 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(data.Schema(), "ridge"); err != nil {
+	if err := rejectClassTarget(data.Schema(), "ridge"); err != nil {
 		return nil, err
 	}
 	if s.Alpha == 0 || !(noise > 0) || math.IsInf(noise, 0) {
-		return nil, fmt.Errorf("alpha %v and noise %v, wanted numbers > 0", s.Alpha, noise)
+		return nil, fmt.Errorf("alpha and noise: must be numbers > 0, got %v and %v", s.Alpha, noise)
 	}
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s Ridge) posterior(ctx context.Context, data datasets.Source, noise float6
 	watched := func(first int, block datasets.Set) ([]float64, int, []float64, error) {
 		y, count, weights, err := design.BlockTargetsAndWeights(first, block)
 		if err == nil && count != 1 {
-			err = fmt.Errorf("%d targets, wanted one", count)
+			err = fmt.Errorf("must have one target, got %d", count)
 		}
 		rows += block.Rows()
 		for _, w := range weights {

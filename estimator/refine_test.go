@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// powers returns rows of the powers 0 … d−1 of numbers in [0, 1], centred, whose condition grows
+// powers returns rows of the powers 0 … d−1 of numbers in [0, 1], centered, whose condition grows
 // like 5^d, and targets that are no polynomial.
 func powers(n, d int) datasets.Set {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -33,7 +33,7 @@ func powers(n, d int) datasets.Set {
 }
 
 // byQR returns the predictions of ridge regression with an intercept by an orthogonal factorisation
-// of the centred rows with √alpha·I below.
+// of the centered rows with √alpha·I below.
 func byQR(t *testing.T, data datasets.Set, alpha float64) []float64 {
 	t.Helper()
 	n, d := data.X.Dims()
@@ -167,10 +167,10 @@ func TestRidgeFamilyRefinesIllConditioned(t *testing.T) {
 	}
 }
 
-// shortColumns are those maps in single precision too.
+// shortColumns are those maps in float32 too.
 type shortColumns struct {
 	columnsAsTheyAre
-	tiles int // in single precision
+	tiles int // in float32
 }
 
 func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int, yield func(int, *single.Dense) error) error {
@@ -178,7 +178,7 @@ func (m *shortColumns) EachFloat32(_ context.Context, X mat.Matrix, _ []int, yie
 	return yield(0, single.Copy(X))
 }
 
-// Candidates in single precision are fitted on shared sums of its features down to alphas for which these have to be made
+// Candidates in float32 are fitted on shared sums of its features down to alphas for which these have to be made
 // in double, and none by itself.
 func TestRidgeFamilyOfSinglePrecisionFitsNoneAlone(t *testing.T) {
 	data := powers(500, 12)

@@ -37,7 +37,7 @@ import (
 //
 // small, where l is the squared error of targets of mean 0 and variance 1, log(1 + exp(−t·f)) for t = ±1, or
 // log Σ exp(f) − f_y. For classes Alpha is 1/(2C) of [Logistic]. The head starts at 0. Steps are those of Adam on
-// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in single precision; LearningRate is that
+// minibatches of Batch rows, or of 64 and down to 8 of few rows where Batch is 0, in float32; LearningRate is that
 // of the first ones, as a change of an angle.
 //
 // It is judged by a part of the rows, ValidationFraction, which the seed holds out, of every class as much. Where their
@@ -45,11 +45,11 @@ import (
 // quarter of the rate; after the third time it ends. The best weights are kept. Ending after Epochs instead is reported as
 // a warning. With ValidationFraction 0 it is judged by the objective on the rows that it learns from.
 //
-// Inputs are best standardised before. What comes out depends on the order of the rows, on the seed, and on Gamma less
+// Inputs are best standardized before. What comes out depends on the order of the rows, on the seed, and on Gamma less
 // than a fixed map does. Few rows, rows with much noise, and targets that only a product of inputs tells about are not
 // for it: ridge or kernel_ridge behind ard are better there.
 //
-// Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in single precision, and n·L·D sines and cosines; 34·d·D bytes for the
+// Cost of an epoch: n·D·(4d + 6(L−1)·D) flops in float32, and n·L·D sines and cosines; 34·d·D bytes for the
 // weights of a layer. All rows are held in memory. Fit returns an error for a categorical column, a missing or infinite
 // value, no rows, a list of γ that is not as long as there are columns, and [ErrDiverged] where LearningRate is too large.
 // Where the inputs tell nothing, every row is predicted the mean, or the shares of the classes, and a warning says so.
@@ -93,8 +93,8 @@ var (
 
 // Bounds that no training comes near.
 const (
-	mostLayers   = 100
-	mostFeatures = 1 << 20
+	maxLayers   = 100
+	maxFeatures = 1 << 20
 )
 
 // Params declares the hyper-parameters.
@@ -104,11 +104,11 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Complexity("gamma", param.Rougher)
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Shape, "shape", "shape of the rational_quadratic kernel", param.Positive)
-	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, mostLayers))
+	l.Int(&s.Layers, "layers", "layers of features", param.Between(1, maxLayers))
 	l.Complexity("layers", param.MoreUnits)
-	l.Int(&s.Features, "features", "features of each layer", param.Between(1, mostFeatures))
+	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
-	l.Names(&s.Train, "train", "what is learned beside the head: of scales, frequencies and phases")
+	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
 	l.Also("train", func() error {
 		for i, name := range s.Train {
 			if !slices.Contains(trainable, name) || slices.Contains(s.Train[:i], name) {
@@ -120,7 +120,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "penalty on the squared weights of the head", param.AtLeast(0))
 	l.Complexity("alpha", param.MorePenalty)
 	l.Float(&s.LearningRate, "learning_rate", "length of the first steps", param.Positive)
-	l.Int(&s.Epochs, "epochs", "most readings of the rows", param.AtLeast(1))
+	l.Int(&s.Epochs, "epochs", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for up to 64, fewer of few rows", param.AtLeast(0))
 	l.Float(&s.ValidationFraction, "validation_fraction", "part of the rows that training is judged by", param.Between(0, 0.9))
 	l.Int(&s.Patience, "patience", "epochs without progress after which the learning rate falls", param.AtLeast(1))
@@ -153,7 +153,7 @@ func (s RFFNetwork) fit(ctx context.Context, data datasets.Set) (*FittedRFFNetwo
 	if err != nil {
 		return nil, err
 	}
-	if err := room(s, r.Shape(r.N, t.Outputs)); err != nil {
+	if err := checkMemory(s, r.Shape(r.N, t.Outputs)); err != nil {
 		return nil, err
 	}
 	if err := t.take(design.ToFloat64(design.Native(r.Set.X))); err != nil {
@@ -180,7 +180,7 @@ type lesson struct {
 	mean, deviation []float64 // of the targets as they are
 }
 
-// numbers reads targets that are numbers.
+// numericComplete reads targets that are numbers.
 func (s RFFNetwork) numbers(_ context.Context, r *design.Rows) (*lesson, error) {
 	y, q, err := design.BlockTargets(0, *r.Set)
 	if err != nil {
@@ -281,7 +281,7 @@ func (t *lesson) moments(c int) (mean, deviation float64) {
 	return mean, deviation
 }
 
-// unscaled turns a model of standardised targets into one of targets as they are.
+// unscaled turns a model of standardized targets into one of targets as they are.
 func (t *lesson) unscaled(m *network.Model) *network.Model {
 	for c, mean := range t.mean {
 		row := m.Head.RawRowView(c)

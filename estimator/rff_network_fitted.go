@@ -107,7 +107,7 @@ func (f *FittedRFFNetwork) String() string {
 		len(m.Intercept), m.Report.Best, m.Report.Epochs)
 }
 
-// State keeps layers, head, and the names of classes where there are some.
+// State serializes layers, head, and the names of classes where there are some.
 func (f *FittedRFFNetwork) State(s *model.State) {
 	m, classes := &network.Model{}, f.classes
 	if f.m != nil {
@@ -115,7 +115,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	}
 	layers := len(m.Layers)
 	s.Int("layers", &layers)
-	s.Require(layers >= 1 && layers <= mostLayers, "the number of layers is out of its range")
+	s.Require(layers >= 1 && layers <= maxLayers, "the number of layers is out of its range")
 	for l := 0; l < layers && s.Err() == nil; l++ {
 		if s.Reading() {
 			m.Layers = append(m.Layers, network.Layer{})

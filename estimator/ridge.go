@@ -16,7 +16,7 @@ import (
 //
 //	Σ s_i (y_i − w'x_i − b)² + Alpha·‖w‖²
 //
-// for each target by itself; the intercept b is not penalised. n×d inputs and n×t targets give t×d
+// independently for each target; the intercept b is not penalized. n×d inputs and n×t targets give t×d
 // coefficients.
 //
 // Solver says how:
@@ -33,7 +33,7 @@ import (
 //     there are fewer rows than columns, else cholesky.
 //
 // For dense rows, 1024 or more of them with 1024 columns or more, and Alpha > 0, cg is preconditioned by Nyström's
-// approximation of X'SX from at most 1024 of its columns. Its steps read features in single precision, which a
+// approximation of X'SX from at most 1024 of its columns. Its steps read features in float32, which a
 // pipeline maps again for each or keeps where its memory has room; what they leave of the residual is then asked of the rows in
 // double precision, until the predictions are right to Tol of the spread of the targets. So the solution is that of the
 // rows as they are. The Gradient of the report is a bound on how far off the predictions are.
@@ -97,10 +97,10 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 	if err := specs.CheckFit(s); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := forNumbers(r.Schema, "ridge"); err != nil {
+	if err := rejectClassTarget(r.Schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
-	if err := room(s, r.Shape(r.N, r.TargetCount())); err != nil {
+	if err := checkMemory(s, r.Shape(r.N, r.TargetCount())); err != nil {
 		return nil, fmt.Errorf("estimator: ridge: %w", err)
 	}
 	model, err := solution(leastsquares.NewProblem(leastsquares.Ridge(s), r, design.BlockTargetsAndWeights))
@@ -114,7 +114,7 @@ func (s Ridge) fitBy(r *design.Rows, solution func(*leastsquares.Problem) (solve
 // count.
 func (s Ridge) Cost(shape datasets.Shape) datasets.Cost { return leastsquares.Ridge(s).Cost(shape, 0) }
 
-// LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
+// LearnsRounded reports whether the solver steps on rows in float32, for the solution of those in double.
 func (s Ridge) LearnsRounded(shape datasets.Shape) bool {
 	return leastsquares.Ridge(s).UsesFloat32(shape)
 }

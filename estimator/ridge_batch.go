@@ -35,9 +35,9 @@ var (
 // (measured). Candidates whose systems are so ill-conditioned that the order of summation would show are
 // refined together, a pass over the rows for all of them. Where squared errors are all that is asked for, they are made of the
 // Gram matrix of the test rows, D² flops for each candidate and no pass, but for those in which rounding could show. One whose system is singular to working
-// precision, or of features in single precision whose rounding shows in predictions, is fitted by itself.
+// precision, or of features in float32 whose rounding shows in predictions, is fitted individually.
 //
-// Leaving one out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
+// Leave-one-out costs nd² for all candidates that differ in Alpha only and nd² + d³/3 flops for each,
 // by [Ridge.LeaveOneOut].
 //
 // Up to 8192 columns candidates share sums where one by itself, with solver auto, would go by cg.
@@ -45,20 +45,20 @@ var (
 // On sparse rows that would go by the solver cg, fewer rows than columns or features of binning, candidates that differ
 // in Alpha only are solved for together in the dual form: all of them take steps by the same products with the kernel of
 // the rows, as many as the least Alpha needs, 2·nnz flops each for every output. Other candidates that would not go by
-// the solver cholesky are fitted by themselves.
+// the solver cholesky are fitted individually.
 func (s Ridge) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	list, err := ridges(b)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list { // each says for itself that the targets are no numbers
-		list[i].Independent = forNumbers(b.Data.Schema, "ridge") != nil
+		list[i].Independent = rejectClassTarget(b.Data.Schema, "ridge") != nil
 	}
 	return fitRidges(ctx, b, "ridge", list, func(m linear, _ []string) Predictor { return &FittedLinear{m} })
 }
 
 // FitBatch shares work as [Ridge.FitBatch] does, between candidates of the same class weight; balanced
-// weights differ between folds, and such candidates are fitted by themselves.
+// weights differ between folds, and such candidates are fitted individually.
 func (s RidgeClassifier) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	classes := b.Data.Schema.Classes()
 	list, err := ridgeClassifiers(b, b.Data)
@@ -107,13 +107,13 @@ func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
 				p, _, err := s.coded(rows, classes)
 				return p, err
 			},
-			Check: func(train []int) error { return enoughClasses(data, train, classes) }}
+			Check: func(train []int) error { return checkClassCount(data, train, classes) }}
 	}
 	return list, err
 }
 
-// enoughClasses fails where the training rows of positive weight are all of one class.
-func enoughClasses(data datasets.Set, train []int, classes []string) error {
+// checkClassCount fails where the training rows of positive weight are all of one class.
+func checkClassCount(data datasets.Set, train []int, classes []string) error {
 	mass := make([]float64, len(classes))
 	for _, i := range train {
 		c := int(data.Y[i])

@@ -88,7 +88,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 	}
 	l, err := r.ReadClasses(ctx, s.ClassWeight.factors)
 	if err == nil {
-		err = room(s, r.Shape(len(l.Y), l.Outputs()))
+		err = checkMemory(s, r.Shape(len(l.Y), l.Outputs()))
 	}
 	if err != nil {
 		return solve.Linear{}, nil, err
@@ -103,7 +103,7 @@ func (s RidgeClassifier) solve(ctx context.Context, r *design.Rows) (solve.Linea
 
 // solveOnce makes codes and weights of each block as it comes.
 func (s RidgeClassifier) solveOnce(ctx context.Context, r *design.Rows, classes []string) (solve.Linear, []string, error) {
-	if err := room(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
+	if err := checkMemory(s, r.Shape(r.N, r.Schema.Outputs())); err != nil {
 		return solve.Linear{}, nil, err
 	}
 	p, mass, err := s.coded(r, classes)
@@ -138,7 +138,7 @@ func (s RidgeClassifier) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LearnsRounded reports whether the solver steps on rows in single precision, for the solution of those in double.
+// LearnsRounded reports whether the solver steps on rows in float32, for the solution of those in double.
 func (s RidgeClassifier) LearnsRounded(shape datasets.Shape) bool {
 	return leastsquares.Ridge(s.ridge()).UsesFloat32(shape)
 }

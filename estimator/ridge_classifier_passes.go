@@ -23,7 +23,7 @@ func (s RidgeClassifier) Start(ctx context.Context, schema datasets.Schema, cols
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return begin(ctx, name, s, schema, cols, sums)
+	return newPass(ctx, name, s, schema, cols, sums)
 }
 
 // sums returns those of the regression on the codes of the classes. Where the classes were not counted
@@ -73,13 +73,13 @@ func codedBlocks(classes []string, factors, mass []float64) func(first int, bloc
 // Finish returns the [*FittedLinearClassifier] that solves for the sums.
 func (s RidgeClassifier) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	const name = "estimator: ridge_classifier"
-	all, err := finished[*counted](ctx, name, s, last)
+	all, err := finishedSums[*counted](ctx, name, s, last)
 	if err != nil {
 		return nil, err
 	}
 	sums := all.sums.(*ridgeSums)
 	model, err := sums.Solution(ctx)
-	if err = orEnded(ctx, err); err != nil {
+	if err = contextErrorOr(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &FittedLinearClassifier{linear: newLinear(model), classes: sums.classes}, nil

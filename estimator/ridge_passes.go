@@ -77,7 +77,7 @@ func (s Ridge) checkPasses(name string, spec any, schema datasets.Schema, cols i
 		return fmt.Errorf("%s: %w: solver %s goes by %s for %d columns, which needs all rows at once; set solver: cholesky", name, datasets.ErrNoPasses, s.Solver, way, cols)
 	}
 	shape := datasets.Shape{Rows: 0, Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
-	if err := room(Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: "cholesky"}, shape); err != nil {
+	if err := checkMemory(Ridge{Alpha: s.Alpha, Intercept: s.Intercept, Solver: "cholesky"}, shape); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -91,21 +91,21 @@ func (s Ridge) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 	if err := s.checkPasses(name, s, schema, cols); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(schema, "ridge"); err != nil {
+	if err := rejectClassTarget(schema, "ridge"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return begin(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTargetsAndWeights)})
+	return newPass(ctx, name, s, schema, cols, &ridgeSums{Sums: leastsquares.NewSums(leastsquares.Ridge(s), cols, design.BlockTargetsAndWeights)})
 }
 
 // Finish returns the [*FittedLinear] that solves for the sums.
 func (s Ridge) Finish(ctx context.Context, last datasets.Pass) (Predictor, error) {
 	const name = "estimator: ridge"
-	sums, err := finished[*ridgeSums](ctx, name, s, last)
+	sums, err := finishedSums[*ridgeSums](ctx, name, s, last)
 	if err != nil {
 		return nil, err
 	}
 	model, err := sums.Solution(ctx)
-	if err = orEnded(ctx, err); err != nil {
+	if err = contextErrorOr(ctx, err); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &FittedLinear{newLinear(model)}, nil

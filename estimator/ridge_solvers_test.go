@@ -34,16 +34,16 @@ func TestRidgeSolversEqualExtendedPrecision(t *testing.T) {
 	for name, c := range map[string]struct {
 		data datasets.Set
 		fit  int     // rows to fit; the others are new
-		said float64 // up to this alpha solvers may warn
+		pred float64 // up to this alpha solvers may warn
 	}{
 		"tall":         {data: gaussians(1, 80, 8), fit: 60},
 		"wide":         {data: gaussians(2, 20, 40), fit: 12},
 		"square":       {data: gaussians(3, 30, 20), fit: 20},
-		"powers":       {data: powers(80, 12), fit: 60, said: 1e-12},
-		"wide powers":  {data: powers(20, 20), fit: 14, said: 1e-9},
+		"powers":       {data: powers(80, 12), fit: 60, pred: 1e-12},
+		"wide powers":  {data: powers(20, 20), fit: 14, pred: 1e-9},
 		"sparse, tall": {data: scattered(4, 80, 12), fit: 60},
 		"sparse, wide": {data: scattered(5, 20, 50), fit: 14},
-		"rows alike":   {data: withAlike(gaussians(1, 20, 20)), fit: 14, said: 1e-6},
+		"rows alike":   {data: withAlike(gaussians(1, 20, 20)), fit: 14, pred: 1e-6},
 	} {
 		rng := rand.New(rand.NewPCG(9, 9))
 		weights := make([]float64, c.data.Rows())
@@ -59,7 +59,7 @@ func TestRidgeSolversEqualExtendedPrecision(t *testing.T) {
 				s := NewRidge()
 				s.Alpha, s.Intercept = alpha, intercept
 				at := fmt.Sprintf("%s, intercept %v, alpha %v", name, intercept, alpha)
-				equalsExtendedPrecision(t, at, s, data, c.fit, alpha <= c.said)
+				equalsExtendedPrecision(t, at, s, data, c.fit, alpha <= c.pred)
 			}
 		}
 	}

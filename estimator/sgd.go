@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// IncrementalEstimator is the spec of a model that can learn on from a fitted one: from what that one has come to, as if
+// IncrementalEstimator is the spec of a model that can resume training from a fitted one: from what that one has come to, as if
 // the new rows had come behind its own. Rows that both have seen count twice.
 type IncrementalEstimator interface {
 	// Continue goes once over new rows and returns another model; previous stays as it is. The rows have the
@@ -25,9 +25,9 @@ type IncrementalEstimator interface {
 	PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error)
 }
 
-// ErrNoPartialFit is in the chain of the error of a spec that does not learn on as it stands, as a pipeline whose
+// ErrNoPartialFit is in the chain of the error of a spec that does not learn incrementally as it stands, as a pipeline whose
 // model is none that does.
-var ErrNoPartialFit = errors.New("not learned on")
+var ErrNoPartialFit = errors.New("does not support incremental learning")
 
 // descending is a spec that goes by stochastic gradient descent, in terms of what both have.
 type descending struct {
@@ -150,7 +150,7 @@ func (d descending) fitSource(ctx context.Context, data datasets.Source) (*desce
 func (d descending) fit(ctx context.Context, r *design.Rows) (*descended, error) {
 	err := specs.CheckFit(d.spec)
 	if err == nil && !d.loss.Classes {
-		err = forNumbers(r.Schema, d.name)
+		err = rejectClassTarget(r.Schema, d.name)
 	}
 	if err != nil {
 		return nil, d.wrong(ctx, err)
@@ -187,7 +187,7 @@ func (d descending) learn(ctx context.Context, r *design.Rows, f sgd.Fit, c *cou
 	if r.Set != nil {
 		n = r.Set.Rows()
 	}
-	if err := room(d.spec, r.Shape(n, outputs)); err != nil {
+	if err := checkMemory(d.spec, r.Shape(n, outputs)); err != nil {
 		return nil, err
 	}
 	return d.descend(ctx, r, f, c, from, factors, outputs, ahead)
@@ -330,17 +330,17 @@ func (d descending) goesOn(ctx context.Context, from *descended, classes []strin
 		return nil, err
 	}
 	if from.coef == nil {
-		return nil, errors.New("the model to go on from is not fitted")
+		return nil, errors.New("the previous model is not fitted")
 	}
 	r, err := design.FromSource(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	if cols := from.coef.RawMatrix().Cols; r.Cols != cols {
-		return nil, fmt.Errorf("a model of %d columns to go on from, the rows have %d", cols, r.Cols)
+		return nil, fmt.Errorf("the model has %d columns, the rows have %d", cols, r.Cols)
 	}
 	if !d.loss.Classes {
-		return r, forNumbers(r.Schema, d.name)
+		return r, rejectClassTarget(r.Schema, d.name)
 	}
 	if now := r.Schema.Classes(); len(now) > 0 && !slices.Equal(now, classes) {
 		return nil, fmt.Errorf("the classes are %q, those of the model %q", now, classes)

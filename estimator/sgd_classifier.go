@@ -116,7 +116,7 @@ func (s SGDClassifier) FitSource(ctx context.Context, data datasets.Source) (Pre
 func (s SGDClassifier) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from interface{ classifier() *FittedSGDClassifier }
 	if !As(previous, &from) {
-		return nil, fmt.Errorf("estimator: sgd_classifier: a %T cannot learn on by it", previous)
+		return nil, fmt.Errorf("estimator: sgd_classifier: cannot continue from a %T", previous)
 	}
 	f := from.classifier()
 	d, err := s.steps().continued(ctx, &descended{linear: f.linear, onward: f.onward}, f.classes, data)
@@ -138,10 +138,10 @@ func (s SGDClassifier) fitted(d *descended) Predictor {
 // Cost estimates a fit to rows of a shape.
 func (s SGDClassifier) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
 
-// Demands asks for complete numeric columns.
-func (SGDClassifier) Requirements() []datasets.Requirement { return numbers }
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (SGDClassifier) Requirements() []datasets.Requirement { return numericComplete }
 
-// FittedSGDClassifier is a fitted linear classifier that can learn on.
+// FittedSGDClassifier is a fitted linear classifier that can learn incrementally.
 type FittedSGDClassifier struct {
 	FittedLinearClassifier
 	onward
@@ -161,14 +161,14 @@ var (
 
 func (f *FittedSGDClassifier) classifier() *FittedSGDClassifier { return f }
 
-// State is the model's state for a model file, and what it needs to learn on.
+// State serializes the model and its optimizer state.
 func (f *FittedSGDClassifier) State(s *model.State) {
 	f.FittedLinearClassifier.State(s)
 	f.onward.state(s, &f.linear)
 	s.Require(len(f.mass) == len(f.classes), "the weights of the classes do not fit them")
 }
 
-// State is the model's state for a model file, and what it needs to learn on.
+// State serializes the model and its optimizer state.
 func (f *FittedSGDProbabilistic) State(s *model.State) {
 	f.FittedSGDClassifier.State(s)
 	s.String("loss", &f.loss)

@@ -17,7 +17,7 @@ import (
 //
 // where Loss is squared_error, ½r² of a residual r; huber, which goes on along its tangent behind Epsilon;
 // epsilon_insensitive, max(0, |r|−Epsilon); or squared_epsilon_insensitive, its square. ρ is 0 for Penalty l2,
-// 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalised.
+// 1 for l1 and L1Ratio for elasticnet; the intercept b is not penalized.
 //
 // It steps along the gradient of Batch rows at a time, and costs O(n·d) for each of at most Epochs readings of
 // the rows; a stream is never in memory as a whole. What LearningRate, Average and the others mean is in the
@@ -30,7 +30,7 @@ import (
 // Rows in memory are shuffled as a whole before each epoch, those of a stream in windows of some thousands.
 // The order of rows matters to the steps, so that weight 2 is a step of twice the length and not the row
 // twice, and models of parts of the rows do not merge to the model of all: there is no [PassEstimator] here.
-// Instead a fitted model learns on ([IncrementalEstimator]): it knows its last and its averaged weights and the number
+// Instead a fitted model supports incremental learning ([IncrementalEstimator]): it knows its last and its averaged weights and the number
 // of its steps.
 //
 // Scores that are not finite, and an objective that ends above twice that of no weights, are [ErrDiverged]; not
@@ -113,7 +113,7 @@ func (s SGDRegressor) FitSource(ctx context.Context, data datasets.Source) (Pred
 func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data datasets.Source) (Predictor, error) {
 	var from *FittedSGDRegressor
 	if !As(previous, &from) {
-		return nil, fmt.Errorf("estimator: sgd_regressor: a %T cannot learn on by it", previous)
+		return nil, fmt.Errorf("estimator: sgd_regressor: cannot continue from a %T", previous)
 	}
 	return regressorOf(s.steps().continued(ctx, &descended{linear: from.linear, onward: from.onward}, nil, data))
 }
@@ -121,10 +121,10 @@ func (s SGDRegressor) PartialFit(ctx context.Context, previous Predictor, data d
 // Cost estimates a fit to rows of a shape.
 func (s SGDRegressor) Cost(shape datasets.Shape) datasets.Cost { return s.steps().cost(shape) }
 
-// Demands asks for complete numeric columns.
-func (SGDRegressor) Requirements() []datasets.Requirement { return numbers }
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (SGDRegressor) Requirements() []datasets.Requirement { return numericComplete }
 
-// FittedSGDRegressor is a fitted linear regression that can learn on.
+// FittedSGDRegressor is a fitted linear regression that can learn incrementally.
 type FittedSGDRegressor struct {
 	FittedLinear
 	onward
@@ -141,7 +141,7 @@ func regressorOf(d *descended, err error) (Predictor, error) {
 	return &FittedSGDRegressor{FittedLinear{d.linear}, d.onward}, nil
 }
 
-// State is the model's state for a model file, and what it needs to learn on.
+// State serializes the model and its optimizer state.
 func (f *FittedSGDRegressor) State(s *model.State) {
 	f.FittedLinear.State(s)
 	f.onward.state(s, &f.linear)

@@ -28,7 +28,7 @@ var _ model.Stateful = (*Smoother)(nil)
 //
 //	f₋ᵢ(x) = f(x) − l_i(x)·r_i
 //
-// For ridge with weights of rows s, x̃ centred, and A = X̃'SX̃ + Alpha·I, it is l_i(x) = s_i·(1/Σs + x̃'A⁻¹x̃_i). It
+// For ridge with weights of rows s, x̃ centered, and A = X̃'SX̃ + Alpha·I, it is l_i(x) = s_i·(1/Σs + x̃'A⁻¹x̃_i). It
 // has n×d numbers, and the weights of a row cost 2nd flops; that of kernel ridge regression has n×n numbers. Rows of
 // weight 0 are in no model and have no weight.
 type Smoother struct {
@@ -53,7 +53,7 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(data.Schema, "ridge"); err != nil {
+	if err := rejectClassTarget(data.Schema, "ridge"); err != nil {
 		return nil, err
 	}
 	if err := memory.Check(s.SmootherCost(data.Shape()).Bytes); err != nil {
@@ -66,7 +66,7 @@ func (s Ridge) smooth(ctx context.Context, data datasets.Set) (*Smoother, error)
 	return &Smoother{residuals: rowsOf(found.Residuals, len(found.Rows)), v: rowsOf(found.V, len(found.Rows)), mean: found.Mean, share: found.MeanWeights}, nil
 }
 
-// rowsOf is the matrix of so many rows with these numbers.
+// rowsOf is the matrix of n rows with these numbers.
 func rowsOf(list []float64, rows int) *mat.Dense { return mat.NewDense(rows, len(list)/rows, list) }
 
 // SmootherCost is that of Smooth.
@@ -90,7 +90,7 @@ func (s KernelRidge) smooth(ctx context.Context, data datasets.Set) (*Smoother, 
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}
-	if err := forNumbers(data.Schema, "kernel_ridge"); err != nil {
+	if err := rejectClassTarget(data.Schema, "kernel_ridge"); err != nil {
 		return nil, err
 	}
 	r, err := design.FromSet(data)
@@ -142,7 +142,7 @@ func (s *Smoother) Weights(ctx context.Context, X mat.Matrix) (*mat.Dense, error
 	case n == 0:
 		return &mat.Dense{}, nil
 	case d != len(s.mean):
-		return nil, fmt.Errorf("estimator: %d columns at fit, %d now", len(s.mean), d)
+		return nil, fmt.Errorf("estimator: X has %[2]d columns, but the model was fitted with %[1]d columns", len(s.mean), d)
 	}
 	hold := design.Borrow[float64](n * d)
 	defer hold.Release()
@@ -176,7 +176,7 @@ func (s *Smoother) Export(g *graph.Graph, rows graph.Value) graph.Value {
 	return g.Affine(g.Sub(rows, g.Row(s.mean)), g.Matrix(s.v.T()), g.Row(s.share))
 }
 
-// State keeps the weights and the residuals.
+// State serializes the weights and the residuals.
 func (s *Smoother) State(m *model.State) {
 	byKernel := s.kernel != nil
 	m.Bool("kernel", &byKernel)

@@ -17,11 +17,11 @@ import (
 //	C·Σ s_i·h(t_i(w'x_i + b)) + ½‖w‖²,  t_i = ±1
 //
 // for two classes, where Loss hinge is h(m) = max(0, 1−m) and squared_hinge its square; for more,
-// once for each class against the rest. The intercept b is not penalised (LIBLINEAR penalises it).
+// once for each class against the rest. The intercept b is not penalized (LIBLINEAR penalises it).
 //
 // Solver newton takes truncated Newton steps over blocks of rows, and stops, as [Logistic] does. It
 // needs the squared hinge. Solver dual goes by coordinate descent on the dual, with all rows in
-// memory: the intercept is penalised about a centre that follows it, so that the objective only falls.
+// memory: the intercept is penalized about a centre that follows it, so that the objective only falls.
 // Where rows are of at most 2048 columns and C so large that the descent is slow, interior point
 // steps take over. It stops when the duality gap, taken over all rows with the best intercept there is
 // for the weights, is at most Tol of the objective, and returns the best of what it has looked at, no

@@ -17,7 +17,7 @@ import (
 //	C·Σ s_i·h(y_i − w'x_i − b) + ½‖w‖²
 //
 // where Loss epsilon_insensitive is h(r) = max(0, |r|−Epsilon) and squared_epsilon_insensitive its
-// square. The intercept b is not penalised.
+// square. The intercept b is not penalized.
 //
 // Solver is as for [SVM]: newton for the squared loss, dual, or auto; so are the end and its errors.
 // (Ho & Lin, JMLR 2012, for the descent.)

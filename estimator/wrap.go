@@ -12,7 +12,7 @@ type Wrapper interface {
 
 // RegisterPredictor keeps a fitted model behind the interface in a model file, with the name that its type is
 // registered under: for the State of a model that holds others. Of a wrapper that has no name and takes
-// rows as the model within does, such as the result of a search, it keeps that model.
+// rows as the inner estimator does, such as the result of a search, it keeps that model.
 func RegisterPredictor(s *model.State, fitted *Predictor) {
 	kept := *fitted
 	for !s.Reading() && model.KindOf(kept) == "" {

@@ -29,11 +29,11 @@ func surenessOf(m estimator.Predictor) *result.Uncertainty {
 	var intervals *meta.FittedIntervals
 	var sets *meta.FittedSets
 	if estimator.As(m, &intervals) {
-		method, level := intervals.Sureness()
+		method, level := intervals.Uncertainty()
 		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.As(m, &sets) {
-		method, level := sets.Sureness()
+		method, level := sets.Uncertainty()
 		return &result.Uncertainty{Method: method, Level: level}
 	}
 	if estimator.OutputsOf(m).Has.Has(estimator.Std) {
@@ -56,7 +56,7 @@ func judgeSureness(s *result.Uncertainty, v predictions.Verdict) error {
 	if s == nil || v.Rows == 0 {
 		return nil
 	}
-	found, err := v.Sureness()
+	found, err := v.Uncertainty()
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@
 //		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)})
 //	result, err := search.Run(ctx, data)
 //
-// An estimator that is an BatchFitter is handed all candidates and folds at once, so that
+// An estimator that is a BatchFitter is handed all candidates and folds at once, so that
 // it can share the work they have in common; of any other, the fits run side by side. Either way
 // the table is the same and its order is that of the grid.
 //

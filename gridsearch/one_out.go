@@ -10,7 +10,7 @@ import (
 )
 
 // LeaveOneOut as the splitter of a search predicts every row by the model of all the others, exactly
-// and for little more than one fit, where the estimator is an BatchFitter that can: ridge
+// and for little more than one fit, where the estimator is a BatchFitter that can: ridge
 // regression and its classifier, behind steps that learn nothing from the rows. The scores are of
 // all rows together, and a result has one fold.
 type LeaveOneOut struct {

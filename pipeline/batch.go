@@ -112,13 +112,13 @@ func (p Pipeline) job(b share.Batch) (sweep.Job, error) {
 }
 
 // inside is what is inside a step, as package sweep takes it.
-func inside(step transformer.Fitter) (sweep.Inside, bool) {
+func inside(step transformer.Fitter) (sweep.Children, bool) {
 	c, ok := step.(Composite)
 	if !ok {
-		return sweep.Inside{}, false
+		return sweep.Children{}, false
 	}
 	holds, children := c.Holds(), c.Children()
-	in := sweep.Inside{Parallel: holds.Parallel, Fixed: holds.Kind != nil}
+	in := sweep.Children{Parallel: holds.Parallel, Fixed: holds.Kind != nil}
 	for i, child := range children {
 		in.Parts = append(in.Parts, rows.Spec{Name: ChildName(child, i), Fitter: child.Fitter})
 	}

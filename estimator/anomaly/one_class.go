@@ -30,8 +30,8 @@ import (
 // side of the origin. A decision of scikit-learn's OneClassSVM is Nu·n times w'z − ρ.
 //
 // It solves the dual with the rows in memory, for up to a thousand rows at a time that have most to gain, until the duality
-// gap is at most Tol of ½‖w‖², and warns where MaxIter readings of the rows do not get there. Rows are n×d, dense,
-// in single precision or sparse; a reading costs 2·n·d flops, and the products of the thousand rows up to 2²¹·d. A stream
+// gap is at most Tol of ½‖w‖², and warns where MaxIter passes over the rows do not get there. Rows are n×d, dense,
+// in float32 or sparse; a pass costs 2·n·d flops, and the products of the thousand rows up to 2²¹·d. A stream
 // is gathered.
 //
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, weights that are not
@@ -42,7 +42,7 @@ type OneClass struct {
 	MaxIter int
 }
 
-// NewOneClass returns a OneClass with nu 0.1, tolerance 1e-4 and at most 1000 readings of the rows.
+// NewOneClass returns a OneClass with nu 0.1, tolerance 1e-4 and at most 1000 passes over the rows.
 func NewOneClass() OneClass { return OneClass{Nu: 0.1, Tol: 1e-4, MaxIter: 1000} }
 
 var (
@@ -57,13 +57,13 @@ var (
 func (s *OneClass) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "share of the training rows that may lie outside", param.Range{Low: 0, High: 1, LowOpen: true})
 	l.Float(&s.Tol, "tol", "duality gap, relative to the objective, at which to stop", param.Positive)
-	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
+	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 }
 
 // Task returns [datasets.Anomaly].
 func (OneClass) Task() datasets.Task { return datasets.Anomaly }
 
-// Demands asks for complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {
 	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
 }
@@ -193,7 +193,7 @@ func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, e
 		return out, nil
 	}
 	if d != len(f.weights) {
-		return nil, fmt.Errorf("anomaly: %d columns at fit, %d now", len(f.weights), d)
+		return nil, fmt.Errorf("anomaly: X has %d columns, but the model was fitted with %d columns", d, len(f.weights))
 	}
 	X = design.Native(X)
 	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {

@@ -52,7 +52,7 @@ func prepared(ctx context.Context, X mat.Matrix, width int) (mat.Matrix, error) 
 		return nil, nil
 	}
 	if d != width {
-		return nil, fmt.Errorf("cluster: %d columns at fit, %d now", width, d)
+		return nil, fmt.Errorf("cluster: X has %d columns, but the model was fitted with %d columns", d, width)
 	}
 	X = design.Native(X)
 	if err := (datasets.Set{X: X}).CheckFinite(); err != nil {

@@ -19,26 +19,26 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// KMeans divides rows into groups around centres c. With row weights s it minimises the inertia
+// KMeans divides rows into groups around centers c. With row weights s it minimises the inertia
 //
 //	Σ s_i · min_c ‖x_i − c‖²
 //
-// by Lloyd's passes: every row goes to its nearest centre, every centre to the mean of its rows, until the centres
+// by Lloyd's passes: every row goes to its nearest centre, every centre to the mean of its rows, until the centers
 // move, squared and all together, by at most Tol times the mean variance of the columns. A centre without rows goes to
 // the row that is farthest from its own.
 //
 // The first pass takes a sample of the rows, which holds every different row where there are at most 16384 of up to
-// 512 columns. The first centres are drawn from it, by greedy k-means++ or evenly (Init random), Restarts times; each
+// 512 columns. The first centers are drawn from it, by greedy k-means++ or evenly (Init random), Restarts times; each
 // start runs to its end on the sample, and the best goes on with all rows. The sample depends on what is in the
 // rows and not on their order.
 //
-// With Batch > 0 the centres move after every that many rows instead, each to the mean of all rows that have been
+// With Batch > 0 the centers move after every that many rows instead, each to the mean of all rows that have been
 // nearest to it so far, until a pass improves the mean squared distance by less than Tol of it. Rows in memory come
 // in an order drawn anew for each pass, those of a stream as they lie in it: where these are sorted, take Batch 0.
 //
-// X is n×d, dense, in single precision or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
-// compared with all centres only where bounds on its distances leave its centre open, which changes no assignment. Memory is that of
-// the centres and of the sample; with Batch 0, rows in memory take 20 bytes more each.
+// X is n×d, dense, in float32 or sparse. A pass costs at most 2·n·d·Clusters flops. For rows in memory a row is
+// compared with all centers only where bounds on its distances leave its centre open, which changes no assignment. Memory is that of
+// the centers and of the sample; with Batch 0, rows in memory take 20 bytes more each.
 //
 // Fit ignores targets. It returns an error for a categorical column, a missing or infinite value, a weight that is no
 // number ≥ 0, and less different rows than clusters. (Lloyd 1957; Arthur & Vassilvitskii, SODA 2007, for k-means++; Hamerly,
@@ -73,13 +73,13 @@ func (s *KMeans) Params(l *param.List) {
 // Task returns [datasets.Clustering].
 func (KMeans) Task() datasets.Task { return datasets.Clustering }
 
-// Demands asks for complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (KMeans) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
 func (s KMeans) Cost(shape datasets.Shape) datasets.Cost {
 	// Passes of each start over the sample and of the best one over all rows, and flops of a row in one, of an entry, and of that
-	// for each centre. The first centres take a distance of each row to each of some rows.
+	// for each centre. The first centers take a distance of each row to each of some rows.
 	const passes, last, row, entry, centre, distance = 32, 10, 1500, 115, 1.5, 16
 	k, n, starts := float64(s.Clusters), float64(shape.Rows), float64(s.Restarts)
 	sample := min(n, float64(kmeans.SampledRows(s.plain(), shape.Cols)))
@@ -94,7 +94,7 @@ func (s KMeans) plain() kmeans.Spec {
 	return kmeans.Spec{Clusters: s.Clusters, Restarts: s.Restarts, Random: s.Init == "random", MaxIter: s.MaxIter, Tol: s.Tol, Batch: s.Batch, Seed: s.Seed}
 }
 
-// Fit finds the centres; the result is a [*FittedKMeans].
+// Fit finds the centers; the result is a [*FittedKMeans].
 func (s KMeans) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	return s.fit(ctx, func() (*design.Rows, error) { return design.FromSet(data) })
 }
@@ -162,10 +162,10 @@ func (s KMeans) fitted(m *kmeans.Model) *FittedKMeans {
 	return &FittedKMeans{centred{m, r}}
 }
 
-// FittedKMeans is the centres of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
+// FittedKMeans is the centers of groups of rows: what [KMeans] returns. Cluster 0 is the one of the most rows.
 type FittedKMeans struct{ centred }
 
-// centred is centres, and how the fit of them went.
+// centered is centers, and how the fit of them went.
 type centred struct {
 	m      *kmeans.Model
 	report estimator.Report
@@ -201,12 +201,12 @@ func (f *FittedKMeans) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return f.assign(ctx, X)
 }
 
-// Centres returns a copy of the centres, clusters × inputs.
+// Centres returns a copy of the centers, clusters × inputs.
 func (f *FittedKMeans) Centres() *mat.Dense {
 	return mat.NewDense(f.m.Clusters, f.m.Cols, slices.Clone(f.m.Centres))
 }
 
-// Inertia returns the weighted sum of the squared distances of the training rows to their centres.
+// Inertia returns the weighted sum of the squared distances of the training rows to their centers.
 func (f *FittedKMeans) Inertia() float64 { return f.m.Inertia }
 
 // InputWidth returns the number of columns that go in.
@@ -226,7 +226,7 @@ func (f *FittedKMeans) State(s *model.State) {
 	f.report.State(s.Child("report"))
 }
 
-// centresState keeps the centres of a model.
+// centresState keeps the centers of a model.
 func centresState(s *model.State, m *kmeans.Model) {
 	var centres *mat.Dense
 	if !s.Reading() && m.Clusters > 0 {

@@ -59,7 +59,7 @@ func (s *Spectral) Params(l *param.List) {
 // Task returns [datasets.Clustering].
 func (Spectral) Task() datasets.Task { return datasets.Clustering }
 
-// Demands asks for complete numeric columns.
+// Requirements declares that all inputs must be numeric and have no missing values.
 func (Spectral) Requirements() []datasets.Requirement { return numbers }
 
 // Cost estimates a fit to rows of a shape.
@@ -118,7 +118,7 @@ func (s Spectral) fit(ctx context.Context, open func() (*design.Rows, error)) (*
 	return f, nil
 }
 
-// divide finds the centres of the projected rows.
+// divide finds the centers of the projected rows.
 func (s Spectral) divide(ctx context.Context, f *FittedSpectral, r *design.Rows) error {
 	var all, weights []float64
 	err := r.Each(ctx, func(first int, block datasets.Set) error {
@@ -149,7 +149,7 @@ func (s Spectral) means() KMeans {
 	return KMeans{Clusters: s.Clusters, Restarts: s.Restarts, MaxIter: 300, Tol: 1e-9, Seed: s.Seed}
 }
 
-// FittedSpectral is a projection and centres in it: what [Spectral] returns. Cluster 0 is the one of the most rows.
+// FittedSpectral is a projection and centers in it: what [Spectral] returns. Cluster 0 is the one of the most rows.
 type FittedSpectral struct {
 	project *mat.Dense // inputs × clusters, V/σ
 	values  []float64  // eigenvalues of the graph, σ²

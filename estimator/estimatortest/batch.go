@@ -29,13 +29,13 @@ func (s *suite) batch(t testing.TB) {
 	if !ok {
 		t.Skip("fits no batches")
 	}
-	if err := unlikeFits(fitter, s.data, s.Tolerance); err != nil {
+	if err := compareBatch(fitter, s.data, s.Tolerance); err != nil {
 		t.Error(err)
 	}
 }
 
-// unlikeFits returns what is wrong with the batches of a fitter.
-func unlikeFits(fitter batchFitter, data datasets.Set, tolerance float64) error {
+// compareBatch returns what is wrong with the batches of a fitter.
+func compareBatch(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	folds, err := datasets.KFold{Folds: 3, Shuffle: true, Seed: 1}.Split(data)
 	if err != nil {
 		return err
@@ -46,27 +46,27 @@ func unlikeFits(fitter batchFitter, data datasets.Set, tolerance float64) error 
 	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), Folds: folds, Candidates: specs}); err != nil {
 		return fmt.Errorf("PlanBatch of rows as they are: %w", err)
 	}
-	whole, err := outcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
+	whole, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs})
 	if err != nil {
 		return err
 	}
 	for at, out := range whole {
-		if err := unlikeFit(fitter, data, folds[at[1]], out, tolerance); err != nil {
+		if err := compareFit(fitter, data, folds[at[1]], out, tolerance); err != nil {
 			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
 		}
 	}
 	some := share.Batch{Data: data, Shape: data.Shape(), Folds: folds, Candidates: specs,
 		Include: func(candidate, fold int) bool { return (candidate+fold)%2 == 0 }}
-	part, err := outcomes(fitter, some)
+	part, err := collectOutcomes(fitter, some)
 	if err != nil {
 		return fmt.Errorf("some of it: %w", err)
 	}
 	for at, out := range part {
-		if !slices.Equal(out.Values, whole[at].Values) || !sameNumbers(out.Scores, whole[at].Scores) || !sameNumbers(out.Targets, whole[at].Targets) {
+		if !slices.Equal(out.Values, whole[at].Values) || !equalMatrices(out.Scores, whole[at].Scores) || !equalMatrices(out.Targets, whole[at].Targets) {
 			return fmt.Errorf("candidate %d on fold %d is another where others are not wanted", at[0], at[1])
 		}
 	}
-	return unended(fitter, some)
+	return checkYieldError(fitter, some)
 }
 
 // mappedBatch holds a fitter that takes related maps to the same, on the leading columns of two maps.
@@ -75,7 +75,7 @@ func (s *suite) mappedBatch(t testing.TB) {
 	if !ok {
 		t.Skip("fits no batches")
 	}
-	b := share.Batch{Data: s.data, Shape: s.data.Shape(), Maps: doubled(s.data.Cols())}
+	b := share.Batch{Data: s.data, Shape: s.data.Shape(), Maps: twoMaps(s.data.Cols())}
 	for _, width := range []int{3, 5} {
 		for which, scale := range []float64{1, 0.5} {
 			b.Candidates = append(b.Candidates, share.Candidate{Estimator: s.spec, Map: which, Width: width, Scale: scale})
@@ -115,24 +115,24 @@ func unlikeMapped(fitter batchFitter, b share.Batch, tolerance float64) error {
 		}
 		return out
 	}
-	got, err := outcomes(fitter, b)
+	got, err := collectOutcomes(fitter, b)
 	if err != nil {
 		return err
 	}
 	for at, out := range got {
-		if err := unlikeFit(fitter, mapped(b.Candidates[at[0]]), b.Folds[at[1]], out, tolerance); err != nil {
+		if err := compareFit(fitter, mapped(b.Candidates[at[0]]), b.Folds[at[1]], out, tolerance); err != nil {
 			return fmt.Errorf("candidate %d on fold %d: %w", at[0], at[1], err)
 		}
 	}
-	return unended(fitter, b)
+	return checkYieldError(fitter, b)
 }
 
-// doubled is two maps of so many columns: the rows as they are, and twice them.
-type doubled int
+// twoMaps is two maps of so many columns: the rows as they are, and twice them.
+type twoMaps int
 
-func (d doubled) Widths() []int { return []int{int(d), int(d)} }
+func (d twoMaps) Widths() []int { return []int{int(d), int(d)} }
 
-func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
+func (d twoMaps) Each(_ context.Context, X mat.Matrix, which []int, yield func(which int, Z *mat.Dense) error) error {
 	for _, w := range which {
 		Z := mat.DenseCopyOf(X)
 		Z.Scale(float64(1+w), Z)
@@ -143,8 +143,8 @@ func (d doubled) Each(_ context.Context, X mat.Matrix, which []int, yield func(w
 	return nil
 }
 
-// oneOut holds a fitter that can leave one out to as many fits as there are rows.
-func (s *suite) oneOut(t testing.TB) {
+// leaveOneOut holds a fitter that can compute leave-one-out predictions to as many fits as there are rows.
+func (s *suite) leaveOneOut(t testing.TB) {
 	fitter, ok := s.spec.(batchFitter)
 	if !ok {
 		t.Skip("fits no batches")
@@ -153,18 +153,18 @@ func (s *suite) oneOut(t testing.TB) {
 	if _, err := fitter.PlanBatch(share.Batch{Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(s.spec)}); err != nil {
 		t.Skip("leaves none out: ", err)
 	}
-	if err := unlikeWithoutEach(fitter, data, s.Tolerance); err != nil {
+	if err := compareLeaveOneOut(fitter, data, s.Tolerance); err != nil {
 		t.Error(err)
 	}
 }
 
-// unlikeWithoutEach returns what is wrong with leaving one out.
-func unlikeWithoutEach(fitter batchFitter, data datasets.Set, tolerance float64) error {
+// compareLeaveOneOut returns what is wrong with leave-one-out.
+func compareLeaveOneOut(fitter batchFitter, data datasets.Set, tolerance float64) error {
 	all := make([]int, data.Rows())
 	for i := range all {
 		all[i] = i
 	}
-	got, err := outcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(fitter),
+	got, err := collectOutcomes(fitter, share.Batch{Data: data, Shape: data.Shape(), LeaveOneOut: true, Candidates: share.Candidates(fitter),
 		Folds: []datasets.Fold{{Train: all, Test: all}}})
 	if err != nil {
 		return err
@@ -180,15 +180,15 @@ func unlikeWithoutEach(fitter batchFitter, data datasets.Set, tolerance float64)
 			_, k := whole.Scores.Dims()
 			out.Scores = mat.NewDense(1, k, slices.Clone(whole.Scores.RawRowView(i)))
 		}
-		if err := unlikeFit(fitter, data, fold, out, tolerance); err != nil {
+		if err := compareFit(fitter, data, fold, out, tolerance); err != nil {
 			return fmt.Errorf("without row %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// outcomes fits a batch and returns what it yields, or what is wrong with that.
-func outcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
+// collectOutcomes fits a batch and returns what it yields, or what is wrong with that.
+func collectOutcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, error) {
 	got := map[[2]int]share.Outcome{}
 	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		at := [2]int{candidate, fold}
@@ -217,8 +217,8 @@ func outcomes(fitter batchFitter, b share.Batch) (map[[2]int]share.Outcome, erro
 	return got, nil
 }
 
-// unlikeFit returns how an outcome differs from a fit to the fold by itself.
-func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome, tolerance float64) error {
+// compareFit returns how an outcome differs from a fit to the fold by itself.
+func compareFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, out share.Outcome, tolerance float64) error {
 	lone, failed := spec.Fit(context.Background(), data.Select(fold.Train))
 	if failed != nil || out.Err != nil {
 		if failed != nil && out.Err != nil {
@@ -252,15 +252,15 @@ func unlikeFit(spec estimator.Estimator, data datasets.Set, fold datasets.Fold, 
 	return nil
 }
 
-func sameNumbers(a, b *mat.Dense) bool {
+func equalMatrices(a, b *mat.Dense) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data)
 }
 
-// unended reports a batch that goes on after Yield has had enough, or hides that it had.
-func unended(fitter batchFitter, b share.Batch) error {
+// checkYieldError reports a batch that goes on after Yield has had enough, or hides that it had.
+func checkYieldError(fitter batchFitter, b share.Batch) error {
 	enough, calls := errors.New("enough"), 0
 	b.Yield = func(int, int, share.Outcome) error { calls++; return enough }
 	if _, err := fitter.FitBatch(context.Background(), b); !errors.Is(err, enough) || calls != 1 {

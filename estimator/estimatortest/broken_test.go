@@ -257,7 +257,7 @@ func (p *bentFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 	return out, err
 }
 
-// State keeps the classifier and the shift.
+// State serializes the classifier and the shift.
 func (p *bentFit) State(s *model.State) {
 	if s.Reading() {
 		p.FittedLinearClassifier = &estimator.FittedLinearClassifier{}

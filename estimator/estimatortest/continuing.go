@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// continuer returns the spec as one that learns on, and skips the law where it is none.
+// continuer returns the spec as one that supports incremental learning, and skips the law where it is none.
 func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.IncrementalEstimator {
 	t.Helper()
 	c, ok := s.spec.(estimator.IncrementalEstimator)
@@ -30,7 +30,7 @@ func (s *suite) continuer(t testing.TB, from estimator.Predictor) estimator.Incr
 // more returns new rows of the same kind.
 func (s *suite) more() datasets.Set { return s.sample(5, 60) }
 
-// learnsOn: a fitted model is immutable, so that learning on makes another one; and a file keeps all that it
+// learnsOn: a fitted model is immutable, so that incremental learning makes another one; and a file keeps all that it
 // needs.
 func (s *suite) learnsOn(t testing.TB) {
 	p, ctx := s.fit(t, s.data), context.Background()
@@ -85,7 +85,7 @@ func (s *suite) refusesToContinue(t testing.TB, c estimator.IncrementalEstimator
 	}
 }
 
-// continuesDamaged: nothing that a file can hold makes learning on panic.
+// continuesDamaged: nothing that a file can hold makes incremental learning panic.
 func (s *suite) continuesDamaged(t testing.TB) {
 	takesLong(t)
 	p := s.fit(t, s.data)

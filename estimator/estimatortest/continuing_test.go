@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exhaustive"
 )
 
-// swayed is a classifier that breaks a law of learning on.
+// swayed is a classifier that breaks a law of incremental learning.
 type swayed struct {
 	estimator.SGDClassifier
 	breaks string

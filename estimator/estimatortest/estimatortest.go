@@ -82,7 +82,7 @@ var laws = []law{
 	{"the scale of all inputs does not matter to a model without targets", (*suite).scale},
 	{"a batch is its fits one by one", (*suite).batch},
 	{"a batch on related maps is its fits one by one", (*suite).mappedBatch},
-	{"leaving one out is fitting without each row", (*suite).oneOut},
+	{"leaving one out is fitting without each row", (*suite).leaveOneOut},
 	{"writing leaves the model as it is", (*suite).unchanged},
 	{"save and load keep every bit", (*suite).saved},
 	{"a damaged archive is refused, or predicts without a panic", (*suite).damaged},

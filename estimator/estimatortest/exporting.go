@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// exports: what a model says that it computes is what it predicts, for rows that it has not seen, some of them far off.
+// exports: the prediction of a model that it computes is what it predicts, for out-of-fold rows, some of them far off.
 func (s *suite) exports(t testing.TB) {
 	p := s.fit(t, s.data)
 	if !saysWhatItComputes(p) {
@@ -27,7 +27,7 @@ func (s *suite) exports(t testing.TB) {
 		rows.RawRowView(i)[rng.IntN(5)] *= 25
 	}
 	g := graph.New(make([]graph.Input, 5))
-	said, err := estimator.Export(g, p, g.Input())
+	pred, err := estimator.Export(g, p, g.Input())
 	if err != nil {
 		var faults graph.FieldErrors
 		if s.Unexported != "" && errors.As(graph.Join(err), &faults) && slices.ContainsFunc(faults, func(f graph.FieldError) bool { return f.Err.Error() == s.Unexported }) {
@@ -42,7 +42,7 @@ func (s *suite) exports(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.sameExport(t, g, said, want, rows)
+	s.sameExport(t, g, pred, want, rows)
 }
 
 // saysWhatItComputes reports whether p is a graph.ModelExporter, or merely holds one.
@@ -66,7 +66,7 @@ type exported struct {
 }
 
 // sameExport compares all that a prediction has.
-func (s *suite) sameExport(t testing.TB, g *graph.Graph, said graph.Prediction, want estimator.Prediction, rows *mat.Dense) {
+func (s *suite) sameExport(t testing.TB, g *graph.Graph, pred graph.Prediction, want estimator.Prediction, rows *mat.Dense) {
 	n, _ := rows.Dims()
 	column := func(list []float64) *mat.Dense {
 		if list == nil {
@@ -81,12 +81,12 @@ func (s *suite) sameExport(t testing.TB, g *graph.Graph, said graph.Prediction, 
 		return column(first)
 	}
 	all := []exported{
-		{"values", said.Values, column(want.Values)}, {"scores", said.Scores, want.Scores}, {"probabilities", said.Probabilities, want.Probabilities},
-		{"std", said.Std, several(want.StdTargets, want.Std)}, {"lower", said.Lower, several(want.LowerTargets, want.Lower)},
-		{"upper", said.Upper, several(want.UpperTargets, want.Upper)}, {"sets", said.Sets, want.Sets}, {"anomaly scores", said.Anomaly, column(want.Anomaly)},
+		{"values", pred.Values, column(want.Values)}, {"scores", pred.Scores, want.Scores}, {"probabilities", pred.Probabilities, want.Probabilities},
+		{"std", pred.Std, several(want.StdTargets, want.Std)}, {"lower", pred.Lower, several(want.LowerTargets, want.Lower)},
+		{"upper", pred.Upper, several(want.UpperTargets, want.Upper)}, {"sets", pred.Sets, want.Sets}, {"anomaly scores", pred.Anomaly, column(want.Anomaly)},
 	}
 	if want.Targets != nil && want.Targets.RawMatrix().Cols > 1 {
-		all = append(all, exported{"targets", said.Targets, want.Targets})
+		all = append(all, exported{"targets", pred.Targets, want.Targets})
 	}
 	for _, one := range all {
 		if one.of.None() != (one.want == nil) {

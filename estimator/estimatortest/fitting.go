@@ -163,7 +163,7 @@ func (s *suite) absentClass(t testing.TB) {
 	}
 }
 
-// translation: an intercept that is not penalised takes up any shift of the origin, of the inputs
+// translation: an intercept that is not penalized takes up any shift of the origin, of the inputs
 // and of the targets.
 func (s *suite) translation(t testing.TB) {
 	if s.Origin || s.Minibatches {

@@ -14,11 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// fitBatch fits the candidates of a batch, which are of any types, those of one type by its own FitBatch where
-// it has one and else each by itself. It yields as a FitBatch does.
+// fitBatch fits the candidates of a batch by type: by FitBatch if the type has one, else
+// individually.
 func fitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	for _, same := range byType(b) {
-		part := only(b, same)
+		part := subBatch(b, same)
 		if fitter, ok := part.Candidates[0].Estimator.(share.BatchFitter); ok {
 			names, err := fitter.FitBatch(ctx, part)
 			if shared = append(shared, names...); err != nil {
@@ -29,17 +29,17 @@ func fitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 		if b.LeaveOneOut {
 			return shared, share.ErrNoLeaveOneOut
 		}
-		if err := fitEach(ctx, part); err != nil {
+		if err := fitIndividually(ctx, part); err != nil {
 			return shared, err
 		}
 	}
 	return shared, ctxerr.Check(ctx)
 }
 
-// planBatch is the PlanBatch of fitBatch.
+// planBatch returns the maximum memory of the batches of fitBatch in bytes.
 func planBatch(b share.Batch) (most int64, err error) {
 	for _, same := range byType(b) {
-		part, bytes := only(b, same), int64(0)
+		part, bytes := subBatch(b, same), int64(0)
 		fitter, ok := part.Candidates[0].Estimator.(share.BatchFitter)
 		switch {
 		case ok:
@@ -58,20 +58,20 @@ func planBatch(b share.Batch) (most int64, err error) {
 	return most, nil
 }
 
-// byType returns the numbers of the candidates of each type, in order.
+// byType groups the indices of the candidates by type, in order.
 func byType(b share.Batch) [][]int {
-	groups, _ := grouped(b, func(i int) (any, error) { return reflect.TypeOf(b.Candidates[i].Estimator), nil })
+	groups, _ := groupBy(b, func(i int) (any, error) { return reflect.TypeOf(b.Candidates[i].Estimator), nil })
 	return groups
 }
 
-// grouped returns the numbers of the candidates whose key is the same, which are fitted together, in the order in
-// which the keys appear. A candidate whose key is an error is yielded with it.
-func grouped(b share.Batch, key func(candidate int) (any, error)) (groups [][]int, err error) {
+// groupBy groups the indices of the candidates by key, in order of first appearance. If key returns
+// an error, the candidate is yielded with it.
+func groupBy(b share.Batch, key func(candidate int) (any, error)) (groups [][]int, err error) {
 	at := map[any]int{}
 	for i := range b.Candidates {
 		k, wrong := key(i)
 		if wrong != nil {
-			if err := refuse(b, i, wrong); err != nil {
+			if err := yieldError(b, i, wrong); err != nil {
 				return nil, err
 			}
 			continue
@@ -86,8 +86,8 @@ func grouped(b share.Batch, key func(candidate int) (any, error)) (groups [][]in
 	return groups, nil
 }
 
-// withModels are candidates with models in place of the specs that hold them.
-func withModels(candidates []share.Candidate, of func(share.Candidate) estimator.Estimator) []share.Candidate {
+// innerCandidates returns the candidates with their estimators replaced by the inner ones.
+func innerCandidates(candidates []share.Candidate, of func(share.Candidate) estimator.Estimator) []share.Candidate {
 	out := slices.Clone(candidates)
 	for i, c := range candidates {
 		out[i].Estimator = of(c)
@@ -95,8 +95,8 @@ func withModels(candidates []share.Candidate, of func(share.Candidate) estimator
 	return out
 }
 
-// only is the batch of some of its candidates.
-func only(b share.Batch, which []int) share.Batch {
+// subBatch returns b restricted to the given candidates.
+func subBatch(b share.Batch, which []int) share.Batch {
 	out := b
 	out.Candidates = make([]share.Candidate, len(which))
 	for k, i := range which {
@@ -112,8 +112,8 @@ func only(b share.Batch, which []int) share.Batch {
 	return out
 }
 
-// onFold is the batch on one of its folds.
-func onFold(b share.Batch, fold int) share.Batch {
+// foldBatch returns b restricted to one fold.
+func foldBatch(b share.Batch, fold int) share.Batch {
 	out := b
 	out.Folds = b.Folds[fold : fold+1 : fold+1]
 	out.Include = func(k, _ int) bool { return b.Includes(k, fold) }
@@ -126,8 +126,8 @@ func onFold(b share.Batch, fold int) share.Batch {
 	return out
 }
 
-// wantsFold reports whether any candidate is wanted on a fold.
-func wantsFold(b share.Batch, fold int) bool {
+// includesFold reports whether any candidate is fitted on a fold.
+func includesFold(b share.Batch, fold int) bool {
 	for i := range b.Candidates {
 		if b.Includes(i, fold) {
 			return true
@@ -136,14 +136,14 @@ func wantsFold(b share.Batch, fold int) bool {
 	return false
 }
 
-// fitEach fits every candidate of a batch to each fold by itself.
-func fitEach(ctx context.Context, b share.Batch) error {
+// fitIndividually fits every candidate of a batch to each fold without sharing.
+func fitIndividually(ctx context.Context, b share.Batch) error {
 	for f := range b.Folds {
 		for i := range b.Candidates {
 			if !b.Includes(i, f) {
 				continue
 			}
-			if err := b.Yield(i, f, alone(ctx, b, i, f)); err != nil {
+			if err := b.Yield(i, f, fitOne(ctx, b, i, f)); err != nil {
 				return err
 			}
 			if err := ctxerr.Check(ctx); err != nil {
@@ -154,8 +154,8 @@ func fitEach(ctx context.Context, b share.Batch) error {
 	return nil
 }
 
-// alone fits one candidate to one fold by itself.
-func alone(ctx context.Context, b share.Batch, candidate, fold int) (out share.Outcome) {
+// fitOne fits one candidate to one fold without sharing.
+func fitOne(ctx context.Context, b share.Batch, candidate, fold int) (out share.Outcome) {
 	if b.FitOne != nil {
 		return b.FitOne(ctx, candidate, fold)
 	}
@@ -175,8 +175,8 @@ func alone(ctx context.Context, b share.Batch, candidate, fold int) (out share.O
 	return out
 }
 
-// refuse yields an error for every fold on which a candidate is wanted.
-func refuse(b share.Batch, candidate int, err error) error {
+// yieldError yields an error for every included fold of a candidate.
+func yieldError(b share.Batch, candidate int, err error) error {
 	for f := range b.Folds {
 		if b.Includes(candidate, f) {
 			if failed := b.Yield(candidate, f, share.Outcome{Err: err}); failed != nil {
@@ -187,11 +187,11 @@ func refuse(b share.Batch, candidate int, err error) error {
 	return nil
 }
 
-// gathered fits the candidates of a batch, equal ones once, and returns what each predicts for each fold. The
-// Err of those that could only be fitted with their whole pipeline is errAlone.
-func gathered(ctx context.Context, b share.Batch) (out [][]share.Outcome, shared []string, err error) {
-	of, distinct := unrepeated(b.Candidates)
-	part := only(b, distinct)
+// fitDistinct fits the distinct candidates of a batch and returns the outcomes of each candidate by
+// fold. Err is errNeedsPipeline for candidates that must be fitted with their whole pipeline.
+func fitDistinct(ctx context.Context, b share.Batch) (out [][]share.Outcome, shared []string, err error) {
+	of, distinct := deduplicate(b.Candidates)
+	part := subBatch(b, distinct)
 	part.Include = func(k, fold int) bool {
 		for i, d := range of {
 			if d == k && b.Includes(i, fold) {
@@ -201,7 +201,7 @@ func gathered(ctx context.Context, b share.Batch) (out [][]share.Outcome, shared
 		return false
 	}
 	if b.Maps != nil {
-		part.FitOne = func(context.Context, int, int) share.Outcome { return share.Outcome{Err: errAlone} }
+		part.FitOne = func(context.Context, int, int) share.Outcome { return share.Outcome{Err: errNeedsPipeline} }
 	}
 	found := make([][]share.Outcome, len(distinct))
 	for k := range found {
@@ -222,10 +222,11 @@ func gathered(ctx context.Context, b share.Batch) (out [][]share.Outcome, shared
 	return out, shared, err
 }
 
-var errAlone = errors.New("to be fitted with its whole pipeline")
+var errNeedsPipeline = errors.New("to be fitted with its whole pipeline")
 
-// unrepeated returns the numbers of the distinct candidates, and which of these each candidate is.
-func unrepeated(candidates []share.Candidate) (of, distinct []int) {
+// deduplicate returns the indices of the distinct candidates, and for each candidate its position
+// among them.
+func deduplicate(candidates []share.Candidate) (of, distinct []int) {
 	of = make([]int, len(candidates))
 next:
 	for i, c := range candidates {

@@ -17,44 +17,42 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Calibrated gives any classifier probabilities: it is fitted to all rows, and a map from its scores to
-// probabilities is learned from scores of rows that models had not seen. Which of two classes:
+// Calibrated fits a classifier to all rows and a map from its scores to probabilities to
+// out-of-fold scores. For two classes, the methods are:
 //
-//	sigmoid      p = 1/(1 + exp(a·s + b)), of the largest likelihood of Platt's smoothed targets
-//	isotonic     p = rising steps with straight lines between, of least squares: for thousands of rows
-//	temperature  p = softmax(β·s), of the least log loss: it changes no prediction
+//	sigmoid      p = 1/(1 + exp(a·s + b)), maximum likelihood with Platt's smoothed targets
+//	isotonic     p is a piecewise linear ascending function, least squares: for thousands of rows
+//	temperature  p = softmax(β·s), minimal log loss: predictions do not change
 //
-// Of more classes sigmoid and isotonic learn a map for each class against all others, and probabilities are
-// divided by their sum; temperature has one β for all. Weights of rows count in all three, class weights are
-// the model's own affair.
+// For more classes, sigmoid and isotonic fit one map per class against all others, and the
+// probabilities are divided by their sum; temperature has one β. Row weights are used in all three.
 //
-// The scores come from Folds folds with the shares of the classes in each, by group where the rows have
-// groups. With Folds 0 they are leave-one-out scores, exact and without fitting again, of a model that has these,
-// as ridge_classifier has, and of one that has none from 5 folds. It costs Folds + 1 fits, which share what
-// candidates and folds share in a search; a search around it shares that within each of its own folds.
+// The scores come from Folds stratified folds, by group if the rows have groups. With Folds 0, they
+// are exact leave-one-out scores if the classifier supports them, as ridge_classifier does, else
+// scores from 5 folds. The cost is that of Folds + 1 fits.
 //
-// The score of two classes is a log odds of the second (isotonic: p − ½), that of more their probabilities. It
-// is scikit-learn's CalibratedClassifierCV with ensemble=False. (Platt 1999; Zadrozny & Elkan, KDD 2002; Guo
-// et al., ICML 2017.)
+// The score for two classes is the log odds of the second class (isotonic: p − ½); for more classes
+// it is the probability. Equivalent: CalibratedClassifierCV with ensemble=False in scikit-learn.
+// (Platt 1999; Zadrozny & Elkan, KDD 2002; Guo et al., ICML 2017.)
 type Calibrated struct {
 	Method    string
 	Folds     int
 	Estimator estimator.Estimator
 }
 
-// NewCalibrated returns the spec that calibrates of by a sigmoid.
+// NewCalibrated returns a Calibrated of inner with method sigmoid and 5 folds.
 func NewCalibrated(inner estimator.Estimator) Calibrated {
 	return Calibrated{Method: "sigmoid", Estimator: specs.ByValue(inner)}
 }
 
-// Params declares the method, the number of folds, and the parameters of the model, below of.
+// Params declares the method, the number of folds, and the parameters of the estimator.
 func (s *Calibrated) Params(l *param.List) {
 	l.Choice(&s.Method, "method", "map from scores to probabilities", calibration.Methods...)
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
 	l.Child("estimator", &s.Estimator)
 }
 
-func (s Calibrated) named(err error) error { return named("calibrated", err) }
+func (s Calibrated) named(err error) error { return wrapError("calibrated", err) }
 
 func (s Calibrated) within() estimator.Estimator { return s.Estimator }
 
@@ -62,27 +60,27 @@ func (s Calibrated) folding(int) int { return s.Folds }
 
 func (Calibrated) suits(*design.Labels) error { return nil }
 
-// Cost is that of the model for each fold, or for what leaves one out, and once more.
-func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
+// Cost is that of the model for each fold, or for what computes leave-one-out predictions, and once more.
+func (s Calibrated) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
-// FitBatch shares, within each fold, what the models within share between candidates and folds.
+// FitBatch shares, within each fold, what the inner estimators share between candidates and folds.
 func (Calibrated) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	return batchScored[Calibrated](ctx, b)
+	return batchScoreBased[Calibrated](ctx, b)
 }
 
 // PlanBatch takes a batch on related maps where scores come from folds.
-func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScored[Calibrated](b) }
+func (Calibrated) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Calibrated](b) }
 
 // Task returns datasets.Classification.
 func (Calibrated) Task() datasets.Task { return datasets.Classification }
 
 // Fit calibrates the model on data; the result is a [*FittedCalibrated].
 func (s Calibrated) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	fitted, learned, classes, err := fitScored(ctx, s, data)
+	fitted, learned, classes, err := fitScoreBased(ctx, s, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedCalibrated{wrapped: wrapped{data.Cols(), fitted}, classes: classes, learned: learned.(calibratedScores).Map}, nil
+	return &FittedCalibrated{wrapper: wrapper{data.Cols(), fitted}, classes: classes, learned: learned.(calibratedScores).Map}, nil
 }
 
 // labelsOf returns class and weight of every row, or what is wrong with them.
@@ -104,10 +102,10 @@ func labelsOf(ctx context.Context, data datasets.Set) (*design.Labels, error) {
 	return l, data.Locate(err, 0)
 }
 
-// FittedCalibrated is what [Calibrated] is fitted to: a classifier and the map from its scores to
+// FittedCalibrated is a fitted [Calibrated]: a classifier and the map from its scores to
 // probabilities.
 type FittedCalibrated struct {
-	wrapped
+	wrapper
 	classes []string
 	learned calibration.Map
 }
@@ -120,7 +118,7 @@ func (f *FittedCalibrated) Outputs() estimator.Outputs {
 // PredictFull returns class, scores and probabilities of each row of X. The score is the log odds of the second of two
 // classes, or the probabilities of more.
 func (f *FittedCalibrated) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
-	scores, err := estimator.Predict(ctx, f.within, X, estimator.Request{Outputs: estimator.Scores})
+	scores, err := estimator.Predict(ctx, f.inner, X, estimator.Request{Outputs: estimator.Scores})
 	if err != nil {
 		return scores, Calibrated{}.named(err)
 	}
@@ -134,12 +132,12 @@ func (f *FittedCalibrated) Predict(ctx context.Context, X mat.Matrix) ([]float64
 	return all.Values, err
 }
 
-// State keeps the map and the model.
+// State serializes the map and the model.
 func (f *FittedCalibrated) State(s *model.State) {
-	f.wrapped.state(s)
+	f.wrapper.state(s)
 	s.Strings("classes", &f.classes)
 	f.learned.State(s, len(f.classes))
 	if s.Reading() && s.Err() == nil {
-		s.Require(len(classesOf(f.within)) == len(f.classes), "the model within is of other classes")
+		s.Require(len(classesOf(f.inner)) == len(f.classes), "the model within is of other classes")
 	}
 }

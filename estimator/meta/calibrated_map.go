@@ -22,9 +22,9 @@ type calibratedScores struct {
 }
 
 // learn learns the map to probabilities from out-of-fold scores.
-func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Labels) (reading, error) {
+func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Labels) (scoreMap, error) {
 	if found.Values == nil {
-		return nil, errNothingSeen
+		return nil, errNoTestRows
 	}
 	if found.Scores == nil {
 		return nil, errNoScores
@@ -41,7 +41,7 @@ func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Lab
 		if labels.Weights[i] > 0 {
 			absent[class[i]] = false
 		}
-		if found.seen[i] {
+		if found.present[i] {
 			weights[i] = labels.Weights[i]
 		}
 		if weights[i] > 0 {
@@ -55,8 +55,8 @@ func (s Calibrated) learn(_ context.Context, found outOfFold, labels *design.Lab
 }
 
 // read returns classes, scores and probabilities.
-func (m calibratedScores) read(said estimator.Prediction) (estimator.Prediction, error) {
-	scores, classes := said.Scores, m.classes
+func (m calibratedScores) read(pred estimator.Prediction) (estimator.Prediction, error) {
+	scores, classes := pred.Scores, m.classes
 	if scores == nil {
 		return estimator.Prediction{}, errNoScores
 	}

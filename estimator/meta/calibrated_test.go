@@ -97,7 +97,7 @@ func logLoss(p *mat.Dense, y []float64) (sum float64) {
 }
 
 // On new rows the probabilities are about as good as logistic regression's, for which these rows are made, by
-// folds and by leaving one out; and they are those of the rows, not of what the model has seen: a model that
+// folds and by leave-one-out; and they are those of the rows, not of what the model has seen: a model that
 // knows its training rows by heart gets even odds.
 func TestCalibratedProbabilitiesAreTrue(t *testing.T) {
 	train, test := overlapping(1, 1200), overlapping(2, 4000)
@@ -132,7 +132,7 @@ func weakClassifier() estimator.RidgeClassifier {
 	return s
 }
 
-// Leaving one out says the same as so many folds as there are rows.
+// Leave-one-out says the same as so many folds as there are rows.
 func TestCalibratedLeavesOneOut(t *testing.T) {
 	data := overlapping(4, 60)
 	probe := overlapping(5, 20).X
@@ -182,7 +182,7 @@ func TestCalibratedRefuses(t *testing.T) {
 		data datasets.Set
 		want string
 	}{
-		{calibrated("sigmoid", 3, nil), overlapping(1, 40), "there is no model to wrap"},
+		{calibrated("sigmoid", 3, nil), overlapping(1, 40), "estimator is missing"},
 		{calibrated("sigmoid", 1, estimator.NewSVM()), overlapping(1, 40), "folds: must be 0, or an integer ≥ 2, got 1"},
 		{calibrated("platt", 3, estimator.NewSVM()), overlapping(1, 40), "method"},
 		{calibrated("sigmoid", 3, target("sqrt", estimator.NewRidge())), overlapping(1, 40), "the target y has classes, and transforms are for numbers"},

@@ -11,7 +11,7 @@ import (
 
 // crossValidation is how out-of-fold predictions are made.
 type crossValidation struct {
-	folds   int // 0 for leaving one out where that is exact, else for five; or noFolds
+	folds   int // 0 for leave-one-out where that is exact, else for five; or noFolds
 	classes int // of a classification, 0 for a regression
 	shuffle bool
 	seed    uint64

@@ -178,16 +178,16 @@ func (s Ensemble) stacks() bool {
 	return s.Estimator == nil && s.Weights == "stacked" && len(s.Members) > 1
 }
 
-func (s Ensemble) named(err error) error { return named("ensemble", err) }
+func (s Ensemble) named(err error) error { return wrapError("ensemble", err) }
 
 // Cost adds up the members, each as often as it is fitted.
 func (s Ensemble) Cost(shape datasets.Shape) (sum datasets.Cost) {
-	parts, err := s.parts()
+	parts, err := s.memberList()
 	if err != nil {
 		return sum
 	}
 	if s.stacks() {
-		return s.crossValidation(2).lone(parts.candidates(), shape)
+		return s.crossValidation(2).cost(parts.candidates(), shape)
 	}
 	for _, c := range parts.candidates() {
 		if coster, ok := c.Estimator.(datasets.CostEstimator); ok {
@@ -219,7 +219,7 @@ func (s Ensemble) Fit(ctx context.Context, data datasets.Set) (estimator.Predict
 }
 
 func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, error) {
-	parts, err := s.parts()
+	parts, err := s.memberList()
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (s Ensemble) fit(ctx context.Context, data datasets.Set) (*FittedEnsemble, 
 	if classes != nil {
 		data = namedClasses(data, classes)
 	}
-	found, _, err := s.crossValidation(len(classes)).predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allOf(data), false, make([]int, len(parts)))
+	found, _, err := s.crossValidation(len(classes)).predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: parts.candidates()}, allRows(data), false, make([]int, len(parts)))
 	if err != nil {
 		return nil, err
 	}
@@ -260,10 +260,10 @@ func predictionsOf(found []outOfFold, name func(k int) string) ([]estimator.Pred
 			return nil, fmt.Errorf("%s: %w", name(k), p.err)
 		}
 		if len(p.Values) == 0 {
-			return nil, fmt.Errorf("%s: %w", name(k), errNothingSeen)
+			return nil, fmt.Errorf("%s: %w", name(k), errNoTestRows)
 		}
 		out[k] = p.Prediction
-		for i, seen := range p.seen {
+		for i, seen := range p.present {
 			if !seen {
 				out[k].Values[i] = math.NaN()
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // FitBatch hands the members of all candidates, equal ones once, to their own FitBatch: those that count alike
-// for all folds together where weights are not to be found, else on the folds within each fold. Leaving one out
+// for all folds together where weights are not to be found, else on the folds within each fold. Leave-one-out
 // is for the former, and for members that can.
 func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Ensemble](b)
@@ -23,8 +23,8 @@ func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 		return nil, s.named(err)
 	}
 	members := make([]Members, len(specs))
-	groups, err := grouped(b, func(i int) (key any, wrong error) {
-		if members[i], wrong = specs[i].partsFor(b); wrong != nil {
+	groups, err := groupBy(b, func(i int) (key any, wrong error) {
+		if members[i], wrong = specs[i].batchMembers(b); wrong != nil {
 			return nil, specs[i].named(wrong)
 		}
 		return specs[i].batchKey(), nil
@@ -33,12 +33,12 @@ func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 		return nil, err
 	}
 	for _, which := range groups {
-		part := flatten(only(b, which), members, which)
+		part := flatten(subBatch(b, which), members, which)
 		fit := part.fitFixed
 		switch {
 		case !specs[which[0]].stacks():
 		case len(b.Data.Schema.Targets) == 0: // numbers, or classes: that is for each fit to see
-			fit = func(ctx context.Context) ([]string, error) { return nil, fitEach(ctx, part.Batch) }
+			fit = func(ctx context.Context) ([]string, error) { return nil, fitIndividually(ctx, part.Batch) }
 		default:
 			fit = part.fitStacked
 		}
@@ -51,16 +51,16 @@ func (s Ensemble) FitBatch(ctx context.Context, b share.Batch) (shared []string,
 }
 
 var (
-	errStackedOneOut = errors.New("weights found by stacking would be others without each row; use k folds")
-	errEnsembleGCV   = errors.New("generalised cross-validation is not for a mean of models; use loo or k folds")
+	errStackingLeaveOneOut = errors.New("weights found by stacking would be others without each row; use k folds")
+	errEnsembleGCV         = errors.New("generalised cross-validation is not for a mean of models; use loo or k folds")
 )
 
-// partsFor are the members, for a batch that they can do.
-func (s Ensemble) partsFor(b share.Batch) (Members, error) {
-	if parts, err := s.parts(); err != nil || !b.LeaveOneOut || !s.stacks() {
+// batchMembers are the members, for a batch that they can do.
+func (s Ensemble) batchMembers(b share.Batch) (Members, error) {
+	if parts, err := s.memberList(); err != nil || !b.LeaveOneOut || !s.stacks() {
 		return parts, err
 	}
-	return nil, errStackedOneOut
+	return nil, errStackingLeaveOneOut
 }
 
 // batchKey is the same for specs whose batches are done together.
@@ -71,16 +71,16 @@ func (s Ensemble) batchKey() string {
 	return fmt.Sprint("stacked ", s.Folds, " ", s.Seed)
 }
 
-// flat is a batch of ensembles and the batch of all their members.
-type flat struct {
+// flatBatch is a batch of ensembles and the batch of all their members.
+type flatBatch struct {
 	share.Batch
-	members share.Batch
-	of      [][]int // of each ensemble, its members in the batch
-	names   []Members
+	members     share.Batch
+	memberIndex [][]int // of each ensemble, its members in the batch
+	names       []Members
 }
 
-func flatten(b share.Batch, members []Members, which []int) flat {
-	out := flat{Batch: b, members: b, of: make([][]int, len(which))}
+func flatten(b share.Batch, members []Members, which []int) flatBatch {
+	out := flatBatch{Batch: b, members: b, memberIndex: make([][]int, len(which))}
 	out.members.Candidates = nil
 	owner := []int{}
 	for k, i := range which {
@@ -88,7 +88,7 @@ func flatten(b share.Batch, members []Members, which []int) flat {
 		for _, m := range members[i] {
 			c := b.Candidates[k]
 			c.Estimator = m.Estimator
-			out.of[k] = append(out.of[k], len(owner))
+			out.memberIndex[k] = append(out.memberIndex[k], len(owner))
 			out.members.Candidates, owner = append(out.members.Candidates, c), append(owner, k)
 		}
 	}
@@ -98,12 +98,12 @@ func flatten(b share.Batch, members []Members, which []int) flat {
 }
 
 // fitFixed fits ensembles whose weights are not to be found.
-func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
-	of, distinct := unrepeated(f.members.Candidates)
-	part := only(f.members, distinct)
-	users := make([][]int, len(distinct)) // ensembles that a distinct member is in
-	needs := make([][]int, len(f.of))     // distinct members of an ensemble, once each
-	for e, list := range f.of {
+func (f flatBatch) fitFixed(ctx context.Context) (shared []string, err error) {
+	of, distinct := deduplicate(f.members.Candidates)
+	part := subBatch(f.members, distinct)
+	users := make([][]int, len(distinct))      // ensembles that a distinct member is in
+	needs := make([][]int, len(f.memberIndex)) // distinct members of an ensemble, once each
+	for e, list := range f.memberIndex {
 		seen := map[int]bool{}
 		for _, m := range list {
 			if d := of[m]; !seen[d] {
@@ -124,7 +124,7 @@ func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 	part.Yield = func(d, fold int, o share.Outcome) error {
 		found[[2]int{d, fold}] = &o
 		for _, e := range users[d] {
-			if f.Includes(e, fold) && complete(found, needs[e], fold) {
+			if f.Includes(e, fold) && isComplete(found, needs[e], fold) {
 				if err := f.Yield(e, fold, f.mean(e, fold, of, found)); err != nil {
 					return err
 				}
@@ -136,7 +136,7 @@ func (f flat) fitFixed(ctx context.Context) (shared []string, err error) {
 	return fitBatch(ctx, part)
 }
 
-func complete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
+func isComplete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
 	for _, d := range needs {
 		if found[[2]int{d, fold}] == nil {
 			return false
@@ -146,14 +146,14 @@ func complete(found map[[2]int]*share.Outcome, needs []int, fold int) bool {
 }
 
 // forget drops the predictions that no ensemble waits for.
-func (f flat) forget(found map[[2]int]*share.Outcome, users, needs [][]int, fold int) {
+func (f flatBatch) forget(found map[[2]int]*share.Outcome, users, needs [][]int, fold int) {
 next:
 	for at, o := range found {
 		if at[1] != fold || o.Values == nil {
 			continue
 		}
 		for _, e := range users[at[0]] {
-			if f.Includes(e, fold) && !complete(found, needs[e], fold) {
+			if f.Includes(e, fold) && !isComplete(found, needs[e], fold) {
 				continue next
 			}
 		}
@@ -162,10 +162,10 @@ next:
 }
 
 // mean is what ensemble e says where its weights are not to be found.
-func (f flat) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) share.Outcome {
-	out, all := share.Outcome{}, make([]estimator.Prediction, len(f.of[e]))
+func (f flatBatch) mean(e, fold int, of []int, found map[[2]int]*share.Outcome) share.Outcome {
+	out, all := share.Outcome{}, make([]estimator.Prediction, len(f.memberIndex[e]))
 	weights := f.Candidates[e].Estimator.(Ensemble).fixed(len(all))
-	for k, m := range f.of[e] {
+	for k, m := range f.memberIndex[e] {
 		one := found[[2]int{of[m], fold}]
 		if out.Seconds += one.Seconds; one.Err != nil && out.Err == nil {
 			out.Err = fmt.Errorf("%s: %w", f.names[e][k].Name, one.Err)
@@ -193,9 +193,9 @@ func classCount(p estimator.Prediction) int {
 }
 
 // fitStacked fits ensembles of one cross-validation whose weights are to be found.
-func (f flat) fitStacked(ctx context.Context) (shared []string, err error) {
+func (f flatBatch) fitStacked(ctx context.Context) (shared []string, err error) {
 	for fold := range f.Folds {
-		if !wantsFold(f.Batch, fold) {
+		if !includesFold(f.Batch, fold) {
 			continue
 		}
 		names, err := f.stackFold(ctx, fold)
@@ -206,7 +206,7 @@ func (f flat) fitStacked(ctx context.Context) (shared []string, err error) {
 	return shared, nil
 }
 
-func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err error) {
+func (f flatBatch) stackFold(ctx context.Context, fold int) (shared []string, err error) {
 	spec := f.Candidates[0].Estimator.(Ensemble)
 	rows := f.Folds[fold]
 	classes := f.Data.Schema.Classes()
@@ -216,7 +216,7 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 	}
 	own := datasets.Set{X: f.Data.X, Y: f.Data.Y, Targets: f.Data.Targets, Weights: f.Data.Weights, Schema: f.Data.Schema}
 	own = own.Select(rows.Train)
-	for e := range f.of {
+	for e := range f.memberIndex {
 		if !f.Includes(e, fold) {
 			continue
 		}
@@ -228,12 +228,12 @@ func (f flat) stackFold(ctx context.Context, fold int) (shared []string, err err
 }
 
 // predict is that of all members, by folds or without each row as each ensemble would have it alone.
-func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string, err error) {
+func (f flatBatch) predict(ctx context.Context, v crossValidation, fold int) (found []outOfFold, shared []string, err error) {
 	found = make([]outOfFold, len(f.members.Candidates))
 	var ways, sets [2][]int // members of ensembles of which all can, and others; and of which ensemble
-	for e, list := range f.of {
+	for e, list := range f.memberIndex {
 		way := 0
-		if !v.exact(only(f.members, list).Candidates, f.Data.Groups != nil) {
+		if !v.exact(subBatch(f.members, list).Candidates, f.Data.Groups != nil) {
 			way = 1
 		}
 		for _, m := range list {
@@ -248,7 +248,7 @@ func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found [
 		if way == 1 {
 			by.folds = v.count()
 		}
-		part, names, err := by.predict(ctx, onFold(only(f.members, list), fold), f.Folds[fold], true, sets[way])
+		part, names, err := by.predict(ctx, foldBatch(subBatch(f.members, list), fold), f.Folds[fold], true, sets[way])
 		if shared = append(shared, names...); err != nil {
 			return found, shared, err
 		}
@@ -260,10 +260,10 @@ func (f flat) predict(ctx context.Context, v crossValidation, fold int) (found [
 }
 
 // stackedOutcome is what ensemble e says of the test rows of a fold.
-func (f flat) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out share.Outcome) {
+func (f flatBatch) stackedOutcome(ctx context.Context, e int, train datasets.Set, found []outOfFold) (out share.Outcome) {
 	spec := f.Candidates[e].Estimator.(Ensemble)
-	mine, last := make([]outOfFold, len(f.of[e])), make([]estimator.Prediction, len(f.of[e]))
-	for k, m := range f.of[e] {
+	mine, last := make([]outOfFold, len(f.memberIndex[e])), make([]estimator.Prediction, len(f.memberIndex[e]))
+	for k, m := range f.memberIndex[e] {
 		mine[k], last[k] = found[m], estimator.Prediction(found[m].last.Prediction)
 		out.Seconds += found[m].seconds
 	}
@@ -291,7 +291,7 @@ func (s Ensemble) PlanBatch(b share.Batch) (most int64, err error) {
 		return 0, s.named(err)
 	}
 	for _, spec := range specs {
-		parts, err := spec.partsFor(b)
+		parts, err := spec.batchMembers(b)
 		if err != nil {
 			return 0, s.named(err)
 		}

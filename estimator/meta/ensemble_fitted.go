@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedEnsemble is what [Ensemble] is fitted to. It has the outputs that all of its members have.
+// FittedEnsemble is a fitted [Ensemble]. It has the outputs that all of its members have.
 type FittedEnsemble struct {
 	cols    int
 	members []FittedMember
@@ -97,7 +97,7 @@ func (f *FittedEnsemble) Report() estimator.Report {
 	return out
 }
 
-// State keeps the members and their weights.
+// State serializes the members and their weights.
 func (f *FittedEnsemble) State(s *model.State) {
 	var names []string
 	var weights []float64
@@ -115,7 +115,7 @@ func (f *FittedEnsemble) State(s *model.State) {
 		if s.Err() != nil {
 			return
 		}
-		keepModel(s, fmt.Sprintf("%d.%s", k, names[k]), &f.members[k].Predictor, f.cols)
+		modelState(s, fmt.Sprintf("%d.%s", k, names[k]), &f.members[k].Predictor, f.cols)
 	}
 	if s.Reading() && s.Err() == nil {
 		if err := f.look(); err != nil {

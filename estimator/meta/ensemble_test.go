@@ -68,7 +68,7 @@ func weightsOf(f *meta.FittedEnsemble) (out []float64) {
 }
 
 // The weights are those that a look at every pair of weights finds best on predictions made by hand: row by row
-// for leaving one out, fold by fold for folds.
+// for leave-one-out, fold by fold for folds.
 func TestStackingFindsTheBestWeights(t *testing.T) {
 	if !exhaustive.Tests() {
 		t.Skip("many fits")
@@ -285,7 +285,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		{meta.NewEnsemble(meta.Member{Name: "a", Estimator: ridge}, meta.Member{Name: "a", Estimator: ridge}), "two members are called a"},
 		{meta.NewEnsemble(meta.Member{Name: "a.b", Estimator: ridge}), `name "a.b"`},
 		{ensemble(nil), "member a has no spec"},
-		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: there is no model to wrap"},
+		{ensemble(ridge, target("quantile", nil)), "b: estimator: target: estimator is missing"},
 	} {
 		if _, err := c.spec.Fit(context.Background(), data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
@@ -381,10 +381,10 @@ func TestWrappersPassOnWhatWasFittedAlone(t *testing.T) {
 		"calibrated": {calibrated("sigmoid", 3, loner{estimator.NewSVM()}), classes},
 	} {
 		folds, _ := datasets.KFold{Folds: 3}.Split(c.data)
-		said := share.Outcome{Prediction: share.Prediction{Values: []float64{7}}}
+		pred := share.Outcome{Prediction: share.Prediction{Values: []float64{7}}}
 		_, err := c.spec.FitBatch(context.Background(), share.Batch{Data: c.data, Shape: c.data.Shape(), Folds: folds, Maps: columns{},
 			Candidates: []share.Candidate{{Estimator: c.spec, Width: 2, Scale: 1}},
-			FitOne:     func(context.Context, int, int) share.Outcome { return said },
+			FitOne:     func(context.Context, int, int) share.Outcome { return pred },
 			Yield: func(_, _ int, out share.Outcome) error {
 				if out.Err != nil || len(out.Values) != 1 || out.Values[0] != 7 {
 					t.Errorf("%s: %+v", name, out)

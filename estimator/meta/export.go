@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/conformal"
 )
 
-// exportWithin exports the model within, called of in documents.
+// exportWithin exports the inner estimator, called of in documents.
 func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, within, rows)
 	return out, graph.At("estimator", err)
@@ -26,11 +26,11 @@ func exportColumn(g *graph.Graph, v graph.Value, j int) graph.Value {
 	return g.Columns(v, []int{j})
 }
 
-// ExportModel adds to g what the model within predicts, turned back.
+// ExportModel adds to g what the inner estimator predicts, turned back.
 func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	said, err := exportWithin(g, f.within, rows)
+	pred, err := exportWithin(g, f.inner, rows)
 	if err != nil {
-		return said, err
+		return pred, err
 	}
 	// each turns something of every target back, where there is such a thing.
 	each := func(from graph.Value, back func(j int, from graph.Value) graph.Value) graph.Value {
@@ -43,11 +43,11 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 		}
 		return g.Concat(columns...)
 	}
-	centres := said.Centres()
+	centres := pred.Centres()
 	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
 	out := g.Numbers(each(centres, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
-	out.Lower, out.Upper = each(said.Lower, inverse), each(said.Upper, inverse)
-	out.Std = each(said.Std, func(j int, std graph.Value) graph.Value {
+	out.Lower, out.Upper = each(pred.Lower, inverse), each(pred.Upper, inverse)
+	out.Std = each(pred.Std, func(j int, std graph.Value) graph.Value {
 		return f.learned[j].ExportDeviation(g, exportColumn(g, centres, j), std)
 	})
 	return out, nil
@@ -55,22 +55,22 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 
 // ExportModel adds to g class, scores and probabilities.
 func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	said, err := exportWithin(g, f.within, rows)
+	pred, err := exportWithin(g, f.inner, rows)
 	if err != nil {
-		return said, err
+		return pred, err
 	}
-	if said.Scores.None() {
-		return said, errNoScores
+	if pred.Scores.None() {
+		return pred, errNoScores
 	}
-	probabilities, scores := f.learned.Export(g, said.Scores)
+	probabilities, scores := f.learned.Export(g, pred.Scores)
 	out := g.Decided(scores)
 	out.Probabilities = probabilities
 	return out, nil
 }
 
-// ExportModel adds to g class and scores, and what else the model within says.
+// ExportModel adds to g class and scores, and what else the inner estimator says.
 func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out, err := exportWithin(g, f.within, rows)
+	out, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return out, err
 	}
@@ -84,11 +84,11 @@ func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 }
 
 // export adds to g scores of which the largest is the prediction.
-func (d decision) export(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
+func (d decision) export(g *graph.Graph, pred graph.Prediction) (graph.Value, error) {
 	if d.costs != nil {
-		return d.exportExpected(g, said)
+		return d.exportExpected(g, pred)
 	}
-	s, err := d.exportScore(g, said)
+	s, err := d.exportScore(g, pred)
 	if err != nil {
 		return s, err
 	}
@@ -105,10 +105,10 @@ func (d decision) export(g *graph.Graph, said graph.Prediction) (graph.Value, er
 }
 
 // exportScore adds to g the number of a row that is compared with the threshold.
-func (d decision) exportScore(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
-	from := said.Scores
+func (d decision) exportScore(g *graph.Graph, pred graph.Prediction) (graph.Value, error) {
+	from := pred.Scores
 	if d.probable {
-		from = said.Probabilities
+		from = pred.Probabilities
 	}
 	if from.None() {
 		return from, errNoScores
@@ -128,9 +128,9 @@ func (d decision) exportScore(g *graph.Graph, said graph.Prediction) (graph.Valu
 }
 
 // exportExpected adds to g minus the expected cost of each class.
-func (d decision) exportExpected(g *graph.Graph, said graph.Prediction) (graph.Value, error) {
-	if said.Probabilities.None() {
-		return said.Probabilities, errNoProbabilities
+func (d decision) exportExpected(g *graph.Graph, pred graph.Prediction) (graph.Value, error) {
+	if pred.Probabilities.None() {
+		return pred.Probabilities, errNoProbabilities
 	}
 	costs, never := mat.NewDense(d.classes, d.classes, nil), make([]float64, d.classes)
 	for j := range d.classes {
@@ -142,16 +142,16 @@ func (d decision) exportExpected(g *graph.Graph, said graph.Prediction) (graph.V
 			costs.Set(i, j, -d.costs[i*d.classes+j])
 		}
 	}
-	return g.Affine(said.Probabilities, g.Matrix(costs), g.Row(never)), nil
+	return g.Affine(pred.Probabilities, g.Matrix(costs), g.Row(never)), nil
 }
 
-// ExportModel adds to g what the model within says, with sets of the level of the fit.
+// ExportModel adds to g what the inner estimator says, with sets of the level of the fit.
 func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out, err := exportWithin(g, f.within, rows)
+	out, err := exportWithin(g, f.inner, rows)
 	if err != nil {
 		return out, err
 	}
-	k, err := conformal.Rank(len(f.strange), f.level)
+	k, err := conformal.Rank(len(f.nonconformity), f.level)
 	if err != nil {
 		return out, err
 	}
@@ -169,15 +169,15 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 	for c := range codes {
 		codes[c] = float64(c)
 	}
-	usual := g.LessEqual(g.Number(-f.strange[k-1]), fits)
+	usual := g.LessEqual(g.Number(-f.nonconformity[k-1]), fits)
 	out.Sets = g.Max(usual, g.Equal(g.ArgMax(fits), g.Row(codes)))
 	return out, nil
 }
 
-// ExportModel adds to g what the model within says, with intervals of the level of the fit. Those of jackknife_plus take
+// ExportModel adds to g what the inner estimator says, with intervals of the level of the fit. Those of jackknife_plus take
 // all training rows, and some hundred operations to find numbers by their rank.
 func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out, err := exportWithin(g, f.within, rows)
+	out, err := exportWithin(g, f.inner, rows)
 	switch {
 	case err != nil:
 		return out, err
@@ -188,7 +188,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	}
 	n, t := f.residuals.Dims()
 	if g.Width(out.Centres()) != t {
-		return out, fmt.Errorf("%d targets at fit, %d now", t, g.Width(out.Centres()))
+		return out, fmt.Errorf("the model was fitted with %d targets, got %d", t, g.Width(out.Centres()))
 	}
 	if f.method == "jackknife_plus" {
 		k, err := conformal.Rank(n, f.level)
@@ -234,7 +234,7 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, 
 
 // ExportModel adds to g the weighted sum of what the members say. Those of weight 0 are left out.
 func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	var said []graph.Prediction
+	var pred []graph.Prediction
 	var weights []float64
 	var faults []error
 	total, probable := 0.0, len(f.outputs.Classes) > 0 && f.sizes == nil
@@ -248,14 +248,14 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 		if f.sizes != nil {
 			w *= f.sizes[k]
 		}
-		said, weights = append(said, one), append(weights, w)
+		pred, weights = append(pred, one), append(weights, w)
 		total, probable = total+m.Weight, probable && !one.Probabilities.None()
 	}
 	if err := graph.Join(faults...); err != nil {
 		return graph.Prediction{}, err
 	}
 	var sum graph.Value
-	for k, p := range said {
+	for k, p := range pred {
 		part := p.Centres()
 		switch {
 		case probable:

@@ -85,10 +85,10 @@ func (s *Intervals) Params(l *param.List) {
 	l.Child("estimator", &s.Estimator)
 }
 
-func (s Intervals) named(err error) error { return named("intervals", err) }
+func (s Intervals) named(err error) error { return wrapError("intervals", err) }
 
-// Way returns the method that data of a shape go by: that of the spec, or what auto comes to.
-func (s Intervals) Way(shape datasets.Shape) string {
+// ResolvedMethod returns the method that data of a shape go by: that of the spec, or what auto comes to.
+func (s Intervals) ResolvedMethod(shape datasets.Shape) string {
 	if s.Method != "auto" {
 		return s.Method
 	}
@@ -104,7 +104,7 @@ const smootherBytes = 256 << 20
 
 // Cost is that of the model, and of the weights that the jackknife needs.
 func (s Intervals) Cost(shape datasets.Shape) datasets.Cost {
-	rest, way := shape, s.Way(shape)
+	rest, way := shape, s.ResolvedMethod(shape)
 	if way == "split" && shape.Rows > 0 {
 		rest.Rows -= int(s.Calibration * float64(shape.Rows))
 	}
@@ -135,7 +135,7 @@ func (s Intervals) FitSource(ctx context.Context, data datasets.Source) (estimat
 		return nil, s.named(err)
 	}
 	out, err := s.fitSource(ctx, data)
-	if errors.Is(err, errGather) {
+	if errors.Is(err, errNeedsMemory) {
 		var set datasets.Set
 		if set, err = datasets.ReadAll(ctx, data); err == nil {
 			out, err = s.fit(ctx, set)
@@ -157,10 +157,10 @@ func (s Intervals) fitSource(ctx context.Context, data datasets.Source) (estimat
 	case ok && (s.Method == "auto" || s.Method == "split"):
 		return s.splitSource(ctx, streamed, data)
 	}
-	return nil, errGather
+	return nil, errNeedsMemory
 }
 
-// Task returns the task of the model within.
+// Task returns the task of the inner estimator.
 func (s Intervals) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
 // Fit fits the model and learns from it how far off it is; the result is a [*FittedIntervals] or a [*FittedSets].
@@ -179,7 +179,7 @@ func (s Intervals) fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	if s.Method == "auto" && data.Groups != nil {
 		s.Method = "split"
 	}
-	switch s.Method = s.Way(data.Shape()); s.Method {
+	switch s.Method = s.ResolvedMethod(data.Shape()); s.Method {
 	case "split":
 		return s.split(ctx, data)
 	case "normal":
@@ -197,7 +197,7 @@ func (s Intervals) normal(fitted estimator.Predictor, cols int) (estimator.Predi
 	if !estimator.OutputsOf(fitted).Has.Has(estimator.Std) {
 		return nil, errNoStd
 	}
-	return &FittedIntervals{wrapped: wrapped{cols, fitted}, method: "normal", level: s.Level}, nil
+	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "normal", level: s.Level}, nil
 }
 
 var errNoStd = errors.New("the model within does not know its standard deviation, as gaussian_process does")
@@ -213,7 +213,7 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	case s.Normalize:
 		return nil, fmt.Errorf("normalize goes with split, and the method is %s", s.Method)
 	}
-	if _, err := conformal.Rank(weighted(data), s.Level); err != nil {
+	if _, err := conformal.Rank(positiveWeights(data), s.Level); err != nil {
 		return nil, err
 	}
 	fitted, err := s.Estimator.Fit(ctx, data)
@@ -224,16 +224,16 @@ func (s Intervals) jackknife(ctx context.Context, data datasets.Set) (estimator.
 	if err != nil {
 		return nil, err
 	}
-	out := &FittedIntervals{wrapped: wrapped{data.Cols(), fitted}, method: s.Method, level: s.Level, residuals: smoother.Residuals()}
+	out := &FittedIntervals{wrapper: wrapper{data.Cols(), fitted}, method: s.Method, level: s.Level, residuals: smoother.Residuals()}
 	if s.Method == "jackknife_plus" {
 		out.smoother = smoother
 	}
 	return out, nil
 }
 
-// CheckRows reports that so many rows are too few for the level.
+// CheckRows reports that n rows are too few for the level.
 func (s Intervals) CheckRows(rows int) error {
-	switch s.Way(datasets.Shape{Rows: rows}) {
+	switch s.ResolvedMethod(datasets.Shape{Rows: rows}) {
 	case "normal":
 		return nil
 	case "split":
@@ -247,8 +247,8 @@ func (s Intervals) CheckRows(rows int) error {
 	return err
 }
 
-// weighted counts the rows whose weight is not 0.
-func weighted(data datasets.Set) int {
+// positiveWeights counts the rows whose weight is not 0.
+func positiveWeights(data datasets.Set) int {
 	n := data.Rows()
 	for _, w := range data.Weights {
 		if w == 0 {

@@ -16,10 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// FittedIntervals is what [Intervals] is fitted to of numbers: a model and its residuals. What else the model can do,
-// [estimator.As] finds.
+// FittedIntervals is a fitted [Intervals] for regression: the inner model and its residuals.
 type FittedIntervals struct {
-	wrapped
+	wrapper
 	method     string
 	level      float64
 	normalized bool
@@ -27,24 +26,25 @@ type FittedIntervals struct {
 	smoother   *estimator.Smoother // of jackknife_plus
 }
 
-// Sureness returns the way to the intervals and their level.
-func (f *FittedIntervals) Sureness() (method string, level float64) { return f.method, f.level }
+// Uncertainty returns the method and the probability level of the intervals.
+func (f *FittedIntervals) Uncertainty() (method string, level float64) { return f.method, f.level }
 
-// Predict returns what the model within predicts.
+// Predict returns the predictions of the inner model.
 func (f *FittedIntervals) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.within.Predict(ctx, X)
+	out, err := f.inner.Predict(ctx, X)
 	return out, Intervals{}.named(err)
 }
 
-// Outputs returns those of the model within, and intervals.
+// Outputs returns the outputs of the inner model and intervals.
 func (f *FittedIntervals) Outputs() estimator.Outputs {
-	out := estimator.OutputsOf(f.within)
+	out := estimator.OutputsOf(f.inner)
 	out.Has |= estimator.Intervals
 	return out
 }
 
-// PredictFull returns what the model within says of each row of X, with intervals of the requested level, by default
-// that of the fit. A level that there are too few residuals for is an error.
+// PredictFull returns the requested outputs of the inner model and intervals of the requested
+// level; the default is the level of the spec. It returns an error if there are too few residuals
+// for the level.
 func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
@@ -53,7 +53,7 @@ func (f *FittedIntervals) PredictFull(ctx context.Context, X mat.Matrix, want es
 func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
 	if !want.Wants(estimator.Intervals) {
-		return estimator.Predict(ctx, f.within, X, want)
+		return estimator.Predict(ctx, f.inner, X, want)
 	}
 	level := f.level
 	if want.Level != 0 {
@@ -68,46 +68,46 @@ func (f *FittedIntervals) predict(ctx context.Context, X mat.Matrix, want estima
 			want.Outputs |= estimator.Std
 		}
 	}
-	said, err := estimator.Predict(ctx, f.within, X, want)
+	pred, err := estimator.Predict(ctx, f.inner, X, want)
 	if err != nil {
 		return none, err
 	}
 	if f.method == "normal" {
-		if said.Std == nil {
+		if pred.Std == nil {
 			return none, errNoStd
 		}
-		return said.WithNormalIntervals(level), nil
+		return pred.WithNormalIntervals(level), nil
 	}
-	said.LowerTargets, said.UpperTargets = nil, nil
-	centres := said.Targets
-	if n := len(said.Values); said.Targets == nil && n > 0 {
-		centres = mat.NewDense(n, 1, said.Values)
+	pred.LowerTargets, pred.UpperTargets = nil, nil
+	centres := pred.Targets
+	if n := len(pred.Values); pred.Targets == nil && n > 0 {
+		centres = mat.NewDense(n, 1, pred.Values)
 	}
 	if centres == nil || centres.IsEmpty() {
-		if said.Lower, said.Upper = []float64{}, []float64{}; centres != nil {
-			said.LowerTargets, said.UpperTargets = &mat.Dense{}, &mat.Dense{}
+		if pred.Lower, pred.Upper = []float64{}, []float64{}; centres != nil {
+			pred.LowerTargets, pred.UpperTargets = &mat.Dense{}, &mat.Dense{}
 		}
-		return said, nil
+		return pred, nil
 	}
 	n, t := centres.Dims()
 	if t != f.residuals.RawMatrix().Cols {
-		return none, fmt.Errorf("%d targets at fit, %d now", f.residuals.RawMatrix().Cols, t)
+		return none, fmt.Errorf("the model was fitted with %d targets, got %d", f.residuals.RawMatrix().Cols, t)
 	}
 	lower, upper := mat.NewDense(n, t, nil), mat.NewDense(n, t, nil)
-	write := f.around
+	write := f.symmetric
 	if f.method == "jackknife_plus" {
-		write = f.plus
+		write = f.jackknifePlus
 	}
-	if err := write(ctx, X, level, centres, said.Std, lower, upper); err != nil {
+	if err := write(ctx, X, level, centres, pred.Std, lower, upper); err != nil {
 		return none, err
 	}
-	if said.Lower, said.Upper = mat.Col(nil, 0, lower), mat.Col(nil, 0, upper); said.Targets != nil {
-		said.LowerTargets, said.UpperTargets = lower, upper
+	if pred.Lower, pred.Upper = mat.Col(nil, 0, lower), mat.Col(nil, 0, upper); pred.Targets != nil {
+		pred.LowerTargets, pred.UpperTargets = lower, upper
 	}
-	return said, nil
+	return pred, nil
 }
 
-// jackknives prepares for intervals of each target.
+// jackknives returns the conformal quantiles of the residuals of each target.
 func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, error) {
 	_, t := f.residuals.Dims()
 	out := make([]*conformal.Jackknife, t)
@@ -120,8 +120,8 @@ func (f *FittedIntervals) jackknives(level float64) ([]*conformal.Jackknife, err
 	return out, nil
 }
 
-// around writes intervals that reach as far to both sides.
-func (f *FittedIntervals) around(_ context.Context, _ mat.Matrix, level float64, centres *mat.Dense, std []float64, lower, upper *mat.Dense) error {
+// symmetric writes the intervals center ± quantile, times the standard deviation if normalized.
+func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float64, centres *mat.Dense, std []float64, lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
@@ -144,17 +144,17 @@ func (f *FittedIntervals) around(_ context.Context, _ mat.Matrix, level float64,
 	return nil
 }
 
-// plusNumbers is how many weights of rows are made at once.
-const plusNumbers = 1 << 19
+// maxWeightsAtOnce limits the number of smoother weights in memory.
+const maxWeightsAtOnce = 1 << 19
 
-// plus writes intervals of the jackknife+, some rows at a time.
-func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64, centres *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
+// jackknifePlus writes jackknife+ intervals, one tile of rows at a time.
+func (f *FittedIntervals) jackknifePlus(ctx context.Context, X mat.Matrix, level float64, centres *mat.Dense, _ []float64, lower, upper *mat.Dense) error {
 	all, err := f.jackknives(level)
 	if err != nil {
 		return err
 	}
 	n, _ := centres.Dims()
-	tile := max(8, plusNumbers/f.smoother.Rows())
+	tile := max(8, maxWeightsAtOnce/f.smoother.Rows())
 	for lo := 0; lo < n; lo += tile {
 		hi := min(lo+tile, n)
 		weights, err := f.smoother.Weights(ctx, rowblock.Slice(X, lo, hi))
@@ -175,9 +175,9 @@ func (f *FittedIntervals) plus(ctx context.Context, X mat.Matrix, level float64,
 	return nil
 }
 
-// State keeps the residuals, the weights that the jackknife+ needs, and the model.
+// State serializes the residuals, the smoother of jackknife+, and the inner model.
 func (f *FittedIntervals) State(s *model.State) {
-	f.wrapped.state(s)
+	f.wrapper.state(s)
 	s.String("method", &f.method)
 	s.Float("level", &f.level)
 	s.Bool("normalized", &f.normalized)
@@ -199,9 +199,9 @@ func (f *FittedIntervals) State(s *model.State) {
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	said, known := ofZeros(f.within, f.cols)
+	pred, known := predictZeros(f.inner, f.cols)
 	if known && (f.method == "normal" || f.normalized) {
-		s.Require(len(said.Std) == 1, "the model within has no standard deviations")
+		s.Require(len(pred.Std) == 1, "the model within has no standard deviations")
 	}
 	if f.method == "normal" {
 		return
@@ -213,47 +213,48 @@ func (f *FittedIntervals) State(s *model.State) {
 	_, err := conformal.Rank(f.residuals.RawMatrix().Rows, f.level)
 	s.Require(err == nil, "there are too few residuals")
 	targets := 1
-	if said.Targets != nil {
-		targets = said.Targets.RawMatrix().Cols
+	if pred.Targets != nil {
+		targets = pred.Targets.RawMatrix().Cols
 	}
 	s.Require(!known || f.residuals.RawMatrix().Cols == targets, "the residuals are of other targets")
 }
 
-// ofZeros returns what a model predicts for a row of zeros, unless it refuses that row: which outputs
-// there are, and of which width.
-func ofZeros(p estimator.Predictor, cols int) (said estimator.Prediction, known bool) {
-	said, err := estimator.Predict(context.Background(), p, mat.NewDense(1, cols, nil), estimator.Request{})
-	return said, err == nil
+// predictZeros returns the prediction for a row of zeros, which shows the outputs and their widths;
+// known is false if the model returns an error.
+func predictZeros(p estimator.Predictor, cols int) (pred estimator.Prediction, known bool) {
+	pred, err := estimator.Predict(context.Background(), p, mat.NewDense(1, cols, nil), estimator.Request{})
+	return pred, err == nil
 }
 
-// FittedSets is what [Intervals] is fitted to of classes: a classifier, and how little the true classes of rows fitted that
-// it had not seen. What else the classifier can do, [estimator.As] finds.
+// FittedSets is a fitted [Intervals] for classification: the inner classifier and the nonconformity
+// scores of the calibration rows.
 type FittedSets struct {
-	wrapped
-	level    float64
-	classes  int
-	probable bool      // whether sets are made of probabilities; else of scores
-	strange  []float64 // of true classes, from the smallest
+	wrapper
+	level         float64
+	classes       int
+	probable      bool // whether sets use probabilities; else scores
+	nonconformity []float64 // ascending
 }
 
-// Sureness returns split, and the level of the sets.
-func (f *FittedSets) Sureness() (method string, level float64) { return "split", f.level }
+// Uncertainty returns "split" and the probability level of the sets.
+func (f *FittedSets) Uncertainty() (method string, level float64) { return "split", f.level }
 
-// Predict returns what the classifier within predicts.
+// Predict returns what the inner classifier predicts.
 func (f *FittedSets) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	out, err := f.within.Predict(ctx, X)
+	out, err := f.inner.Predict(ctx, X)
 	return out, Intervals{}.named(err)
 }
 
-// Outputs returns those of the classifier within, and sets.
+// Outputs returns the outputs of the inner classifier and sets.
 func (f *FittedSets) Outputs() estimator.Outputs {
-	out := estimator.OutputsOf(f.within)
+	out := estimator.OutputsOf(f.inner)
 	out.Has |= estimator.Sets
 	return out
 }
 
-// PredictFull returns what the classifier within says of each row of X, with sets of the requested level, by default
-// that of the fit. A level that there are too few rows for is an error.
+// PredictFull returns the requested outputs of the inner classifier and sets of the requested
+// level; the default is the level of the spec. It returns an error if there are too few calibration
+// rows for the level.
 func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	out, err := f.predict(ctx, X, want)
 	return out, Intervals{}.named(err)
@@ -262,13 +263,13 @@ func (f *FittedSets) PredictFull(ctx context.Context, X mat.Matrix, want estimat
 func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	none := estimator.Prediction{}
 	if !want.Wants(estimator.Sets) {
-		return estimator.Predict(ctx, f.within, X, want)
+		return estimator.Predict(ctx, f.inner, X, want)
 	}
 	level := f.level
 	if want.Level != 0 {
 		level = want.Level
 	}
-	k, err := conformal.Rank(len(f.strange), level)
+	k, err := conformal.Rank(len(f.nonconformity), level)
 	if err != nil {
 		return none, err
 	}
@@ -277,30 +278,30 @@ func (f *FittedSets) predict(ctx context.Context, X mat.Matrix, want estimator.R
 			want.Outputs |= estimator.Probabilities
 		}
 	}
-	said, err := estimator.Predict(ctx, f.within, X, want)
+	pred, err := estimator.Predict(ctx, f.inner, X, want)
 	if err != nil {
 		return none, err
 	}
-	n := len(said.Values)
-	if said.Sets = (&mat.Dense{}); n == 0 {
-		return said, nil
+	n := len(pred.Values)
+	if pred.Sets = (&mat.Dense{}); n == 0 {
+		return pred, nil
 	}
-	scores, err := f.scores(said)
+	scores, err := f.scores(pred)
 	if err != nil {
 		return none, err
 	}
-	said.Sets = mat.NewDense(n, f.classes, nil)
+	pred.Sets = mat.NewDense(n, f.classes, nil)
 	for i := range n {
-		conformal.Set(said.Sets.RawRowView(i), scores.RawRowView(i), f.strange[k-1])
+		conformal.Set(pred.Sets.RawRowView(i), scores.RawRowView(i), f.nonconformity[k-1])
 	}
-	return said, nil
+	return pred, nil
 }
 
-// scores returns the probabilities, or else the scores, that sets are made of.
-func (f *FittedSets) scores(said estimator.Prediction) (*mat.Dense, error) {
-	scores := said.Scores
+// scores returns the probabilities or scores that the sets use.
+func (f *FittedSets) scores(pred estimator.Prediction) (*mat.Dense, error) {
+	scores := pred.Scores
 	if f.probable {
-		scores = said.Probabilities
+		scores = pred.Probabilities
 	}
 	if scores == nil {
 		return nil, errNoScores
@@ -311,25 +312,25 @@ func (f *FittedSets) scores(said estimator.Prediction) (*mat.Dense, error) {
 	return scores, nil
 }
 
-// State keeps how little true classes fitted, and the classifier.
+// State serializes the nonconformity scores and the inner classifier.
 func (f *FittedSets) State(s *model.State) {
-	f.wrapped.state(s)
+	f.wrapper.state(s)
 	s.Float("level", &f.level)
 	s.Int("classes", &f.classes)
 	s.Bool("probabilities", &f.probable)
-	s.Floats("strangeness", &f.strange)
+	s.Floats("strangeness", &f.nonconformity)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}
-	_, err := conformal.Rank(len(f.strange), f.level)
-	s.Require(err == nil && slices.IsSorted(f.strange), "there are too few rows for the level, or they are out of order")
-	s.Require(!slices.ContainsFunc(f.strange, math.IsNaN), "a score is not a number")
-	s.Require(len(classesOf(f.within)) == f.classes, "the model within is of other classes")
+	_, err := conformal.Rank(len(f.nonconformity), f.level)
+	s.Require(err == nil && slices.IsSorted(f.nonconformity), "there are too few rows for the level, or they are out of order")
+	s.Require(!slices.ContainsFunc(f.nonconformity, math.IsNaN), "a score is not a number")
+	s.Require(len(classesOf(f.inner)) == f.classes, "the model within is of other classes")
 	if s.Err() != nil {
 		return
 	}
-	if said, known := ofZeros(f.within, f.cols); known {
-		_, err := f.scores(said)
+	if pred, known := predictZeros(f.inner, f.cols); known {
+		_, err := f.scores(pred)
 		s.Require(err == nil, "the model within has other outputs than the sets are made of")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// split fits to some of the rows and looks at the others.
+// split fits the model to the training part of the rows and calibrates it on the other part.
 func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if len(data.Schema.Classes()) > 0 {
 		labels, err := labelsOf(ctx, data)
@@ -27,7 +27,7 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 		}
 		data = namedClasses(data, labels.Classes)
 	}
-	train, others, err := s.parts(data)
+	train, others, err := s.splitRows(data)
 	if err != nil {
 		return nil, err
 	}
@@ -36,30 +36,30 @@ func (s Intervals) split(ctx context.Context, data datasets.Set) (estimator.Pred
 		return nil, err
 	}
 	if len(classesOf(fitted)) > 0 {
-		return s.sets(ctx, data, fitted)
+		return s.fitSets(ctx, data, fitted)
 	}
 	seen := data.Select(others)
 	off, targets, err := s.residuals(ctx, fitted, seen)
 	if err != nil {
 		return nil, err
 	}
-	return s.around(fitted, data.Cols(), off, targets), nil
+	return s.symmetric(fitted, data.Cols(), off, targets), nil
 }
 
-// errGather is a stream whose rows have to be gathered.
-var errGather = errors.New("the rows are needed all at once")
+// errNeedsMemory is returned for a stream whose rows must be read into memory.
+var errNeedsMemory = errors.New("the rows are needed all at once")
 
-// splitSource is split over a stream. It holds what the rows have beside their inputs; those that the model does not learn
-// from it looks at a block at a time.
+// splitSource is split for a stream. It stores targets, weights and groups; the inputs of the
+// calibration rows are read block by block.
 func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator, data datasets.Source) (estimator.Predictor, error) {
-	beside, err := besideInputs(ctx, data)
+	beside, err := withoutInputs(ctx, data)
 	if err = cmp.Or(err, beside.Check()); err != nil {
 		return nil, err
 	}
 	_, cols := data.Dims()
 	shape := beside.Shape()
-	if shape.Cols = cols; s.Method == "auto" && beside.Groups == nil && s.Way(shape) != "split" {
-		return nil, errGather
+	if shape.Cols = cols; s.Method == "auto" && beside.Groups == nil && s.ResolvedMethod(shape) != "split" {
+		return nil, errNeedsMemory
 	}
 	classes := len(beside.Schema.Classes())
 	if classes > 0 {
@@ -67,7 +67,7 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 			return nil, err
 		}
 	}
-	train, others, err := s.parts(beside)
+	train, others, err := s.splitRows(beside)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	known := len(classesOf(fitted))
 	decides := known > 0
 	if decides && known != classes {
-		return nil, errGather // each part has the classes that its rows have
+		return nil, errNeedsMemory // each part has its own classes
 	}
 	var off []float64
 	var sets *FittedSets
@@ -94,12 +94,12 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 	if decides && s.Normalize {
 		return nil, errNormalizeClasses
 	} else if decides {
-		sets = &FittedSets{wrapped: wrapped{cols, fitted}, level: s.Level, classes: classes}
+		sets = &FittedSets{wrapper: wrapper{cols, fitted}, level: s.Level, classes: classes}
 	}
 	err = seen.Blocks(ctx, func(block datasets.Set) (err error) {
 		var more []float64
 		if decides {
-			err = sets.look(ctx, block)
+			err = sets.addCalibration(ctx, block)
 		} else {
 			more, targets, err = s.residuals(ctx, fitted, block)
 			off = append(off, more...)
@@ -112,14 +112,14 @@ func (s Intervals) splitSource(ctx context.Context, of estimator.BlockEstimator,
 		return nil, err
 	}
 	if decides {
-		slices.Sort(sets.strange)
+		slices.Sort(sets.nonconformity)
 		return sets, nil
 	}
-	return s.around(fitted, cols, off, targets), nil
+	return s.symmetric(fitted, cols, off, targets), nil
 }
 
-// besideInputs returns the rows of a stream with zeros for their inputs.
-func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, error) {
+// withoutInputs reads the rows of a stream with a single zero input.
+func withoutInputs(ctx context.Context, data datasets.Source) (datasets.Set, error) {
 	var blocks []datasets.Set
 	err := rowsource.DropInputs(data).Blocks(ctx, func(block datasets.Set) error {
 		all := make([]int, block.Rows())
@@ -127,7 +127,7 @@ func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, erro
 			all[i] = i
 		}
 		block.X, block.Schema.Columns = mat.NewDense(block.Rows(), 1, nil), nil
-		blocks = append(blocks, block.Select(all)) // the block's arrays are used again
+		blocks = append(blocks, block.Select(all)) // a block is reused
 		return nil
 	})
 	if err != nil {
@@ -136,8 +136,8 @@ func besideInputs(ctx context.Context, data datasets.Source) (datasets.Set, erro
 	return datasets.Concat(blocks...)
 }
 
-// parts divides the rows of positive weight.
-func (s Intervals) parts(data datasets.Set) (train, others []int, err error) {
+// splitRows splits the rows of positive weight into training and calibration rows.
+func (s Intervals) splitRows(data datasets.Set) (train, others []int, err error) {
 	var counted []int
 	for i := range data.Rows() {
 		if data.Weights == nil || data.Weights[i] != 0 {
@@ -163,18 +163,18 @@ func (s Intervals) parts(data datasets.Set) (train, others []int, err error) {
 	return folds[0].Train, folds[0].Test, nil
 }
 
-// around is the model with intervals from how far off it is on other rows.
-func (s Intervals) around(fitted estimator.Predictor, cols int, off []float64, targets int) *FittedIntervals {
-	return &FittedIntervals{wrapped: wrapped{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize, residuals: mat.NewDense(len(off)/targets, targets, off)}
+// symmetric returns the model with intervals from the absolute residuals of the calibration rows.
+func (s Intervals) symmetric(fitted estimator.Predictor, cols int, off []float64, targets int) *FittedIntervals {
+	return &FittedIntervals{wrapper: wrapper{cols, fitted}, method: "split", level: s.Level, normalized: s.Normalize, residuals: mat.NewDense(len(off)/targets, targets, off)}
 }
 
-// residuals returns how far off the fitted model is on each target of other rows.
+// residuals returns the absolute residuals of each target of the calibration rows.
 func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, others datasets.Set) (off []float64, targets int, err error) {
 	wanted := estimator.Values | estimator.Targets
 	if s.Normalize {
 		wanted |= estimator.Std
 	}
-	said, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: wanted})
+	pred, err := estimator.Predict(ctx, fitted, others.X, estimator.Request{Outputs: wanted})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -183,34 +183,34 @@ func (s Intervals) residuals(ctx context.Context, fitted estimator.Predictor, ot
 		return nil, 0, err
 	}
 	if s.Normalize {
-		if err := checkStd(said, t); err != nil {
+		if err := checkStd(pred, t); err != nil {
 			return nil, 0, err
 		}
 	}
 	off = make([]float64, len(y))
 	for i := range others.Rows() {
 		for j := range t {
-			f := said.Values[i]
+			f := pred.Values[i]
 			if t > 1 {
-				f = said.Targets.At(i, j)
+				f = pred.Targets.At(i, j)
 			}
 			off[i*t+j] = math.Abs(y[i*t+j] - f)
 			if s.Normalize {
-				off[i*t+j] /= said.Std[i]
+				off[i*t+j] /= pred.Std[i]
 			}
 		}
 	}
 	return off, t, nil
 }
 
-// checkStd reports standard deviations that residuals cannot be divided by.
-func checkStd(said estimator.Prediction, targets int) error {
+// checkStd returns an error if residuals cannot be divided by the standard deviations.
+func checkStd(pred estimator.Prediction, targets int) error {
 	switch {
-	case said.Std == nil:
+	case pred.Std == nil:
 		return fmt.Errorf("normalize: %w", errNoStd)
 	case targets > 1:
 		return errors.New("normalize is for a single target")
-	case slices.ContainsFunc(said.Std, func(v float64) bool { return !(v > 0) }):
+	case slices.ContainsFunc(pred.Std, func(v float64) bool { return !(v > 0) }):
 		return errors.New("normalize: the model is sure of a prediction, with a standard deviation of 0")
 	}
 	return nil
@@ -218,9 +218,9 @@ func checkStd(said estimator.Prediction, targets int) error {
 
 var errNormalizeClasses = errors.New("normalize is for numbers, and the target has classes")
 
-// sets takes how little the true classes of other rows fitted. Where the schema does not name the classes, they are those
-// of all rows.
-func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator.Predictor) (estimator.Predictor, error) {
+// fitSets computes the nonconformity scores of the calibration rows. If the schema has no classes,
+// they are those of all rows.
+func (s Intervals) fitSets(ctx context.Context, data datasets.Set, fitted estimator.Predictor) (estimator.Predictor, error) {
 	if s.Normalize {
 		return nil, errNormalizeClasses
 	}
@@ -229,7 +229,7 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 		return nil, err
 	}
 	data = namedClasses(data, labels.Classes)
-	train, others, err := s.parts(data)
+	train, others, err := s.splitRows(data)
 	if err != nil {
 		return nil, err
 	}
@@ -238,27 +238,27 @@ func (s Intervals) sets(ctx context.Context, data datasets.Set, fitted estimator
 			return nil, err
 		}
 	}
-	out := &FittedSets{wrapped: wrapped{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
-	if err := out.look(ctx, data.Select(others)); err != nil {
+	out := &FittedSets{wrapper: wrapper{data.Cols(), fitted}, level: s.Level, classes: len(classesOf(fitted))}
+	if err := out.addCalibration(ctx, data.Select(others)); err != nil {
 		return nil, err
 	}
-	slices.Sort(out.strange)
+	slices.Sort(out.nonconformity)
 	return out, nil
 }
 
-// look adds how little the true classes of rows fit.
-func (f *FittedSets) look(ctx context.Context, others datasets.Set) error {
-	said, err := estimator.Predict(ctx, f.within, others.X, estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
+// addCalibration adds the nonconformity scores of the true classes.
+func (f *FittedSets) addCalibration(ctx context.Context, others datasets.Set) error {
+	pred, err := estimator.Predict(ctx, f.inner, others.X, estimator.Request{Outputs: estimator.Scores | estimator.Probabilities})
 	if err != nil {
 		return err
 	}
-	f.probable = said.Probabilities != nil
-	scores, err := f.scores(said)
+	f.probable = pred.Probabilities != nil
+	scores, err := f.scores(pred)
 	if err = cmp.Or(ctxerr.Check(ctx), err); err != nil {
 		return err
 	}
 	for i, y := range others.Y {
-		f.strange = append(f.strange, conformal.Strangeness(scores.RawRowView(i), int(y)))
+		f.nonconformity = append(f.nonconformity, conformal.Strangeness(scores.RawRowView(i), int(y)))
 	}
 	return nil
 }

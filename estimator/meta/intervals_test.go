@@ -520,7 +520,7 @@ func TestIntervalsRefuse(t *testing.T) {
 		{intervals("normal", estimator.NewRidge()), many, "does not know its standard deviation"},
 		{intervals("none", estimator.NewRidge()), many, "method"},
 		{wrong, many, "calibration"},
-		{meta.NewIntervals(nil), many, "there is no model to wrap"},
+		{meta.NewIntervals(nil), many, "estimator is missing"},
 	} {
 		_, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "estimator: intervals: ") {
@@ -528,7 +528,7 @@ func TestIntervalsRefuse(t *testing.T) {
 		}
 	}
 	p := fitted(t, intervals("auto", estimator.NewRidge()), grouped) // by groups
-	if method, level := p.(*meta.FittedIntervals).Sureness(); method != "split" || level != 0.9 {
+	if method, level := p.(*meta.FittedIntervals).Uncertainty(); method != "split" || level != 0.9 {
 		t.Errorf("%s of level %v for groups", method, level)
 	}
 }

@@ -1,20 +1,19 @@
-// Package meta holds the meta-estimators: estimators that are made of other estimators, pipelines among them.
+// Package meta provides meta-estimators: estimators that contain other estimators or pipelines.
 //
-// The specs, by their names in an experiment file, and what fitting them returns:
+// The specs, their names in experiment files, and the fitted types:
 //
-//	target            [Target]           *[FittedTarget]            on transformed targets
-//	calibrated        [Calibrated]       *[FittedCalibrated]        probabilities of any classifier
-//	threshold         [Threshold]        *[FittedThreshold]         decides by a metric or by costs of mistakes
-//	intervals         [Intervals]        *[FittedIntervals]         with intervals, or with sets of classes (*[FittedSets])
-//	ensemble          [Ensemble]         *[FittedEnsemble]          several together
+//	target            [Target]           *[FittedTarget]            regression on transformed targets
+//	calibrated        [Calibrated]       *[FittedCalibrated]        calibrated probabilities of a classifier
+//	threshold         [Threshold]        *[FittedThreshold]         decision threshold for a metric or for costs
+//	intervals         [Intervals]        *[FittedIntervals]         prediction intervals, or sets of classes (*[FittedSets])
+//	ensemble          [Ensemble]         *[FittedEnsemble]          weighted average of several models
 //
-// Each is an [estimator.Estimator] like any other, and what it is fitted to an [estimator.Wrapper]: what the
-// models within can do besides, [estimator.As] finds. A search over the parameters of a meta-estimator and of
-// the models within shares what these share by themselves, for each is an BatchFitter that hands
-// them batches of its own.
+// Fitted meta-estimators are [estimator.Wrapper] values, so that [estimator.As] finds the inner
+// estimator. A search over the parameters of a meta-estimator and of its inner estimator shares the
+// work of the inner estimators.
 //
-// What is learned from predictions, calibration, thresholds and weights, is learned from out-of-fold predictions: what
-// models say of training rows that they have not seen, by cross-validation within the training rows.
+// Calibration maps, thresholds and stacking weights are fitted to out-of-fold predictions, by
+// cross-validation within the training rows.
 package meta
 
 import (
@@ -37,7 +36,7 @@ type FittedMember struct {
 	Predictor estimator.Predictor
 }
 
-var errNoModel = errors.New("there is no model to wrap")
+var errNoModel = errors.New("estimator is missing")
 
 // checkModel reports a wrapper without a model, and what is wrong with either.
 func checkModel(spec any, inner estimator.Estimator) error {
@@ -47,17 +46,17 @@ func checkModel(spec any, inner estimator.Estimator) error {
 	return specs.CheckFit(spec)
 }
 
-// named says which wrapper failed; nil stays nil.
-func named(wrapper string, err error) error {
+// wrapError says which wrapper failed; nil stays nil.
+func wrapError(wrapper string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("estimator: %s: %w", wrapper, err)
 }
 
-// declareFolds declares a number of folds, 0 for leaving one row out where that is exact.
+// declareFolds declares a number of folds, 0 for leave-one-out where that is exact.
 func declareFolds(l *param.List, folds *int, text string) {
-	l.Int(folds, "folds", text, param.Between(0, mostFolds))
+	l.Int(folds, "folds", text, param.Between(0, maxFolds))
 	l.Also("folds", func() error {
 		if *folds == 1 {
 			return errors.New("0, or an integer ≥ 2")
@@ -66,27 +65,27 @@ func declareFolds(l *param.List, folds *int, text string) {
 	})
 }
 
-// wrapped is the model within a fitted wrapper.
-type wrapped struct {
-	cols   int
-	within estimator.Predictor
+// wrapper is the inner estimator a fitted wrapper.
+type wrapper struct {
+	cols  int
+	inner estimator.Predictor
 }
 
 // InputWidth returns the number of columns that go in.
-func (w *wrapped) InputWidth() int { return w.cols }
+func (w *wrapper) InputWidth() int { return w.cols }
 
-// Unwrap returns the model within, which is fitted to the same rows.
-func (w *wrapped) Unwrap() (within estimator.Predictor, sameRows bool) { return w.within, true }
+// Unwrap returns the inner estimator, which is fitted to the same rows.
+func (w *wrapper) Unwrap() (within estimator.Predictor, sameRows bool) { return w.inner, true }
 
-func (w *wrapped) state(s *model.State) {
+func (w *wrapper) state(s *model.State) {
 	s.Int("columns", &w.cols)
 	s.Require(w.cols > 0, "there are no columns")
-	keepModel(s, "of", &w.within, w.cols)
+	modelState(s, "of", &w.inner, w.cols)
 }
 
-// keepModel keeps the model within below a name. One that is read must be of the columns that come to it, where it
+// modelState keeps the inner estimator below a name. One that is read must be of the columns that come to it, where it
 // knows their number.
-func keepModel(s *model.State, name string, fitted *estimator.Predictor, cols int) {
+func modelState(s *model.State, name string, fitted *estimator.Predictor, cols int) {
 	estimator.RegisterPredictor(s.Child(name), fitted)
 	s.Require(*fitted != nil, "there is no model")
 	sized, ok := (*fitted).(interface{ InputWidth() int })

@@ -12,19 +12,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// mostFolds bounds the folds that a wrapper makes.
-const mostFolds = 1000
+// maxFolds is the maximum number of cross-validation folds.
+const maxFolds = 1000
 
-// outOfFold is what a model says of training rows that it has not seen, for wrappers that learn from that.
+// outOfFold holds the out-of-fold predictions of a model for the training rows.
 type outOfFold struct {
-	estimator.Prediction               // of the training rows, in their order
-	seen                 []bool        // of which rows there is one
-	last                 share.Outcome // of the fold that the whole is for: fitted on all its training rows
-	err                  error         // why there is no prediction
+	estimator.Prediction // of the training rows, in their order
+	present              []bool // whether a row has a prediction
+	last                 share.Outcome // of the whole fold: fitted to all training rows
+	err                  error // nil if there is a prediction
 	seconds              float64
 }
 
-// exact reports whether models can be fitted without each row in turn, at the price of one.
+// exact reports whether the candidates support exact leave-one-out predictions and v requests them.
 func (v crossValidation) exact(candidates []share.Candidate, grouped bool) bool {
 	if v.folds != 0 || grouped {
 		return false
@@ -33,10 +33,9 @@ func (v crossValidation) exact(candidates []share.Candidate, grouped bool) bool 
 	return err == nil
 }
 
-// predict returns what each candidate of a batch says of the training rows of a fold, by models that have not
-// seen them, and, where last is set, of its test rows. Candidates of one set go one way: where one of them
-// cannot leave rows out after all, for its features would take too much memory or others do not determine
-// its model, the set goes by folds.
+// predict returns the out-of-fold predictions of each candidate for the training rows of a fold
+// and, with last, its outcome for the test rows. If leave-one-out fails for one candidate, for lack
+// of memory or at leverage 1, all candidates of its set use k folds.
 func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datasets.Fold, last bool, set []int) (out []outOfFold, shared []string, err error) {
 	switch {
 	case !v.exact(b.Candidates, b.Data.Groups != nil):
@@ -44,11 +43,11 @@ func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datase
 	case b.HasMaps():
 		out = make([]outOfFold, len(b.Candidates))
 		for i := range out {
-			out[i].err = errAlone
+			out[i].err = errNeedsPipeline
 		}
 		return out, nil, nil
 	}
-	out, shared, err = withoutEach(ctx, b, fold)
+	out, shared, err = leaveOneOut(ctx, b, fold)
 	if err != nil {
 		return nil, shared, err
 	}
@@ -70,15 +69,15 @@ func (v crossValidation) predict(ctx context.Context, b share.Batch, fold datase
 	if len(others) == 0 {
 		return out, shared, nil
 	}
-	again, names, err := v.predictByFolds(ctx, only(b, others), fold, last)
+	again, names, err := v.predictByFolds(ctx, subBatch(b, others), fold, last)
 	for k := range again {
 		out[others[k]] = again[k]
 	}
 	return out, append(shared, names...), err
 }
 
-// allOf is all rows to learn from.
-func allOf(data datasets.Set) datasets.Fold {
+// allRows returns a fold that trains on all rows.
+func allRows(data datasets.Set) datasets.Fold {
 	out := datasets.Fold{Train: make([]int, data.Rows())}
 	for i := range out.Train {
 		out.Train[i] = i
@@ -86,14 +85,14 @@ func allOf(data datasets.Set) datasets.Fold {
 	return out
 }
 
-// withoutEach is predict by leaving out each row in turn.
-func withoutEach(ctx context.Context, b share.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
+// leaveOneOut implements predict by leave-one-out.
+func leaveOneOut(ctx context.Context, b share.Batch, fold datasets.Fold) (out []outOfFold, shared []string, err error) {
 	data := b.Data.Select(fold.Train)
-	all := allOf(data)
+	all := allRows(data)
 	all.Test = all.Train
 	one := b
 	one.Data, one.Shape, one.Folds, one.LeaveOneOut = data, data.Shape(), []datasets.Fold{all}, true
-	found, shared, err := gathered(ctx, one)
+	found, shared, err := fitDistinct(ctx, one)
 	if err != nil {
 		return nil, shared, err
 	}
@@ -104,18 +103,18 @@ func withoutEach(ctx context.Context, b share.Batch, fold datasets.Fold) (out []
 		}
 		out[i].take(o, one.Folds, all.Train, len(all.Train))
 		for k, w := range data.Weights {
-			out[i].seen[k] = out[i].seen[k] && w > 0
+			out[i].present[k] = out[i].present[k] && w > 0
 		}
 	}
 	return out, append(shared, "rows"), nil
 }
 
-// fitLast fits the candidates of the sets that have not failed on all training rows of a fold.
+// fitLast fits the candidates of the sets without failures to all training rows of a fold.
 func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOfFold, failed map[int]bool, set []int) error {
 	b.Folds = []datasets.Fold{fold}
 	wants := b.Include
 	b.Include = func(i, _ int) bool { return !failed[set[i]] && (wants == nil || wants(i, 0)) }
-	found, _, err := gathered(ctx, b)
+	found, _, err := fitDistinct(ctx, b)
 	for i := range found {
 		if b.Includes(i, 0) {
 			out[i].finish(found[i][0])
@@ -124,7 +123,7 @@ func fitLast(ctx context.Context, b share.Batch, fold datasets.Fold, out []outOf
 	return err
 }
 
-// predictByFolds is predict by k folds.
+// predictByFolds implements predict by k-fold cross-validation.
 func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold datasets.Fold, last bool) (out []outOfFold, shared []string, err error) {
 	out = make([]outOfFold, len(b.Candidates))
 	folds, err := v.split(b.Data, fold.Train)
@@ -140,7 +139,7 @@ func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold
 		within.Folds = append(folds, fold)
 	}
 	within.Include = func(candidate, _ int) bool { return b.Includes(candidate, 0) }
-	found, shared, err := gathered(ctx, within)
+	found, shared, err := fitDistinct(ctx, within)
 	if err != nil {
 		return nil, shared, err
 	}
@@ -160,20 +159,19 @@ func (v crossValidation) predictByFolds(ctx context.Context, b share.Batch, fold
 	return out, shared, nil
 }
 
-// errNothingSeen is the error of models that learn from out-of-fold predictions, of which there are
-// none.
-var errNothingSeen = errors.New("no fold has rows to test on: every class needs 2 rows or more")
+// errNoTestRows is returned if no fold has test rows.
+var errNoTestRows = errors.New("no fold has rows to test on: every class needs 2 rows or more")
 
-// finish takes the outcome of the whole.
+// finish sets the outcome of the fit to all training rows.
 func (p *outOfFold) finish(last share.Outcome) {
 	p.last = last
 	p.seconds += last.Seconds
 	p.err = cmp.Or(p.err, last.Err)
 }
 
-// take puts the predictions for row i, where a fold tests on it, at place at[i] of n.
+// take stores the prediction for row i of a test fold at index at[i] of n.
 func (p *outOfFold) take(found []share.Outcome, folds []datasets.Fold, at []int, n int) {
-	p.seen = make([]bool, n)
+	p.present = make([]bool, n)
 	for f, o := range found {
 		p.seconds += o.Seconds
 		if p.err = cmp.Or(p.err, o.Err); p.err != nil {
@@ -187,19 +185,19 @@ func (p *outOfFold) take(found []share.Outcome, folds []datasets.Fold, at []int,
 			p.Values = make([]float64, n)
 		}
 		for k, i := range folds[f].Test {
-			p.Values[at[i]], p.seen[at[i]] = o.Values[k], true
+			p.Values[at[i]], p.present[at[i]] = o.Values[k], true
 		}
 		for _, m := range []struct {
 			to   **mat.Dense
 			from *mat.Dense
 		}{{&p.Targets, o.Targets}, {&p.Scores, o.Scores}, {&p.Probabilities, o.Probabilities}} {
-			putRows(m.to, m.from, folds[f].Test, at, n)
+			scatterRows(m.to, m.from, folds[f].Test, at, n)
 		}
 	}
 }
 
-// putRows copies the rows of a block, nil for none, to where they belong.
-func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
+// scatterRows copies row k of block, which may be nil, to row at[rows[k]] of to.
+func scatterRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 	if block == nil || block.IsEmpty() {
 		return
 	}
@@ -212,7 +210,7 @@ func putRows(to **mat.Dense, block *mat.Dense, rows, at []int, n int) {
 	}
 }
 
-// bytes is the memory that predict takes on the folds of a batch, of which the largest counts.
+// bytes returns the maximum memory of predict over the folds of a batch.
 func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
 	exact := v.exact(b.Candidates, false)
 	if exact && b.HasMaps() {
@@ -235,8 +233,8 @@ func (v crossValidation) bytes(b share.Batch) (most int64, err error) {
 	return most, nil
 }
 
-// lone is the cost of candidates on rows of a shape: each is fitted for every fold, and once more.
-func (v crossValidation) lone(candidates []share.Candidate, shape datasets.Shape) (sum datasets.Cost) {
+// cost returns the cost of fitting each candidate to every fold and to all rows.
+func (v crossValidation) cost(candidates []share.Candidate, shape datasets.Shape) (sum datasets.Cost) {
 	fits := float64(v.count() + 1)
 	if v.exact(candidates, false) {
 		fits = 2
@@ -249,7 +247,7 @@ func (v crossValidation) lone(candidates []share.Candidate, shape datasets.Shape
 	return datasets.Cost{Flops: sum.Flops, Bytes: sum.Bytes}
 }
 
-// namedClasses returns data whose schema names its classes, which a fold alone may not have rows of.
+// namedClasses returns data whose schema lists the classes, because a fold may lack rows of some.
 func namedClasses(data datasets.Set, classes []string) datasets.Set {
 	if len(data.Schema.Classes()) > 0 {
 		return data

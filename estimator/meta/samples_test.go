@@ -130,7 +130,7 @@ func alike(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// together fits specs of one type to k folds, and returns what they shared and what each says of each fold.
+// together fits specs of one type to k folds, and returns what they shared and the prediction of each for each fold.
 func together(t *testing.T, data datasets.Set, k int, specs ...estimator.Estimator) (shared []string, out [][]share.Outcome) {
 	t.Helper()
 	folds, err := datasets.KFold{Folds: k}.Split(data)

@@ -14,9 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// scored is the spec of a wrapper of a classifier that learns, from scores of rows that the model has not seen, what
-// to make of its scores.
-type scored interface {
+// scoreBased is a meta-estimator that fits a map to the out-of-fold scores of a classifier.
+type scoreBased interface {
 	estimator.Estimator
 	named(err error) error
 	within() estimator.Estimator
@@ -24,21 +23,22 @@ type scored interface {
 	folding(classes int) int
 	// suits says why classes are none for it.
 	suits(labels *design.Labels) error
-	learn(ctx context.Context, found outOfFold, labels *design.Labels) (reading, error)
+	learn(ctx context.Context, found outOfFold, labels *design.Labels) (scoreMap, error)
 }
 
-// reading is what was learned: it makes of what a model says of rows what the wrapper says of them.
-type reading interface {
-	read(said estimator.Prediction) (estimator.Prediction, error)
+// scoreMap is a fitted map from the prediction of the inner classifier to that of the
+// meta-estimator.
+type scoreMap interface {
+	read(pred estimator.Prediction) (estimator.Prediction, error)
 }
 
-// validation is how the scores are made that s learns from.
-func validation[S scored](s S, labels *design.Labels) crossValidation {
+// validation returns the cross-validation for the scores.
+func validation[S scoreBased](s S, labels *design.Labels) crossValidation {
 	return crossValidation{folds: s.folding(len(presentOf(labels))), classes: len(labels.Classes)}
 }
 
-// fitScored fits the model within s to all rows and learns what to make of its scores.
-func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor, learned reading, classes []string, err error) {
+// fitScoreBased fits the inner classifier to all rows and the map to its out-of-fold scores.
+func fitScoreBased[S scoreBased](ctx context.Context, s S, data datasets.Set) (fitted estimator.Predictor, learned scoreMap, classes []string, err error) {
 	of := s.within()
 	if err := checkModel(s, of); err != nil {
 		return nil, nil, nil, err
@@ -59,7 +59,7 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 	}
 	found := make([]outOfFold, 1)
 	if v := validation(s, labels); v.folds != noFolds {
-		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)}, allOf(data), false, []int{0})
+		found, _, err = v.predict(ctx, share.Batch{Data: data, Shape: data.Shape(), Candidates: share.Candidates(of)}, allRows(data), false, []int{0})
 		if err == nil {
 			err = found[0].err
 		}
@@ -74,8 +74,8 @@ func fitScored[S scored](ctx context.Context, s S, data datasets.Set) (fitted es
 	return fitted, learned, labels.Classes, nil
 }
 
-// batchScored is the FitBatch of specs that are scored.
-func batchScored[S scored](ctx context.Context, b share.Batch) (shared []string, err error) {
+// batchScoreBased implements FitBatch.
+func batchScoreBased[S scoreBased](ctx context.Context, b share.Batch) (shared []string, err error) {
 	var any S
 	specs, err := share.Specs[S](b)
 	if err != nil {
@@ -84,20 +84,20 @@ func batchScored[S scored](ctx context.Context, b share.Batch) (shared []string,
 	if b.LeaveOneOut {
 		return nil, any.named(share.ErrNoLeaveOneOut)
 	}
-	if len(b.Data.Schema.Classes()) == 0 { // each fold has the classes that its rows have
-		return nil, fitEach(ctx, b)
+	if len(b.Data.Schema.Classes()) == 0 { // each fold has its own classes
+		return nil, fitIndividually(ctx, b)
 	}
-	groups, err := foldsOf(b, specs)
+	groups, err := groupByFolds(b, specs)
 	if err != nil {
 		return nil, err
 	}
 	for _, which := range groups {
-		group := only(b, which)
+		group := subBatch(b, which)
 		for f := range b.Folds {
-			if !wantsFold(group, f) {
+			if !includesFold(group, f) {
 				continue
 			}
-			names, err := foldScored[S](ctx, onFold(group, f))
+			names, err := fitScoreBasedFold[S](ctx, foldBatch(group, f))
 			if shared = append(shared, names...); err != nil {
 				return shared, err
 			}
@@ -106,24 +106,24 @@ func batchScored[S scored](ctx context.Context, b share.Batch) (shared []string,
 	return shared, nil
 }
 
-// foldsOf returns the numbers of the candidates that make scores by as many folds.
-func foldsOf[S scored](b share.Batch, specs []S) ([][]int, error) {
-	return grouped(b, func(i int) (any, error) {
+// groupByFolds groups the indices of the candidates by their number of folds.
+func groupByFolds[S scoreBased](b share.Batch, specs []S) ([][]int, error) {
+	return groupBy(b, func(i int) (any, error) {
 		return specs[i].folding(2), specs[i].named(checkModel(specs[i], specs[i].within()))
 	})
 }
 
-// foldScored fits candidates with the same number of folds on the one fold of a batch.
-func foldScored[S scored](ctx context.Context, b share.Batch) (shared []string, err error) {
+// fitScoreBasedFold fits candidates with the same number of folds on the only fold of a batch.
+func fitScoreBasedFold[S scoreBased](ctx context.Context, b share.Batch) (shared []string, err error) {
 	fold, first := b.Folds[0], b.Candidates[0].Estimator.(S)
 	labels, err := labelsOf(ctx, b.Data)
-	if err == nil { // and now those to learn from
+	if err == nil { // the classes and weights of the training rows
 		own := datasets.Set{X: mat.NewDense(b.Data.Rows(), 1, nil), Y: b.Data.Y, Weights: b.Data.Weights, Schema: datasets.Schema{Targets: namedClasses(b.Data, labels.Classes).Schema.Targets}}
 		labels, err = labelsOf(ctx, own.Select(fold.Train))
 	}
 	if err != nil {
 		for i := range b.Candidates {
-			if failed := refuse(b, i, first.named(err)); failed != nil {
+			if failed := yieldError(b, i, first.named(err)); failed != nil {
 				return nil, failed
 			}
 		}
@@ -151,22 +151,22 @@ func foldScored[S scored](ctx context.Context, b share.Batch) (shared []string, 
 	return shared, ctxerr.Check(ctx)
 }
 
-// modelsOf are candidates with the models that they hold in their place.
-func modelsOf[S scored](candidates []share.Candidate) []share.Candidate {
-	return withModels(candidates, func(c share.Candidate) estimator.Estimator {
+// modelsOf returns the candidates with their inner estimators.
+func modelsOf[S scoreBased](candidates []share.Candidate) []share.Candidate {
+	return innerCandidates(candidates, func(c share.Candidate) estimator.Estimator {
 		return c.Estimator.(S).within()
 	})
 }
 
-// outcomeOf is what a candidate says of the test rows of the one fold of a batch.
-func outcomeOf[S scored](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold, labels *design.Labels) share.Outcome {
-	if errors.Is(found.err, errAlone) {
+// outcomeOf returns the outcome of a candidate for the only fold of a batch.
+func outcomeOf[S scoreBased](ctx context.Context, s S, b share.Batch, candidate int, found outOfFold, labels *design.Labels) share.Outcome {
+	if errors.Is(found.err, errNeedsPipeline) {
 		return b.FitOne(ctx, candidate, 0)
 	}
 	out := found.last
 	out.Seconds = found.seconds
 	if out.Err = cmp.Or(s.suits(labels), found.err); out.Err == nil {
-		var learned reading
+		var learned scoreMap
 		if learned, out.Err = s.learn(ctx, found, labels); out.Err == nil {
 			var decided estimator.Prediction
 			decided, out.Err = learned.read(estimator.Prediction(found.last.Prediction))
@@ -177,8 +177,9 @@ func outcomeOf[S scored](ctx context.Context, s S, b share.Batch, candidate int,
 	return out
 }
 
-// planScored is the PlanBatch of specs that are scored. A batch on related maps is taken where scores come from folds.
-func planScored[S scored](b share.Batch) (most int64, err error) {
+// planScoreBased implements PlanBatch. Related maps are supported only if the scores come from
+// folds.
+func planScoreBased[S scoreBased](b share.Batch) (most int64, err error) {
 	var any S
 	if b.LeaveOneOut {
 		return 0, any.named(share.ErrNoLeaveOneOut)
@@ -190,9 +191,9 @@ func planScored[S scored](b share.Batch) (most int64, err error) {
 	if err != nil {
 		return 0, any.named(err)
 	}
-	groups, _ := foldsOf(b, specs)
+	groups, _ := groupByFolds(b, specs)
 	for _, which := range groups {
-		part := only(b, which)
+		part := subBatch(b, which)
 		part.Candidates = modelsOf[S](part.Candidates)
 		bytes, err := (crossValidation{folds: specs[which[0]].folding(max(b.Shape.Outputs, 2)), classes: 2}).bytes(part)
 		if err != nil {
@@ -203,9 +204,8 @@ func planScored[S scored](b share.Batch) (most int64, err error) {
 	return most, nil
 }
 
-// loneCost is the cost of one spec that is scored: that of its model for each fold, or for what leaves one out, and
-// once more.
-func loneCost[S scored](s S, shape datasets.Shape) datasets.Cost {
+// scoreBasedCost returns the cost of cross-validation and of a fit to all rows.
+func scoreBasedCost[S scoreBased](s S, shape datasets.Shape) datasets.Cost {
 	v := crossValidation{folds: s.folding(max(shape.Outputs, 2)), classes: 2}
-	return v.lone(share.Candidates(s.within()), shape)
+	return v.cost(share.Candidates(s.within()), shape)
 }

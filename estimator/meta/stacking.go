@@ -72,7 +72,7 @@ func truthOf(data datasets.Set, classes int, probable bool) (t truth, err error)
 
 // sums adds up the rows that all members say something of.
 func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, given []float64) (*stacking.Sums, error) {
-	said, err := t.lists(predictions)
+	pred, err := t.lists(predictions)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func (t truth) sums(ctx context.Context, predictions []estimator.Prediction, giv
 		return nil, errors.New("there is no row that every member says something of without having seen it")
 	}
 	precisions := stacking.Precisions(t.y, t.width, weights)
-	sums, a := stacking.NewSums(len(said)), make([]float64, len(said))
+	sums, a := stacking.NewSums(len(pred)), make([]float64, len(pred))
 	for i, w := range weights {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctxerr.Check(ctx)
 		}
 		for o := 0; o < t.width && w > 0; o++ {
 			for k := range a {
-				a[k] = said[k][i*t.width+o]
+				a[k] = pred[k][i*t.width+o]
 			}
 			sums.Add(w*precisions[o], a, t.y[i*t.width+o])
 		}

@@ -38,7 +38,7 @@ import (
 // mean where residuals are like errors: of a model that does not overfit. (Duan, "Smearing estimate", JASA
 // 1983.) Where the model knows a standard deviation, that of t⁻¹ of a normal of that deviation is returned.
 //
-// A search shares all that the model within shares; for quantile, standardize and Smear within each fold.
+// A search shares all that the inner estimator shares; for quantile, standardize and Smear within each fold.
 // Fit fails with the number of the first row that log cannot take.
 type Target struct {
 	Transform string
@@ -71,19 +71,19 @@ func (s Target) Cost(shape datasets.Shape) datasets.Cost {
 	return cost
 }
 
-// LearnsRounded reports whether the model within does.
+// LearnsRounded reports whether the inner estimator does.
 func (s Target) LearnsRounded(shape datasets.Shape) bool {
 	within, ok := s.Estimator.(interface{ LearnsRounded(datasets.Shape) bool })
 	return ok && within.LearnsRounded(shape)
 }
 
-// Task is regression, whatever the model within is for.
+// Task is regression, whatever the inner estimator is for.
 func (s Target) Task() datasets.Task { return datasets.Regression }
 
 // learns reports whether the transform depends on the training rows.
 func (s Target) learns() bool { return monotone.Learns(s.Transform) }
 
-func (s Target) named(err error) error { return named("target", err) }
+func (s Target) named(err error) error { return wrapError("target", err) }
 
 // check reports what is wrong with the spec, or that the targets are classes.
 func (s Target) check(schema datasets.Schema) error {
@@ -114,7 +114,7 @@ func (s Target) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 	if err != nil {
 		return nil, s.named(err)
 	}
-	return &FittedTarget{wrapped: wrapped{data.Cols(), fitted}, learned: learned}, nil
+	return &FittedTarget{wrapper: wrapper{data.Cols(), fitted}, learned: learned}, nil
 }
 
 // transformed returns data with transformed targets, and the transforms.
@@ -155,7 +155,7 @@ func (s Target) FitSource(ctx context.Context, data datasets.Source) (estimator.
 		return nil, s.named(err)
 	}
 	_, cols := data.Dims()
-	return &FittedTarget{wrapped: wrapped{cols, fitted}, learned: learned}, nil
+	return &FittedTarget{wrapper: wrapper{cols, fitted}, learned: learned}, nil
 }
 
 // learn learns the transforms from the targets of a stream.
@@ -235,10 +235,10 @@ func (m transformedSource) Blocks(ctx context.Context, yield func(block datasets
 	})
 }
 
-// FittedTarget is what [Target] is fitted to: a model and the way back to the unit of the targets. What else
+// FittedTarget is a fitted [Target]: a model and the way back to the unit of the targets. What else
 // the model can do, [estimator.As] finds, with predictions that have been turned back.
 type FittedTarget struct {
-	wrapped
+	wrapper
 	learned transforms
 }
 
@@ -248,15 +248,15 @@ func (f *FittedTarget) Predict(ctx context.Context, X mat.Matrix) ([]float64, er
 	return all.Values, err
 }
 
-// Outputs returns those of the model within.
-func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.within) }
+// Outputs returns those of the inner estimator.
+func (f *FittedTarget) Outputs() estimator.Outputs { return estimator.OutputsOf(f.inner) }
 
 // PredictFull returns what the model says of each row of X, turned back.
 func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	if want.Outputs != 0 { // the way back of a deviation depends on its mean
 		want.Outputs |= estimator.Values | estimator.Targets
 	}
-	all, err := estimator.Predict(ctx, f.within, X, want)
+	all, err := estimator.Predict(ctx, f.inner, X, want)
 	if err == nil {
 		all, err = f.learned.back(all)
 	}
@@ -269,10 +269,10 @@ func (f *FittedTarget) PredictFull(ctx context.Context, X mat.Matrix, want estim
 func (f *FittedTarget) named(err error) error { return Target{}.named(err) }
 
 // Unwrap returns the model, which predicts transformed targets.
-func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.within, false }
+func (f *FittedTarget) Unwrap() (within estimator.Predictor, sameRows bool) { return f.inner, false }
 
-// State keeps the transforms and the model.
+// State serializes the transforms and the model.
 func (f *FittedTarget) State(s *model.State) {
-	f.wrapped.state(s)
+	f.wrapper.state(s)
 	f.learned.state(s, &f.learned)
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/bochner-ml/bochner/internal/share"
 )
 
-// FitBatch transforms the targets, leaves the rest to the models within, and turns back what they predict.
-// Where a transform does not depend on the training rows, one batch serves all folds, and leaving one out is
+// FitBatch transforms the targets, leaves the rest to the inner estimators, and turns back what they predict.
+// Where a transform does not depend on the training rows, one batch serves all folds, and leave-one-out is
 // as exact as it is within; else there is a batch for each fold. Candidates with Smear, whose residuals
-// are of the training rows, are fitted by themselves.
+// are of the training rows, are fitted individually.
 func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
 	specs, err := share.Specs[Target](b)
 	if err != nil {
 		return nil, s.named(err)
 	}
-	groups, err := grouped(b, func(i int) (any, error) {
+	groups, err := groupBy(b, func(i int) (any, error) {
 		spec := specs[i]
 		wrong := spec.check(b.Data.Schema)
 		if wrong == nil && b.LeaveOneOut {
-			wrong = spec.oneOut(b.GCV)
+			wrong = spec.checkLeaveOneOut(b.GCV)
 		}
 		return Target{Transform: spec.Transform, Smear: spec.Smear}, spec.named(wrong)
 	})
@@ -34,7 +34,7 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 		return nil, err
 	}
 	for _, which := range groups {
-		names, err := specs[which[0]].fitAlike(ctx, only(b, which))
+		names, err := specs[which[0]].fitSameTransform(ctx, subBatch(b, which))
 		if shared = append(shared, names...); err != nil {
 			return shared, err
 		}
@@ -42,10 +42,10 @@ func (s Target) FitBatch(ctx context.Context, b share.Batch) (shared []string, e
 	return shared, nil
 }
 
-// fitAlike fits candidates with the transform of s.
-func (s Target) fitAlike(ctx context.Context, b share.Batch) (shared []string, err error) {
+// fitSameTransform fits candidates with the transform of s.
+func (s Target) fitSameTransform(ctx context.Context, b share.Batch) (shared []string, err error) {
 	if s.Smear {
-		return nil, fitEach(ctx, b)
+		return nil, fitIndividually(ctx, b)
 	}
 	if !s.learns() {
 		if learned, mapped, err := s.transformed(b.Data); err == nil {
@@ -53,11 +53,11 @@ func (s Target) fitAlike(ctx context.Context, b share.Batch) (shared []string, e
 		}
 	}
 	for f := range b.Folds {
-		part := onFold(b, f)
+		part := foldBatch(b, f)
 		learned, mapped, failed := s.transformedFold(b.Data, b.Folds[f].Train)
 		if failed != nil {
 			for i := range b.Candidates {
-				if err := refuse(part, i, s.named(failed)); err != nil {
+				if err := yieldError(part, i, s.named(failed)); err != nil {
 					return shared, err
 				}
 			}
@@ -101,7 +101,7 @@ func (s Target) transformedFold(data datasets.Set, train []int) (transforms, dat
 func (s Target) fitTransformed(ctx context.Context, b share.Batch, mapped datasets.Set, learned transforms) (shared []string, err error) {
 	inner := b
 	inner.Data = mapped
-	inner.Candidates = withModels(b.Candidates, s.modelOf)
+	inner.Candidates = innerCandidates(b.Candidates, s.modelOf)
 	var mu sync.Mutex
 	whole := map[[2]int]bool{} // what was fitted with its whole pipeline, this wrapper within
 	if b.FitOne != nil {
@@ -146,8 +146,8 @@ func (Target) modelOf(c share.Candidate) estimator.Estimator {
 	return c.Estimator.(Target).Estimator
 }
 
-// oneOut says why a spec cannot be left one row out.
-func (s Target) oneOut(gcv bool) error {
+// checkLeaveOneOut says why a spec cannot be left one row out.
+func (s Target) checkLeaveOneOut(gcv bool) error {
 	switch {
 	case s.learns() || s.Smear:
 		return errors.New("what it learns from the targets would be another without each row; use k folds")
@@ -157,7 +157,7 @@ func (s Target) oneOut(gcv bool) error {
 	return nil
 }
 
-// PlanBatch takes what the models within take, unless what it learns from the targets depends on the rows left out.
+// PlanBatch takes what the inner estimators take, unless what it learns from the targets depends on the rows left out.
 func (s Target) PlanBatch(b share.Batch) (int64, error) {
 	specs, err := share.Specs[Target](b)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 	}
 	for _, spec := range specs {
 		if err = checkModel(spec, spec.Estimator); err == nil && b.LeaveOneOut {
-			err = spec.oneOut(b.GCV)
+			err = spec.checkLeaveOneOut(b.GCV)
 		}
 		if err == nil && b.HasMaps() && spec.Smear {
 			err = share.ErrNoSharedMaps
@@ -174,7 +174,7 @@ func (s Target) PlanBatch(b share.Batch) (int64, error) {
 			return 0, s.named(err)
 		}
 	}
-	b.Candidates = withModels(b.Candidates, s.modelOf)
+	b.Candidates = innerCandidates(b.Candidates, s.modelOf)
 	bytes, err := planBatch(b)
 	return bytes, s.named(err)
 }

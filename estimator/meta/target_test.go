@@ -169,7 +169,7 @@ func TestLogNamesTheRow(t *testing.T) {
 	}
 }
 
-// A batch shares as that of the model within does, and where it can leave one out, so can the wrapper.
+// A batch shares as that of the inner estimator does, and where it can compute leave-one-out predictions, so can the wrapper.
 func TestTargetSharesAsTheModelWithin(t *testing.T) {
 	data := amounts(60, 1)
 	weak, strong := estimator.NewRidge(), estimator.NewRidge()

@@ -23,7 +23,7 @@ import (
 // to all rows, and stays as it is.
 //
 // Of two classes the second is predicted where its probability, or the score of a model without, is above a threshold t
-// instead of ½, or 0. It is the one that is best on rows that models had not seen: by Score, any metric of predicted
+// instead of ½, or 0. It is the one that is best on out-of-fold rows: by Score, any metric of predicted
 // classes, or by the mean cost of a row where Costs say what mistakes cost. All t that divide these rows otherwise are
 // compared, O(n log n); of those as good the one nearest to the usual threshold is taken. The score there is a little
 // better than on new rows, for t was chosen by it.
@@ -35,7 +35,7 @@ import (
 // Probabilities stay those of the model. Scores are made such that the largest is the prediction: the probability or the
 // score less t of two classes, minus the expected costs of more. A class without training rows is never predicted.
 //
-// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with 0, by leaving one row out
+// Scores of rows that were not seen are made as [Calibrated] makes them, by Folds folds, or, with 0, by leave-one-out
 // where that is exact and else by 5. Weights of rows count. It costs Folds + 1 fits, shared as those of Calibrated are. It is
 // scikit-learn's TunedThresholdClassifierCV, but that all rows are judged together, and not by the mean over
 // folds at 100 thresholds. (Elkan, "The foundations of cost-sensitive learning", IJCAI 2001.)
@@ -96,7 +96,7 @@ func decisive() (names []string) {
 	return names
 }
 
-func (s Threshold) named(err error) error { return named("threshold", err) }
+func (s Threshold) named(err error) error { return wrapError("threshold", err) }
 
 func (s Threshold) within() estimator.Estimator { return s.Estimator }
 
@@ -164,24 +164,24 @@ func presentOf(l *design.Labels) (present []int) {
 	return present
 }
 
-// Cost is that of the model for each fold, or for what leaves one out, and once more; of more than two classes
+// Cost is that of the model for each fold, or for what computes leave-one-out predictions, and once more; of more than two classes
 // that of the model.
-func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return loneCost(s, shape) }
+func (s Threshold) Cost(shape datasets.Shape) datasets.Cost { return scoreBasedCost(s, shape) }
 
-// FitBatch shares, within each fold, what the models within share between candidates and folds.
+// FitBatch shares, within each fold, what the inner estimators share between candidates and folds.
 func (Threshold) FitBatch(ctx context.Context, b share.Batch) (shared []string, err error) {
-	return batchScored[Threshold](ctx, b)
+	return batchScoreBased[Threshold](ctx, b)
 }
 
 // PlanBatch takes a batch on related maps where scores come from folds.
-func (Threshold) PlanBatch(b share.Batch) (int64, error) { return planScored[Threshold](b) }
+func (Threshold) PlanBatch(b share.Batch) (int64, error) { return planScoreBased[Threshold](b) }
 
 // Task returns datasets.Classification.
 func (Threshold) Task() datasets.Task { return datasets.Classification }
 
 // Fit fits the model and finds the threshold; the result is a [*FittedThreshold].
 func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
-	fitted, learned, classes, err := fitScored(ctx, s, data)
+	fitted, learned, classes, err := fitScoreBased(ctx, s, data)
 	if err != nil {
 		return nil, s.named(err)
 	}
@@ -189,13 +189,13 @@ func (s Threshold) Fit(ctx context.Context, data datasets.Set) (estimator.Predic
 	if rule.costs != nil && !estimator.OutputsOf(fitted).Has.Has(estimator.Probabilities) {
 		return nil, s.named(errNoProbabilities)
 	}
-	return &FittedThreshold{wrapped: wrapped{data.Cols(), fitted}, classes: classes, rule: rule}, nil
+	return &FittedThreshold{wrapper: wrapper{data.Cols(), fitted}, classes: classes, rule: rule}, nil
 }
 
 var errNoProbabilities = errors.New("the model within knows no probabilities, which expected costs are made of; put calibrated around it")
 
 // learn finds the threshold of two classes, or takes the costs of more.
-func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels) (reading, error) {
+func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels) (scoreMap, error) {
 	present := presentOf(l)
 	rule := decision{classes: len(l.Classes), present: present}
 	if len(present) > 2 {
@@ -210,7 +210,7 @@ func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels)
 	scores, positive, weights := make([]float64, n), make([]bool, n), make([]float64, n)
 	mass := map[bool]float64{}
 	for i := range n {
-		if !found.seen[i] || l.Weights[i] == 0 {
+		if !found.present[i] || l.Weights[i] == 0 {
 			continue
 		}
 		var err error
@@ -230,7 +230,7 @@ func (s Threshold) learn(ctx context.Context, found outOfFold, l *design.Labels)
 }
 
 // chosen is the rule with the best of the cuts.
-func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.Cut, classes []string) (reading, error) {
+func (s Threshold) chosen(ctx context.Context, rule decision, cuts []threshold.Cut, classes []string) (scoreMap, error) {
 	name, greater, value, err := s.objective(rule.present, classes)
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (s Threshold) objective(present []int, classes []string) (name string, grea
 		return "", false, nil, err
 	}
 	truth, predicted := []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}
-	return m.Name, m.GreaterIsBetter, func(c threshold.Cut) (float64, error) { // a weight is so many rows
+	return m.Name, m.GreaterIsBetter, func(c threshold.Cut) (float64, error) { // a weight is n rows
 		return m.Score(metrics.Input{Truth: truth, Predicted: predicted, Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
 	}, nil
 }

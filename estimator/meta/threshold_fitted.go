@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// Cutoff is the threshold of a [Threshold], and how good others would have been: scores of rows that models had not seen.
+// Cutoff is the threshold of a [Threshold], and how good others would have been: scores of out-of-fold rows.
 type Cutoff struct {
 	Value   float64 // what is above is of the second class
 	Usual   float64 // threshold of the model by itself: ½ of probabilities, 0 of scores
@@ -57,10 +57,10 @@ func (d decision) high() float64 {
 
 // score returns the number of a row that is compared with the threshold: of two classes that rows have among more, the
 // share of the second in the probability of both, or the difference of their scores.
-func (d decision) score(said estimator.Prediction, row int) (score float64, err error) {
-	from, width := said.Scores, d.classes
+func (d decision) score(pred estimator.Prediction, row int) (score float64, err error) {
+	from, width := pred.Scores, d.classes
 	if d.probable {
-		from = said.Probabilities
+		from = pred.Probabilities
 	} else if d.classes == 2 {
 		width = 1
 	}
@@ -92,20 +92,20 @@ func (d decision) score(said estimator.Prediction, row int) (score float64, err 
 var errOtherClasses = errors.New("the model within is of other classes")
 
 // read decides, and makes scores of which the largest is the prediction.
-func (d decision) read(said estimator.Prediction) (estimator.Prediction, error) {
-	out := said
-	if n := len(said.Values); n == 0 {
+func (d decision) read(pred estimator.Prediction) (estimator.Prediction, error) {
+	out := pred
+	if n := len(pred.Values); n == 0 {
 		out.Values, out.Scores = []float64{}, &mat.Dense{}
 		return out, nil
 	}
-	n, width := len(said.Values), d.classes
+	n, width := len(pred.Values), d.classes
 	if width == 2 {
 		width = 1
 	}
 	out.Values, out.Scores = make([]float64, n), mat.NewDense(n, width, nil)
 	for i := range n {
 		scores := out.Scores.RawRowView(i)
-		if err := d.rescore(scores, said, i); err != nil {
+		if err := d.rescore(scores, pred, i); err != nil {
 			return estimator.Prediction{}, err
 		}
 		out.Values[i] = classOf(scores)
@@ -114,11 +114,11 @@ func (d decision) read(said estimator.Prediction) (estimator.Prediction, error) 
 }
 
 // rescore writes the scores of a row.
-func (d decision) rescore(scores []float64, said estimator.Prediction, row int) error {
+func (d decision) rescore(scores []float64, pred estimator.Prediction, row int) error {
 	if d.costs != nil {
-		return d.expected(scores, said, row)
+		return d.expected(scores, pred, row)
 	}
-	s, err := d.score(said, row)
+	s, err := d.score(pred, row)
 	if err != nil {
 		return err
 	}
@@ -136,11 +136,11 @@ func (d decision) rescore(scores []float64, said estimator.Prediction, row int) 
 
 // expected writes minus the expected cost of each class: −Σ_i p_i·cost_ij, and of one without training rows less than
 // any other may have.
-func (d decision) expected(scores []float64, said estimator.Prediction, row int) error {
-	if said.Probabilities == nil {
+func (d decision) expected(scores []float64, pred estimator.Prediction, row int) error {
+	if pred.Probabilities == nil {
 		return errNoProbabilities
 	}
-	p := said.Probabilities.RawRowView(row)
+	p := pred.Probabilities.RawRowView(row)
 	if len(p) != d.classes {
 		return errOtherClasses
 	}
@@ -157,9 +157,9 @@ func (d decision) expected(scores []float64, said estimator.Prediction, row int)
 	return nil
 }
 
-// FittedThreshold is what [Threshold] is fitted to: a classifier, and how its classes are decided between.
+// FittedThreshold is a fitted [Threshold]: a classifier, and how its classes are decided between.
 type FittedThreshold struct {
-	wrapped
+	wrapper
 	classes []string
 	rule    decision
 }
@@ -171,25 +171,25 @@ func (f *FittedThreshold) Cutoff() (c Cutoff, ok bool) {
 	return c, f.rule.costs == nil
 }
 
-// Outputs returns those of the classifier within.
+// Outputs returns those of the inner classifier.
 func (f *FittedThreshold) Outputs() estimator.Outputs {
-	out := estimator.OutputsOf(f.within)
+	out := estimator.OutputsOf(f.inner)
 	out.Has, out.Classes = out.Has|estimator.Scores, slices.Clone(f.classes)
 	return out
 }
 
-// PredictFull returns class and scores of each row of X, and what else the model within says. The score is the
+// PredictFull returns class and scores of each row of X, and what else the inner estimator says. The score is the
 // probability of the second of two classes, or its score, less the threshold; of more classes minus the expected cost of
 // each.
 func (f *FittedThreshold) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
 	if want.Outputs != 0 {
 		want.Outputs |= estimator.Values | estimator.Scores | estimator.Probabilities
 	}
-	said, err := estimator.Predict(ctx, f.within, X, want)
+	pred, err := estimator.Predict(ctx, f.inner, X, want)
 	if err != nil {
-		return said, Threshold{}.named(err)
+		return pred, Threshold{}.named(err)
 	}
-	out, err := f.rule.read(said)
+	out, err := f.rule.read(pred)
 	return out, Threshold{}.named(err)
 }
 
@@ -199,14 +199,14 @@ func (f *FittedThreshold) Predict(ctx context.Context, X mat.Matrix) ([]float64,
 	return all.Values, err
 }
 
-// State keeps the threshold or the costs, and the model.
+// State serializes the threshold or the costs, and the model.
 func (f *FittedThreshold) State(s *model.State) {
-	f.wrapped.state(s)
+	f.wrapper.state(s)
 	s.Strings("classes", &f.classes)
 	f.rule.classes = len(f.classes)
 	f.rule.state(s)
 	if s.Reading() && s.Err() == nil {
-		has := estimator.OutputsOf(f.within)
+		has := estimator.OutputsOf(f.inner)
 		s.Require(len(has.Classes) == len(f.classes), "the model within is of other classes")
 		s.Require(!f.rule.probable && f.rule.costs == nil || has.Has.Has(estimator.Probabilities), "the model within knows no probabilities")
 	}

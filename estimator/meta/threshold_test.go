@@ -97,7 +97,7 @@ func cutoff(t *testing.T, spec estimator.Estimator, data datasets.Set) meta.Cuto
 	return c
 }
 
-// notSeen returns what a model says of each row that it has not seen, by five folds with the shares of the classes.
+// notSeen returns the prediction of a model for each row that it has not seen, by five folds with the shares of the classes.
 func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []float64) {
 	t.Helper()
 	folds, err := datasets.StratifiedKFold{Folds: 5}.Split(data)
@@ -108,15 +108,15 @@ func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []
 	for _, f := range folds {
 		said := predicted(t, of, data.Select(f.Train), rowblock.Select(data.X, f.Test))
 		for k, i := range f.Test {
-			if scores[i] = said.Scores.At(k, 0); said.Probabilities != nil {
-				scores[i] = said.Probabilities.At(k, 1)
+			if scores[i] = pred.Scores.At(k, 0); pred.Probabilities != nil {
+				scores[i] = pred.Probabilities.At(k, 1)
 			}
 		}
 	}
 	return scores
 }
 
-// No threshold at all is better on rows that models had not seen, by any metric of predicted classes and by costs; the score that is said is the one there, and so are those of the curve.
+// No threshold at all is better on out-of-fold rows, by any metric of predicted classes and by costs; the score that is said is the one there, and so are those of the curve.
 func TestThresholdIsTheBestOfAll(t *testing.T) {
 	data := rare(1, 140)
 	var names []string
@@ -301,14 +301,14 @@ func TestThresholdGainsOnNewRows(t *testing.T) {
 	for _, score := range []string{"f1", "balanced_accuracy"} {
 		m, _ := metrics.ByName(score)
 		for _, model := range []estimator.Estimator{estimator.NewLogistic(), fourier(0.1, estimator.NewRidgeClassifier())} {
-			said := func(spec estimator.Estimator) float64 {
+			pred := func(spec estimator.Estimator) float64 {
 				v, err := m.Score(metrics.Input{Truth: test.Y, Predicted: predicted(t, spec, train, test.X).Values, Classes: 2})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return v
 			}
-			before, after, promised := said(model), said(deciding(score, 5, model)), cutoff(t, deciding(score, 5, model), train)
+			before, after, promised := pred(model), pred(deciding(score, 5, model)), cutoff(t, deciding(score, 5, model), train)
 			if after < before+0.05 || math.Abs(after-promised.Best) > 0.05 {
 				t.Errorf("%s: %v after, %v before, and %v promised", score, after, before, promised.Best)
 			}
@@ -370,7 +370,7 @@ func TestThresholdRefuses(t *testing.T) {
 		data datasets.Set
 		want []string
 	}{
-		{deciding("auto", 3, nil), single, []string{"there is no model to wrap"}},
+		{deciding("auto", 3, nil), single, []string{"estimator is missing"}},
 		{deciding("auto", 1, logistic), single, []string{"folds: must be 0, or an integer ≥ 2, got 1"}},
 		{deciding("f2", 3, logistic), single, []string{"score: must be auto, or a metric of predicted classes: accuracy", "got \"f2\"", "did you mean f1?"}},
 		{deciding("roc_auc", 3, logistic), single, []string{"roc_auc reads decision scores or probabilities, which are the same for every threshold"}},

@@ -141,10 +141,10 @@ func descending(v []float64) []int {
 func coverageLevel(m *serve.Model) string {
 	p := estimator.DefaultLevel
 	var own interface {
-		Sureness() (method string, level float64)
+		Uncertainty() (method string, level float64)
 	}
 	if estimator.As(m.File.Predictor, &own) {
-		_, p = own.Sureness()
+		_, p = own.Uncertainty()
 	}
 	return levelPercent(p)
 }

@@ -19,7 +19,7 @@ func (s Spec) Fitted(p pipeline.Pipeline, shape datasets.Shape) pipeline.Pipelin
 	}
 	i := s.Intervals
 	wrapped := meta.Intervals{Method: i.Method, Level: i.Level, Calibration: i.Calibration, Normalize: i.Normalize, Seed: s.seedOf("intervals"), Estimator: p.Estimator}
-	wrapped.Method = wrapped.Way(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
+	wrapped.Method = wrapped.ResolvedMethod(shape.After(pipeline.Chain{Steps: p.Steps}.Cost(shape)))
 	if i.Method == "auto" && (s.Data.Group != "" || slices.ContainsFunc(p.Steps, func(one pipeline.Step) bool { return pipeline.Supervised(one.Fitter) })) {
 		wrapped.Method = "split"
 	}

@@ -192,8 +192,8 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 	})
 }
 
-// Sureness returns the coverage and size of intervals or prediction sets, if any.
-func (v *Verdict) Sureness() (map[string]float64, error) {
+// Uncertainty returns the coverage and size of intervals or prediction sets, if any.
+func (v *Verdict) Uncertainty() (map[string]float64, error) {
 	var list []metrics.Metric
 	for _, name := range []string{"coverage", "mean_width", "set_coverage", "mean_set_size"} {
 		m, err := metrics.ByName(name)

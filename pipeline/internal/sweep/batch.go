@@ -38,7 +38,7 @@ func (s *sweep) fitEstimator(ctx context.Context, i int, d foldRows) {
 	start := time.Now()
 	p := s.Pipelines[i]
 	fitted, err := p.Estimator.Fit(ctx, d.trainSet())
-	s.deliver(ctx, i, d.fold, s.judge(ctx, fitted, place.At("step", p.Name, err), d, start))
+	s.deliver(ctx, i, d.fold, s.predictFold(ctx, fitted, place.At("step", p.Name, err), d, start))
 }
 
 // byKind calls f for the candidates with each type of estimator.
@@ -83,15 +83,15 @@ func (s *sweep) specsOf(candidates []int) []share.Candidate {
 	return out
 }
 
-// everyFold does candidates with the same steps, which learn nothing from the rows, for all folds.
-func (s *sweep) everyFold(ctx context.Context, steps []rows.Spec, candidates []int) {
+// fitAllFolds does candidates with the same steps, which learn nothing from the rows, for all folds.
+func (s *sweep) fitAllFolds(ctx context.Context, steps []rows.Spec, candidates []int) {
 	if !s.wantsAny(candidates) {
 		return
 	}
 	if s.bytes(s.Pipelines[candidates[0]]) > s.Memory { // one candidate of a family on one fold
 		for f := range s.Folds {
 			for _, i := range candidates {
-				s.lone(ctx, i, s.foldRows(f), 0)
+				s.fitUnshared(ctx, i, s.foldRows(f), 0)
 			}
 		}
 		return

@@ -11,10 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// Inside is what is inside a step that holds steps.
-type Inside struct {
+// Children is what is inside a step that holds steps.
+type Children struct {
 	Parts []rows.Spec
-	// Parallel says that the parts stand side by side rather than one after the other.
+	// Parallel says that the parts stand concurrently rather than one after the other.
 	Parallel bool
 	// Fixed says that the parts are of a kind of their own, in whose place no other step can stand.
 	Fixed bool
@@ -22,9 +22,9 @@ type Inside struct {
 	With func(specs []transformer.Fitter) transformer.Fitter
 }
 
-// learner is a step that learns what others are derived from, at a place inside the steps of nodes that begin with
+// sharedStage is a step that learns what others are derived from, at a place inside the steps of nodes that begin with
 // the same rows.
-type learner struct {
+type sharedStage struct {
 	// before is what the rows depend on that come to the step: the steps around it and before it.
 	before []any
 	spec   transformer.Fitter
@@ -33,22 +33,22 @@ type learner struct {
 	nodes, candidates int // whose steps are derived from it
 }
 
-func (l learner) same(other learner) bool {
+func (l sharedStage) same(other sharedStage) bool {
 	return l.sparse == other.sparse && reflect.DeepEqual(l.spec, other.spec) && reflect.DeepEqual(l.before, other.before)
 }
 
-// learnerOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows.
-func learnerOf(step transformer.Fitter) transformer.Fitter {
-	spec := stripped(step)
+// sharedStageOf returns the spec of what a step learns, nil where it cannot be derived from that or looks at no rows.
+func sharedStageOf(step transformer.Fitter) transformer.Fitter {
+	spec := firstStageOf(step)
 	if r, ok := spec.(transformer.DataIndependent); ok && r.IsDataIndependent() {
 		return nil
 	}
 	return spec
 }
 
-// stripped returns a step without what is only made of what it learns, nil where it does not say what that is. A type
+// firstStageOf returns a step without what is only made of what it learns, nil where it does not say what that is. A type
 // that embeds a step, and fits in another way, says it of what it embeds, which is not it.
-func stripped(step transformer.Fitter) transformer.Fitter {
+func firstStageOf(step transformer.Fitter) transformer.Fitter {
 	if d, ok := step.(transformer.TwoStageFitter); ok {
 		if spec := d.FirstStage(); sameType(spec, step) {
 			return spec
@@ -57,9 +57,9 @@ func stripped(step transformer.Fitter) transformer.Fitter {
 	return nil
 }
 
-// learnersOf returns the learners of the step of a node, and of the steps inside it.
-func (s *sweep) learnersOf(b *node) (out []learner) {
-	s.replace(b.step.Fitter, nil, func(l learner, _ transformer.Fitter, _ func() transformer.Fitter) transformer.Fitter {
+// sharedStagesOf returns the learners of the step of a node, and of the steps inside it.
+func (s *sweep) sharedStagesOf(b *node) (out []sharedStage) {
+	s.replace(b.step.Fitter, nil, func(l sharedStage, _ transformer.Fitter, _ func() transformer.Fitter) transformer.Fitter {
 		l.nodes, l.candidates = 1, len(b.candidates)
 		out = append(out, l)
 		return nil
@@ -67,19 +67,19 @@ func (s *sweep) learnersOf(b *node) (out []learner) {
 	return out
 }
 
-// replacing returns what is to stand in the place of a step with a learner, nil for the step. Whole returns the spec of
+// replaceFunc returns what is to stand in the place of a step with a learner, nil for the step. Whole returns the spec of
 // the learner in which the steps inside it are replaced.
-type replacing func(l learner, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
+type replaceFunc func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter
 
 // replace returns a step in which those with a learner, and perhaps the step itself, are replaced. Before is what the
 // rows depend on that come to it.
-func (s *sweep) replace(step transformer.Fitter, before []any, by replacing) (out transformer.Fitter, replaced bool) {
-	if spec := learnerOf(step); spec != nil {
+func (s *sweep) replace(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter, replaced bool) {
+	if spec := sharedStageOf(step); spec != nil {
 		whole := func() transformer.Fitter {
 			out, _ := s.replaceInside(spec, before, by)
 			return out
 		}
-		if other := by(learner{before: before, spec: spec, sparse: rows.TakesSparse(step)}, step, whole); other != nil {
+		if other := by(sharedStage{before: before, spec: spec, sparse: rows.TakesSparse(step)}, step, whole); other != nil {
 			return other, true
 		}
 	}
@@ -88,7 +88,7 @@ func (s *sweep) replace(step transformer.Fitter, before []any, by replacing) (ou
 
 // replaceInside is replace of the steps inside a step. A type that embeds a composite has the parts of what it embeds,
 // but cannot be made of others.
-func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacing) (out transformer.Fitter, replaced bool) {
+func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replaceFunc) (out transformer.Fitter, replaced bool) {
 	in, ok := s.Inside(step)
 	if !ok {
 		return step, false
@@ -97,7 +97,7 @@ func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacin
 	if !sameType(around, step) {
 		return step, false
 	}
-	if spec := stripped(around); spec != nil {
+	if spec := firstStageOf(around); spec != nil {
 		around = spec
 	}
 	specs := make([]transformer.Fitter, len(in.Parts))
@@ -120,68 +120,68 @@ func (s *sweep) replaceInside(step transformer.Fitter, before []any, by replacin
 	return in.With(specs), true
 }
 
-// learned is what a learner has learned from the rows of one fold.
-type learned struct {
-	learner
+// fittedStage is what a learner has learned from the rows of one fold.
+type fittedStage struct {
+	sharedStage
 	fitted  transformer.Transformer
 	err     error
 	seconds float64 // that it took
 }
 
-// learned returns the learners that serve several nodes, none of which has learned yet.
-func (g *group) learned() (out []*learned) {
+// fittedStage returns the learners that serve several nodes, none of which has learned yet.
+func (g *group) sharedStages() (out []*fittedStage) {
 	for _, l := range g.learners {
 		if l.nodes > 1 {
-			out = append(out, &learned{learner: l})
+			out = append(out, &fittedStage{sharedStage: l})
 		}
 	}
 	return out
 }
 
-// deriving returns a step in which those are derived that have learned for several, and how it shifts the time of so
+// deriveStep returns a step in which those are derived that have learned for several, and how it shifts the time of so
 // many candidates that are fitted with it.
-func (s *sweep) deriving(step transformer.Fitter, from []*learned, candidates int) (transformer.Fitter, *shift) {
-	late := &shift{candidates: candidates}
-	out, _ := s.replace(step, nil, func(l learner, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter {
-		k := slices.IndexFunc(from, func(f *learned) bool { return f.same(l) })
+func (s *sweep) deriveStep(step transformer.Fitter, from []*fittedStage, candidates int) (transformer.Fitter, *timeShift) {
+	late := &timeShift{candidates: candidates}
+	out, _ := s.replace(step, nil, func(l sharedStage, step transformer.Fitter, whole func() transformer.Fitter) transformer.Fitter {
+		k := slices.IndexFunc(from, func(f *fittedStage) bool { return f.same(l) })
 		if k < 0 {
 			return nil
 		}
-		return derived{sweep: s, step: step.(transformer.TwoStageFitter), whole: whole(), from: from[k], late: late}
+		return derivedStep{sweep: s, step: step.(transformer.TwoStageFitter), whole: whole(), from: from[k], late: late}
 	})
 	return out, late
 }
 
-// shift is the time to be added to that of candidates because they share what is learned: what the first has spent on
+// timeShift is the time to be added to that of candidates because they share what is learned: what the first has spent on
 // it is divided among all.
-type shift struct {
+type timeShift struct {
 	candidates int
 	seconds    float64
 }
 
-// derived is a step that is derived from what has learned for several. Where that cannot be, the step is fitted, which
+// derivedStep is a step that is derived from what has learned for several. Where that cannot be, the step is fitted, which
 // says what is wrong.
-type derived struct {
+type derivedStep struct {
 	sweep *sweep
 	step  transformer.TwoStageFitter
 	whole transformer.Fitter // the learner
-	from  *learned
-	late  *shift
+	from  *fittedStage
+	late  *timeShift
 }
 
 // Fit derives the step, after learning from the rows if that has not been done.
-func (d derived) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
+func (d derivedStep) Fit(ctx context.Context, data datasets.Set) (transformer.Transformer, error) {
 	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) { return spec.Fit(ctx, data) })
 }
 
 // FitSource is Fit of rows as a stream.
-func (d derived) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
+func (d derivedStep) FitSource(ctx context.Context, data datasets.Source) (transformer.Transformer, error) {
 	return d.fit(func(spec transformer.Fitter) (transformer.Transformer, error) {
 		return rows.Begun(data, nil).Fit(ctx, spec)
 	})
 }
 
-func (d derived) fit(fit func(spec transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer, error) {
+func (d derivedStep) fit(fit func(spec transformer.Fitter) (transformer.Transformer, error)) (transformer.Transformer, error) {
 	d.learn(fit)
 	if d.from.err == nil {
 		d.sweep.share("prefix")
@@ -194,7 +194,7 @@ func (d derived) fit(fit func(spec transformer.Fitter) (transformer.Transformer,
 
 // learn fits the learner if that has not been done, and divides the time. A learner inside of the learner may have
 // shifted some of its own.
-func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transformer, error)) {
+func (d derivedStep) learn(fit func(spec transformer.Fitter) (transformer.Transformer, error)) {
 	if d.from.fitted == nil && d.from.err == nil {
 		start, before := time.Now(), d.late.seconds
 		d.from.fitted, d.from.err = fit(d.whole)
@@ -206,7 +206,7 @@ func (d derived) learn(fit func(spec transformer.Fitter) (transformer.Transforme
 }
 
 // Cost is that of the step, by whose width and memory a fit decides what it caches.
-func (d derived) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
+func (d derivedStep) Cost(shape datasets.Shape) datasets.Cost { return rows.CostOf(d.step, shape) }
 
 // TakesSparse says what the step says.
-func (d derived) TakesSparse() bool { return rows.TakesSparse(d.step) }
+func (d derivedStep) TakesSparse() bool { return rows.TakesSparse(d.step) }

@@ -16,25 +16,25 @@ func (s *sweep) descend(ctx context.Context, b *node, d foldRows, depth int) {
 		return
 	}
 	if len(b.candidates) == 1 {
-		s.lone(ctx, b.candidates[0], d, depth)
+		s.fitUnshared(ctx, b.candidates[0], d, depth)
 		return
 	}
-	mapped, fit, err := s.through(ctx, b, d)
+	mapped, fit, err := s.applyStep(ctx, b, d)
 	if err != nil {
-		s.refuse(ctx, b, d, err)
+		s.deliverError(ctx, b, d, err)
 		return
 	}
 	if fit == nil {
 		for _, i := range b.candidates {
-			s.lone(ctx, i, d, depth)
+			s.fitUnshared(ctx, i, d, depth)
 		}
 		return
 	}
-	s.below(ctx, b, mapped, depth)
+	s.continueBelow(ctx, b, mapped, depth)
 }
 
-// below does the candidates of b with the rows that its step has mapped.
-func (s *sweep) below(ctx context.Context, b *node, mapped foldRows, depth int) {
+// continueBelow does the candidates of b with the rows that its step has mapped.
+func (s *sweep) continueBelow(ctx context.Context, b *node, mapped foldRows, depth int) {
 	if len(b.candidates) > 1 {
 		s.share("prefix")
 	}
@@ -88,17 +88,17 @@ func (s *sweep) member(ctx context.Context, b *node, m transformer.FamilyMember,
 	start := time.Now()
 	X, err := rows.Leading(wide.set.X, m.Width, m.Scale)
 	if err != nil {
-		s.refuse(ctx, b, wide, err)
+		s.deliverError(ctx, b, wide, err)
 		return
 	}
 	part := wide
 	part.set.X = X
 	part.seconds += time.Since(start).Seconds() / float64(len(b.candidates))
-	s.below(ctx, b, part, depth)
+	s.continueBelow(ctx, b, part, depth)
 }
 
-// refuse says that the step of b failed.
-func (s *sweep) refuse(ctx context.Context, b *node, d foldRows, err error) {
+// deliverError says that the step of b failed.
+func (s *sweep) deliverError(ctx context.Context, b *node, d foldRows, err error) {
 	for _, i := range b.candidates {
 		s.deliver(ctx, i, d.fold, share.Outcome{Err: d.set.Locate(place.At("step", b.step.Name, err), 0)})
 	}

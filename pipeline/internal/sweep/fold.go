@@ -20,8 +20,8 @@ type foldRows struct {
 	set     datasets.Set
 	train   int // rows to train on
 	fold    int
-	seconds float64    // of shared work, for each candidate
-	learned []*learned // what the step that comes next has learned for several, or is to
+	seconds float64        // of shared work, for each candidate
+	learned []*fittedStage // what the step that comes next has learned for several, or is to
 }
 
 func (d foldRows) trainSet() datasets.Set { return d.set.Slice(0, d.train) }
@@ -37,11 +37,11 @@ func divide(data datasets.Set, fold datasets.Fold, f int) foldRows {
 
 func (s *sweep) foldRows(f int) foldRows { return divide(s.Data, s.Folds[f], f) }
 
-// through fits the step of b to the rows to train on and maps all of them, and divides the time among its candidates.
+// applyStep fits the step of b to the rows to train on and maps all of them, and divides the time among its candidates.
 // It returns the fitted step, nil where the mapped rows would not fit into memory.
-func (s *sweep) through(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
+func (s *sweep) applyStep(ctx context.Context, b *node, d foldRows) (foldRows, transformer.Transformer, error) {
 	start := time.Now()
-	spec, late := s.deriving(b.step.Fitter, d.learned, len(b.candidates))
+	spec, late := s.deriveStep(b.step.Fitter, d.learned, len(b.candidates))
 	mapped, fitted, err := s.mapRows(ctx, b, spec, d)
 	mapped.learned = nil
 	mapped.seconds += (time.Since(start).Seconds() + late.seconds) / float64(len(b.candidates))
@@ -82,8 +82,8 @@ func (s *sweep) mapRows(ctx context.Context, b *node, spec transformer.Fitter, d
 	return d, fitted.Fitted, err
 }
 
-// judge predicts the rows to test on.
-func (s *sweep) judge(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) share.Outcome {
+// predictFold predicts the rows to test on.
+func (s *sweep) predictFold(ctx context.Context, fitted estimator.Predictor, err error, d foldRows, start time.Time) share.Outcome {
 	out := share.Outcome{Err: d.set.Locate(err, 0)}
 	if err == nil {
 		predicted, err := s.Predict(ctx, fitted, d.testX())

@@ -9,13 +9,13 @@ import (
 // whose steps learn something in common, or a single one.
 type group struct {
 	nodes    []*node
-	learners []learner // in the steps of the nodes
+	learners []sharedStage // in the steps of the nodes
 }
 
 // groups divides nodes that begin at the same place.
 func (s *sweep) groups(next []*node) (out []*group) {
 	for _, b := range next {
-		own := &group{nodes: []*node{b}, learners: s.learnersOf(b)}
+		own := &group{nodes: []*node{b}, learners: s.sharedStagesOf(b)}
 		var joined *group
 		rest := out[:0]
 		for _, g := range out {
@@ -43,7 +43,7 @@ func (g *group) belongsWith(other *group) bool {
 	if !dense(a) || !dense(b) {
 		return related(a, b) && !dense(b)
 	}
-	return slices.ContainsFunc(other.learners, func(l learner) bool { return slices.ContainsFunc(g.learners, l.same) })
+	return slices.ContainsFunc(other.learners, func(l sharedStage) bool { return slices.ContainsFunc(g.learners, l.same) })
 }
 
 func (g *group) add(other *group) {
@@ -66,7 +66,7 @@ func (s *sweep) group(ctx context.Context, g *group, d foldRows, depth int) {
 	case !dense(g.nodes[0].step):
 		s.sparseFamily(ctx, g.nodes, d, depth)
 	case s.wants(candidatesOf(g.nodes), d.fold):
-		d.learned = g.learned()
+		d.learned = g.sharedStages()
 		for _, b := range g.nodes {
 			if ctx.Err() == nil {
 				s.descend(ctx, b, d, depth)

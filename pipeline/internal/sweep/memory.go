@@ -27,7 +27,7 @@ func (s *sweep) cachedBytes(p Candidate) int64 {
 	return s.bytes(p)
 }
 
-// atOnce is how many tasks go on at once: one for each core, fewer where they would together take
+// atOnce is how many tasks run concurrently: one for each core, fewer where they would together take
 // more than twice the memory.
 func (s *sweep) atOnce() int {
 	most := int64(1)
@@ -77,7 +77,7 @@ func familyBytes(family []*node, shape datasets.Shape) int64 {
 	return int64(12 * float64(shape.Rows) * shape.After(rows.CostOf(step.Fitter, shape)).Entries())
 }
 
-// Bytes returns about how many bytes Run holds at once beside the rows. Steps and estimators that do not tell what they
+// Bytes returns about how many bytes Run holds at once in addition to the rows. Steps and estimators that do not tell what they
 // hold are taken for free.
 func Bytes(job Job) int64 {
 	s := newSweep(job)
@@ -125,8 +125,8 @@ func (s *sweep) nodeBytes(b *node, shape datasets.Shape, folds []datasets.Fold) 
 }
 
 // estimatorBytes is the memory of fitting estimators of one type together.
-func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold, oneOut bool) int64 {
-	b := share.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: oneOut}
+func (s *sweep) estimatorBytes(list []share.Candidate, shape datasets.Shape, folds []datasets.Fold, leaveOneOut bool) int64 {
+	b := share.Batch{Shape: shape, Folds: folds, Candidates: list, LeaveOneOut: leaveOneOut}
 	if fitter, ok := list[0].Estimator.(share.BatchFitter); ok {
 		if bytes, err := fitter.PlanBatch(b); err == nil {
 			return bytes

@@ -25,7 +25,7 @@ func Run(parent context.Context, job Job) (shared []string, err error) {
 	s := newSweep(job)
 	s.shape, s.cancel = job.Data.Shape(), cancel
 	if job.LeaveOneOut {
-		s.runOneOut(ctx)
+		s.runLeaveOneOut(ctx)
 	} else {
 		s.run(ctx)
 	}
@@ -76,7 +76,7 @@ func (s *sweep) run(ctx context.Context) {
 // rowlessTasks makes a task of every end of the tree, and of every family, which serve all folds.
 func (s *sweep) rowlessTasks(ctx context.Context, b *node, steps []rows.Spec, tasks *[]func()) {
 	if len(b.ends) > 0 {
-		*tasks = append(*tasks, func() { s.everyFold(ctx, steps, b.ends) })
+		*tasks = append(*tasks, func() { s.fitAllFolds(ctx, steps, b.ends) })
 	}
 	families, others := s.families(b.next, len(s.Folds))
 	for _, family := range families {

@@ -21,11 +21,11 @@
 //	        sums of products of nested widths, penalties and folds          one pass                columns, alpha, folds
 //	        paths of penalties, kernel values, leaving one out              one pass                features, rows
 //
-// What would exceed the bound of memory is not shared but done for each candidate by itself (lone.go). What a
+// What would exceed the bound of memory is not shared but done for each candidate by itself (unshared.go). What a
 // candidate predicts has the same bits whichever other candidates are fitted with it.
 //
 // The files: run.go divides the work into tasks; tree.go, group.go and family.go tell what belongs together; descent.go
-// goes down the tree of a fold; derive.go, tiles.go and wide.go share what steps learn and make; batch.go and one_out.go
+// goes down the tree of a fold; derive.go, tiles.go and wide.go share what steps learn and make; batch.go and leave_one_out.go
 // leave estimators to their own FitBatch, whose numbers come from internal/batch; fold.go maps and predicts the rows of a
 // fold; memory.go bounds it all.
 package sweep
@@ -50,7 +50,7 @@ type Candidate struct {
 	Steps     []rows.Spec
 	Name      string // of the estimator
 	Estimator estimator.Estimator
-	Float32   bool  // whether the features of its last step are wanted in single precision
+	Float32   bool  // whether the features of its last step are wanted in float32
 	Err       error // why it cannot be fitted
 }
 
@@ -63,8 +63,8 @@ type Job struct {
 	// Fit fits a candidate but for its first steps, which have mapped the rows already. The step after those is
 	// next, unless that is nil.
 	Fit func(ctx context.Context, candidate, done int, next transformer.Fitter, data datasets.Set) (estimator.Predictor, error)
-	// Inside returns what is inside a step, false where that holds none.
-	Inside func(step transformer.Fitter) (Inside, bool)
+	// Children returns what is inside a step, false where that holds none.
+	Inside func(step transformer.Fitter) (Children, bool)
 	// Predict returns all that a predictor says.
 	Predict func(ctx context.Context, fitted estimator.Predictor, X mat.Matrix) (estimator.Prediction, error)
 }
@@ -73,7 +73,7 @@ type Job struct {
 type sweep struct {
 	Job
 	shape   datasets.Shape
-	workers int // how many tasks go on at once
+	workers int // how many tasks run concurrently
 	inner   int // how many folds one task may work on at once
 	cancel  context.CancelCauseFunc
 

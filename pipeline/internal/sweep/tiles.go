@@ -23,7 +23,7 @@ func (s *sweep) familyOfFold(ctx context.Context, family []*node, d foldRows, de
 	}
 	fold := datasets.Fold{Train: rows.Range(0, d.train), Test: rows.Range(d.train, d.set.Rows())}
 	s.family(ctx, family, familyRows{data: d.set, learn: d.trainSet(), folds: []datasets.Fold{fold}, first: d.fold, seconds: d.seconds,
-		lone: func(ctx context.Context, i, _ int) share.Outcome { return s.fitLone(ctx, i, d, depth) }})
+		lone: func(ctx context.Context, i, _ int) share.Outcome { return s.predictUnshared(ctx, i, d, depth) }})
 }
 
 // familyOfAllFolds does a family whose steps, and those before, learn nothing from the rows.
@@ -46,7 +46,7 @@ func (s *sweep) familyOfAllFolds(ctx context.Context, family []*node, steps []ro
 	}
 	s.family(ctx, family, familyRows{data: data, learn: data, folds: s.Folds,
 		lone: func(ctx context.Context, i, f int) share.Outcome {
-			return s.fitLone(ctx, i, divide(data, s.Folds[f], f), len(steps))
+			return s.predictUnshared(ctx, i, divide(data, s.Folds[f], f), len(steps))
 		}})
 }
 
@@ -105,8 +105,8 @@ func mapsOf(family transformer.Family) share.Maps {
 	return denseMaps{family}
 }
 
-// singleFamily is a family of dense maps that makes features in single precision too: those that each wide map makes by
-// itself, so that a search in single precision scores what is fitted.
+// singleFamily is a family of dense maps that makes features in float32 too: those that each wide map makes by
+// itself, so that a search in float32 scores what is fitted.
 type singleFamily interface {
 	transformer.Family
 	EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error
@@ -118,7 +118,7 @@ type singleMaps struct {
 	family singleFamily
 }
 
-// EachSingle hands tiles in single precision to yield.
+// EachSingle hands tiles in float32 to yield.
 func (m singleMaps) EachSingle(ctx context.Context, X mat.Matrix, which []int, yield func(which int, Z *single.Dense) error) error {
 	return m.family.EachSingle(ctx, X, which, yield)
 }

@@ -53,7 +53,7 @@ func (c *counts) classes() []string {
 func (c *counts) add(first int, block datasets.Set) error {
 	y, count, err := design.BlockTargets(first, block)
 	if err == nil && count != 1 {
-		err = fmt.Errorf("%d targets, wanted one", count)
+		err = fmt.Errorf("must have one target, got %d", count)
 	}
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *counts) checkCode(v float64) error {
 		most = len(c.named)
 	}
 	if v != math.Trunc(v) || v < 0 || v >= float64(most) {
-		return fmt.Errorf("target %v, wanted a class code from 0 to %d", v, most-1)
+		return fmt.Errorf("target: must be a class code from 0 to %[2]d, got %[1]v", v, most-1)
 	}
 	return nil
 }
@@ -182,11 +182,11 @@ func (c *counted) add(ctx context.Context, first int, block datasets.Set) error 
 func (c *counted) merge(ctx context.Context, other rowSums) error {
 	o := other.(*counted)
 	if (c.sums == nil) != (o.sums == nil) {
-		return errOtherRows
+		return errDifferentRows
 	}
 	if c.sums != nil {
 		if c.counts.rows != o.counts.rows || !slices.Equal(c.counts.mass, o.counts.mass) {
-			return errOtherRows
+			return errDifferentRows
 		}
 		return c.sums.merge(ctx, o.sums)
 	}

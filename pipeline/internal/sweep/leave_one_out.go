@@ -30,8 +30,8 @@ func (p Candidate) CanLeaveOneOut() error {
 	return nil
 }
 
-// runOneOut predicts each row by the models of all the others.
-func (s *sweep) runOneOut(ctx context.Context) {
+// runLeaveOneOut predicts each row by the models of all the others.
+func (s *sweep) runLeaveOneOut(ctx context.Context) {
 	tree := &node{}
 	for i, candidate := range s.Pipelines {
 		err := place.Here(candidate.Err)
@@ -47,16 +47,16 @@ func (s *sweep) runOneOut(ctx context.Context) {
 		}
 		tree.add(i, candidate.Steps)
 	}
-	s.oneOut(ctx, tree, nil)
+	s.leaveOneOut(ctx, tree, nil)
 }
 
-// oneOut does the candidates below b, whose steps are those given.
-func (s *sweep) oneOut(ctx context.Context, b *node, steps []rows.Spec) {
+// leaveOneOut does the candidates below b, whose steps are those given.
+func (s *sweep) leaveOneOut(ctx context.Context, b *node, steps []rows.Spec) {
 	if len(b.ends) > 0 && ctx.Err() == nil {
 		s.oneOutEnds(ctx, b.ends, steps)
 	}
 	for _, n := range b.next {
-		s.oneOut(ctx, n, append(slices.Clone(steps), n.step))
+		s.leaveOneOut(ctx, n, append(slices.Clone(steps), n.step))
 	}
 }
 

@@ -1,0 +1,32 @@
+package estimator
+
+import "github.com/bochner-ml/bochner/datasets"
+
+// numericComplete is what every estimator here asks for: complete numeric columns.
+var numericComplete = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (Ridge) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (RidgeClassifier) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (Logistic) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (SVM) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (SVR) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (KernelRidge) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (KernelRidgeClassifier) Requirements() []datasets.Requirement { return numericComplete }
+
+// Requirements declares that all inputs must be numeric and have no missing values.
+func (RFFNetwork) Requirements() []datasets.Requirement { return numericComplete }
+
+var _ = []datasets.Requirer{GaussianProcess{}, Ridge{}, RidgeClassifier{}, Logistic{}, SVM{}, SVR{}, KernelRidge{}, KernelRidgeClassifier{}, RFFNetwork{}}
