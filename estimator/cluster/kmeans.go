@@ -64,7 +64,7 @@ func (s *KMeans) Params(l *param.List) {
 	l.Complexity("clusters", param.MoreUnits)
 	l.Int(&s.Restarts, "restarts", "starts, of which the best is taken", param.Between(1, 10_000))
 	l.Choice(&s.Init, "init", "how the first centres are chosen among the rows", "kmeans++", "random")
-	l.Int(&s.MaxIter, "max_iter", "most readings of the rows", param.AtLeast(1))
+	l.Int(&s.MaxIter, "max_iter", "maximum number of passes over the rows", param.AtLeast(1))
 	l.Float(&s.Tol, "tol", "squared movement of the centres, relative to the variance of the inputs, at which to stop", param.AtLeast(0))
 	l.Int(&s.Batch, "batch", "rows of a minibatch, 0 for all rows at once", param.AtLeast(0))
 	l.Seed(&s.Seed, "seed", "seed of the first centres and of the minibatches")

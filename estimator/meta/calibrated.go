@@ -40,7 +40,7 @@ type Calibrated struct {
 	Estimator estimator.Estimator
 }
 
-// NewCalibrated returns a Calibrated of inner with method sigmoid and 5 folds.
+// NewCalibrated returns a Calibrated of inner with method sigmoid and Folds 0.
 func NewCalibrated(inner estimator.Estimator) Calibrated {
 	return Calibrated{Method: "sigmoid", Estimator: specs.ByValue(inner)}
 }

@@ -131,8 +131,8 @@ func seedsOf(spec estimator.Estimator) (out []param.Param) {
 	return out
 }
 
-// parts are the members as they are to be fitted.
-func (s Ensemble) parts() (Members, error) {
+// memberList returns the members that are fitted, the copies with other seeds included.
+func (s Ensemble) memberList() (Members, error) {
 	if err := specs.CheckFit(s); err != nil {
 		return nil, err
 	}

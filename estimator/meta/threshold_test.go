@@ -106,7 +106,7 @@ func notSeen(t *testing.T, of estimator.Estimator, data datasets.Set) (scores []
 	}
 	scores = make([]float64, data.Rows())
 	for _, f := range folds {
-		said := predicted(t, of, data.Select(f.Train), rowblock.Select(data.X, f.Test))
+		pred := predicted(t, of, data.Select(f.Train), rowblock.Select(data.X, f.Test))
 		for k, i := range f.Test {
 			if scores[i] = pred.Scores.At(k, 0); pred.Probabilities != nil {
 				scores[i] = pred.Probabilities.At(k, 1)
