@@ -60,9 +60,9 @@ type Predictor interface {
 
 // Report describes the optimization of a fit.
 type Report struct {
-	Solver     string // name of the solver: "cholesky", "newton-cg"
-	Iterations int // 0 for a direct solver
-	Converged  bool // whether the tolerance was reached; true for a direct solver
+	Solver     string  // name of the solver: "cholesky", "newton-cg"
+	Iterations int     // 0 for a direct solver
+	Converged  bool    // whether the tolerance was reached; true for a direct solver
 	Gradient   float64 // final gradient norm relative to the initial one
 	Gap        float64 // duality gap relative to the objective, if the solver computes it
 	Objective  float64 // final value of the objective

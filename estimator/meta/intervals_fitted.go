@@ -232,7 +232,7 @@ type FittedSets struct {
 	wrapper
 	level         float64
 	classes       int
-	probable      bool // whether sets use probabilities; else scores
+	probable      bool      // whether sets use probabilities; else scores
 	nonconformity []float64 // ascending
 }
 

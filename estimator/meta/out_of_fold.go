@@ -17,10 +17,10 @@ const maxFolds = 1000
 
 // outOfFold holds the out-of-fold predictions of a model for the training rows.
 type outOfFold struct {
-	estimator.Prediction // of the training rows, in their order
-	present              []bool // whether a row has a prediction
+	estimator.Prediction               // of the training rows, in their order
+	present              []bool        // whether a row has a prediction
 	last                 share.Outcome // of the whole fold: fitted to all training rows
-	err                  error // nil if there is a prediction
+	err                  error         // nil if there is a prediction
 	seconds              float64
 }
 
