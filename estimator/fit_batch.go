@@ -26,7 +26,7 @@ func plainBatch(b share.Batch) batch.Batch {
 	return out
 }
 
-// outcomes hands over what the candidates of a batch predict, one outcome after the other.
+// outcomes yields the outcomes of a batch, never concurrently.
 type outcomes struct {
 	share.Batch
 	ctx    context.Context
@@ -36,7 +36,7 @@ type outcomes struct {
 	failed error // of Yield
 }
 
-// fitPlain does a batch by one of the functions of internal/batch.
+// fitPlain fits a batch by a function of package internal/batch.
 func fitPlain[C any](ctx context.Context, b share.Batch, name string, fitted func(linear, []string) Predictor,
 	fit func(context.Context, batch.Batch, []C) ([]string, error), candidates []C) (shared []string, err error) {
 	o := &outcomes{Batch: b, ctx: ctx, name: name, fitted: fitted}
@@ -45,7 +45,7 @@ func fitPlain[C any](ctx context.Context, b share.Batch, name string, fitted fun
 	return fit(ctx, plain, candidates)
 }
 
-// emit hands an outcome over, unless an earlier one was refused.
+// emit yields an outcome unless Yield has failed.
 func (o *outcomes) emit(candidate, fold int, out share.Outcome) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,7 +55,7 @@ func (o *outcomes) emit(candidate, fold int, out share.Outcome) error {
 	return cmp.Or(o.failed, ctxerr.Check(o.ctx))
 }
 
-// emitResult makes an outcome of a result.
+// emitResult yields the outcome of a result.
 func (o *outcomes) emitResult(candidate, fold int, r batch.Result) error {
 	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(o.ctx)
@@ -77,7 +77,7 @@ func (o *outcomes) emitResult(candidate, fold int, r batch.Result) error {
 	return o.emit(candidate, fold, out)
 }
 
-// fitSingle fits a candidate on a fold by itself.
+// fitSingle fits a candidate to a fold without sharing.
 func (o *outcomes) fitSingle(ctx context.Context, candidate, fold int, rows *batch.Split) error {
 	if !o.Includes(candidate, fold) {
 		return ctxerr.Check(ctx)
@@ -96,7 +96,7 @@ func (o *outcomes) fitSingle(ctx context.Context, candidate, fold int, rows *bat
 	return o.emit(candidate, fold, out)
 }
 
-// predict is the prediction of a model for the test rows of a fold.
+// predict returns the prediction of a model for the test rows of a fold.
 func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out share.Outcome) {
 	predicted, err := Predict(o.ctx, fitted, test, Request{})
 	out.Prediction = share.Prediction(predicted)
@@ -107,7 +107,7 @@ func (o *outcomes) predict(fitted Predictor, test mat.Matrix, fold int) (out sha
 	return out
 }
 
-// identityModel is a model whose scores are its inputs.
+// identityModel returns a model whose scores are its t inputs.
 func identityModel(t int) linear {
 	m := linear{coef: mat.NewDense(t, t, nil), intercept: make([]float64, t)}
 	for i := range t {
@@ -116,7 +116,7 @@ func identityModel(t int) linear {
 	return m
 }
 
-// specsOf is SpecsOf for the estimator of a name.
+// specsOf is share.Specs with the name of the estimator in its error.
 func specsOf[S Estimator](b share.Batch, name string) ([]S, error) {
 	specs, err := share.Specs[S](b)
 	if err != nil {

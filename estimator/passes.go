@@ -12,10 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// PassEstimator is an Estimator that learns by passes over blocks of rows. Its [datasets.Pass] can be added
-// to block by block, merged with what other machines have learned from other rows, and written to a
-// file: whoever supports incremental learning as rows come, supports incremental learning several machines, or wants to go on after a crash
-// profits. A pipeline of such steps and such a model is one itself.
+// PassEstimator is an Estimator that is fitted by passes over blocks of rows. Its [datasets.Pass]
+// adds blocks, merges the passes of other workers, and is serialized to resume a fit. A pipeline of
+// such steps and such a model is a PassEstimator.
 type PassEstimator interface {
 	Estimator
 	// Start returns the first pass over rows of these columns. It has no rows yet.
@@ -24,7 +23,7 @@ type PassEstimator interface {
 	Finish(ctx context.Context, last datasets.Pass) (Predictor, error)
 }
 
-// Learn fits spec to src by its passes: what any [PassEstimator] can do as its FitSource.
+// Learn fits spec to src by passes.
 func Learn(ctx context.Context, spec PassEstimator, src datasets.Source) (Predictor, error) {
 	_, cols := src.Dims()
 	first, err := spec.Start(ctx, src.Schema(), cols)
@@ -38,8 +37,8 @@ func Learn(ctx context.Context, spec PassEstimator, src datasets.Source) (Predic
 	return spec.Finish(ctx, last)
 }
 
-// rowSums are what an estimator adds up in a pass. Their methods are those of [pass.Sums], but for blocks
-// whose inputs are of a type that the solvers know.
+// rowSums are the sums of a pass: [pass.Sums] for blocks whose inputs have a type that the solvers
+// support.
 type rowSums interface {
 	add(ctx context.Context, first int, block datasets.Set) error
 	merge(ctx context.Context, other rowSums) error
@@ -47,7 +46,7 @@ type rowSums interface {
 	state(s *model.State)
 }
 
-// passState is the sums of an estimator in a pass.
+// passState is the state of an estimator in a pass.
 type passState struct {
 	name   string // before what is wrong; "" for none
 	schema datasets.Schema
@@ -60,7 +59,7 @@ func newPass(ctx context.Context, name string, spec any, schema datasets.Schema,
 	return newPassWithMark(ctx, name, spec, "", schema, cols, sums)
 }
 
-// newPassWithMark is begin with a mark of what else the pass is begun by.
+// newPassWithMark is newPass with an additional identity of the pass.
 func newPassWithMark(ctx context.Context, name string, spec any, mark string, schema datasets.Schema, cols int, sums rowSums) (datasets.Pass, error) {
 	if len(schema.Columns) != 0 && len(schema.Columns) != cols {
 		return nil, fmt.Errorf("%s: the schema names %d columns, the rows have %d", name, len(schema.Columns), cols)
@@ -74,7 +73,7 @@ func newPassWithMark(ctx context.Context, name string, spec any, mark string, sc
 	return pass.Begin(pass.Begun{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &passState{name: name, schema: schema, cols: cols, sums: sums}), nil
 }
 
-// finishedSums returns the sums of a last pass.
+// finishedSums returns the sums of the last pass.
 func finishedSums[T rowSums](ctx context.Context, name string, spec any, last datasets.Pass) (sums T, err error) {
 	all, _, err := pass.Last(ctx, name, spec, last)
 	if err != nil {
@@ -108,7 +107,7 @@ func (l *passState) Merge(ctx context.Context, other pass.Sums) error {
 	return l.wrapError(l.sums.merge(ctx, other.(*passState).sums))
 }
 
-// Next returns the sums of the next pass, nil where there is none.
+// Next returns the sums of the next pass, nil after the last.
 func (l *passState) Next(ctx context.Context) (pass.Sums, error) {
 	sums, err := l.sums.next(ctx)
 	if err = contextErrorOr(ctx, err); err != nil || sums == nil { // whatever else there is comes of stopping
@@ -119,7 +118,7 @@ func (l *passState) Next(ctx context.Context) (pass.Sums, error) {
 	return &next, nil
 }
 
-// contextErrorOr returns the error of the context, where it has ended, else err.
+// contextErrorOr returns the error of the context if it is done, else err.
 func contextErrorOr(ctx context.Context, err error) error {
 	if ended := ctxerr.Check(ctx); ended != nil {
 		return ended
@@ -127,10 +126,10 @@ func contextErrorOr(ctx context.Context, err error) error {
 	return err
 }
 
-// State carries the sums to a file and back.
+// State serializes the sums.
 func (l *passState) State(s *model.State) { l.sums.state(s) }
 
-// errDifferentRows says that a pass has not read the rows of the one before.
+// errDifferentRows reports a pass over other rows than the previous one.
 var errDifferentRows = errors.New("these are not the rows of the pass before")
 
 // StatisticsSpec returns the spec with the default Alpha: specs that differ in Alpha only have the same sums of products.
