@@ -12,21 +12,20 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Check reports what no algorithm could use: lengths that differ, no rows, infinite inputs, targets
-// that are not finite or, with classes, no class codes, weights that are negative or all zero.
-// Missing inputs (NaN) are not its business: steps and estimators refuse or fill them.
+// Check returns an error if s is invalid: fields of different lengths, no rows or columns, infinite
+// inputs, targets that are not finite or not class codes, negative weights, or only zero weights.
+// It accepts missing inputs (NaN).
 func (s Set) Check() error {
 	if err := s.CheckBlock(0); err != nil {
 		return err
 	}
 	if s.Weights != nil && !slices.ContainsFunc(s.Weights, func(w float64) bool { return w > 0 }) {
-		return errors.New("datasets: every weight is 0")
+		return errors.New("datasets: weights must not all be 0")
 	}
 	return nil
 }
 
-// CheckBlock is Check of a block of rows, the first of which is row first of all: the rows that errors
-// name count from there, and the weights of a block may all be 0.
+// CheckBlock is Check for a block that starts at row first, which may have only zero weights.
 func (s Set) CheckBlock(first int) error { return FromRow(s.check(), first) }
 
 func (s Set) check() error {
@@ -35,7 +34,7 @@ func (s Set) check() error {
 		return fmt.Errorf("datasets: %w: %d rows, %d columns", ErrEmpty, n, d)
 	}
 	if s.Schema.Columns != nil && len(s.Schema.Columns) != d {
-		return fmt.Errorf("datasets: the schema names %d columns, X has %d", len(s.Schema.Columns), d)
+		return fmt.Errorf("datasets: X must have %d columns as the schema, got %d", len(s.Schema.Columns), d)
 	}
 	for _, field := range []struct {
 		name   string
@@ -49,7 +48,7 @@ func (s Set) check() error {
 		{"Kept", len(s.Passthrough), s.Passthrough == nil},
 	} {
 		if !field.absent && field.length != n {
-			return fmt.Errorf("datasets: X has %d rows, %s has %d", n, field.name, field.length)
+			return fmt.Errorf("datasets: %s must have %d rows as X, got %d", field.name, n, field.length)
 		}
 	}
 	if err := s.checkTargets(); err != nil {
@@ -57,7 +56,7 @@ func (s Set) check() error {
 	}
 	for i, w := range s.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return s.fault(i, "", fmt.Errorf("weight %v, wanted a number ≥ 0", w))
+			return s.fault(i, "", fmt.Errorf("weight must be ≥ 0, got %v", w))
 		}
 	}
 	if i, j := findInf(s.X); i >= 0 {
@@ -66,14 +65,14 @@ func (s Set) check() error {
 	return nil
 }
 
-// fault is an error about a row.
+// rowError returns an error about a row.
 func (s Set) fault(row int, column string, err error) error {
 	return s.Locate(fmt.Errorf("datasets: %w", &RowError{Row: row, Column: column, Err: err}), 0)
 }
 
 var errInfinite = errors.New("infinite value")
 
-// ErrEmpty is a set without rows or columns.
+// ErrEmpty is wrapped by errors about sets without rows or columns.
 var ErrEmpty = errors.New("nothing to learn from")
 
 func rowsOf(m *mat.Dense) int {
@@ -88,20 +87,20 @@ func (s Set) checkTargets() error {
 	if classes := len(s.Schema.Classes()); classes > 0 {
 		for i, y := range s.Y {
 			if y != math.Trunc(y) || y < 0 || y >= float64(classes) {
-				return s.fault(i, "", fmt.Errorf("target %v, wanted a class code from 0 to %d", y, classes-1))
+				return s.fault(i, "", fmt.Errorf("target must be a class code from 0 to %d, got %v", classes-1, y))
 			}
 		}
 	}
 	for i, y := range s.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return s.fault(i, "", fmt.Errorf("target is %v", y))
+			return s.fault(i, "", fmt.Errorf("target must be finite, got %v", y))
 		}
 	}
 	if s.Targets != nil {
 		for i := range rowsOf(s.Targets) {
 			for j, y := range s.Targets.RawRowView(i) {
 				if math.IsNaN(y) || math.IsInf(y, 0) {
-					return s.fault(i, "", fmt.Errorf("target %d is %v", j, y))
+					return s.fault(i, "", fmt.Errorf("target %d must be finite, got %v", j, y))
 				}
 			}
 		}
@@ -109,13 +108,13 @@ func (s Set) checkTargets() error {
 	return nil
 }
 
-// CheckFinite reports the first NaN or infinite entry of X by row and column name; ErrMissing is
-// wrapped where it is a NaN.
+// CheckFinite returns an error at the first NaN or infinite entry of X. It wraps ErrMissing for a
+// NaN.
 func (s Set) CheckFinite() error {
 	for i := range s.Rows() {
 		if j, v := nonFinite(s.X, i, 0); j >= 0 {
 			if math.IsNaN(v) {
-				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; fit with an impute step before, or fill it in", ErrMissing))
+				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; add an impute step before the model", ErrMissing))
 			}
 			return s.fault(i, s.Schema.Name(j), errInfinite)
 		}
@@ -123,12 +122,12 @@ func (s Set) CheckFinite() error {
 	return nil
 }
 
-// ErrMissing is a missing value where none may be.
+// ErrMissing is wrapped by errors about missing values where none are allowed.
 var ErrMissing = errors.New("missing value")
 
 func findInf(X mat.Matrix) (row, column int) {
 	if m, ok := X.(interface{ Finite() bool }); ok && m.Finite() {
-		return -1, -1 // a stand-in, which has no entries to look at
+		return -1, -1 // a placeholder without entries
 	}
 	n, d := X.Dims()
 	for i := range n {
@@ -146,7 +145,7 @@ func findInf(X mat.Matrix) (row, column int) {
 	return -1, -1
 }
 
-// nonFinite returns the first column ≥ from of row i that is NaN or infinite, or -1.
+// nonFinite returns the first column ≥ from of row i with a NaN or infinite value, or -1.
 func nonFinite(X mat.Matrix, i, from int) (column int, value float64) {
 	switch m := X.(type) {
 	case *mat.Dense:

@@ -8,22 +8,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ColumnContent says what the rows of a source have in one column beside values. The zero value is a
-// column with a value in every row.
+// ColumnContent describes the values of a column. The zero value is a column without missing
+// values.
 type ColumnContent struct {
 	Empty   bool      // no row has a value
-	Missing *Position // the first row without a value; nil for none
-	Unknown *Position // the first row with a category that the schema does not list; nil for none
+	Missing *Position // first row without a value; nil if none
+	Unknown *Position // first row with a category that is not in the schema; nil if none
 }
 
-// Position is a row, and where it stands.
+// Position is a row number and its place in a file.
 type Position struct {
 	Row  int    // from 0
-	File string // "" where the rows are in none
+	File string // "" if the rows are not from a file
 	Line int    // of the file, from 1
 }
 
-// String returns "rows.csv:7", or "row 5" where there is no file.
+// String returns "rows.csv:7", or "row 5" without a file.
 func (s Position) String() string {
 	if s.File != "" {
 		return fmt.Sprintf("%s:%d", s.File, s.Line)
@@ -31,27 +31,27 @@ func (s Position) String() string {
 	return fmt.Sprintf("row %d", s.Row)
 }
 
-// surveyor is a Source that knows what its columns hold, or finds out for less than a reading of its
-// blocks. What is wrong with its rows is the error.
+// contentScanner is a Source that knows the content of its columns, or determines it at a lower
+// cost than a pass. It returns errors of its rows.
 type surveyor interface {
 	Source
-	// ScanContent returns the content of every column.
+	// ScanContent returns the content of all columns.
 	Survey(ctx context.Context) ([]ColumnContent, error)
 }
 
-// ScanContent returns the content of every column of src, which it reads through where src is no
-// source that surveys itself.
+// ScanContent returns the content of all columns of src, by a pass over src unless src determines
+// it itself.
 func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 	if s, ok := src.(surveyor); ok {
 		return s.Survey(ctx)
 	}
 	_, cols := src.Dims()
 	out := make([]ColumnContent, cols)
-	full := make([]bool, cols) // columns with a value
+	full := make([]bool, cols) // whether the column has a value
 	first := 0
 	err := src.Blocks(ctx, func(block Set) error {
 		dense, ok := block.X.(*mat.Dense)
-		if !ok { // what sparse rows leave out is a value
+		if !ok { // implicit zeros are values
 			for j := range full {
 				full[j] = true
 			}
@@ -75,7 +75,7 @@ func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 	return out, err
 }
 
-// see takes note of one value.
+// observe updates c with a value.
 func (c *ColumnContent) see(v float64, at Position) {
 	if math.IsNaN(v) && c.Missing == nil {
 		c.Missing = &Position{Row: at.Row}
@@ -85,15 +85,15 @@ func (c *ColumnContent) see(v float64, at Position) {
 	}
 }
 
-// LineError is something that is wrong with a file of rows.
+// LineError is an error in a file of rows.
 type LineError struct {
 	File   string
-	Line   int // from 1; 0 for none in particular
-	Letter int // of the line, from 1; 0 for none in particular
+	Line   int // from 1; 0 if unknown
+	Letter int // byte of the line, from 1; 0 if unknown
 	Err    error
 }
 
-// Error writes file:line:letter: what is wrong.
+// Error returns "file:line:column: error".
 func (e *LineError) Error() string {
 	switch {
 	case e.Line == 0:
@@ -104,5 +104,5 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Letter, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }

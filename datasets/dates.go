@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Date says how the dates of a column are written and which of their parts become columns.
+// Date describes the format of the dates in a column, and the parts that become columns.
 type Date struct {
-	// Order is dmy or mdy for dates that begin with the day or the month. Dates that begin with the
-	// year (2024-03-01) and those with full stops (1.3.2024) are known without.
+	// Order is dmy or mdy for dates that start with the day or the month. Dates that start with the
+	// year (2024-03-01) or have periods (1.3.2024) need no order.
 	Order string
-	Parts []string // of DateParts; nil is all of them
+	Parts []string // of DateParts; nil means all
 }
 
-// DateParts are the parts that a date has, as numbers. Weekdays count from Monday, 1, to Sunday, 7.
+// DateParts lists the parts of a date, as numeric columns. Weekdays are 1 (Monday) to 7.
 var DateParts = []string{"year", "month", "day", "weekday", "hour"}
 
-// Names returns the columns that take the place of the one called column: its name with each part.
+// Names returns the names of the columns that replace a column: its name with each part.
 func (d Date) Names(column string) []string {
 	var names []string
 	for _, part := range d.parts() {
@@ -34,26 +34,26 @@ func (d Date) parts() []string {
 	return d.Parts
 }
 
-// Check reports an order or a part that does not exist.
+// Check returns an error if the order or a part is invalid.
 func (d Date) Check() error {
 	if d.Order != "" && d.Order != "dmy" && d.Order != "mdy" {
-		return fmt.Errorf("order %q, wanted dmy or mdy", d.Order)
+		return fmt.Errorf("order must be dmy or mdy, got %q", d.Order)
 	}
 	if len(d.parts()) == 0 {
-		return fmt.Errorf("no parts, wanted some of %s", strings.Join(DateParts, ", "))
+		return fmt.Errorf("parts must be some of %s, got none", strings.Join(DateParts, ", "))
 	}
 	for i, part := range d.Parts {
 		if !slices.Contains(DateParts, part) {
-			return fmt.Errorf("part %q, wanted one of %s", part, strings.Join(DateParts, ", "))
+			return fmt.Errorf("part must be one of %s, got %q", strings.Join(DateParts, ", "), part)
 		}
 		if slices.Contains(d.Parts[:i], part) {
-			return fmt.Errorf("part %q is there twice", part)
+			return fmt.Errorf("part %q is repeated", part)
 		}
 	}
 	return nil
 }
 
-// Values returns the parts of a time, in the order of Names.
+// Values returns the parts of t, in the order of Names.
 func (d Date) Values(t time.Time) []int {
 	var out []int
 	for _, part := range d.parts() {
@@ -73,9 +73,8 @@ func (d Date) Values(t time.Time) []int {
 	return out
 }
 
-// Parse reads a date, with a time of day behind it or without: 2024-03-01T14:30:00Z, 2024/3/1,
-// 1.3.2024 14:30, and, by the order, 1/3/2024 or 3/1/24. Two digits of a year are 1969 to 2068. The
-// time is the one that is written, whatever its zone.
+// Parse parses a date with an optional time of day: 2024-03-01T14:30:00Z, 2024/3/1, 1.3.2024 14:30,
+// and with an order 1/3/2024 or 3/1/24. Two-digit years are 1969 to 2068. It ignores time zones.
 func (d Date) Parse(text []byte) (time.Time, bool) {
 	r := dateReader{rest: text}
 	first, width := r.number()
@@ -109,13 +108,13 @@ func (d Date) Parse(text []byte) (time.Time, bool) {
 	return t, ok
 }
 
-// dateReader reads numbers and marks from the beginning of a string.
+// dateReader scans numbers and separators.
 type dateReader struct {
 	rest   []byte
 	failed bool
 }
 
-// number reads up to four digits.
+// number scans a number of 1, 2 or 4 digits.
 func (r *dateReader) number() (value, width int) {
 	for width < len(r.rest) && r.rest[width]-'0' <= 9 {
 		value = 10*value + int(r.rest[width]-'0')
@@ -131,7 +130,7 @@ func (r *dateReader) number() (value, width int) {
 	return value, width
 }
 
-// mark reads one of the marks; 0 is none.
+// separator scans one of the given separators; it returns 0 if there is none.
 func (r *dateReader) mark(marks string) byte {
 	if len(r.rest) == 0 || strings.IndexByte(marks, r.rest[0]) < 0 {
 		return 0
@@ -141,7 +140,7 @@ func (r *dateReader) mark(marks string) byte {
 	return c
 }
 
-// clock reads a time of day, if there is one, up to the end of the text.
+// clock scans an optional time of day up to the end.
 func (r *dateReader) clock() (hour, minute int, ok bool) {
 	if len(r.rest) == 0 {
 		return 0, 0, true
@@ -170,7 +169,7 @@ func (r *dateReader) clock() (hour, minute int, ok bool) {
 	case tail == "" || tail == "Z" || tail == "UTC":
 		return hour, minute, true
 	}
-	// A zone such as +02:00, which the time written is already in.
+	// A zone such as +02:00 is ignored: the time is local.
 	zone := strings.Trim(tail[1:], "0123456789:")
 	return hour, minute, zone == "" && strings.ContainsAny(tail[:1], "+-") && len(tail) > 2
 }

@@ -2,16 +2,16 @@ package datasets
 
 import "fmt"
 
-// HashKFold puts each row into one of Folds folds by a hash of its number and of Seed, so that nobody needs a list of
-// rows: [HashKFold.Of] says where one belongs. Folds differ in size by about the square root of it. It is for rows that
-// stay in a file; in memory it makes the same folds.
+// HashKFold assigns each row to a fold by a hash of its row number and Seed, without a list of rows
+// ([HashKFold.Of]). Fold sizes deviate by about their square root. It is meant for rows that are
+// streamed from a file.
 type HashKFold struct {
 	Folds int // ≥ 2
 	Seed  uint64
 }
 
-// Of returns the number of the fold that holds out a row. The hash is the finaliser of SplitMix64 (Steele, Lea and
-// Flood, OOPSLA 2014).
+// Of returns the fold in which a row is a test row. The hash is the finalizer of SplitMix64
+// (Steele, Lea & Flood, OOPSLA 2014).
 func (s HashKFold) Of(row int) int {
 	z := uint64(row)*0x9e3779b97f4a7c15 + s.Seed
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -32,7 +32,7 @@ func (s HashKFold) Split(data Set) ([]Fold, error) {
 	}
 	for f, r := range rows {
 		if r == 0 || r == n {
-			return nil, fmt.Errorf("datasets: fold %d of %d has %d of %d rows: too few rows for folds by hash", f, s.Folds, r, n)
+			return nil, fmt.Errorf("datasets: too few rows for folds by hash: fold %d of %d has %d of %d rows", f, s.Folds, r, n)
 		}
 	}
 	return folds(part, s.Folds), nil

@@ -2,15 +2,16 @@ package datasets
 
 import "slices"
 
-// InferredSchema is what is known, before anything is fitted, of the columns at one place of a pipeline.
+// InferredSchema describes the columns at one stage of a pipeline, as far as they are known before
+// fitting.
 type InferredSchema struct {
-	Columns []InferredColumn // none stands for any number of numeric columns without missing values
+	Columns []InferredColumn // empty means any number of numeric columns without missing values
 	Named   bool             // whether columns can be selected by name
-	More    bool             // whether there may be more columns beside these, of which nothing is known but that they are numbers without missing values
-	Unknown bool             // whether nothing is known
+	More    bool             // whether there may be more columns, which are numeric without missing values
+	Unknown bool             // whether nothing is known about the columns
 }
 
-// InferredColumn is what is known of a column.
+// InferredColumn describes a column before fitting.
 type InferredColumn struct {
 	Column
 	ColumnContent
@@ -29,7 +30,7 @@ func (s Schema) Infer(content []ColumnContent) InferredSchema {
 	return out
 }
 
-// Each returns the outlook with every column changed, in the same order.
+// Each returns a copy of o in which change was applied to every column.
 func (o InferredSchema) Each(change func(c *InferredColumn)) InferredSchema {
 	o.Columns = slices.Clone(o.Columns)
 	for j := range o.Columns {
@@ -38,48 +39,48 @@ func (o InferredSchema) Each(change func(c *InferredColumn)) InferredSchema {
 	return o
 }
 
-// AsNumbers returns the columns as a step leaves them that makes a number of every value.
+// AsNumbers returns the output of a step that maps each column to a numeric one.
 func (o InferredSchema) AsNumbers() InferredSchema {
 	o.Named = false
 	return o.Each(func(c *InferredColumn) { c.Kind, c.Categories = Numeric, nil })
 }
 
-// Constraint is something that a step or a model may want of the columns that come to it.
+// Constraint is a constraint on the columns that a step or a model accepts.
 type Constraint int
 
-// What may be wanted.
+// The constraints.
 const (
-	Numbers     Constraint = iota // no categorical column
-	Categories                    // no numeric column
-	AnyValue                      // no column without a value in every row
-	EveryValue                    // no missing value in a numeric column
-	KnownLevels                   // no level that the schema does not have
-	ManyColumns                   // at least Demand.Columns columns
-	NamedColumn                   // a column called Demand.Name
-	Targets                       // rows with targets, of which it learns
+	Numbers     Constraint = iota // all columns are numeric
+	Categories                    // all columns are categorical
+	AnyValue                      // every column has a value in some row
+	EveryValue                    // numeric columns have no missing values
+	KnownLevels                   // all categories are in the schema
+	ManyColumns                   // at least Requirement.Columns columns
+	NamedColumn                   // a column named Requirement.Name
+	Targets                       // rows have targets
 )
 
-// Requirement is a want, with what to tell those who do not meet it.
+// Requirement is a constraint with the text of its error.
 type Requirement struct {
 	Want    Constraint
 	Columns int    // for ManyColumns
 	Name    string // for NamedColumn
-	Because string // what follows "column age is categorical"; "" says which kind is wanted
-	Hint    string // what to do; "" stands for what usually helps
+	Because string // follows "column age is categorical" in the error; "" is the default text
+	Hint    string // remedy; "" is the default one
 }
 
-// Requirer is a step or a model that can tell beforehand which columns it refuses.
+// Requirer is a step or model that declares requirements on its columns, for checks before fitting.
 type Requirer interface {
 	Requirements() []Requirement
 }
 
-// SchemaInferrer is a step that can tell beforehand what comes out of it when in goes in. Where one cannot,
-// nothing is known of the columns behind it.
+// SchemaInferrer is a step that infers the columns of its output before fitting. The output of
+// other steps is unknown.
 type SchemaInferrer interface {
 	InferOutput(in InferredSchema) InferredSchema
 }
 
-// Violations returns the columns that do not meet the want.
+// Violations returns the columns that violate the constraint.
 func (o InferredSchema) Violations(w Constraint) []InferredColumn {
 	if o.Unknown {
 		return nil
@@ -93,7 +94,7 @@ func (o InferredSchema) Violations(w Constraint) []InferredColumn {
 	return out
 }
 
-// Satisfies reports whether every demand is met.
+// Satisfies reports whether no column violates a requirement.
 func (o InferredSchema) Satisfies(demands []Requirement) bool {
 	return !slices.ContainsFunc(demands, func(d Requirement) bool { return len(o.Violations(d.Want)) > 0 })
 }

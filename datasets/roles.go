@@ -2,58 +2,56 @@ package datasets
 
 import "fmt"
 
-// Roles says what the columns of a file are for. Columns are named as in the file's header;
-// "x0", "x1", … where it has none. Where no column is called so, a number counts columns from 0,
-// or from the end if it is negative: "-1" is the last.
+// Roles assigns the columns of a file to roles. Columns are named as in the header of the file, or
+// "x0", "x1", … without a header. A name that no column has may be a column index, negative from
+// the end: "-1" is the last column.
 type Roles struct {
-	Target      []string        // what is to be predicted: one column, several numeric ones, or none
+	Target      []string        // columns to predict: one, several numeric ones, or none
 	Weight      string          // sample weights
-	Group       string          // rows that belong together; numbered in the order of its values, with a Schema in order of appearance
-	Drop        []string        // left out
-	Kinds       map[string]Kind // kinds of columns, where the values do not tell
-	Task        Task            // what the target is, where its values do not tell
-	Positive    []string        // categories of the target that are class 1; all others are class 0, "rest". For Anomaly rows may have none of them
-	Suffix      string          // cut from the end of the target's values, as the "." in "<=50K."
-	Passthrough []string        // whose texts [Set.Passthrough] has, whatever else the column is for; "" where the value is missing
+	Group       string          // groups, numbered in order of their values; with a Schema in order of appearance
+	Drop        []string        // columns to omit
+	Kinds       map[string]Kind // kinds of columns, instead of inferred ones
+	Task        Task            // task, instead of the inferred one
+	Positive    []string        // categories of the target that form class 1; all others form class 0, "rest"
+	Suffix      string          // suffix to trim from the values of the target, as the "." in "<=50K."
+	Passthrough []string        // columns to copy as strings to Set.Passthrough, whatever their role; "" is a missing value
 
-	// Unlabelled rows may lack the target, or have one that means nothing: it is NaN then, and no
-	// error. That is for rows to predict; no estimator learns from them.
+	// Unlabelled allows rows without a valid target, for prediction; the target is then NaN.
 	Unlabelled bool
 
-	// DropMissingTarget leaves out the rows without a value of the target, which otherwise are an error.
+	// DropMissingTarget skips rows without a target, which are an error otherwise.
 	DropMissingTarget bool
-	// Dates are columns of dates. The parts of each take its place, as columns of numbers.
+	// Dates maps columns of dates to the parts that replace them, as numeric columns.
 	Dates map[string]Date
 
-	// Schema is the schema of other rows, those trained on, which these rows are to be coded by.
-	// Columns are matched by name: another order is fine, a missing or an extra one is an error.
-	// FilterRows Target is empty the schema's targets are read if the file has them all and none is
-	// dropped. A column that Keep names may be an extra one.
+	// Schema encodes the rows like other rows, such as the training rows. Columns are matched by
+	// name, in any order; missing and extra columns are errors, except extra columns in
+	// Passthrough. If Target is empty, the targets of Schema are read if the file has all of them.
 	Schema *Schema
-	// IgnoreExtra leaves out the columns that are not in Schema, which otherwise are an error.
+	// IgnoreExtra ignores columns that are not in Schema, which are an error otherwise.
 	IgnoreExtra bool
 }
 
-// Task says what is predicted.
+// Task is a learning task.
 type Task string
 
 const (
-	// AnyTask leaves it to the target: text is classified, numbers are not.
+	// AnyTask selects classification for a target of strings and regression for numbers.
 	AnyTask Task = ""
-	// Classification predicts one of several classes, even if they are called by numbers.
+	// Classification predicts one of several classes, which may be named by numbers.
 	Classification Task = "classification"
-	// Regression predicts numbers.
+	// Regression predicts real numbers.
 	Regression Task = "regression"
-	// Clustering finds groups of rows; a target, where there is one, only scores them.
+	// Clustering partitions the rows; targets are used only for scores.
 	Clustering Task = "clustering"
-	// Anomaly tells rows that are unlike the others; a target, where there is one, only scores that.
+	// Anomaly detects outliers; targets are used only for scores.
 	Anomaly Task = "anomaly"
 )
 
-// Unsupervised reports whether a model of this task learns without a target.
+// Unsupervised reports whether models of this task are fitted without targets.
 func (t Task) Unsupervised() bool { return t == Clustering || t == Anomaly }
 
-// Check returns an error if there is no such task.
+// Check returns an error if t is not one of the tasks.
 func (t Task) Check() error {
 	switch t {
 	case AnyTask, Classification, Regression, Clustering, Anomaly:

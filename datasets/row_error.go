@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// RowError is something that is wrong with a row. Its number counts from 0 in the rows that a function was
-// given; where these were selected from others, as the rows of a fold are, [Set.Locate] and [Set.AtRows]
-// make it the number in those.
+// RowError is an error about a row. Row counts from 0 in the rows that a function was given. If
+// these were selected from others, as the rows of a fold, [Set.Locate] and [Set.AtRows] translate
+// it.
 type RowError struct {
 	Row    int
-	Column string // "" where it is about none in particular
+	Column string // "" if it concerns the whole row
 	Err    error
 
-	located bool // whether Row is the number in the rows that all others were selected from
+	located bool // whether Row is already the number in the original rows
 }
 
-// Error writes row 7, column age: what is wrong.
+// Error returns "row 7, column age: error".
 func (e *RowError) Error() string {
 	if e.Column == "" {
 		return fmt.Sprintf("row %d: %v", e.Row, e.Err)
@@ -26,11 +26,11 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("row %d, column %s: %v", e.Row, e.Column, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// atRows returns an error about row k of some rows as one about row rows[k] of all. An error that is about
-// no row, or that has been located already, stays as it is.
+// atRows translates an error about row k of some rows to row rows[k]. It returns other errors
+// unchanged.
 func atRows(err error, rows []int) error {
 	var at *RowError
 	if !errors.As(err, &at) || at.located || at.Row < 0 || at.Row >= len(rows) {
@@ -39,8 +39,7 @@ func atRows(err error, rows []int) error {
 	return relocate(err, at, rows[at.Row], true)
 }
 
-// FromRow returns an error about row k of a block as one about row first+k of all rows that the function
-// was given.
+// FromRow translates an error about row k of a block to row first+k.
 func FromRow(err error, first int) error {
 	var at *RowError
 	if !errors.As(err, &at) || at.located || first == 0 {
@@ -55,7 +54,7 @@ func relocate(err error, at *RowError, row int, located bool) error {
 	return &relocated{err: err, text: strings.Replace(err.Error(), at.Error(), moved.Error(), 1), row: &moved}
 }
 
-// relocated is an error whose row has another number.
+// relocated is an error with another row number.
 type relocated struct {
 	err  error
 	text string
@@ -66,8 +65,8 @@ func (e *relocated) Error() string { return e.text }
 
 func (e *relocated) Unwrap() []error { return []error{e.row, e.err} }
 
-// Locate returns an error about rows of s, which it counts from first, as one about the rows that s was
-// selected from. Where s was not selected from others the error stays as it is.
+// Locate translates an error about rows of s, counted from first, to the rows from which s was
+// selected.
 func (s Set) Locate(err error, first int) error {
 	if err == nil || s.origin == nil {
 		return err
@@ -79,8 +78,8 @@ func (s Set) Locate(err error, first int) error {
 	return atRows(err, append(make([]int, first), s.origin...))
 }
 
-// AtRows returns an error about row k of some rows of s as one about row rows[k], or
-// about that of the rows that s was selected from.
+// AtRows translates an error about row k of the given rows of s to row rows[k], or to that of the
+// rows from which s was selected.
 func (s Set) AtRows(err error, rows []int) error {
 	if err == nil {
 		return nil
@@ -88,7 +87,7 @@ func (s Set) AtRows(err error, rows []int) error {
 	return atRows(err, s.originOf(rows))
 }
 
-// originOf returns the numbers of rows of s in what s was selected from.
+// originOf returns the original row numbers of rows of s.
 func (s Set) originOf(rows []int) []int {
 	if s.origin == nil {
 		return slices.Clone(rows)

@@ -9,23 +9,23 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Set is rows in memory. The zero value of every optional field means "none".
+// Set is a set of rows in memory. Zero values of optional fields mean that they are absent.
 type Set struct {
-	X           mat.Matrix // n×d; *mat.Dense, *sparse.CSR or *single.Dense on the fast paths. NaN is a missing value
+	X           mat.Matrix // n×d, preferably *mat.Dense, *sparse.CSR or *single.Dense; NaN is a missing value
 	Y           []float64  // n targets, or class codes 0..k-1
-	Targets     *mat.Dense // n×t, several targets instead of Y
+	Targets     *mat.Dense // n×t, for several targets, instead of Y
 	Weights     []float64  // n sample weights ≥ 0
-	Groups      []int      // n group numbers, for grouped folds
-	Passthrough [][]string // n rows of texts, of the columns that [Roles] keeps; no input
-	Schema      Schema     // names, kinds and categories of the columns; class names
+	Groups      []int      // n group numbers, for folds by group
+	Passthrough [][]string // n rows of strings of the columns in Roles.Passthrough
+	Schema      Schema     // columns and targets
 
-	origin []int // numbers of the rows in those that they were selected from; nil for none
+	origin []int // row numbers in the set from which the rows were selected; nil if none
 }
 
 // Unknown is the code of a category that the schema does not list.
 const Unknown = -1
 
-// Rows returns the number of rows, Cols that of columns.
+// Rows returns the number of rows.
 func (s Set) Rows() int {
 	if s.X == nil {
 		return 0
@@ -43,8 +43,7 @@ func (s Set) Cols() int {
 	return d
 }
 
-// Slice returns rows lo to hi (hi excluded) as a view of the same arrays. Like indexing it panics
-// outside of the rows.
+// Slice returns rows lo to hi−1 as a view. It panics if the range is invalid.
 func (s Set) Slice(lo, hi int) Set {
 	out := s
 	out.X = rowblock.Slice(s.X, lo, hi)
@@ -92,14 +91,14 @@ func (s Set) Select(rows []int) Set {
 	return out
 }
 
-// DropTargets returns the same rows for a task that learns without a target: a target that is there only
-// scores, and no fit may see it.
+// WithoutTargets returns the rows without targets. Unsupervised tasks fit them, and use the targets
+// only for scores.
 func (s Set) WithoutTargets() Set {
 	s.Y, s.Targets, s.Schema.Targets = nil, nil, nil
 	return s
 }
 
-// Source returns the rows of s as a [Source] of views.
+// Source returns s as a [Source], whose blocks are views.
 func (s Set) Source() Source { return setSource{s} }
 
 type setSource struct{ set Set }

@@ -1,13 +1,13 @@
-// Package datasets holds rows of data: in memory as a [Set], or as a stream of blocks as a [Source].
-// Either has a [Schema], which names the columns.
+// Package datasets represents tabular data: in memory as a [Set], or as a stream of blocks as a
+// [Source]. Both have a [Schema], which describes the columns.
 //
-// A reader turns texts into numbers once, by the schema; all that comes after it sees only matrices. A
-// categorical column holds the code of its category, 0 for the first. [Unknown] stands for a category that
-// the schema does not list, and NaN for a missing value. The schema goes with the data and then with the
-// model, so that new rows get the codes that the training rows had.
+// A reader encodes strings as numbers according to the schema; everything downstream uses matrices.
+// A value of a categorical column is the code of its category, from 0. The code of a category that
+// the schema does not list is [Unknown]; a missing value is NaN. A model stores the schema of its
+// training rows, so that new rows are encoded in the same way.
 //
-// The readers are packages csv, arff, svmlight, npy, parquet and arrow below this one, and package sourcetest holds any Source
-// to the laws that theirs obey.
+// Subpackages read CSV, ARFF, svmlight, JSON lines, npy, Parquet, Arrow and SQL queries. Package
+// sourcetest checks that a type implements Source correctly.
 package datasets
 
 import (
@@ -21,40 +21,40 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// Source is rows as a stream of blocks that can be read more than once.
+// Source is a stream of blocks of rows that can be read repeatedly.
 type Source interface {
-	// Schema says what the columns are. It is known before the first block.
+	// Schema returns the schema. It is known before the first block.
 	Schema() Schema
-	// Dims returns the number of rows, -1 where only reading would tell, and of columns.
+	// Dims returns the numbers of rows and columns; rows is -1 if it is unknown before a pass.
 	Dims() (rows, cols int)
-	// Blocks reads from the first row and hands consecutive blocks to yield, until the last row or
-	// the first error, which it returns. A block is to be read only, and its arrays are reused
-	// once yield has returned.
+	// Blocks makes a pass: it calls yield with consecutive blocks from the first row, and returns
+	// the first error. Blocks are read-only, and their arrays are reused after yield returns.
 	Blocks(ctx context.Context, yield func(block Set) error) error
 }
 
-// Float32Source is a source whose rows can be had in single precision too, where they take half the memory and are read much
-// faster. Who looks for a minimum reads those on the way, and the rows themselves where a sum must be right.
+// Float32Source is a source that also provides its inputs in single precision, at half the memory
+// traffic. Iterative solvers read the float32 rows for search directions and the float64 rows for
+// sums that must be accurate.
 type Float32Source interface {
 	Source
-	// Float32Source returns the same rows with their inputs in single precision.
+	// Float32 returns the same rows with inputs in single precision.
 	Rounded() Source
 }
 
-// Schema says what the columns of a set are and what its target is. No columns named means that
-// every column is numeric and has no name of its own.
+// Schema describes the columns and targets of a set. Without Columns, all columns are numeric and
+// unnamed.
 type Schema struct {
 	Columns []Column
-	Targets []Column // none, one, or several, of which categorical ones have codes as values
-	Missing []string // texts that stood for a missing value in the file; nil for the reader's own
+	Targets []Column // categorical targets have codes as values
+	Missing []string // strings that denoted a missing value in the file; nil for the defaults of the reader
 }
 
-// Column is the name and kind of a column.
+// Column describes a column.
 type Column struct {
 	Name        string
 	Kind        Kind
-	Categories  []string // the categories of a categorical column: number i has code i
-	EncodedFrom string   // name of the categorical column that a step has encoded to this one and others; "" for none
+	Categories  []string // categories of a categorical column; category i has code i
+	EncodedFrom string   // name of the categorical column from which a step encoded this one; "" if none
 }
 
 // CheckColumns returns an error if the columns of now have other names, kinds or categories than
@@ -75,7 +75,7 @@ func (s Schema) CheckColumns(now Schema) error {
 	return nil
 }
 
-// describe returns the name, the kind and the first categories of a column.
+// describe formats the kind, the name and the first categories of a column.
 func (c Column) describe() string {
 	const shown = 4
 	text := fmt.Sprintf("%s, named %s", c.Kind, c.Name)
@@ -89,13 +89,13 @@ func (c Column) describe() string {
 	return text
 }
 
-// Kind says what the numbers of a column mean.
+// Kind is the kind of a column.
 type Kind int
 
 const (
-	// Numeric columns hold quantities.
+	// Numeric columns contain real numbers.
 	Numeric Kind = iota
-	// Categorical columns hold codes of categories.
+	// Categorical columns contain codes of categories.
 	Categorical
 )
 
@@ -107,7 +107,7 @@ func (k Kind) String() string {
 	return "numeric"
 }
 
-// Classes returns the names of the classes, none where the target is not categorical.
+// Classes returns the class names, or nil unless the only target is categorical.
 func (s Schema) Classes() []string {
 	if len(s.Targets) == 1 && s.Targets[0].Kind == Categorical {
 		return s.Targets[0].Categories
@@ -115,7 +115,7 @@ func (s Schema) Classes() []string {
 	return nil
 }
 
-// Name returns the name of column j, "x<j>" where it has none.
+// Name returns the name of column j, or "x<j>" if it is unnamed.
 func (s Schema) Name(j int) string {
 	if j < len(s.Columns) && s.Columns[j].Name != "" {
 		return s.Columns[j].Name
@@ -123,7 +123,7 @@ func (s Schema) Name(j int) string {
 	return "x" + strconv.Itoa(j)
 }
 
-// Column returns column j, one of numeric kind where the schema names none.
+// Column returns column j; it is numeric if the schema has no columns.
 func (s Schema) Column(j int) Column {
 	if j < len(s.Columns) {
 		return s.Columns[j]
@@ -131,7 +131,7 @@ func (s Schema) Column(j int) Column {
 	return Column{Name: s.Name(j)}
 }
 
-// Index returns the number of the column called name, -1 where there is none.
+// Index returns the index of the column with the given name, or -1.
 func (s Schema) Index(name string) int {
 	for j := range s.Columns {
 		if s.Columns[j].Name == name {
@@ -141,42 +141,41 @@ func (s Schema) Index(name string) int {
 	return -1
 }
 
-// WithColumns returns the schema with other columns and the same targets.
+// WithColumns returns s with the given columns and the same targets.
 func (s Schema) WithColumns(columns []Column) Schema {
 	s.Columns = columns
 	return s
 }
 
-// Fold is one division of rows, by number, into those to train on and those held out.
+// Fold is a split of row numbers into training and test rows.
 type Fold struct {
 	Train, Test []int
 }
 
-// Shape is what there is to know of rows before anything is fitted to them.
+// Shape describes rows before a fit, for estimates of cost.
 type Shape struct {
 	Rows, Cols int
-	// Outputs is how many numbers a model has for a row: one for each target, for each class where there
-	// are more than two, else 1, for which 0 stands, too.
+	// Outputs is the number of outputs of a model; see [Schema.Outputs]. 0 means 1.
 	Outputs int
-	// Filled is how many entries of a row are not 0, in the mean, where the rows are sparse; 0 where
-	// they are dense.
+	// NonZeros is the mean number of nonzeros of a sparse row; 0 for dense rows.
 	Filled float64
-	// Columns are those of the schema, nil where they are not known.
+	// Columns of the schema; nil if unknown.
 	Columns []Column
-	// Streamed says that the rows come in blocks, and that nobody keeps what is made of one.
+	// Streamed reports that rows are read in blocks and mapped blocks are not stored.
 	Streamed bool
 }
 
-// InMemory is how many rows are in memory at once where a step maps them: all, of a stream some blocks.
+// RowsInMemory returns the number of rows that a step stores at once: all, or some blocks of a
+// stream.
 func (s Shape) Held() int {
-	const blocks = 4 // one that is read, one that is mapped, and what these are made of
+	const blocks = 4 // an input block, its mapped block, and their sources
 	if s.Streamed {
 		return min(s.Rows, blocks*rowblock.Size)
 	}
 	return s.Rows
 }
 
-// Entries is the number of entries of a row that count: those that are not 0, of a dense one all.
+// Entries returns the number of stored entries per row: the nonzeros of a sparse row, else all.
 func (s Shape) Entries() float64 {
 	if s.Filled > 0 {
 		return s.Filled
@@ -184,8 +183,8 @@ func (s Shape) Entries() float64 {
 	return float64(s.Cols)
 }
 
-// After returns the shape of rows that a step of that cost has mapped. As many columns as before are
-// taken for the same ones.
+// After returns the shape of the output of a step with the given cost. If the width is unchanged,
+// so are the columns.
 func (s Shape) After(c Cost) Shape {
 	if c.OutputWidth < 0 || c.OutputWidth == s.Cols && c.NonZeros == 0 {
 		return s
@@ -194,7 +193,7 @@ func (s Shape) After(c Cost) Shape {
 	return s
 }
 
-// Shape returns that of the rows.
+// Shape returns the shape of the rows.
 func (s Set) Shape() Shape {
 	out := Shape{Rows: s.Rows(), Cols: s.Cols(), Outputs: s.Schema.Outputs(), Columns: s.Schema.Columns}
 	if s.Targets != nil {
@@ -206,8 +205,8 @@ func (s Set) Shape() Shape {
 	return out
 }
 
-// Outputs is how many numbers a model has for a row: one for each target, for each class where there
-// are more than two, else 1.
+// Outputs returns the number of outputs of a model per row: the number of classes if it exceeds 2,
+// else the number of targets, at least 1.
 func (s Schema) Outputs() int {
 	if k := len(s.Classes()); k > 2 {
 		return k
@@ -215,5 +214,5 @@ func (s Schema) Outputs() int {
 	return max(len(s.Targets), 1)
 }
 
-// ErrChanged is a file that is not what it was when it was first read.
+// ErrChanged is wrapped by the error of a reader whose file has changed since the first pass.
 var ErrChanged = errors.New("the file has changed since it was first read")

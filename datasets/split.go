@@ -8,44 +8,46 @@ import (
 	"slices"
 )
 
-// Splitter divides rows into folds. Without shuffling the folds are those of scikit-learn; with it
-// they are the same for the same seed. The rows of a fold ascend.
+// Splitter divides rows into folds. Without shuffling the folds equal those of scikit-learn; with
+// shuffling they depend only on the seed. Row numbers of a fold are ascending.
 type Splitter interface {
 	Split(data Set) ([]Fold, error)
 }
 
-// KFold holds out each of Folds runs of consecutive rows in turn, which differ in length by one row
-// at most. Shuffle puts the rows into random order first.
+// KFold is k-fold cross-validation. The test sets are consecutive rows, whose numbers differ by at
+// most one; Shuffle permutes the rows first.
 type KFold struct {
 	Folds   int // ≥ 2
 	Shuffle bool
 	Seed    uint64
 }
 
-// StratifiedKFold is KFold within each class: every fold has the shares of classes that all rows
-// have, as nearly as whole rows allow.
+// StratifiedKFold is k-fold cross-validation in which every fold preserves the class proportions as
+// nearly as possible.
 type StratifiedKFold struct {
 	Folds   int // ≥ 2 and at most the rows of the smallest class
 	Shuffle bool
 	Seed    uint64
 }
 
-// GroupKFold holds out whole groups: no group is in both parts of a fold. The largest group not yet
-// given goes to the fold with the fewest rows. Shuffle decides between groups of one size.
+// GroupKFold is k-fold cross-validation in which no group is in both the training and the test set
+// of a fold. Groups are assigned by descending size to the smallest fold. Shuffle permutes groups
+// of equal size.
 type GroupKFold struct {
 	Folds   int // ≥ 2 and at most the number of groups
 	Shuffle bool
 	Seed    uint64
 }
 
-// TimeSeriesSplit holds out Folds equal runs at the end of the rows, which are in order of time, and
-// trains on the rows before each of them, but for the last Gap ones.
+// TimeSeriesSplit is cross-validation for rows in order of time. The test sets are Folds equal
+// ranges at the end of the rows; the training set is all rows before the test set except the last
+// Gap.
 type TimeSeriesSplit struct {
 	Folds int // ≥ 1
 	Gap   int // ≥ 0
 }
 
-// Streams of random numbers, one for each purpose.
+// Random streams, one for each purpose.
 const (
 	kfoldStream uint64 = iota + 1
 	stratifiedStream
@@ -53,7 +55,7 @@ const (
 	trainTestStream
 )
 
-// Split returns s.Folds folds, or an error where there are fewer rows.
+// Split returns s.Folds folds. It returns an error if there are fewer rows.
 func (s KFold) Split(data Set) ([]Fold, error) {
 	n := data.Rows()
 	if err := checkFolds(s.Folds, n, "rows"); err != nil {
@@ -78,7 +80,7 @@ func (s KFold) Split(data Set) ([]Fold, error) {
 	return folds(part, s.Folds), nil
 }
 
-// Split returns s.Folds folds, or an error that names a class with fewer rows.
+// Split returns s.Folds folds. It returns an error if a class has fewer rows.
 func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 	classes, err := classesOf(data)
 	if err != nil {
@@ -89,7 +91,7 @@ func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 	}
 	for _, c := range classes {
 		if len(c.rows) < s.Folds {
-			return nil, fmt.Errorf("datasets: class %q has %d rows, fewer than the %d stratified folds; take fewer folds, or plain ones", c.name, len(c.rows), s.Folds)
+			return nil, fmt.Errorf("datasets: class %q must have at least %d rows for stratified folds, got %d; use fewer folds or KFold", c.name, s.Folds, len(c.rows))
 		}
 	}
 	var rng *rand.Rand
@@ -97,10 +99,10 @@ func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 		rng = rand.New(rand.NewPCG(s.Seed, stratifiedStream))
 	}
 	part := make([]int, data.Rows())
-	first := 0 // of the class, with all rows in order of class
+	first := 0 // first row of the class among all rows sorted by class
 	for _, c := range classes {
-		// Row r in order of class would go to fold r mod Folds; a class takes so many rows of each
-		// fold, in order of fold.
+		// As scikit-learn does: with all rows sorted by class, row r belongs to fold r mod Folds.
+		// This sets the number of rows of the class in each fold.
 		var dealt []int
 		for f := range s.Folds {
 			for r := first; r < first+len(c.rows); r++ {
@@ -120,7 +122,7 @@ func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 	return folds(part, s.Folds), nil
 }
 
-// Split returns s.Folds folds, or an error where there are fewer groups.
+// Split returns s.Folds folds. It returns an error if there are fewer groups.
 func (s GroupKFold) Split(data Set) ([]Fold, error) {
 	groups, err := groupsOf(data)
 	if err != nil {
@@ -146,16 +148,16 @@ func (s GroupKFold) Split(data Set) ([]Fold, error) {
 	return folds(part, s.Folds), nil
 }
 
-// Split returns s.Folds folds, or an error where there are too few rows for them.
+// Split returns s.Folds folds. It returns an error if there are too few rows.
 func (s TimeSeriesSplit) Split(data Set) ([]Fold, error) {
 	n := data.Rows()
 	if s.Folds < 1 || s.Gap < 0 {
-		return nil, fmt.Errorf("datasets: %d folds with a gap of %d, wanted at least 1 fold and no negative gap", s.Folds, s.Gap)
+		return nil, fmt.Errorf("datasets: folds must be ≥ 1 and gap ≥ 0, got %d and %d", s.Folds, s.Gap)
 	}
 	test := n / (s.Folds + 1)
 	start := n - s.Folds*test
 	if test == 0 || start-s.Gap <= 0 {
-		return nil, fmt.Errorf("datasets: %d rows are too few for %d folds in order of time with a gap of %d", n, s.Folds, s.Gap)
+		return nil, fmt.Errorf("datasets: too few rows (%d) for %d folds in order of time with a gap of %d", n, s.Folds, s.Gap)
 	}
 	rows := ascending(n)
 	out := make([]Fold, s.Folds)
@@ -169,14 +171,14 @@ func (s TimeSeriesSplit) Split(data Set) ([]Fold, error) {
 func checkFolds(folds, n int, what string) error {
 	switch {
 	case folds < 2:
-		return fmt.Errorf("datasets: %d folds, wanted at least 2", folds)
+		return fmt.Errorf("datasets: folds must be ≥ 2, got %d", folds)
 	case n < folds:
-		return fmt.Errorf("datasets: %d %s are fewer than the %d folds", n, what, folds)
+		return fmt.Errorf("datasets: must have at least %d %s for %d folds, got %d", folds, what, folds, n)
 	}
 	return nil
 }
 
-// folds returns the folds that hold out the rows i with part[i] = 0, 1, ….
+// folds returns count folds; part[i] is the fold in which row i is a test row.
 func folds(part []int, count int) []Fold {
 	size := make([]int, count)
 	for _, f := range part {
@@ -199,26 +201,26 @@ func folds(part []int, count int) []Fold {
 	return out
 }
 
-// class is the rows of one class.
+// classRows is the rows of a class.
 type class struct {
 	name string
 	rows []int
 }
 
-// classesOf returns the classes that occur, in order of first appearance.
+// rowsByClass returns the classes in order of first appearance.
 func classesOf(data Set) ([]class, error) {
 	if data.Y == nil {
-		return nil, fmt.Errorf("datasets: stratified folds need a target")
+		return nil, fmt.Errorf("datasets: stratified folds require a target")
 	}
 	if len(data.Y) != data.Rows() {
-		return nil, fmt.Errorf("datasets: X has %d rows, Y has %d", data.Rows(), len(data.Y))
+		return nil, fmt.Errorf("datasets: Y must have %d rows as X, got %d", data.Rows(), len(data.Y))
 	}
 	var out []class
 	number := map[float64]int{}
 	names := data.Schema.Classes()
 	for i, y := range data.Y {
 		if math.IsNaN(y) {
-			return nil, data.fault(i, "", errors.New("target is NaN"))
+			return nil, data.fault(i, "", errors.New("target must not be NaN"))
 		}
 		k, ok := number[y]
 		if !ok {
@@ -235,13 +237,13 @@ func classesOf(data Set) ([]class, error) {
 	return out, nil
 }
 
-// groupsOf returns the rows of each group, in order of group number.
+// rowsByGroup returns the rows of each group, in order of group number.
 func groupsOf(data Set) ([][]int, error) {
 	if data.Groups == nil {
-		return nil, fmt.Errorf("datasets: folds by group need groups")
+		return nil, fmt.Errorf("datasets: folds by group require groups")
 	}
 	if len(data.Groups) != data.Rows() {
-		return nil, fmt.Errorf("datasets: X has %d rows, Groups has %d", data.Rows(), len(data.Groups))
+		return nil, fmt.Errorf("datasets: Groups must have %d rows as X, got %d", data.Rows(), len(data.Groups))
 	}
 	rows := map[int][]int{}
 	var numbers []int

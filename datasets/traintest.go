@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// TrainTest is a single fold that holds out the share Test of the rows, rounded up: random rows with
-// Shuffle, else the last ones. Stratify holds out that share of each class, Group that share of the
-// groups.
+// TrainTest is a split into one training and one test set. Test is the share of test rows, rounded
+// up. The test rows are random with Shuffle, else the last ones. Stratify applies the share to each
+// class, Group to the groups.
 type TrainTest struct {
 	Test     float64 // between 0 and 1
 	Stratify bool
@@ -23,16 +23,16 @@ type TrainTest struct {
 func (s TrainTest) Split(data Set) ([]Fold, error) {
 	n := data.Rows()
 	if !(s.Test > 0 && s.Test < 1) {
-		return nil, fmt.Errorf("datasets: test share %v, wanted a number between 0 and 1", s.Test)
+		return nil, fmt.Errorf("datasets: test share must be between 0 and 1, got %v", s.Test)
 	}
 	if s.Stratify && s.Group {
-		return nil, fmt.Errorf("datasets: a split is stratified or by groups, not both")
+		return nil, fmt.Errorf("datasets: a split cannot be both stratified and by groups")
 	}
 	pools, err := s.pools(data)
 	if err != nil {
 		return nil, err
 	}
-	part := make([]int, n) // fold 0 is the test rows
+	part := make([]int, n) // fold 0 is the test set
 	for i := range part {
 		part[i] = 1
 	}
@@ -50,12 +50,12 @@ func (s TrainTest) Split(data Set) ([]Fold, error) {
 		}
 	}
 	if tested == 0 || tested == n {
-		return nil, fmt.Errorf("datasets: %d rows are too few to hold out a share of %v", n, s.Test)
+		return nil, fmt.Errorf("datasets: cannot select a test share of %[2]v from %[1]d rows", n, s.Test)
 	}
 	return folds(part, 2)[:1], nil
 }
 
-// Sets returns the two parts of data.
+// Sets returns the training and the test set.
 func (s TrainTest) Sets(data Set) (train, test Set, err error) {
 	parts, err := s.Split(data)
 	if err != nil {
@@ -64,10 +64,11 @@ func (s TrainTest) Sets(data Set) (train, test Set, err error) {
 	return data.Select(parts[0].Train), data.Select(parts[0].Test), nil
 }
 
-// pool is what a share is tested on: all rows, a class, or all groups.
+// samplingPool is a set of members from which a share is selected for the test set: all rows, the
+// rows of a class, or all groups.
 type pool struct {
-	members [][]int // rows that stay together
-	test    int     // how many members are tested on
+	members [][]int // rows that are not separated
+	test    int     // number of members of the test set
 }
 
 func (s TrainTest) pools(data Set) ([]pool, error) {
@@ -83,7 +84,7 @@ func (s TrainTest) pools(data Set) ([]pool, error) {
 		pools := make([]pool, len(classes))
 		for k, c := range classes {
 			if len(c.rows) < 2 {
-				return nil, fmt.Errorf("datasets: class %q has %d row, wanted at least 2 for a stratified split", c.name, len(c.rows))
+				return nil, fmt.Errorf("datasets: class %q must have at least 2 rows for a stratified split, got %d", c.name, len(c.rows))
 			}
 			pools[k].members = oneFold(c.rows)
 		}
@@ -94,8 +95,8 @@ func (s TrainTest) pools(data Set) ([]pool, error) {
 	return []pool{{oneFold(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
 }
 
-// apportion shares test out among pools in proportion to their size, by largest remainders; of two equal ones that
-// of the smaller share goes first.
+// apportion distributes test rows among pools in proportion to their sizes, by largest remainders;
+// ties go to the smaller share.
 func apportion(pools []pool, test, rows int) {
 	order := make([]int, len(pools))
 	remainder := make([]float64, len(pools))

@@ -1,28 +1,3 @@
-// Package golearn carries rows between this module and golearn (github.com/sjwhitworth/golearn).
-//
-//	data, err := golearn.FromGrid(grid)          // a FixedDataGrid, views and filtered ones too
-//	instances, err := golearn.ToInstances(data)  // an UpdatableDataGrid
-//
-// The package of the same name at the top of the module makes models golearn's classifiers, and
-// golearn's filters steps.
-//
-// Attributes and columns are matched by name, levels and classes by name too, never by order.
-//
-//	golearn attribute      column                          as the class attribute
-//	FloatAttribute         numeric                         a numeric target
-//	CategoricalAttribute   categorical, with its values    classes
-//	BinaryAttribute        numeric, 0 or 1                 the classes "0" and "1"
-//
-// Several class attributes are several targets: numbers, a binary attribute's 0 and 1 among them, and
-// the codes of categorical ones, whose values the schema keeps. A set holds them; a model predicts
-// either one class or numbers.
-//
-// golearn cannot express a missing value: its CSV reader makes an empty cell 0 or the first
-// category, before this package sees it. Rows with missing values or unknown levels, weights or
-// groups are refused on their way to golearn. A NaN that a FloatAttribute holds is a missing value
-// on its way back.
-//
-// golearn says much by panicking. Where this package calls it, a panic comes back as an error, by [guard].
 package golearn
 
 import (
@@ -43,13 +18,13 @@ func guard(doing string, work func() error) (err error) {
 	return work()
 }
 
-// kind is what the bytes of an attribute are.
+// kind is the representation of the values of an attribute.
 type kind int
 
 const (
 	float    kind = iota // eight bytes, a float64
-	category             // eight bytes, the number of a value
-	bit                  // one byte, 0 or 1; a bit where rows are stored
+	category             // eight bytes, the code of a value
+	bit                  // one byte, 0 or 1; stored as a bit
 )
 
 func kindOf(a base.Attribute) (kind, error) {
@@ -61,7 +36,7 @@ func kindOf(a base.Attribute) (kind, error) {
 	case *base.BinaryAttribute:
 		return bit, nil
 	}
-	return 0, fmt.Errorf("golearn: an attribute is a %T, wanted a float, categorical or binary attribute", a)
+	return 0, fmt.Errorf("golearn: attribute must be a float, categorical or binary attribute, got a %T", a)
 }
 
 // columnOf returns the column that an input attribute is.

@@ -20,26 +20,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/files"
 )
 
-// format is the version of the model file that this package writes. It reads this one and those
-// before it.
+// format is the version of the file format that this package writes. It reads this and older
+// versions.
 const format = 1
 
-// Header is what a model file says about the model besides its state.
+// Header describes the model in a model file.
 type Header struct {
 	Name     string             `json:"name,omitempty"`
 	Task     string             `json:"task,omitempty"`     // "classification" or "regression"
 	Spec     string             `json:"spec"`               // the pipeline, as YAML
-	Reading  string             `json:"reading,omitempty"`  // how files of rows are read, in words of the program that made it
-	Columns  []Column           `json:"columns,omitempty"`  // of the inputs; none where they have no names
-	Targets  []Column           `json:"targets,omitempty"`  // what is predicted
+	Reading  string             `json:"reading,omitempty"`  // how to read files of rows, in the notation of the program that wrote the file
+	Columns  []Column           `json:"columns,omitempty"`  // columns of the inputs; empty if unnamed
+	Targets  []Column           `json:"targets,omitempty"`  // columns of the targets
 	Classes  []string           `json:"classes,omitempty"`  // names of the classes by code
-	Missing  []string           `json:"missing,omitempty"`  // texts that stand for a missing value in files of rows
+	Missing  []string           `json:"missing,omitempty"`  // strings that denote a missing value in files of rows
 	Metrics  map[string]float64 `json:"metrics,omitempty"`  // scores, as "test.accuracy"
-	Versions map[string]string  `json:"versions,omitempty"` // of the programs that made it
-	Profile  string             `json:"profile,omitempty"`  // of the training rows, as JSON
+	Versions map[string]string  `json:"versions,omitempty"` // versions of the programs that wrote the file
+	Profile  string             `json:"profile,omitempty"`  // statistics of the training rows, as JSON
 }
 
-// Column is the name and kind of a column.
+// Column describes a column.
 type Column struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`             // "numeric" or "categorical"
@@ -54,7 +54,7 @@ type index struct {
 	Arrays []arrayEntry `json:"arrays"`
 }
 
-// arrayEntry says where an array is and what it is.
+// arrayEntry describes an array.
 type arrayEntry struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
@@ -66,14 +66,14 @@ func (e arrayEntry) file() string { return e.Name + ".npy" }
 const (
 	indexName  = "model.json"
 	mostIndex  = 256 << 20 // bytes of model.json
-	mostText   = 4 << 20   // bytes of a string in it that is to be parsed
+	mostText   = 4 << 20   // bytes of a string that is parsed
 	sealPrefix = "sha256:"
 	sealLength = len(sealPrefix) + 2*sha256.Size
 )
 
-// The ways in which a file is no model file of ours. Errors of [Read] wrap one of them.
+// Errors of [Read] wrap one of these.
 var (
-	ErrDamaged = errors.New("the model file is damaged or is none")
+	ErrDamaged = errors.New("the file is damaged or not a model file")
 	ErrNewer   = errors.New("the model file is from a newer version")
 )
 
@@ -124,7 +124,7 @@ func entry(z *zip.Writer, name string, write func(w io.Writer) error) error {
 	return write(w)
 }
 
-// checkTexts refuses texts that JSON would change, and those that would not be read.
+// checkStrings returns an error for strings that are not valid UTF-8 or too long.
 func (x index) checkTexts() error {
 	if err := x.checkLengths(); err != nil {
 		return fmt.Errorf("model: %w", err)
@@ -146,21 +146,21 @@ func (x index) checkTexts() error {
 	}
 	for _, text := range slices.Concat(all, []string{x.Spec, x.Name, x.Task, x.Profile}, x.Classes, x.Missing) {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("model: the text %q is not UTF-8", text)
+			return fmt.Errorf("model: string must be UTF-8, got %q", text)
 		}
 	}
 	for _, v := range x.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("model: a metric is %v", v)
+			return fmt.Errorf("model: metrics must be finite, got %v", v)
 		}
 	}
 	return nil
 }
 
-// checkLengths bounds the texts that readers parse into many times their size.
+// checkLengths limits strings whose parsed form is much larger.
 func (h Header) checkLengths() error {
 	if n := max(len(h.Spec), len(h.Reading), len(h.Profile)); n > mostText {
-		return fmt.Errorf("its spec, how files are read, or the profile of its rows has %d bytes, at most %d are read", n, mostText)
+		return fmt.Errorf("spec, reading and profile must have at most %d bytes, got %d", mostText, n)
 	}
 	return nil
 }

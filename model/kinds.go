@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// kinds are the types of fitted values that have a name in files, for those that are kept behind an
-// interface: which type it was, the file has to say.
+// kinds maps registered types of fitted values to their names in files.
 var kinds = struct {
 	sync.RWMutex
 	empty map[string]func() Stateful
 	names map[reflect.Type]string // the first name of each type
 }{empty: map[string]func() Stateful{}, names: map[reflect.Type]string{}}
 
-// RegisterKind gives the type of the values that empty returns a name in files. A type may have several:
-// the first is written. A name that is taken is an error. A step is registered with its fitted type by
-// pipeline.Register, which calls this.
+// RegisterKind registers a name in files for the type of the values that empty returns. A type may
+// have several names; the first is saved. It returns an error if the name is taken.
+// pipeline.Register calls it for the fitted type of a step.
 func RegisterKind(name string, empty func() Stateful) error {
 	if name == "" || empty == nil || empty() == nil {
-		return fmt.Errorf("model: register %q: wanted a name and a function that returns an empty fitted value", name)
+		return fmt.Errorf("model: register %q: must have a name and a function that returns an empty fitted value", name)
 	}
 	if t := reflect.TypeOf(empty()); !hasPointerState(t) {
-		return fmt.Errorf("model: register %s: State of %v must have a pointer receiver, got a value, into which nothing can be read", name, t)
+		return fmt.Errorf("model: register %s: State of %v must have a pointer receiver, got a value receiver", name, t)
 	}
 	kinds.Lock()
 	defer kinds.Unlock()
@@ -36,8 +35,8 @@ func RegisterKind(name string, empty func() Stateful) error {
 	return nil
 }
 
-// hasPointerState reports whether State of a type can read into the value: it has a pointer receiver,
-// or is that of an embedded field.
+// hasPointerState reports whether State can restore into a value of the type: its receiver is a
+// pointer, or it is promoted from an embedded field.
 func hasPointerState(t reflect.Type) bool {
 	stateful := reflect.TypeFor[Stateful]()
 	if t.Kind() == reflect.Pointer {
@@ -54,7 +53,7 @@ func hasPointerState(t reflect.Type) bool {
 	return false
 }
 
-// KindOf returns the name that the type of a fitted value has in files, "" where it has none.
+// KindOf returns the registered name of the type of a fitted value, or "".
 func KindOf(fitted any) string {
 	kinds.RLock()
 	defer kinds.RUnlock()
@@ -71,9 +70,9 @@ func newKind(name string) (empty Stateful, ok bool) {
 	return kinds.empty[name](), true
 }
 
-// Part carries a fitted value of any registered kind to a file, with the name of its kind, and returns
-// it. When reading, it returns the value that was kept, nil where there is none that belongs: one of a
-// kind that this program does not have, or of a type that is not wanted here.
+// Part saves or restores a fitted value of any registered kind together with its kind. While
+// restoring it returns the restored value, or nil with an error if the kind is not registered or
+// belongs reports false.
 func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	kind := ""
 	if !s.Reading() {
@@ -89,23 +88,23 @@ func (s *State) Part(fitted any, belongs func(fitted any) bool) (part any) {
 	keeps, ok := fitted.(Stateful)
 	if s.Reading() {
 		if keeps, ok = newKind(kind); !ok {
-			s.Fail("there is no step %q in this program; one with steps of its own adds them with pipeline.Register", kind)
+			s.Fail("no step %q is registered in this program; add custom steps with pipeline.Register", kind)
 			return nil
 		}
 	}
 	switch {
 	case !ok:
-		s.Fail("%T cannot be kept in a model file", fitted)
+		s.Fail("cannot save a %T in a model file", fitted)
 		return nil
 	case !belongs(keeps):
-		s.Fail("%s is not what belongs here", kind)
+		s.Fail("a %s is not allowed here", kind)
 		return nil
 	}
 	keeps.State(s.Child(kind))
 	return keeps
 }
 
-// typeName is a value's type with its package's whole path, for two packages may have one name.
+// typeName returns the name of the type of v with its full package path.
 func typeName(v any) string {
 	t, star := reflect.TypeOf(v), ""
 	for ; t != nil && t.Kind() == reflect.Pointer; t = t.Elem() {

@@ -1,6 +1,6 @@
-// Package model writes fitted values to a file and reads them back.
+// Package model saves fitted values to files and restores them.
 //
-// A fitted value says once what it consists of, and the same lines serve both directions:
+// A fitted value declares its state once, for both directions:
 //
 //	func (p *PCAMap) State(s *model.State) {
 //		s.Matrix("components", &p.components)
@@ -8,7 +8,7 @@
 //		s.Require(len(p.mean) == cols(p.components), "mean and components differ in width")
 //	}
 //
-// Scalars and texts go into the file's model.json, arrays into .npy files of their own.
+// A model file stores scalars and strings in model.json, and each array in an .npy file.
 package model
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Stateful is a fitted value that can be written and read back. When read, the receiver is a zero
-// value; a field that cannot be read is left as it is.
+// Stateful is a fitted value that can be saved and restored. State restores into a zero value; it
+// leaves fields that it cannot restore unchanged.
 type Stateful interface {
 	State(s *State)
 }
@@ -32,7 +32,7 @@ type Archive struct {
 	Arrays  map[string]Array
 }
 
-// Array is a numeric array in row-major order: one of its slices is not nil.
+// Array is a numeric array in row-major order. Exactly one of its slices is not nil.
 type Array struct {
 	Shape   []int
 	Floats  []float64
@@ -40,19 +40,19 @@ type Array struct {
 	Uint32s []uint32
 }
 
-// State carries a fitted value's state to or from an [Archive].
+// State transfers the state of a fitted value to or from an [Archive].
 type State struct {
 	*passage
 	prefix string
 }
 
-// passage is what all parts of a state share while it is written or read.
+// traversal is the common part of the nested states of one save or restore.
 type passage struct {
 	archive *Archive
 	reading bool
 	err     error
-	counts  []func() // what is to be looked at once all is written
-	most    int      // that a count may be, once the archive is complete
+	counts  []func() // checks after the state is complete
+	most    int      // maximum of a count
 }
 
 // Record returns the state of v.
@@ -66,14 +66,14 @@ func Record(v Stateful) (*Archive, error) {
 	return p.archive, p.err
 }
 
-// Restore fills v, a zero value, with the state in a.
+// Restore restores v, a zero value, from a.
 func Restore(a *Archive, v Stateful) error {
 	p := &passage{archive: a, reading: true, most: FreeCount + a.size()}
 	v.State(&State{passage: p})
 	return p.err
 }
 
-// size is how many numbers and texts the archive holds.
+// size returns the number of numbers and strings in the archive.
 func (a *Archive) size() int {
 	n := len(a.Scalars)
 	for _, v := range a.Scalars {
@@ -87,11 +87,11 @@ func (a *Archive) size() int {
 	return n
 }
 
-// Reading reports whether the state is being read.
+// Reading reports whether the state is being restored.
 func (s *State) Reading() bool { return s.reading }
 
-// Holds reports whether a state that is being read has a scalar or an array of this name, for what files did not have
-// from the start. While it is written that is always so.
+// Has reports whether a state that is being restored has a scalar or an array of this name, for
+// entries that older files lack. It returns true while saving.
 func (s *State) Holds(name string) bool {
 	if !s.reading {
 		return true
@@ -101,10 +101,10 @@ func (s *State) Holds(name string) bool {
 	return scalar || array
 }
 
-// Err returns the first error met, in any part of the state.
+// Err returns the first error in any part of the state.
 func (s *State) Err() error { return s.err }
 
-// Fail records an error, unless there was one before.
+// Fail records an error unless there is an earlier one.
 func (s *State) Fail(format string, args ...any) {
 	if s.err == nil {
 		where := ""
@@ -115,16 +115,15 @@ func (s *State) Fail(format string, args ...any) {
 	}
 }
 
-// Require fails with the text where ok is false and a state is being read: what every fitted value
-// must have, so that a damaged file cannot make prediction go wrong. After a failure it is silent,
-// for values may be missing.
+// Require records an error with the given text if ok is false while restoring. Call it for
+// invariants without which a damaged file would cause wrong predictions.
 func (s *State) Require(ok bool, text string) {
 	if s.reading && !ok {
 		s.Fail("%s", text)
 	}
 }
 
-// Child returns the state of a part, below name.
+// Child returns the state of a part, with the path prefix name.
 func (s *State) Child(name string) *State {
 	return &State{passage: s.passage, prefix: s.prefix + name + "/"}
 }
@@ -170,24 +169,22 @@ func (s *State) Int(name string, p *int) {
 	}
 }
 
-// FreeCount is how large a count may be for which the state holds nothing.
+// UncheckedCount is the largest count that is allowed regardless of the size of the state.
 const FreeCount = 1 << 20
 
-// Count is an integer from 0 of which memory will be taken: columns of a matrix yet to be made.
-// A file may claim any number, so what it claims is held against what it holds: a count is at most
-// [FreeCount] more than there are numbers and texts in the whole state. Written, a larger one is an
-// error too, so that what is saved can be loaded. The length of a list, and a number that must equal
-// one, needs no such care.
+// Count is a nonnegative integer that determines a size of memory, such as a number of columns.
+// Because a file may claim any number, a count must not exceed [UncheckedCount] plus the number of
+// numbers and strings in the state, also while saving. Lengths of lists need no Count.
 func (s *State) Count(name string, p *int) {
 	s.Int(name, p)
 	s.Room(name, *p)
 }
 
-// Room holds a number to the bounds of [State.Count] that is not of the state but follows from it.
+// CheckSize applies the limit of [State.Count] to a size derived from the state.
 func (s *State) Room(name string, n int) {
 	check := func() {
 		if n < 0 || n > s.most {
-			s.Fail("%s is %d, and the state holds %d numbers", name, n, s.most-FreeCount)
+			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.most-FreeCount)
 		}
 	}
 	if s.reading {

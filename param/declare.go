@@ -27,7 +27,7 @@ func (l *List) Float(p *float64, name, doc string, r Range) {
 	})
 }
 
-// Int declares an integer. Where the range has no upper end it ends at the largest number of 32 bits.
+// Int declares an integer. Without an upper end the maximum is that of int32.
 func (l *List) Int(p *int, name, doc string, r Range) {
 	check := func(v int) error {
 		if math.IsInf(r.High, 1) && v > math.MaxInt32 {
@@ -50,7 +50,7 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 	})
 }
 
-// Bool declares a switch.
+// Bool declares a boolean.
 func (l *List) Bool(p *bool, name, doc string) {
 	l.add(&entry{
 		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Wanted: "a boolean"},
@@ -68,7 +68,7 @@ func (l *List) String(p *string, name, doc string) {
 	})
 }
 
-// Choice declares a string that is one of the options.
+// Choice declares a string that must be one of the options.
 func (l *List) Choice(p *string, name, doc string, options ...string) {
 	check := func(v string) error {
 		for _, o := range options {
@@ -96,8 +96,8 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 	})
 }
 
-// Seed declares the seed of the spec's random draws. A reader that knows a better default than the
-// constructor's, such as a stream derived from an experiment's seed, recognises it by its kind.
+// Seed declares the seed of random draws. Readers that derive seeds, such as those of experiments,
+// recognize it by its kind.
 func (l *List) Seed(p *uint64, name, doc string) {
 	l.add(&entry{
 		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Wanted: "an integer ≥ 0"},
@@ -151,7 +151,7 @@ func (l *List) Floats(p *[]float64, name, doc string, r Range) {
 	})
 }
 
-// Names declares a list of texts, such as names of columns.
+// Names declares a list of strings, such as column names.
 func (l *List) Names(p *[]string, name, doc string) {
 	l.add(&entry{
 		Param: Param{Name: name, Doc: doc, Kind: paramkind.Names, Wanted: "a list of names"},
@@ -179,7 +179,7 @@ func (l *List) Names(p *[]string, name, doc string) {
 	})
 }
 
-// Value declares a parameter of a kind of its own.
+// Value declares a parameter of a custom type.
 func (l *List) Value(v Value, name, doc string) {
 	l.add(&entry{
 		Param:  Param{Name: name, Doc: doc, Kind: paramkind.Mixed, Wanted: v.Wanted()},
@@ -189,19 +189,19 @@ func (l *List) Value(v Value, name, doc string) {
 	})
 }
 
-// Also adds a check to the parameter name, declared before, that looks at other parameters too.
-// The error says what is wanted.
+// Also adds a check to a declared parameter that may depend on other parameters. The text of its
+// error is the constraint: "must be TEXT, got VALUE".
 func (l *List) Also(name string, check func() error) {
 	e := l.declared("Also", name)
 	e.checks = append(e.checks, check)
 }
 
-// Complexity says how a larger value of the parameter name, declared before, changes the model.
+// Complexity declares the effect of a larger value of a declared parameter.
 func (l *List) Complexity(name string, c Complexity) {
 	l.declared("Complexity", name).Param.Complexity = c
 }
 
-// declared returns the parameter that method speaks of.
+// declared returns the entry with the given name.
 func (l *List) declared(method, name string) *entry {
 	for _, e := range l.entries {
 		if e.Path == name {
@@ -211,13 +211,12 @@ func (l *List) declared(method, name string) *entry {
 	panic("param: " + method + " " + name + ": no such parameter")
 }
 
-// Child declares the parameters of another spec as part of this one, below name. The pointer is to
-// a field that holds the child, of a struct or an interface type. A spec that keeps its children in
-// a slice clones the slice in Params before it declares them, for assignment copies only the header.
+// Child declares the parameters of another spec below name. The pointer refers to the field that
+// contains it, of a struct or an interface type. A spec with children in a slice must clone the
+// slice in Params first, because specs are copied by assignment.
 func (l *List) Child(name string, pointer any) { l.child(name, pointer, false) }
 
-// OptionalChild is Child of a spec that need not be there: a document may leave it out though the field
-// is nil by default.
+// OptionalChild is Child for a field that may be nil.
 func (l *List) OptionalChild(name string, pointer any) { l.child(name, pointer, true) }
 
 func (l *List) child(name string, pointer any, optional bool) {
@@ -230,7 +229,7 @@ func (l *List) child(name string, pointer any, optional bool) {
 		if v = v.Elem(); isSpecPointer(v, field.Type()) {
 			field.Set(v.Elem())
 		} else if v.Kind() == reflect.Pointer && v.IsNil() {
-			l.faults = append(l.faults, FieldError{Path: name, Problem: fmt.Sprintf("a nil %s is no spec", v.Type())})
+			l.faults = append(l.faults, FieldError{Path: name, Problem: fmt.Sprintf("must be a spec, got a nil %s", v.Type())})
 		}
 	}
 	result, list := open(field.Interface())
@@ -250,30 +249,29 @@ func (l *List) child(name string, pointer any, optional bool) {
 	}
 }
 
-// isSpecPointer reports whether v is a pointer to a value that serves as the interface as well: a spec
-// whose pointer was taken, which is then a copy as every spec is.
+// isSpecPointer reports whether v is a pointer to a spec that implements the interface itself.
 func isSpecPointer(v reflect.Value, of reflect.Type) bool {
 	return v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem().Implements(of)
 }
 
-// childField is a field of a spec that holds another one.
+// childField is a field that contains a spec.
 type childField struct {
 	name     string
 	field    reflect.Value
 	optional bool
 }
 
-// Child is a spec that another one holds.
+// Child is a spec that another spec contains.
 type Child struct {
 	Name     string
-	Type     reflect.Type // of the field that holds it
-	Spec     any          // nil where there is none
-	Optional bool         // whether it may be left out
+	Type     reflect.Type // type of the field
+	Spec     any          // nil if absent
+	Optional bool         // whether it may be absent
 
 	with func(spec any) (any, error)
 }
 
-// Children lists the specs that spec declares by [List.Child], in that order.
+// Children lists the specs that spec declares with [List.Child], in that order.
 func Children(spec any) []Child {
 	_, l := open(spec)
 	out := make([]Child, len(l.children))
@@ -294,8 +292,8 @@ func Children(spec any) []Child {
 // With returns a copy of the spec that was listed, with spec as this child.
 func (c Child) With(spec any) (any, error) { return c.with(spec) }
 
-// open copies spec, so that what follows cannot change it, and lists the parameters of the copy;
-// result returns the copy as it then is. A spec that declares nothing has an empty list.
+// open copies spec and lists the parameters of the copy, which result returns. The list of a spec
+// without parameters is empty.
 func open(spec any) (result func() any, l *List) {
 	l = &List{}
 	v := reflect.ValueOf(spec)
@@ -319,10 +317,10 @@ func open(spec any) (result func() any, l *List) {
 		d.Params(l)
 	}
 	if _, ok := copied.Elem().Interface().(Declarer); ok && v.Kind() == reflect.Struct {
-		l.faults = append(l.faults, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value, through which no parameter can be set", v.Type())})
+		l.faults = append(l.faults, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value receiver", v.Type())})
 	}
 	for _, e := range l.entries {
-		if e.owner == nil { // those of children have theirs
+		if e.owner == nil { // entries of children already have an owner
 			e.owner = result
 		}
 	}
@@ -340,8 +338,8 @@ func assign[T any](p *T) func(plain any) error {
 	}
 }
 
-// plainOf returns a Go value as a document would have it: numbers of every size and named types as
-// int, uint64, float64, string and bool, slices as lists. What is none of these stays as it is.
+// toPlain converts numbers and named types to int, uint64, float64, string and bool, and slices to
+// lists. It returns other values unchanged.
 func plainOf(value any) any {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
@@ -371,7 +369,7 @@ func plainOf(value any) any {
 	return value
 }
 
-// number takes any plain number.
+// number converts any plain number.
 func number(plain any) (float64, bool) {
 	switch v := plain.(type) {
 	case float64:
@@ -384,7 +382,7 @@ func number(plain any) (float64, bool) {
 	return 0, false
 }
 
-// whole takes a plain integer, one written as 1e3 included.
+// integer converts a plain integer, also one written as 1e3.
 func whole(plain any) (int, bool) {
 	switch v := plain.(type) {
 	case int:

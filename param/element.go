@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// element returns the element called name of a parameter that is a list or a map, as a parameter; nil where it has
-// none. Elements of elements are named one behind the other: "0.weight".
+// element returns the named element of a list or a map as a parameter, or nil. Names of nested
+// elements are joined by dots: "0.weight".
 func (e *entry) element(name string) *entry {
-	if element := e.direct(name); element != nil { // a name in a map may have a dot
+	if element := e.direct(name); element != nil { // keys of maps may contain dots
 		return element
 	}
 	first, rest, nested := strings.Cut(name, ".")
@@ -20,7 +20,7 @@ func (e *entry) element(name string) *entry {
 	return nil
 }
 
-// direct is element of a name of one word.
+// direct is element without nesting.
 func (e *entry) direct(name string) *entry {
 	value, set := e.get(), func(any) any { return nil }
 	var now any

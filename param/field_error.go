@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// FieldError is one thing that is wrong in what a user wrote: where, what was found, what was wanted.
-// Fields that do not apply are empty.
+// FieldError is an error about one field of a document or a spec. Fields that do not apply are
+// empty.
 type FieldError struct {
 	File         string // of a document
-	Line, Column int    // in File, from 1; 0 for none in particular
+	Line, Column int    // in File, from 1; 0 if unknown
 	Path         string // of the parameter or key: "pipeline.rff.gamma"
-	Value        any    // found there, where Wanted says what should be
-	Constraint   string // in words: "a number > 0"
-	Problem      string // instead of Value and Wanted: "unknown key"
+	Value        any    // the invalid value, for Constraint
+	Constraint   string // required value: "a number > 0"
+	Problem      string // replaces Value and Constraint: "unknown key"
 	Hint         string // "did you mean gamma?"
-	Err          error  // what the fault comes of, which errors.Is and errors.As find; nil for nothing
+	Err          error  // cause; may be nil
 }
 
 // Unwrap returns Err.
 func (f FieldError) Unwrap() error { return f.Err }
 
-// Error writes the fault on one line: file:line:column: path: must be …, got … (hint).
+// Error returns one line: file:line:column: path: must be CONSTRAINT, got VALUE (hint).
 func (f FieldError) Error() string {
 	var b strings.Builder
 	if f.File != "" {
@@ -63,15 +63,15 @@ func show(plain any) string {
 	}
 	switch reflect.TypeOf(plain).Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128:
-		return clip(fmt.Sprintf("%T %v", plain, plain)) // what no document can hold
+		return clip(fmt.Sprintf("%T %v", plain, plain)) // not a plain value
 	}
 	return clip(fmt.Sprint(plain))
 }
 
-// inner is what stands between the quotes.
+// unquoted removes the quotes of a quoted string.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// clip shortens a string to what a line has room for.
+// truncate shortens a string to 80 characters.
 func clip(text string) string {
 	if r := []rune(text); len(r) > 80 {
 		return string(r[:77]) + "…"
@@ -79,10 +79,10 @@ func clip(text string) string {
 	return text
 }
 
-// FieldErrors is every fault of one document or spec.
+// FieldErrors lists all errors of a document or a spec.
 type FieldErrors []FieldError
 
-// Error writes one fault to a line.
+// Error returns one line per error.
 func (f FieldErrors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -91,7 +91,7 @@ func (f FieldErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the faults one by one.
+// Unwrap returns the errors.
 func (f FieldErrors) Unwrap() []error {
 	out := make([]error, len(f))
 	for i := range f {
@@ -100,7 +100,7 @@ func (f FieldErrors) Unwrap() []error {
 	return out
 }
 
-// Err returns f as an error, nil where there is no fault.
+// Err returns f, or nil if f is empty.
 func (f FieldErrors) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -108,10 +108,10 @@ func (f FieldErrors) Err() error {
 	return f
 }
 
-// errWanted says that a value is not what its parameter wants, which the parameter can say itself.
-var errWanted = errors.New("not what is wanted")
+// errConstraint means that a value violates the constraint of its parameter.
+var errWanted = errors.New("value violates the constraint")
 
-// asFault places an error of setting or checking an entry.
+// toFieldError adds the path and the value to an error from setting or checking an entry.
 func asFault(err error, path string, value any, e *entry) FieldError {
 	f := FieldError{Path: path, Value: value}
 	if e != nil {

@@ -1,7 +1,7 @@
-// Package param declares, lists, checks and replaces the hyper-parameters of a spec.
+// Package param declares, lists, checks and replaces the hyperparameters of a spec.
 //
-// A spec is a plain struct whose exported fields are the hyper-parameters of a transformer or an
-// estimator. It declares them once, one line for each, in the manner of package flag:
+// A spec is a plain struct whose exported fields are the hyperparameters of a transformer or an
+// estimator. It declares each in one line, like package flag:
 //
 //	func (s *RFF) Params(l *param.List) {
 //		l.Float(&s.Offset, "offset", "shift of the inputs", param.Any)
@@ -9,16 +9,17 @@
 //		l.Choice(&s.Map, "map", "real form of the map", "paired", "phase")
 //	}
 //
-// From that declaration come decoding and its defaults, checks that report every fault at once with
-// its full path, tables of documentation, the JSON schema, and replacement by path:
+// The declaration provides decoding with defaults, validation that reports all errors with full
+// paths, documentation, JSON schema, and replacement by path:
 //
 //	wider, err := param.With(spec, param.Setting{Path: "features", Value: 2000})
 //
-// A spec that holds other specs declares them with [List.Child], so that paths nest
-// ("features.rff.gamma"). Nothing here changes the spec it is given: [With] returns another one.
+// A spec that contains other specs declares them with [List.Child], so that paths nest
+// ("features.rff.gamma"). Functions of this package do not modify their arguments; [With] returns a
+// copy.
 //
-// Plain values are what a YAML or JSON document can hold: nil, bool, int, float64, string, []any
-// and map[string]any.
+// Plain values are those of YAML and JSON documents: nil, bool, int, float64, string, []any and
+// map[string]any.
 package param
 
 import (
@@ -30,21 +31,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Declarer is a spec that has hyper-parameters. The method has a pointer receiver and binds each
-// parameter to a field.
+// Declarer is a spec with hyperparameters. Params has a pointer receiver and binds each parameter
+// to a field.
 type Declarer interface {
 	Params(l *List)
 }
 
-// Value is a parameter of a kind of its own, bound with [List.Value].
+// Value is a parameter of a custom type, declared with [List.Value].
 type Value interface {
-	// Set takes a plain value, or says what is wrong with it.
+	// Set sets the value from a plain value.
 	Set(plain any) error
-	// Plain returns the value as Set would take it.
+	// Get returns the plain value that Set would accept.
 	Plain() any
-	// Wanted says in a few words what Set takes: "a positive number, or scale".
+	// Constraint describes the values that Set accepts: "a positive number, or scale".
 	Wanted() string
-	// Check says what is wrong with the value as it stands, which a struct literal may have made.
+	// Check returns an error if the present value is invalid, such as one of a struct literal.
 	Check() error
 }
 
@@ -52,13 +53,13 @@ type Value interface {
 type Param struct {
 	Path       string         // full path within the spec: "rff.gamma"
 	Name       string         // last element of the path: "gamma"
-	Doc        string         // what it is
-	Kind       paramkind.Kind // its plain kind
-	Wanted     string         // what it takes, in words
+	Doc        string         // description
+	Kind       paramkind.Kind // kind of its plain value
+	Wanted     string         // description of the accepted values
 	Options    []string       // of a Choice
 	Range      Range          // of a Float, Int or Floats
-	Complexity Complexity     // how a larger value changes the model
-	Value      any            // the plain value it has
+	Complexity Complexity     // effect of a larger value on the complexity of the model
+	Value      any            // plain value
 
 	owner func() any
 }
@@ -66,21 +67,21 @@ type Param struct {
 // Owner returns a copy of the spec that declares the parameter: the listed spec or a descendant.
 func (p Param) Owner() any { return p.owner() }
 
-// Complexity says how a larger value of a parameter changes the complexity of a model. Searches that
-// prefer simpler models compare candidates by it.
+// Complexity is the effect of a larger parameter value on the complexity of a model. The
+// one-standard-error rule of searches uses it.
 type Complexity int
 
-// The ways to change a model. Those of units matter before those of penalties, and these before
-// roughness.
+// The effects; the zero value means none, or not monotone. Searches compare units first, then
+// penalties, then roughness.
 const (
-	MoreUnits   Complexity = iota + 1 // a larger model: random features, landmarks, clusters
-	FewerUnits                        // a smaller model: rows that a bin needs to count
-	MorePenalty                       // a stronger penalty: alpha of ridge regression
-	LessPenalty                       // a weaker penalty: C of a support vector machine
+	MoreUnits   Complexity = iota + 1 // more random features, landmarks, clusters
+	FewerUnits                        // fewer bins: minimum number of rows of a bin
+	MorePenalty                       // stronger penalty: alpha of ridge regression
+	LessPenalty                       // weaker penalty: C of a support vector machine
 	Rougher                           // rougher functions: gamma of a kernel
 )
 
-// entry is a declared parameter bound to its field.
+// entry is a declared parameter with access to its field.
 type entry struct {
 	Param
 	set    func(plain any) error
@@ -88,21 +89,21 @@ type entry struct {
 	checks []func() error
 }
 
-// List collects what a spec declares.
+// List collects the declarations of a spec.
 type List struct {
 	entries  []*entry
 	children []childField
-	faults   FieldErrors // of specs that cannot declare parameters
+	faults   FieldErrors // invalid declarations
 }
 
-// Setting is a new value for the parameter at Path: a plain one, or any Go number, text, truth value or
-// slice of these, whatever its size and the name of its type.
+// Setting is a new value for the parameter at Path: a plain value, or any Go number, string, bool
+// or slice of these, of any named type.
 type Setting struct {
 	Path  string
 	Value any
 }
 
-// All lists the parameters of spec, those of its children included, in the order of declaration.
+// All lists the parameters of spec and of its children, in the order of declaration.
 func All(spec any) []Param {
 	_, l := open(spec)
 	return l.params()
@@ -117,8 +118,8 @@ func (l *List) params() []Param {
 	return out
 }
 
-// Get returns the plain value of the parameter at path. Here and in [With], a path may go on to an element of a list
-// or a map, by its number from 0 or its name: "scale.factors.age".
+// Get returns the plain value of the parameter at path. The path may continue with an element of a
+// list or a map, by its index or name: "scale.factors.age".
 func Get(spec any, path string) (any, error) {
 	_, l := open(spec)
 	e, err := l.find(path)
@@ -128,9 +129,9 @@ func Get(spec any, path string) (any, error) {
 	return e.get(), nil
 }
 
-// With returns a copy of spec, of the same type, with the settings replaced. Every setting that
-// cannot be is a [FieldError] of the error. Values are checked one by one; [Check] the result. Where the type of
-// spec is known, [Replace] saves the type assertion, and a pipeline has a method With of its own.
+// With returns a copy of spec in which the settings are replaced. It returns a [FieldError] for
+// each setting that it cannot apply. It checks values individually; call [Check] for the result.
+// [Replace] saves the type assertion.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
 	faults := l.faults
@@ -149,12 +150,12 @@ func With(spec any, settings ...Setting) (any, error) {
 	return result(), nil
 }
 
-// Replace is [With] for a program that knows the type of spec and is compiled, for it is generic:
+// Replace is [With] for a known type of spec:
 //
 //	rff, err := param.Replace(transformer.NewRFF(), param.Setting{Path: "features", Value: 500})
 func Replace[T any](spec T, settings ...Setting) (T, error) {
 	set, err := With(spec, settings...)
-	out, _ := set.(T) // nothing where there is an error
+	out, _ := set.(T) // zero if err is not nil
 	return out, err
 }
 

@@ -6,32 +6,32 @@ import (
 	"strconv"
 )
 
-// Range is an interval of finite numbers. Its zero value is the single number 0; make one with
-// [Any], [Positive], [AtLeast], [Between] or [Within].
+// Range is an interval of finite numbers; the zero value contains only 0. Use [Any], [Positive],
+// [AtLeast], [Between] or [Within].
 type Range struct {
 	Low, High         float64 // may be infinite
-	LowOpen, HighOpen bool    // whether the end itself is left out
+	LowOpen, HighOpen bool    // whether the endpoint is excluded
 }
 
 var (
-	// Any is every finite number.
+	// Any contains all finite numbers.
 	Any = Range{Low: math.Inf(-1), High: math.Inf(1)}
-	// Positive is every finite number above 0.
+	// Positive contains all finite numbers > 0.
 	Positive = Range{High: math.Inf(1), LowOpen: true}
 )
 
-// AtLeast is every finite number from low.
+// AtLeast contains all finite numbers ≥ low.
 func AtLeast(low float64) Range { return Range{Low: low, High: math.Inf(1)} }
 
-// Between is every number from low to high, both included.
+// Between contains all numbers from low to high, inclusive.
 func Between(low, high float64) Range { return Range{Low: low, High: high} }
 
-// Within is every number between low and high, both left out.
+// Within contains all numbers between low and high, exclusive.
 func Within(low, high float64) Range {
 	return Range{Low: low, High: high, LowOpen: true, HighOpen: true}
 }
 
-// Contains reports whether v is finite and inside the range.
+// Contains reports whether v is finite and in the range.
 func (r Range) Contains(v float64) bool {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -60,7 +60,7 @@ func (r Range) checkAll(list []float64) error {
 	return nil
 }
 
-// words continues "a number": " > 0", " ≥ 1", " from 0 to 1".
+// describe returns the range as a suffix of "a number": " > 0", " ≥ 1", " from 0 to 1".
 func (r Range) words() string {
 	text := func(v float64) string {
 		if v == math.Trunc(v) && math.Abs(v) < 1e9 {

@@ -1,11 +1,11 @@
-// Package csv reads comma-separated and like files: as a stream of blocks with [Open], whatever
-// their size, or into memory with [ReadFile] or, from any io.Reader, [Read].
+// Package csv reads files of comma-separated and similar formats: as a stream of blocks of any size
+// with [Open], or into memory with [ReadFile] or, from an io.Reader, [Read].
 //
-// Records and quotes are those of RFC 4180 and of package encoding/csv. A first pass over the file
-// learns which columns are numeric, the categories of the others, and the number of rows; a file with a
-// text among numbers, a row too short or a byte that is not of its encoding is refused there, with its
-// line. All cores parse, each some records of their own; blocks and errors are those of one that reads from the
-// beginning to the end. With Options.Hold, as ReadFile has it, the first pass is the only one.
+// Records and quotes follow RFC 4180 and package encoding/csv. A first pass over the file infers
+// numeric columns, the categories of others, and the number of rows. It returns an error with its
+// line for a string among numbers, a record of the wrong length, or a byte that is invalid in the
+// encoding. Records are parsed on all cores; blocks and errors are those of a sequential reader.
+// With Options.Hold, as for ReadFile, the first pass is the only one.
 package csv
 
 import (
@@ -25,24 +25,24 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// Options say how a file is written and what its columns are for. The zero value reads a file with
-// a header, all columns being inputs.
+// Options describe the format of a file and the roles of its columns. The zero value reads a file
+// with a header, in which all columns are inputs.
 type Options struct {
 	datasets.Roles
 
 	NoHeader  bool     // whether the first record is data
 	Columns   []string // names of the columns, instead of the header's
 	Delimiter string   // one character, or "space" for runs of blanks; "" is a tab in .tsv files, else a comma
-	Comment   string   // a line that begins so is left out
-	Missing   []string // fields that stand for a missing value, as the empty one does; nil is what Schema says, else "NaN" and "nan"
-	Skip      int      // lines to leave out at the beginning
+	Comment   string   // prefix of lines to skip
+	Missing   []string // fields that denote a missing value, besides the empty one; nil means those of Schema, else "NaN" and "nan"
+	Skip      int      // lines to skip at the beginning
 	Encoding  string   // utf-8 (also ""), latin-1, windows-1252 or utf-16
 	Decimal   string   // decimal mark of numbers: a point (also "") or a comma
 	Thousands string   // one of , . ' or "space" between thousands; "" for nothing
-	KeepSpace bool     // whether blanks around fields belong to them
-	MaxRecord int      // bytes that a record may have; 0 is 16 MiB
-	Hold      int64    // bytes that the rows may take in memory: as many are held when they are read for the schema, and not read again
-	FS        fs.FS    // where the file is; nil is the machine's own file system
+	KeepSpace bool     // whether to retain blanks around fields
+	MaxRecord int      // maximum bytes of a record; 0 means 16 MiB
+	Hold      int64    // maximum bytes of rows that the first pass stores, so that they are not read again
+	FS        fs.FS    // file system; nil is that of the host
 }
 
 // Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
@@ -90,7 +90,7 @@ func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
 	return datasets.ReadAll(ctx, src)
 }
 
-// source returns the rows of a string.
+// source returns the rows of a file.
 func source(ctx context.Context, t *text.File, name string, o Options) (datasets.Source, error) {
 	f, err := open(t, name, o)
 	if err != nil {
@@ -109,7 +109,7 @@ type file struct {
 	columns  []table.Column
 }
 
-// open checks the options and finds out the names of the columns.
+// open checks the options and determines the column names.
 func open(t *text.File, path string, o Options) (*file, error) {
 	f := &file{path: path, text: t, o: o}
 	var err error
@@ -140,7 +140,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		}
 	}
 	if len(names) != len(s.fields) {
-		return nil, f.fault(s.line, fmt.Errorf("%d fields, the options name %d columns", len(s.fields), len(names)))
+		return nil, f.fault(s.line, fmt.Errorf("must have %d fields as Options.Columns, got %d", len(names), len(s.fields)))
 	}
 	for _, name := range names {
 		c := table.Column{Name: name}
@@ -170,7 +170,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	return f.records(ctx, s, yield)
 }
 
-// records hands out the records that are left.
+// records yields the remaining records.
 func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Record) error) error {
 	var rec table.Record
 	return f.scan(ctx, s, func(line int, fields [][]byte) error {
@@ -193,7 +193,7 @@ func (f *file) fault(line int, err error) error {
 	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
 
-// ErrEncoding is what all errors are about a file that is in another encoding than Options.Encoding.
+// ErrEncoding is wrapped by errors about a file with another encoding than Options.Encoding.
 var ErrEncoding = errors.New("not in the encoding of the options")
 
 type encodingError string
@@ -201,7 +201,7 @@ type encodingError string
 func (e encodingError) Error() string { return string(e) }
 func (e encodingError) Unwrap() error { return ErrEncoding }
 
-// notInEncoding says that the file is in another encoding than the options say.
+// encodingMessage returns the error about another encoding.
 func (f *file) notInEncoding() string {
 	encoding := f.o.Encoding
 	if encoding == "" {
@@ -211,7 +211,7 @@ func (f *file) notInEncoding() string {
 	return fmt.Sprintf("this is not %s; csv.encoding says what the file is in: %s", encoding, strings.Join(others, ", "))
 }
 
-// start opens the file and leaves out its first lines.
+// start opens the file and skips its first lines.
 func (f *file) start() (*scanner, error) {
 	r, err := f.text.Open()
 	if err != nil {
@@ -237,7 +237,7 @@ func (f *file) start() (*scanner, error) {
 	return s, nil
 }
 
-// scanner returns one that has nothing to read yet.
+// scanner returns a scanner without input.
 func (f *file) scanner() *scanner {
 	s := &scanner{dialect: f.dialect, bound: f.o.MaxRecord}
 	if s.bound == 0 {
@@ -246,7 +246,7 @@ func (f *file) scanner() *scanner {
 	return s
 }
 
-// notation is how numbers are written.
+// notation returns the notation of numbers.
 func (o Options) notation() (n text.Notation, err error) {
 	switch o.Decimal {
 	case "", ".":
@@ -254,7 +254,7 @@ func (o Options) notation() (n text.Notation, err error) {
 	case ",":
 		n.Decimal = ','
 	default:
-		return n, fmt.Errorf("decimal %q, wanted a point or a comma", o.Decimal)
+		return n, fmt.Errorf("decimal must be a point or a comma, got %q", o.Decimal)
 	}
 	switch o.Thousands {
 	case "":
@@ -263,20 +263,20 @@ func (o Options) notation() (n text.Notation, err error) {
 	case "space":
 		n.Thousands = ' '
 	default:
-		return n, fmt.Errorf("thousands %q, wanted , . ' or \"space\"", o.Thousands)
+		return n, fmt.Errorf("thousands must be , . ' or \"space\", got %q", o.Thousands)
 	}
 	if n.Decimal == n.Thousands {
-		return n, fmt.Errorf("decimal and thousands are both %q", n.Decimal)
+		return n, fmt.Errorf("decimal and thousands must differ, got %q", n.Decimal)
 	}
 	return n, nil
 }
 
-// dialect is how records are written.
+// dialect is the format of records.
 type dialect struct {
 	delimiter byte
-	runs      bool // whether several delimiters are one
+	runs      bool // whether consecutive delimiters are one
 	trim      bool
-	simple    bool // whether numbers have a decimal point and nothing between thousands
+	simple    bool // whether numbers have a decimal point and no thousands separator
 	comment   string
 	missing   []string
 	maybe     [256]bool // first bytes of missing
@@ -298,15 +298,15 @@ func (o Options) dialect(name string) (dialect, error) {
 	default:
 		c := o.Delimiter[0]
 		if len(o.Delimiter) > 1 || c >= 0x80 || c == '"' || c == '\n' || c == '\r' || c == 0 {
-			return d, fmt.Errorf("delimiter %q, wanted one character, \"tab\" or \"space\"", o.Delimiter)
+			return d, fmt.Errorf("delimiter must be one character, \"tab\" or \"space\", got %q", o.Delimiter)
 		}
 		d.delimiter = c
 	}
 	if strings.ContainsAny(d.comment, "\r\n") {
-		return d, fmt.Errorf("comment %q contains the end of a line", d.comment)
+		return d, fmt.Errorf("comment must not contain a line break, got %q", d.comment)
 	}
 	if o.Skip < 0 || o.MaxRecord < 0 {
-		return d, errors.New("skip and the bound on records are not negative")
+		return d, errors.New("skip and max_record must be ≥ 0")
 	}
 	if d.missing == nil && o.Schema != nil {
 		d.missing = o.Schema.Missing

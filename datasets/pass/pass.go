@@ -1,9 +1,9 @@
-// Package pass makes a [datasets.Pass] of the sums that a learner adds up, so that one who learns by passes
-// writes the sums only: it counts rows, holds parts that are merged or read from a file to having been
-// begun the same way, and stops whoever goes on with a pass that has failed.
+// Package pass implements [datasets.Pass] for learners that accumulate sums. A learner only writes
+// its [Sums]; a [Pass] counts rows, checks that merged and restored passes have the same
+// configuration, and rejects calls after an error.
 //
 //	func (s Mean) Start(_ context.Context, schema datasets.Schema, cols int) (datasets.Pass, error) {
-//		return pass.Begin(pass.Begun{Name: "mean", Spec: s, Schema: schema, Cols: cols}, &sums{}), nil
+//		return pass.Begin(pass.Config{Name: "mean", Spec: s, Schema: schema, Cols: cols}, &sums{}), nil
 //	}
 //
 //	func (s Mean) Finish(ctx context.Context, last datasets.Pass) (estimator.Predictor, error) {
@@ -28,34 +28,34 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Sums is what a learner adds up in a pass.
+// Sums are the sums that a learner accumulates in one pass.
 type Sums interface {
-	// Add adds a block of one row or more, the first of which is row first of the part.
+	// Add adds a nonempty block, which starts at row first of this part.
 	Add(ctx context.Context, first int, block datasets.Set) error
-	// Merge adds the sums of other rows, of the same type.
+	// Merge adds the sums of other rows; other has the same type.
 	Merge(ctx context.Context, other Sums) error
-	// Next returns the sums of the next pass, without any rows, or nil.
+	// Next returns empty sums for the next pass, or nil after the last pass.
 	Next(ctx context.Context) (Sums, error)
-	// State carries the sums to a file, and back into sums that were begun for the same columns.
+	// State saves or restores the sums.
 	State(s *model.State)
 }
 
-// Pass is a [datasets.Pass] over sums.
+// Pass is a [datasets.Pass] with sums.
 type Pass struct {
 	begun Begun
-	turn  int // which reading of the rows it is, from 1
-	want  int // rows that the pass before has read, 0 in the first
-	rows  int // that have been added and merged
-	own   int // that have been added here
+	turn  int // number of the pass, from 1
+	want  int // rows of the previous pass; 0 in the first pass
+	rows  int // rows added and merged
+	own   int // rows added
 	sums  Sums
-	fault error // why it is of no use any more
+	fault error // first error; the pass is then invalid
 }
 
-// Begun says how a pass was begun. Only passes that were begun alike can be merged.
+// Config identifies how a pass was started. Only passes with equal configurations can be merged.
 type Begun struct {
-	Name   string // of the spec's kind, before what is wrong; "" for none
+	Name   string // prefix of errors
 	Spec   any
-	Mark   string // of what else it was begun by
+	Mark   string // other inputs of the start, such as an initial model
 	Schema datasets.Schema
 	Cols   int
 }
@@ -63,15 +63,15 @@ type Begun struct {
 // Begin returns the first pass.
 func Begin(b Begun, sums Sums) *Pass { return &Pass{begun: b, turn: 1, sums: sums} }
 
-// Last returns the sums of a pass that has no next one, for the spec called name to make its fitted value
-// of, and how the pass was begun.
+// Last returns the sums and the configuration of the last pass of the given spec. It returns an
+// error if another pass must follow.
 func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums, Begun, error) {
 	p, ok := last.(*Pass)
 	if !ok || p == nil {
-		return nil, Begun{}, wrong(name, "a pass of type %T, which it has not begun", last)
+		return nil, Begun{}, wrong(name, "pass must be one of this spec, got a %T", last)
 	}
 	if own, its := Describe(spec), p.begun.spec(); own != its {
-		return nil, Begun{}, wrong(name, "a pass of another spec: %s, wanted %s", its, own)
+		return nil, Begun{}, wrong(name, "pass must be of the spec %s, got %s", own, its)
 	}
 	next, err := p.next(ctx)
 	switch {
@@ -83,31 +83,31 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 	return p.sums, p.begun, nil
 }
 
-// own returns another pass as one that was begun as b says.
+// check returns other as a *Pass with the configuration b.
 func (b Begun) own(other datasets.Pass) (*Pass, error) {
 	p, ok := other.(*Pass)
 	if !ok || p == nil {
-		return nil, wrong(b.Name, "a pass of type %T, which it has not begun", other)
+		return nil, wrong(b.Name, "pass must be one of this spec, got a %T", other)
 	}
 	return p, b.same(p.begun.spec(), p.begun.Mark, p.begun.Cols, p.begun.columns())
 }
 
-// same reports how a pass differs that was begun as the arguments say.
+// checkSame returns an error if the configuration b differs from the arguments.
 func (b Begun) same(spec, mark string, cols int, columns string) error {
 	switch own := b.spec(); {
 	case spec != own:
-		return wrong(b.Name, "a pass of another spec: %s, wanted %s", spec, own)
+		return wrong(b.Name, "pass must be of the spec %s, got %s", own, spec)
 	case mark != b.Mark:
-		return wrong(b.Name, "a pass that was begun from another model, or from none")
+		return wrong(b.Name, "pass must start from the same model")
 	case cols != b.Cols:
-		return wrong(b.Name, "a pass over %d columns, wanted %d", cols, b.Cols)
+		return wrong(b.Name, "pass must have %d columns, got %d", b.Cols, cols)
 	case columns != b.columns():
-		return wrong(b.Name, "a pass over other columns: their names, kinds or categories differ")
+		return wrong(b.Name, "pass must have columns with the same names, kinds and categories")
 	}
 	return nil
 }
 
-// wrong says what is wrong with what name stands for.
+// errorf returns an error with the prefix name.
 func wrong(name, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if name == "" {
@@ -116,7 +116,7 @@ func wrong(name, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// spec is the spec in words: its type and the values of its parameters.
+// describeSpec returns the type and the parameters of the spec.
 func (b Begun) spec() string { return Describe(b.Spec) }
 
 // Describe returns a spec's type and the values of its parameters.
@@ -129,7 +129,7 @@ func Describe(spec any) string {
 	return text.String()
 }
 
-// typeName is a type with its package's whole path, for two packages may have one name.
+// typeName returns the name of a type with its full package path.
 func typeName(t reflect.Type) string {
 	if t == nil || t.PkgPath() == "" {
 		return fmt.Sprint(t)
@@ -137,7 +137,7 @@ func typeName(t reflect.Type) string {
 	return t.PkgPath() + "." + t.Name()
 }
 
-// columns stands for the names, kinds and categories of the columns and targets.
+// describeColumns returns a hash of the names, kinds and categories of the columns and targets.
 func (b Begun) columns() string {
 	h := sha256.New()
 	for _, list := range [][]datasets.Column{b.Schema.Columns, b.Schema.Targets} {
@@ -149,15 +149,15 @@ func (b Begun) columns() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// usable reports why nothing more can be done with the pass.
+// checkUsable returns an error if the pass is invalid.
 func (p *Pass) usable(ctx context.Context) error {
 	if p.fault != nil {
-		return wrong(p.begun.Name, "this pass holds half a block, since it failed: %w", p.fault)
+		return wrong(p.begun.Name, "pass is invalid after an error: %w", p.fault)
 	}
 	return ctxerr.Check(ctx)
 }
 
-// Add takes in a block of rows.
+// Add implements [datasets.Pass].
 func (p *Pass) Add(ctx context.Context, block datasets.Set) error {
 	if err := p.usable(ctx); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (p *Pass) Add(ctx context.Context, block datasets.Set) error {
 	return nil
 }
 
-// Merge takes in what another pass has learned from other rows.
+// Merge implements [datasets.Pass].
 func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 	if err := p.usable(ctx); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 	return nil
 }
 
-// Next returns the pass that has to read the rows after this one, nil where there is none.
+// Next implements [datasets.Pass].
 func (p *Pass) Next(ctx context.Context) (datasets.Pass, error) {
 	next, err := p.next(ctx)
 	if err != nil || next == nil {
@@ -222,7 +222,7 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 	return p.sums.Next(ctx)
 }
 
-// State carries the pass to a file and back.
+// State implements [datasets.Pass].
 func (p *Pass) State(s *model.State) {
 	if p.fault != nil {
 		s.Fail("%v", p.usable(context.Background()))
@@ -245,16 +245,16 @@ func (p *Pass) State(s *model.State) {
 	s.Int("before", &p.want)
 	s.Int("rows", &p.rows)
 	s.Int("added", &p.own)
-	s.Require(p.turn >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "the numbers of the pass and of its rows do not fit")
+	s.Require(p.turn >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "numbers of the pass and of its rows are inconsistent")
 	if s.Err() == nil {
 		p.sums.State(s.Child("sums"))
 	}
 	if s.Reading() && s.Err() != nil {
-		p.fault = errors.New("what was read of it is damaged")
+		p.fault = errors.New("damaged state")
 	}
 }
 
-// Learns returns the name of the part of a pipeline that the pass is for, "" where its sums do not say.
+// Learns returns the name of the part of a pipeline that the pass fits, or "".
 func (p *Pass) Learns() string {
 	if named, ok := p.sums.(interface{ Learns() string }); ok {
 		return named.Learns()
@@ -262,17 +262,17 @@ func (p *Pass) Learns() string {
 	return ""
 }
 
-// OfStep reports whether the pass is for a step of a pipeline before its estimator.
+// OfStep reports whether the pass fits a step of a pipeline.
 func (p *Pass) OfStep() bool {
 	step, ok := p.sums.(interface{ OfStep() bool })
 	return ok && step.OfStep()
 }
 
-// Rows returns how many rows the pass has learned from.
+// Rows returns the number of rows of the pass.
 func (p *Pass) Rows() int { return p.rows }
 
-// Floats carries a list of n numbers, of which neither the file's nor the pass's memory is shared. Every
-// number passes ok, where that is not nil.
+// Floats saves or restores a list of n numbers, each of which must satisfy ok unless ok is nil. It
+// copies the list.
 func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64) bool) {
 	own := *list
 	if !s.Reading() {
@@ -283,19 +283,19 @@ func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64
 		return
 	}
 	if len(own) != n {
-		s.Fail("%s has %d numbers, wanted %d", name, len(own), n)
+		s.Fail("%s must have %d numbers, got %d", name, n, len(own))
 		return
 	}
 	for _, v := range own {
 		if ok != nil && !ok(v) {
-			s.Fail("%s has a number %v", name, v)
+			s.Fail("%s has an invalid number %v", name, v)
 			return
 		}
 	}
 	*list = slices.Clone(own)
 }
 
-// Ints is Floats of integers, each from least on.
+// Ints is Floats for integers, which must be at least the minimum.
 func Ints(s *model.State, name string, list *[]int, n, least int) {
 	own := *list
 	s.Ints(name, &own)
@@ -303,32 +303,32 @@ func Ints(s *model.State, name string, list *[]int, n, least int) {
 		return
 	}
 	if len(own) != n {
-		s.Fail("%s has %d numbers, wanted %d", name, len(own), n)
+		s.Fail("%s must have %d numbers, got %d", name, n, len(own))
 		return
 	}
 	for _, v := range own {
 		if v < least {
-			s.Fail("%s has a number %d", name, v)
+			s.Fail("%s has an invalid number %d", name, v)
 			return
 		}
 	}
 	*list = own
 }
 
-// Count is whether a number can be a sum of what is not negative.
+// NonNegative reports whether v is finite and ≥ 0.
 func Count(v float64) bool { return v >= 0 && v-v == 0 }
 
-// Finite is whether a number is finite.
+// Finite reports whether v is finite.
 func Finite(v float64) bool { return v-v == 0 }
 
-// Number is whether a number is one, or infinite.
+// NotNaN reports whether v is not NaN.
 func Number(v float64) bool { return v == v }
 
-// adopted stands for the spec of whoever reads it.
+// adoptedMark replaces the spec in a state that any spec may restore.
 const adopted = "adopted"
 
-// Adopt gives an empty pass, which a spec has begun, what another one has learned whose spec differs in parameters only
-// that no sum depends on, as two ridge regressions of other penalties do. Whether they do the caller knows.
+// Adopt copies the sums of a pass into an empty pass of a spec that differs only in parameters that
+// do not affect the sums, such as the penalty of ridge regression. The caller must ensure this.
 func Adopt(empty, from datasets.Pass) error {
 	all, err := model.Record(from)
 	if err != nil {

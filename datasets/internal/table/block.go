@@ -16,24 +16,24 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// block collects coded rows until it is full.
+// block collects encoded rows until it is full.
 type block struct {
 	*source
 	full    int
 	rows    int
-	x       []float64 // dense inputs, and room for more
+	x       []float64 // dense inputs and free capacity
 	indptr  []int     // sparse inputs
 	indices []uint32
 	values  []float64
-	own     []entry // sparse inputs of the row at hand
+	own     []entry // sparse inputs of the current row
 	targets []float64
 	weights []float64
 	groups  []int
-	numbers map[string]int // of the groups
-	names   []string       // of the groups, by number
+	numbers map[string]int // group numbers by name
+	names   []string       // group names by number
 	kept    [][]string
-	lacking []place // rows without a target, as far as they are to be told
-	more    int     // of them
+	lacking []place // first rows without a target
+	more    int     // number of other rows without a target
 }
 
 // entry is one input of a sparse row.
@@ -50,7 +50,7 @@ func (s *source) newBlock() *block {
 	return b
 }
 
-// row returns room for the dense inputs of the next row.
+// row returns the dense inputs of the next row, to be set.
 func (b *block) row() []float64 {
 	cols := len(b.schema.Columns)
 	if from := b.rows * cols; from+cols <= len(b.x) {
@@ -59,7 +59,8 @@ func (b *block) row() []float64 {
 	return b.room(1)
 }
 
-// room returns room for the dense inputs of the next rows. A block begins small, for small files.
+// reserve returns the dense inputs of the next rows, to be set. A block starts small for small
+// files.
 func (b *block) room(rows int) []float64 {
 	cols := len(b.schema.Columns)
 	from, to := b.rows*cols, (b.rows+rows)*cols
@@ -71,21 +72,21 @@ func (b *block) room(rows int) []float64 {
 	return b.x[from:to]
 }
 
-// forget makes the block empty, as if nothing had been read before.
+// reset empties the block and its group numbers.
 func (b *block) forget() {
 	b.clear()
 	clear(b.numbers)
 	b.names, b.lacking, b.more = b.names[:0], nil, 0
 }
 
-// clear makes room for the rows behind those that the block has.
+// clear removes the rows of the block.
 func (b *block) clear() {
 	b.rows = 0
 	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
 	b.targets, b.weights, b.groups, b.kept = b.targets[:0], b.weights[:0], b.groups[:0], b.kept[:0]
 }
 
-// begin makes room for what a record has beside inputs.
+// begin allocates targets, weight, group and passthrough strings of the next row.
 func (b *block) begin(rec *Record) {
 	b.targets = append(b.targets, b.absent...)
 	if b.weighted {
@@ -101,7 +102,7 @@ func (b *block) begin(rec *Record) {
 	}
 }
 
-// addNumbers codes a record of which the reader knows all numbers that are wanted, and reports whether it is one.
+// addNumbers encodes a record if the reader has parsed all its numbers, and reports whether it did.
 func (b *block) addNumbers(rec *Record) bool {
 	l, row := b.layout, b.row()
 	for k, j := range l.inputs {
@@ -124,7 +125,7 @@ func (b *block) addNumbers(rec *Record) bool {
 	return true
 }
 
-// add codes one record.
+// add encodes one record.
 func (b *block) add(rec *Record) error {
 	if b.simple && rec.Numbers != nil && b.addNumbers(rec) {
 		return nil
@@ -203,21 +204,21 @@ func (b *block) addSparse(rec *Record) error {
 	return nil
 }
 
-// markers are texts that often stand for a missing value.
+// missingMarkers are strings that often denote a missing value.
 var markers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
 
-// noNumber returns an error at a field that is a string where the schema has numbers.
+// notNumberError returns an error about a string in a numeric column.
 func (l *layout) noNumber(line, j int, field []byte) error {
 	if slices.Contains(markers, string(field)) {
-		return l.fault(line, j, "%q is not a number; if it stands for a missing value name it under missing", field)
+		return l.fault(line, j, "must be a number, got %q; if it denotes a missing value, add it to missing", field)
 	}
-	return l.fault(line, j, "%q is not a number", field)
+	return l.fault(line, j, "must be a number, got %q", field)
 }
 
-// addOther codes a field that is no input.
+// addOther encodes a field that is not an input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	v, err := b.other(j, c, field)
-	if errors.Is(err, errNoTarget) { // told at the end, with all such rows
+	if errors.Is(err, errNoTarget) { // reported at the end, with all such rows
 		b.lacks(line, j)
 		err = nil
 	}
@@ -238,8 +239,7 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 	return nil
 }
 
-// other returns the number that a target or weight stands for, or what is wrong with a field that is
-// no input.
+// parseOther returns the value of a target or weight.
 func (s *source) other(j int, c *cell, field []byte) (float64, error) {
 	if c.use == dropped {
 		return 0, nil
@@ -257,7 +257,7 @@ func (s *source) other(j int, c *cell, field []byte) (float64, error) {
 	return 0, nil
 }
 
-// target returns the target in a field, NaN where it is none and need not be.
+// parseTarget returns the target in a field, NaN if it is invalid and Unlabelled is set.
 func (s *source) target(c *cell, field []byte) (float64, error) {
 	if c.codes == nil {
 		if v, ok := s.layout.numbers.Number(field); ok {
@@ -275,20 +275,20 @@ func (s *source) target(c *cell, field []byte) (float64, error) {
 	case s.layout.roles.Unlabelled:
 		return math.NaN(), nil
 	}
-	return 0, fmt.Errorf("class %q is not among the %d of the schema: %s", field, len(c.codes), list(s.schema.Targets[c.at].Categories))
+	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", list(s.schema.Targets[c.at].Categories), field)
 }
 
-// place is a field.
+// fieldPosition is the position of a field.
 type place struct{ line, column int }
 
-// mostLacking is how many rows without a target an error lists.
+// maxUnlabeled is the maximum number of rows without a target in an error.
 const mostLacking = 12
 
-// lacks takes note of a row without a target.
+// addUnlabeled records a row without a target.
 func (b *block) lacks(line, j int) {
 	last := len(b.lacking) - 1
 	switch {
-	case last >= 0 && b.lacking[last].line == line: // another one of several targets
+	case last >= 0 && b.lacking[last].line == line: // another target of the same row
 	case len(b.lacking) < mostLacking:
 		b.lacking = append(b.lacking, place{line, j})
 	default:
@@ -296,7 +296,7 @@ func (b *block) lacks(line, j int) {
 	}
 }
 
-// unlabelled is the error that lists the rows without a target.
+// unlabeledError returns the error that lists the rows without a target.
 func (b *block) unlabelled() error {
 	if len(b.lacking) == 0 {
 		return nil
@@ -328,11 +328,11 @@ func (b *block) unlabelled() error {
 	if b.more > 0 {
 		others += fmt.Sprintf(" and %d more", b.more)
 	}
-	return b.layout.fault(first.line, first.column, "%w; missing_target: drop leaves such rows out%s", errNoTarget, others)
+	return b.layout.fault(first.line, first.column, "%w; set missing_target: drop to skip such rows%s", errNoTarget, others)
 }
 
-// texts returns those of a record's kept columns. What a sparse record leaves out is zero, or the
-// first category.
+// passthroughOf returns the passthrough strings of a record. A sparse record omits zeros and first
+// categories.
 func (b *block) texts(rec *Record) []string {
 	out := make([]string, len(b.layout.keep))
 	for k, j := range b.layout.keep {
@@ -352,7 +352,7 @@ func (b *block) texts(rec *Record) []string {
 	return out
 }
 
-// lookup returns the code of a category, NaN where it is missing.
+// lookup returns the code of a category, NaN if it is missing.
 func (c *cell) lookup(level []byte) float64 {
 	if level == nil {
 		return math.NaN()
@@ -377,8 +377,7 @@ func (c *cell) lookup(level []byte) float64 {
 	return c.other
 }
 
-// groupNumber returns the number of a group: the one that the source has learned or, for other
-// groups, the next one in order of first appearance.
+// groupNumber returns the number of a group: the one from the first pass, else the next free one.
 func (b *block) groupNumber(name []byte) int {
 	if number, ok := b.source.groups[string(name)]; ok {
 		return number
@@ -392,13 +391,13 @@ func (b *block) groupNumber(name []byte) int {
 	return number
 }
 
-// flush hands the rows to yield and begins again.
+// flush passes the rows to yield and empties the block.
 func (b *block) flush(yield func(datasets.Set) error) error {
 	out, err := b.set(0, b.rows)
 	if err != nil {
 		return err
 	}
-	if len(b.lacking) == 0 { // else there is an error at the end, with all such rows
+	if len(b.lacking) == 0 { // else an error at the end lists all such rows
 		if err := yield(out); err != nil {
 			return err
 		}
@@ -407,7 +406,7 @@ func (b *block) flush(yield func(datasets.Set) error) error {
 	return nil
 }
 
-// set returns rows lo to hi−1, all of them where they are sparse.
+// set returns rows lo to hi−1, or all rows if they are sparse.
 func (b *block) set(lo, hi int) (datasets.Set, error) {
 	out := datasets.Set{Schema: b.schema}
 	cols := len(b.schema.Columns)
@@ -439,7 +438,7 @@ func (b *block) set(lo, hi int) (datasets.Set, error) {
 	return out, nil
 }
 
-// join hands on the rows that another block has read behind those of b, in blocks that are full.
+// join appends the rows of another block and yields all full blocks.
 func (b *block) join(o *block, yield func(datasets.Set) error) error {
 	b.renumber(o)
 	for lo := 0; lo < o.rows; {
@@ -466,7 +465,7 @@ func (b *block) join(o *block, yield func(datasets.Set) error) error {
 	return nil
 }
 
-// renumber gives the groups of another block the numbers that they have in b.
+// renumberGroups converts the group numbers of another block to those of b.
 func (b *block) renumber(o *block) {
 	if len(o.groups) == 0 {
 		return

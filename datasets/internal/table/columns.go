@@ -8,85 +8,84 @@ import (
 	"time"
 )
 
-// Columnar reads the columns of a file that says of what type each is, as often as it is asked. The
-// columns that nobody needs are not read.
+// Columnar reads columns of a file with typed columns, repeatedly. It does not read other columns.
 type Columnar interface {
 	ColumnForm() ColumnForm
-	// Read begins to read some columns from the first row.
+	// Read starts a pass over the requested columns.
 	Read(ctx context.Context, wanted []Reading) (Cursor, error)
 }
 
-// ColumnForm is what a file with typed columns says about them.
+// ColumnForm describes the columns of a file.
 type ColumnForm struct {
 	Name    string // what the file is called in errors
 	Columns []TypedColumn
-	Rows    int // -1 where only reading would tell
+	Rows    int // -1 if unknown before a pass
 
-	// Place says in which of several files a row is, and which one there, both counted from 1; nil for one file.
+	// FileRow returns the file of a row among several files, and the row in that file, both counted
+	// from 1; nil for one file.
 	Place func(row int) (file string, at int)
 }
 
-// TypedColumn is a column and its type.
+// TypedColumn is a column with its type.
 type TypedColumn struct {
 	Name string
 	Type Type
-	As   string // the type in the file's own words
-	Why  string // what is wrong with an Unreadable one; "" says that no column can be made of its type
+	As   string // name of the type in the file format
+	Why  string // why the column is Unsupported; "" if because of its type
 }
 
-// Type is what the values of a column are.
+// Type is the type of the values of a column.
 type Type uint8
 
-// The types, and in which representations a reader hands out their values.
+// The types, and the representations in which a reader provides them.
 const (
-	Unreadable Type = iota // no column can be made of it
-	Numbers                // as Numbers, or as Texts, by which integers are exact
-	Truths                 // as Numbers, 0 and 1, or as Texts, false and true
-	Texts                  // as Texts
-	Times                  // dates and times, as Times or as Texts
+	Unreadable Type = iota // cannot be a column
+	Numbers                // as Numbers, or as Strings, which are exact for integers
+	Truths                 // as Numbers, 0 and 1, or as Strings, "false" and "true"
+	Texts                  // as Strings
+	Times                  // dates and times, as Times or as Strings
 )
 
-// Reading is a column that is wanted, and in which representation.
+// ColumnRequest selects a column and its representation.
 type Reading struct {
 	Column int
-	As     Type // Numbers, Texts or Times
+	As     Type // Numbers, Strings or Times
 }
 
-// Cursor is one pass over some columns.
+// Cursor is one pass over columns.
 type Cursor interface {
-	// Next goes on by at most so many rows, at least one, and returns how many; io.EOF is behind the
-	// last.
-	Next(most int) (rows int, err error)
-	// Decode writes the values of the rows at hand of wanted column k. Several columns may be decoded
-	// at once.
+	// Next advances by at least one and at most maxRows rows, and returns their number; io.EOF
+	// after the last row.
+	Next(maxRows int) (rows int, err error)
+	// Decode writes the current values of requested column k. It may be called concurrently for
+	// different columns.
 	Decode(k int, v *Values) error
 	Close() error
 }
 
-// Values are those of some rows in one column, in the representation that was asked for. The arrays of
-// numbers, seconds and codes are as long as there are rows.
+// Values are values of a column in the requested representation. The length of Numbers, Seconds or
+// Codes is the number of rows.
 type Values struct {
-	Numbers []float64   // NaN for a missing value
-	Seconds []int64     // since 1970 in UTC, or as a clock shows them that knows no zone; NoTime for a missing value
-	Codes   []int32     // of the texts in Dictionary, -1 for a missing value
-	Texts   *Dictionary // what the reader says the codes are
+	Numbers []float64   // NaN if missing
+	Seconds []int64     // Unix time in UTC or local time; NoTime if missing
+	Codes   []int32     // codes in Dictionary; -1 if missing
+	Texts   *Dictionary // set by the reader
 }
 
 // NoTime is a missing time.
 const NoTime = math.MinInt64
 
-// Dictionary is the texts that codes stand for. It may grow from one decoding to the next; what has a
-// code keeps it.
+// Dictionary maps codes to strings. It may grow between calls of Decode, but never changes a code.
 type Dictionary struct {
 	Texts []string
 	codes map[string]int32
 }
 
-// mostTexts is how many texts a dictionary gathers before another one takes its place, so that a
-// column of nothing but different texts takes no memory without bound.
+// maxDictionary is the size above which a dictionary is replaced, to bound the memory of columns
+// with many different strings.
 const mostTexts = 1 << 16
 
-// Gathered returns the dictionary to go on with: d, or a new one where d is nil or has grown long.
+// Reuse returns d, or a new dictionary if d is nil or large.
 func (d *Dictionary) Gathered() *Dictionary {
 	if d != nil && len(d.Texts) < mostTexts {
 		return d
@@ -94,7 +93,7 @@ func (d *Dictionary) Gathered() *Dictionary {
 	return &Dictionary{}
 }
 
-// Code returns the code of a string, which is added where it is new.
+// Code returns the code of a string, which it adds if it is new.
 func (d *Dictionary) Code(text []byte) int32 {
 	if d.codes == nil {
 		d.codes = make(map[string]int32, len(d.Texts))
@@ -111,8 +110,8 @@ func (d *Dictionary) Code(text []byte) int32 {
 	return code
 }
 
-// AppendNumber writes a number as a category is called: without an exponent, unless it is very large or
-// very small. bits is 32 for one that the file has in single precision.
+// AppendNumber formats a number as the name of a category: without an exponent unless it is very
+// large or small. bits is 32 for a float32.
 func AppendNumber(dst []byte, v float64, bits int) []byte {
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return strconv.AppendFloat(dst, v, 'e', -1, bits)
@@ -120,8 +119,7 @@ func AppendNumber(dst []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(dst, v, 'f', -1, bits)
 }
 
-// AppendTime writes a time as a string: a date, or with the time of day where there is one in the file,
-// and a Z where it is one in UTC.
+// AppendTime formats a time: a date if day, else with the time of day, and with a Z if utc.
 func AppendTime(dst []byte, seconds int64, nanos int, day, utc bool) []byte {
 	t := time.Unix(seconds, int64(nanos)).UTC()
 	switch {
@@ -133,7 +131,7 @@ func AppendTime(dst []byte, seconds int64, nanos int, day, utc bool) []byte {
 	return t.AppendFormat(dst, "2006-01-02T15:04:05.999999999")
 }
 
-// Half returns a number of half precision.
+// Float16 converts a half-precision number.
 func Half(b uint16) float64 {
 	exponent, fraction := int(b>>10&0x1f), float64(b&0x3ff)
 	var v float64
@@ -153,7 +151,7 @@ func Half(b uint16) float64 {
 	return v
 }
 
-// Since1970 returns the seconds and nanoseconds of a time in so many parts of a second since 1970.
+// UnixTime converts v/parts seconds since 1970 to seconds and nanoseconds.
 func Since1970(v, parts int64) (seconds int64, nanos int) {
 	seconds = v / parts
 	if v%parts < 0 {
@@ -162,7 +160,7 @@ func Since1970(v, parts int64) (seconds int64, nanos int) {
 	return seconds, int((v - seconds*parts) * (1e9 / parts))
 }
 
-// Decimal returns the number nearest to v/10^digits, where one division of exact numbers makes it.
+// Decimal returns v/10^digits if one division of exact numbers gives the nearest number.
 func Decimal(v int64, digits int) (float64, bool) {
 	if v > 1<<53 || v < -1<<53 || digits < 0 || digits > 22 {
 		return 0, false
@@ -170,7 +168,7 @@ func Decimal(v int64, digits int) (float64, bool) {
 	return float64(v) / math.Pow10(digits), true
 }
 
-// AppendDecimal writes v/10^digits.
+// AppendDecimal formats v/10^digits.
 func AppendDecimal(dst []byte, v *big.Int, digits int) []byte {
 	text := v.Append(nil, 10)
 	if text[0] == '-' {
@@ -190,5 +188,5 @@ func AppendDecimal(dst []byte, v *big.Int, digits int) []byte {
 	return append(append(dst, '.'), text[len(text)-digits:]...)
 }
 
-// NewDictionary returns the dictionary of texts that have codes already, in their order.
+// NewDictionary returns a dictionary in which string i has code i.
 func NewDictionary(texts []string) *Dictionary { return &Dictionary{Texts: texts} }

@@ -10,30 +10,30 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowblock"
 )
 
-// slab is some blocks of rows: their columns, and the blocks made of these.
+// columnBatch is a batch of rows by column, and the blocks of these rows.
 type slab struct {
 	source *columnSource
 	full   int // rows
 	rows   int
-	from   int // numbers of the rows in the file: of the first of those that were decoded last
+	from   int // row number in the file of the first row decoded last
 	feeds  []*feed
 
 	x, y    [][]float64 // inputs and targets by column
 	weights []float64
 	groups  []string
-	kept    [][]string // by kept column
+	kept    [][]string // by passthrough column
 
 	block  int       // rows of a block
 	matrix []float64 // the inputs row by row
 	labels []float64 // the targets row by row
-	out    *block    // of all rows
-	err    error     // what ended the reading
+	out    *block    // block of all rows
+	err    error     // error that ended the pass
 }
 
-// slabValues bounds the inputs of a slab, beyond one block of them.
+// maxBatchValues bounds the inputs of a batch beyond one block.
 const slabValues = 1 << 21
 
-// newSlab returns an empty slab, with room for its columns as far as there are rows.
+// newBatch returns an empty batch.
 func (s *columnSource) newSlab(feeds []*feed) *slab {
 	cols := len(s.schema.Columns)
 	b := &slab{source: s, feeds: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
@@ -63,7 +63,7 @@ func (s *columnSource) newSlab(feeds []*feed) *slab {
 	return b
 }
 
-// aim tells the feeds to write behind the rows that the slab has.
+// setDestinations sets the destinations of the readers after the present rows.
 func (b *slab) aim() {
 	for _, f := range b.feeds {
 		for k := range f.outs {
@@ -84,7 +84,7 @@ func (b *slab) aim() {
 	}
 }
 
-// fill decodes rows until the slab is full or there are no more.
+// fill decodes rows until the batch is full or the file ends.
 func (b *slab) fill(ctx context.Context, p *columnPass, missing *block) error {
 	b.rows = 0
 	for b.rows < b.full {
@@ -102,8 +102,8 @@ func (b *slab) fill(ctx context.Context, p *columnPass, missing *block) error {
 	return nil
 }
 
-// choose leaves out the rows without a target among the n decoded last, and refuses those that are of no
-// use. It returns how many are left.
+// checkRows drops rows without a target among the n decoded last, and returns an error for invalid
+// rows. It returns the number of remaining rows.
 func (b *slab) choose(n int, missing *block) (int, error) {
 	s, at := b.source, b.rows
 	first, _ := slices.BinarySearch(s.left, b.from)
@@ -136,7 +136,7 @@ func (b *slab) choose(n int, missing *block) (int, error) {
 	return n, nil
 }
 
-// numberOf returns the number in the file of row i of those decoded last, as far as they are left.
+// fileRow returns the row number in the file of remaining row i of those decoded last.
 func (b *slab) numberOf(i int) int {
 	at, _ := slices.BinarySearch(b.source.left, b.from)
 	row := b.from + i
@@ -147,7 +147,7 @@ func (b *slab) numberOf(i int) int {
 	return row
 }
 
-// compact closes the gaps of the rows that are left out, of n that were decoded last.
+// dropRows removes the given rows from the n decoded last.
 func (b *slab) compact(n int, without []int) int {
 	columns := slices.Concat(b.x, b.y)
 	if b.weights != nil {
@@ -162,7 +162,7 @@ func (b *slab) compact(n int, without []int) int {
 	return n - len(without)
 }
 
-// closeGaps moves values over those of the rows without a place.
+// compact removes the values of the given rows.
 func closeGaps[T any](values []T, from int, without []int) {
 	to := without[0] - from
 	for k, row := range without {
@@ -174,7 +174,7 @@ func closeGaps[T any](values []T, from int, without []int) {
 	}
 }
 
-// lay puts the columns side by side, row by row: blocks are made on all cores.
+// transpose converts the columns to rows, in parallel.
 func (b *slab) lay() {
 	blocks := (b.rows + b.block - 1) / b.block
 	atOnce(blocks, func(k int) {
@@ -199,7 +199,8 @@ func (b *slab) lay() {
 	}
 }
 
-// sideBySide writes rows from to to of the columns, row by row, in tiles that stay in the nearest cache.
+// transposeRows writes rows from to to−1 of the columns row by row, in tiles that fit into the L1
+// cache.
 func sideBySide(out []float64, columns [][]float64, from, to int) {
 	cols := len(columns)
 	const tile = 16
@@ -215,14 +216,14 @@ func sideBySide(out []float64, columns [][]float64, from, to int) {
 	}
 }
 
-// number gives the groups of the rows their numbers, in the order of their first appearance where they are new.
+// numberGroups numbers the groups of the rows; new ones in order of first appearance.
 func (b *slab) number(groups *block) {
 	if b.groups == nil {
 		return
 	}
 	b.out.groups = make([]int, b.rows)
 	for i, name := range b.groups[:b.rows] {
-		if i > 0 && name == b.groups[i-1] { // groups often stand together
+		if i > 0 && name == b.groups[i-1] { // rows of a group are often adjacent
 			b.out.groups[i] = b.out.groups[i-1]
 		} else {
 			b.out.groups[i] = groups.groupNumber([]byte(name))
@@ -242,7 +243,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 	}()
 	defer func() {
 		cancel()
-		for range ready { // until the reader has ended
+		for range ready { // waits until the reader has returned
 		}
 	}()
 	rows, groups := 0, s.newBlock()
@@ -280,7 +281,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 	return nil
 }
 
-// slabs fills slabs ahead of whoever takes them, the first of which are nil.
+// readBatches fills batches ahead of the consumer.
 func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<- *slab) {
 	feeds := s.feeds(func(j int) bool { return !s.bare || s.layout.use[j] != input }, true)
 	p, err := s.pass(ctx, feeds)
@@ -306,7 +307,7 @@ func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<
 			b.err = missing.unlabelled()
 		}
 		if err != nil || len(missing.lacking) > 0 {
-			b.rows = 0 // no block comes beside an error
+			b.rows = 0 // an error has no block
 		}
 		b.lay()
 		select {

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// learn reads the columns that the schema needs: those with categories, targets, weights and groups. What can only
-// be read in its order is read anyway, so that it takes a look at all of its columns.
+// learn reads the columns that the schema needs: those with categories, targets, weights and
+// groups. It reads all columns if the number of rows is unknown.
 func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 	use, all := s.layout.use, s.typed.Rows < 0
 	l, err := s.look(ctx, func(j int) bool { return all || use[j] != input || s.categorical(j) })
@@ -27,7 +27,7 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 	return s.layout.schema(l.levels)
 }
 
-// Survey returns what learning has found, or reads all columns for what they hold.
+// ScanContent returns the content from the first pass, or else reads all columns.
 func (s *columnSource) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
@@ -39,7 +39,8 @@ func (s *columnSource) Survey(ctx context.Context) ([]datasets.ColumnContent, er
 	return l.content(), nil
 }
 
-// look reads some columns of all rows. Every column has its first fault in the error.
+// scanColumns reads the selected columns of all rows. The error contains the first error of each
+// column.
 func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Learned, error) {
 	out := &Learned{roles: s.layout.roles}
 	out.arrange(s.layout.form, s.layout)
@@ -87,10 +88,10 @@ func (s *columnSource) noRows() error {
 }
 
 func (s *columnSource) changed(rows, before int) error {
-	return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.layout.file, rows, before)
+	return fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", s.layout.file, before, rows)
 }
 
-// lookAt takes note of the values of some rows in one column.
+// observe adds values of a column.
 func (s *columnSource) lookAt(f *feed, o *outlet, first, rows int, c *finding) {
 	switch f.As {
 	case Texts:
@@ -128,10 +129,10 @@ func (s *columnSource) lookAt(f *feed, o *outlet, first, rows int, c *finding) {
 	}
 }
 
-// skips reports whether a row is left out.
+// isSkipped reports whether a row is skipped.
 func (s *columnSource) skips(row int) bool { return len(s.left) > 0 && s.number(row) < 0 }
 
-// lookAtMissing takes note of a missing value, which has been counted as one.
+// observeMissing adds a missing value, which was counted as a value.
 func (s *columnSource) lookAtMissing(o *outlet, row int, c *finding) {
 	c.values--
 	if o.use != input {
@@ -144,7 +145,7 @@ func (s *columnSource) lookAtMissing(o *outlet, row int, c *finding) {
 	}
 }
 
-// lookAtTexts takes note of texts: each is looked at once for a dictionary, in its first row.
+// observeStrings adds strings. It inspects each string of a dictionary once.
 func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *finding) {
 	texts := f.values.Texts.Texts
 	if o.of != f.values.Texts {
@@ -180,11 +181,11 @@ func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *findi
 			}
 			c.weights = c.weights || o.use == weight && v > 0
 		}
-		o.seen[code] = c.more == faults // a fault counts again
+		o.seen[code] = c.more == faults // an invalid string is an error in every row
 	}
 }
 
-// findUnlabelled reads the targets for the rows that lack one.
+// findUnlabelled finds the rows without a target.
 func (s *columnSource) findUnlabelled(ctx context.Context) error {
 	l := s.layout
 	feeds := s.feeds(func(j int) bool { return l.use[j] == target }, false)
@@ -233,7 +234,7 @@ func (s *columnSource) findUnlabelled(ctx context.Context) error {
 	return nil
 }
 
-// absent reports whether value i of those decoded is missing.
+// isMissingAt reports whether decoded value i is missing.
 func (s *columnSource) absent(f *feed, i int) bool {
 	if f.As == Texts {
 		code := f.values.Codes[i]
@@ -242,7 +243,7 @@ func (s *columnSource) absent(f *feed, i int) bool {
 	return math.IsNaN(f.values.Numbers[i])
 }
 
-// number returns that of a row of the file among those that are not left out, -1 for one that is.
+// rowIndex returns the index of a row of the file among the rows that are not skipped, or -1.
 func (s *columnSource) number(row int) int {
 	before, is := slices.BinarySearch(s.left, row)
 	if is {

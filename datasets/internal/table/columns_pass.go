@@ -15,15 +15,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// chunk is how many rows are decoded at once, at most.
+// chunk is the maximum number of rows that are decoded at once.
 const chunk = 1 << 15
 
-// columnPass is one reading of some columns.
+// columnPass is one pass over columns.
 type columnPass struct {
 	source *columnSource
 	cursor Cursor
 	feeds  []*feed
-	first  int // number in the file of the next row
+	first  int // row number in the file of the next row
 }
 
 func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, error) {
@@ -38,13 +38,13 @@ func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, er
 	return &columnPass{source: s, cursor: cursor, feeds: feeds}, nil
 }
 
-// next decodes the next rows, at most so many, and calls use for every feed, several at once. It returns
-// no rows behind the last. Of several errors it returns the one of the first row.
-func (p *columnPass) next(ctx context.Context, most int, use func(f *feed, first, rows int) error) (rows int, err error) {
+// next decodes at most maxRows rows and calls use for every reader, concurrently. It returns 0 rows
+// at the end. Of several errors it returns that of the first row.
+func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *feed, first, rows int) error) (rows int, err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
-	rows, err = p.cursor.Next(min(most, chunk))
+	rows, err = p.cursor.Next(min(maxRows, chunk))
 	if err == io.EOF {
 		return 0, nil
 	} else if err != nil {
@@ -63,7 +63,7 @@ func (p *columnPass) next(ctx context.Context, most int, use func(f *feed, first
 	return rows, firstFault(errs)
 }
 
-// firstFault returns the error of the first row, and of several in it that of the first column.
+// firstRowError returns the error of the first row, and within it of the first column.
 func firstFault(errs []error) error {
 	var out error
 	row, column := math.MaxInt, 0
@@ -72,7 +72,7 @@ func firstFault(errs []error) error {
 		switch {
 		case err == nil:
 		case !errors.As(err, &at):
-			return err // what the file is damaged by counts most
+			return err // damage of the file takes precedence
 		case at.row < row || at.row == row && at.column < column:
 			out, row, column = err, at.row, at.column
 		}
@@ -80,7 +80,7 @@ func firstFault(errs []error) error {
 	return out
 }
 
-// atOnce calls do for 0 to n−1, on all cores.
+// parallel calls do for 0 to n−1 on all cores.
 func atOnce(n int, do func(k int)) {
 	helpers := min(n, runtime.GOMAXPROCS(0))
 	if helpers < 2 {
@@ -101,7 +101,7 @@ func atOnce(n int, do func(k int)) {
 	wait.Wait()
 }
 
-// room makes room for the values of so many rows. Numbers go where the first outlet wants them.
+// resize allocates values for rows. Numbers are written to the first destination.
 func (f *feed) room(rows int) {
 	switch f.As {
 	case Numbers:
@@ -120,7 +120,7 @@ func (f *feed) room(rows int) {
 	}
 }
 
-// grown returns a of another length, with any values.
+// resized returns a slice of length n with undefined values, reusing a if possible.
 func grown[T any](a []T, n int) []T {
 	if cap(a) < n {
 		return make([]T, n, max(n, min(2*cap(a), chunk)))
@@ -128,15 +128,15 @@ func grown[T any](a []T, n int) []T {
 	return a[:n]
 }
 
-// memo is what has been found out about the texts of a dictionary, for each outlet.
+// stringCache caches the values of the strings of a dictionary, for each destination.
 type memo struct {
 	of     *Dictionary
-	lost   []bool      // whether a string stands for a missing value
-	values [][]float64 // by outlet: the number or code of every text
+	lost   []bool      // whether a string denotes a missing value
+	values [][]float64 // by destination: the value of every string
 	faults map[int]error
 }
 
-// learn looks at the texts that the dictionary has beyond those known.
+// update adds the new strings of the dictionary.
 func (m *memo) learn(f *feed, s *columnSource) *memo {
 	if m == nil || m.of != f.values.Texts {
 		m = &memo{of: f.values.Texts, values: make([][]float64, len(f.outs)), faults: map[int]error{}}
@@ -154,7 +154,7 @@ func (m *memo) learn(f *feed, s *columnSource) *memo {
 	return m
 }
 
-// value returns the number that a string becomes in a column.
+// value returns the value of a string in a column.
 func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 	switch j := o.column; {
 	case o.keep >= 0 || o.use == group:
@@ -166,7 +166,7 @@ func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 		at, ok := date.Parse([]byte(t))
 		if !ok {
 			c := origin{date: *date}
-			return 0, fmt.Errorf("%q is not a date%s", t, c.wanted())
+			return 0, fmt.Errorf("must be a date%s, got %q", c.wanted(), t)
 		}
 		return float64(date.Values(at)[s.origins[j].number]), nil
 	case o.use == target:
@@ -177,10 +177,10 @@ func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 	if v, ok := text.Number([]byte(t)); ok {
 		return v, nil
 	}
-	return 0, fmt.Errorf("%q is not a number", t)
+	return 0, fmt.Errorf("must be a number, got %q", t)
 }
 
-// put writes the values of a feed where they go.
+// put writes the values of a reader to its destinations.
 func (s *columnSource) put(f *feed, first, rows int) error {
 	switch f.As {
 	case Times:
@@ -201,12 +201,12 @@ func (s *columnSource) put(f *feed, first, rows int) error {
 	return nil
 }
 
-// What is wrong with numbers.
-const isInfinite = "the value is infinite, wanted a number; data.drop leaves the column out"
+// Text of errors.
+const isInfinite = "value must be finite; exclude the column with data.drop"
 
-func notWeight(v float64) string { return fmt.Sprintf("%v is not a weight, wanted a number ≥ 0", v) }
+func notWeight(v float64) string { return fmt.Sprintf("weight must be a number ≥ 0, got %v", v) }
 
-// finite refuses what is no number and no missing value.
+// checkFinite returns an error at an infinite value.
 func (s *columnSource) finite(o *outlet, first int, values []float64) error {
 	for i, v := range values {
 		if v-v == 0 || v != v {
@@ -257,7 +257,7 @@ func (s *columnSource) putTexts(f *feed, first, rows int) error {
 	return nil
 }
 
-// faulty is the column that texts may be wrong for.
+// errorColumn returns the column that errors of strings name.
 func (f *feed) faulty() int {
 	for _, o := range f.outs {
 		if o.keep < 0 {
@@ -267,7 +267,7 @@ func (f *feed) faulty() int {
 	return f.outs[0].column
 }
 
-// putTimes writes parts of times. Rows in order often have the day of the one before.
+// putTimes writes parts of times. It reuses the parts of the previous row within the same hour.
 func (s *columnSource) putTimes(f *feed, rows int) {
 	date := *s.origins[f.outs[0].column].date
 	parts := make([]int, len(f.outs))

@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// OpenColumns learns the schema of r's columns, unless the roles bring one, and returns the rows as a
-// source. Kinds follow the types: numbers are numeric, texts categorical, and a truth is a number but for
-// the target, where it is a class. So only the columns with categories, and the target, weights and
-// groups, which no row may lack, are read before the first pass.
+// OpenColumns infers the schema of the columns of r, unless the roles contain one, and returns the
+// rows as a source. Numbers are numeric and strings are categorical. Booleans are numeric, except
+// as the target, where they are classes. Before the first pass it reads only columns with
+// categories, targets, weights and groups.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
 	s := &columnSource{source: source{rows: -1}, columns: r, typed: r.ColumnForm()}
 	form, err := s.form(roles.Dates)
@@ -48,32 +48,32 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 	return s, nil
 }
 
-// columnSource codes typed columns by a schema.
+// columnSource encodes typed columns by a schema.
 type columnSource struct {
 	source
 	columns Columnar
 	typed   ColumnForm
-	origins []part   // of the layout's columns
-	missing []string // texts that stand for a missing value
-	left    []int    // numbers of the rows that are left out
-	bare    bool     // whether the inputs are left unread
+	origins []part   // for each column of the layout
+	missing []string // strings that denote a missing value
+	left    []int    // skipped rows
+	bare    bool     // whether inputs are not read
 }
 
-// part is where a column of the layout comes from.
+// columnOrigin is the origin of a column of the layout.
 type part struct {
 	column int // of the file
 	date   *datasets.Date
-	number int // among the parts of the date
+	number int // index of the part of the date
 }
 
-// form returns what the text formats say of their columns, the parts of dates in the place of the dates.
+// textForm returns the form of the columns, with dates replaced by their parts.
 func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
 	out := Form{Name: s.typed.Name, ByRow: true, Place: s.typed.Place}
 	var errs []error
 	s.typed.Columns = slices.Clone(s.typed.Columns)
 	for k := range s.typed.Columns {
 		c := &s.typed.Columns[k]
-		if name := fmt.Sprintf("x%d", k); c.Name == "" { // as a reader of CSV names it
+		if name := fmt.Sprintf("x%d", k); c.Name == "" { // as the CSV reader does
 			for slices.ContainsFunc(s.typed.Columns, func(c TypedColumn) bool { return c.Name == name }) {
 				name += "_"
 			}
@@ -118,8 +118,8 @@ func (s *columnSource) names() []string {
 	return names
 }
 
-// readable reports the columns in use of which no numbers or categories can be made. Where only the names
-// of the columns are asked for, any may be there.
+// checkTypes returns errors for used columns of unsupported types. If only column names are
+// requested, all types are allowed.
 func (s *columnSource) readable() error {
 	l := s.layout
 	if l.roles.Schema != nil && len(l.roles.Schema.Columns) == 0 {
@@ -168,8 +168,8 @@ func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
 	return out
 }
 
-// missingTexts are the texts that stand for a missing value, as the empty one does: those of the schema,
-// or what the other readers take for one.
+// missingStrings returns the strings that denote a missing value, besides the empty one: those of
+// the schema or the default.
 func missingTexts(s *datasets.Schema) []string {
 	if s != nil && s.Missing != nil {
 		return s.Missing
@@ -184,32 +184,33 @@ func (s *columnSource) WithoutInputs() datasets.Source {
 	return &out
 }
 
-// LeftOut returns the numbers of the rows of the file that are left out.
+// SkippedRows returns the row numbers in the file of the skipped rows.
 func (s *columnSource) SkippedRows() []int { return s.left }
 
-// feed is a column of the file in one representation, and what is made of it.
+// columnReader reads one column of the file in one representation.
 type feed struct {
 	Reading
 	name   string
 	outs   []outlet
 	values Values
-	own    []float64 // room for numbers that go nowhere else
+	own    []float64 // buffer if no destination stores the numbers
 	memo   *memo
 }
 
-// outlet is where values go: a column of the layout.
+// destination is the destination of values: a column of the layout.
 type outlet struct {
 	column int // of the layout
 	use    use
-	keep   int // which of the kept ones, -1 where it is none of them
+	keep   int // index of the passthrough column; -1 if none
 	into   []float64
 	texts  []string
 
-	of         *Dictionary // that learning looks at
-	seen, lost []bool      // by code: whether a string has been looked at, and stands for a missing value
+	of         *Dictionary // the dictionary of seen and missing
+	seen, lost []bool      // by code: whether a string was observed, and whether it denotes a missing value
 }
 
-// feeds returns what is to be read for the columns of the layout that are wanted, and the kept ones.
+// columnReaders returns readers for the selected columns of the layout, and for the passthrough
+// columns if kept.
 func (s *columnSource) feeds(wanted func(j int) bool, kept bool) []*feed {
 	var out []*feed
 	add := func(j int, as Type, o outlet) {
@@ -244,7 +245,7 @@ func (s *columnSource) feeds(wanted func(j int) bool, kept bool) []*feed {
 	return out
 }
 
-// categorical reports whether the values of column j become codes: by the schema, once it is there.
+// categorical reports whether column j is encoded by categories.
 func (s *columnSource) categorical(j int) bool {
 	if s.cells != nil {
 		return s.cells[j].codes != nil
@@ -253,12 +254,12 @@ func (s *columnSource) categorical(j int) bool {
 	return kind == datasets.Categorical && (s.layout.use[j] == input || s.layout.use[j] == target)
 }
 
-// at returns an error about a row of the file.
+// rowError returns an error about a row of the file.
 func (s *columnSource) at(row, j int, format string, args ...any) error {
 	return &rowFault{row: row, column: j, LineError: *s.layout.fault(row+1, j, format, args...)}
 }
 
-// rowFault is a fault that knows its row.
+// rowError is an error with its row.
 type rowFault struct {
 	datasets.LineError
 	row, column int
@@ -266,12 +267,12 @@ type rowFault struct {
 
 func (f *rowFault) Unwrap() error { return &f.LineError }
 
-// isMissing reports whether a string stands for a missing value.
+// isMissing reports whether a string denotes a missing value.
 func (s *columnSource) isMissing(t string) bool {
 	return t == "" || (t[0] == 'N' || t[0] == 'n' || s.layout.roles.Schema != nil) && slices.Contains(s.missing, t)
 }
 
-// trimmed returns a string of a target without its suffix.
+// trimmed removes the suffix of a target.
 func (s *columnSource) trimmed(u use, t string) string {
 	if u == target && len(s.layout.suffix) > 0 {
 		return string(bytes.TrimSuffix([]byte(t), s.layout.suffix))
@@ -279,10 +280,10 @@ func (s *columnSource) trimmed(u use, t string) string {
 	return t
 }
 
-// truths are other ways to write them.
+// booleanSpellings are other spellings of booleans.
 var truths = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
 
-// alike has a number find a category that is written in another way, 3 that of 3.0, and a truth too.
+// matchSpellings matches other spellings of categories: 3 and 3.0, and booleans.
 func (s *columnSource) alike() {
 	for j := range s.cells {
 		c := &s.cells[j]
@@ -305,7 +306,7 @@ func (s *columnSource) alike() {
 	}
 }
 
-// cell is that of column j, an empty one before the schema is known.
+// cell returns the cell of column j, which is empty before the schema is known.
 func (s *columnSource) cell(j int) *cell {
 	if s.cells == nil {
 		return &cell{}

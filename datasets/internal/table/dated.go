@@ -12,22 +12,22 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// dated is records in which the parts of dates take the place of columns of dates.
+// dateSplitter replaces columns of dates by their parts.
 type dated struct {
 	Reader
 	form Form
 	from []origin // by column of the inner records
 }
 
-// origin is a column of the inner records: one of dates, or one that stays.
+// dateColumn is an input column: a date, or a column that is not changed.
 type origin struct {
 	name  string
 	dates bool
 	date  datasets.Date
-	parts int // columns that it becomes
+	parts int // number of output columns
 }
 
-// withDates returns r with the parts of dates for the columns named.
+// withDates returns r with the named columns replaced by the parts of their dates.
 func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 	if len(dates) == 0 {
 		return r, nil
@@ -35,7 +35,7 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 	form := r.Form()
 	out := &dated{Reader: r, form: form}
 	if form.Sparse {
-		return nil, fmt.Errorf("%s: dates: sparse rows have numbers and levels only", form.Name)
+		return nil, fmt.Errorf("%s: dates: sparse rows must have only numbers and categories", form.Name)
 	}
 	out.form.Columns = nil
 	found := map[string]bool{}
@@ -73,7 +73,7 @@ func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) erro
 	return r.Reader.Records(ctx, func(rec *Record) error { return change(rec, yield) })
 }
 
-// changed returns what hands on a record with the parts of dates, in memory of its own.
+// splitter returns a function that replaces the dates of a record, with its own buffers.
 func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error {
 	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
 	room := make([]byte, 0, 16*len(r.form.Columns))
@@ -96,7 +96,7 @@ func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error
 			}
 			t, ok := c.date.Parse(field)
 			if !ok {
-				return r.form.wrong(rec.Line, fmt.Errorf("column %s: %q is not a date%s", c.name, field, c.wanted()))
+				return r.form.wrong(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.wanted(), field))
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(room)
@@ -109,13 +109,13 @@ func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error
 	}
 }
 
-// wanted says how dates are written, as far as the options do.
+// formatHint describes the date formats that the options allow.
 func (c *origin) wanted() string {
 	switch c.date.Order {
 	case "dmy":
-		return ", wanted the year or the day first, such as 2024-03-31 or 31/3/2024"
+		return " such as 2024-03-31 or 31/3/2024"
 	case "mdy":
-		return ", wanted the year or the month first, such as 2024-03-31 or 3/31/2024"
+		return " such as 2024-03-31 or 3/31/2024"
 	}
-	return ", wanted one such as 2024-03-31 or 31.3.2024; for 31/3/2024 say order: dmy, for 3/31/2024 order: mdy"
+	return " such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy)"
 }

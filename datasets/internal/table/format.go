@@ -9,10 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/steady"
 )
 
-// Format is a format of files with typed columns: it begins to read one.
+// Format opens a file with typed columns.
 type Format func(of *steady.File) (Columnar, error)
 
-// OpenFiles returns the rows of files, one after the other, in the machine's own file system where fsys is nil.
+// OpenFiles returns the rows of files in order; fsys nil is the file system of the host.
 func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
 	c, err := SeveralColumns(paths, func(path string) (Columnar, error) { return f(steady.New(fsys, path)) })
 	if err != nil {
@@ -30,7 +30,7 @@ func (f Format) ReadFile(ctx context.Context, fsys fs.FS, path string, roles dat
 	return datasets.ReadAll(ctx, src)
 }
 
-// Read returns the rows of what comes from r, which is held until they are there.
+// Read returns the rows that r contains, which are buffered first.
 func (f Format) Read(ctx context.Context, r io.Reader, roles datasets.Roles) (datasets.Set, error) {
 	held, err := steady.Hold(ctx, r)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// held is the rows that the first reading holds, so that there need not be another. While the columns are learned
-// a category has its code in order of appearance; once the schema is known it gets the one that it has there.
+// rowCache stores the rows of the first pass, to save the second one. During the pass, categories
+// have codes in order of appearance; these are replaced when the schema is known.
 type held struct {
 	source *source
 	most   int64  // bytes
-	all    *block // nil where they are not held any more
+	all    *block // nil if the rows are no longer stored
 }
 
-// hold begins to hold rows of up to so many bytes, nil where none are to be held.
-func hold(s *source, most int64) *held {
-	if most <= 0 || s.layout.sparse {
+// newRowCache returns a cache of at most maxBytes, or nil if rows cannot be stored.
+func hold(s *source, maxBytes int64) *held {
+	if maxBytes <= 0 || s.layout.sparse {
 		return nil
 	}
 	l := s.layout
@@ -34,12 +34,12 @@ func hold(s *source, most int64) *held {
 	if l.group >= 0 {
 		own.cells[l.group] = cell{use: group}
 	}
-	h := &held{source: own, most: most}
+	h := &held{source: own, most: maxBytes}
 	h.all = h.part()
 	return h
 }
 
-// part returns a block for the rows of a part, nil where they are not held.
+// newBlock returns a block for the rows of a part, or nil if they are not stored.
 func (h *held) part() *block {
 	if h == nil {
 		return nil
@@ -49,7 +49,7 @@ func (h *held) part() *block {
 	return b
 }
 
-// block returns that of all rows.
+// current returns the block of all rows, or nil.
 func (h *held) block() *block {
 	if h == nil {
 		return nil
@@ -60,14 +60,14 @@ func (h *held) block() *block {
 	return h.all
 }
 
-// bytes returns how many so many rows take.
+// bytes returns the memory of rows.
 func (h *held) bytes(rows int) int64 {
 	l := h.source.layout
 	return 8 * int64(rows) * int64(len(l.inputs)+len(l.targets)+2+16*len(l.keep))
 }
 
-// join adds the rows of a part behind those that are held, l having learned them all; the part ends at that share of
-// the file, 0 where that is not known. It reports whether the rows are still held.
+// join appends the rows of a part and reports whether rows are still stored. l must include the
+// part. share is the fraction of the file up to the end of the part, 0 if unknown.
 func (h *held) join(l *Learned, part *lesson, share float64) bool {
 	if h == nil || h.all == nil || part.rows == nil {
 		return false
@@ -83,7 +83,7 @@ func (h *held) join(l *Learned, part *lesson, share float64) bool {
 	return true
 }
 
-// room makes room for so many rows more, and for those that the rest of the file may have.
+// reserve allocates memory for the rows, and an estimate of the remaining ones.
 func (h *held) room(rows int, share float64) {
 	b, cols := h.all, len(h.source.schema.Columns)
 	need := b.rows + rows
@@ -102,7 +102,7 @@ func (h *held) room(rows int, share float64) {
 	b.x = x
 }
 
-// recode gives the categories of a part the codes that they have among all.
+// recode replaces the codes of a column.
 func (p *lesson) recode(l *Learned) {
 	for j := range l.columns {
 		c, o := &l.columns[j], &p.columns[j]
@@ -133,7 +133,7 @@ func (b *block) recode(c *cell, codes []float64) {
 	}
 }
 
-// put is the value of a field of the row at hand.
+// put stores the value of a field of the current row.
 func (b *block) put(c *cell, v float64, field []byte) {
 	switch c.use {
 	case input:
@@ -150,7 +150,7 @@ func (b *block) put(c *cell, v float64, field []byte) {
 	}
 }
 
-// consistent reports whether each column is one of numbers or one of categories, as far as they were read.
+// consistent reports whether every column so far is either numeric or categorical, without errors.
 func (l *Learned) consistent() bool {
 	for j := range l.columns {
 		if c := &l.columns[j]; c.fault != nil || c.over != nil || c.partial || c.texts > 0 && !c.collect {
@@ -160,7 +160,7 @@ func (l *Learned) consistent() bool {
 	return true
 }
 
-// set returns the rows as the source codes them, false where they are not all held.
+// set returns the rows as the source encodes them, or false if not all are stored.
 func (h *held) set(s *source, l *Learned) (datasets.Set, bool) {
 	if h == nil || h.all == nil || l.before != nil || h.all.rows != l.rows || !l.consistent() {
 		return datasets.Set{}, false

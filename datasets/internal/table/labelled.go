@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// labelled is the records that have all targets.
+// labeledReader reads the records that have all targets.
 type labelled struct {
 	Reader
 	layout  *layout
 	kept    int   // number of records
-	without []int // numbers of the records left out
+	without []int // skipped records
 }
 
-// find reads the records once for those without a target.
+// find makes a pass to find the records without a target.
 func (r *labelled) find(ctx context.Context) error {
 	all := &lacking{of: r}
 	var err error
@@ -40,7 +40,7 @@ func (r *labelled) find(ctx context.Context) error {
 	return err
 }
 
-// lacking is the rows without a target among those of a part.
+// unlabeledRows lists the rows of a part without a target.
 type lacking struct {
 	of      *labelled
 	rows    int
@@ -61,7 +61,7 @@ func (r *labelled) Records(ctx context.Context, yield func(rec *Record) error) e
 	return r.Reader.Records(ctx, func(rec *Record) error { return r.hand(rec, yield) })
 }
 
-// hand hands on a record that has all targets.
+// pass passes a record to yield if it has all targets.
 func (r *labelled) hand(rec *Record, yield func(rec *Record) error) error {
 	if r.lacks(rec) {
 		return nil
@@ -69,7 +69,7 @@ func (r *labelled) hand(rec *Record, yield func(rec *Record) error) error {
 	return yield(rec)
 }
 
-// lacks reports whether a target is missing. One that a sparse record leaves out is zero.
+// isUnlabeled reports whether a target is missing. A target that a sparse record omits is zero.
 func (r *labelled) lacks(rec *Record) bool {
 	for _, j := range r.layout.targets {
 		k := j

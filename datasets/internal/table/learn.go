@@ -16,76 +16,77 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// maxLevels bounds the categories of one column, and so the memory that learning takes; a test lowers it.
+// maxCategories bounds the categories of a column, and so the memory of the first pass. Tests lower
+// it.
 var maxLevels = 1 << 20
 
-// mostly is the share of numbers from which on a string in a column is taken for a fault.
+// numberThreshold is the share of numbers in a column above which other strings are errors.
 const mostly = 0.9
 
-// Learned is what records say about their columns: the kind of each, its categories, whether values are
-// missing, what is wrong. Consecutive parts of the records may be read separately, in several goroutines or
-// on several machines; merged in their order they have learned what one reading of all has. The kind of a
-// column of which nobody has said it follows from all of its values, so that the categories of one in which
-// text comes after numbers are left to another reading ([Learned.Late], [Learned.Again]).
+// SchemaLearner accumulates the content of columns: kinds, categories, missing values, errors.
+// Consecutive parts of the records may be read separately and concurrently; merged in order, they
+// give the result of one pass over all records. Since the kind of a column follows from all its
+// values, a column in which strings appear after numbers needs a second pass for its categories
+// ([SchemaLearner.Deferred], [SchemaLearner.SecondPass]).
 //
-// A Learned is for one goroutine at a time.
+// A SchemaLearner must not be used concurrently.
 type Learned struct {
 	roles   datasets.Roles
 	form    Form
 	layout  *layout  // nil before the first part
-	before  *Learned // what an earlier reading has learned; nil in the first one
-	coded   *source  // whose schema the records have, and of which nothing else is learned; nil where there is none
+	before  *Learned // state of the first pass; nil in the first pass
+	coded   *source  // source whose schema encodes the records, if only content is determined
 	files   []stretch
 	rows    int
-	plain   int  // of the rows, those of numbers only that the columns do not count yet
-	simple  bool // whether there may be such rows
-	lines   int  // of the last file
-	ended   bool // whether the last file was read to its end
+	plain   int  // rows of numbers that are not yet counted in columns
+	simple  bool // whether rows may be counted in this way
+	lines   int  // lines of the last file
+	ended   bool // whether the last file has been read completely
 	columns []finding
 }
 
-// stretch is the rows of one file, from the first to that of the next.
+// fileRows is the range of rows of one file.
 type stretch struct {
 	file  string
 	first int
 }
 
-// finding is what the records say about one column.
+// columnStats is the content of one column.
 type finding struct {
-	values  int // records that have a value
+	values  int // records with a value
 	missing *note
-	unknown *note // the first category that is not in the schema, where there is one
-	weights bool  // whether a weight is above 0
+	unknown *note // first category that is not in the schema
+	weights bool  // whether a weight is positive
 	numbers int
 	texts   int
-	first   *note // the first text
+	first   *note // first string that is not a number
 	collect bool  // whether categories are collected
-	partial bool  // whether those of some records are lacking
+	partial bool  // whether the categories of some records are missing
 	levels  levels
-	over    *note // the first category of too many
-	fault   *note // the first one beside that
-	more    int   // faults
+	over    *note // first category above the limit
+	fault   *note // first other error
+	more    int   // number of errors
 }
 
-// note is a string about a record.
+// occurrence is a string in a record.
 type note struct {
 	row, line int
 	text      string
 }
 
-// levels are the categories of a column, in order of appearance.
+// categories lists the categories of a column in order of appearance.
 type levels struct {
 	codes map[string]int
 	names []string
-	rows  []int // in which they come first
+	rows  []int // rows of the first occurrences
 	lines []int
 }
 
-// Begin returns what is learned of no records, whose columns will have the roles.
+// Begin returns the state before any record of columns with the given roles.
 func Begin(roles datasets.Roles) *Learned { return &Learned{roles: roles, ended: true} }
 
-// Again returns what another reading of the same records begins with, which collects the categories of the
-// columns that are Late.
+// SecondPass returns the initial state of a second pass over the same records, which collects the
+// categories of the columns in Deferred.
 func (l *Learned) Again() *Learned {
 	out := &Learned{roles: l.roles, before: l, ended: true}
 	if l.layout != nil {
@@ -94,7 +95,7 @@ func (l *Learned) Again() *Learned {
 	return out
 }
 
-// arrange makes room for the columns of the form.
+// setForm allocates the statistics for the columns of a form.
 func (l *Learned) arrange(form Form, layout *layout) {
 	l.form, l.layout = form, layout
 	l.columns = make([]finding, len(layout.columns))
@@ -112,7 +113,8 @@ func (l *Learned) arrange(form Form, layout *layout) {
 	l.look()
 }
 
-// look finds out whether rows of numbers only need no look at each column.
+// updateNumericOnly determines whether rows that contain only numbers can be counted without
+// inspecting each column.
 func (l *Learned) look() {
 	l.simple = l.before == nil && l.coded == nil && l.layout.quantities()
 	for j := range l.columns {
@@ -120,14 +122,14 @@ func (l *Learned) look() {
 	}
 }
 
-// part returns what is learned of no records behind those of l, if it is about the form of the same file.
+// newPart returns an empty state for later records of the same file.
 func (l *Learned) part() *Learned {
 	out := &Learned{roles: l.roles, before: l.before, coded: l.coded, files: []stretch{{file: l.layout.file}}}
 	out.arrange(l.form, l.layout)
 	return out
 }
 
-// declared reports whether the file lists the categories of column j.
+// declared reports whether the file declares the categories of column j.
 func (l *layout) declared(j int) bool {
 	kind, known := l.kindOf(j)
 	return known && kind == datasets.Categorical && l.columns[j].Levels != nil
@@ -154,7 +156,7 @@ func (l *Learned) read(ctx context.Context, r Reader, h *held) error {
 		if w.err != nil || !l.ready(part.Learned) {
 			part.begin()
 			lines, err = w.part.Records(ctx, before, part.add)
-			l.lines = 0 // they are counted from the first of all
+			l.lines = 0 // lines are counted from the first part
 		}
 		part.settle()
 		if err := l.Merge(part.Learned); err != nil {
@@ -165,21 +167,21 @@ func (l *Learned) read(ctx context.Context, r Reader, h *held) error {
 	})
 }
 
-// lesson is what a part of the records has taught, and its rows where they are held.
+// partStats is the state of one part of the records, with its rows if they are stored.
 type lesson struct {
 	*Learned
 	hints *hints
 	rows  *block
 }
 
-// hints say which columns are known to be categorical, and whether rows are held.
+// partHints tell workers which columns are categorical and whether rows are stored.
 type hints struct {
 	sync.Mutex
 	collect []bool
 	hold    bool
 }
 
-// hint tells what the parts to come should know.
+// shareHints updates the hints for later parts.
 func (l *Learned) hint(h *hints, hold bool) {
 	h.Lock()
 	defer h.Unlock()
@@ -214,7 +216,7 @@ func (p *lesson) add(rec *Record) error {
 	return nil
 }
 
-// ready reports whether a part has collected all categories of columns that are categorical.
+// canMerge reports whether a part has collected all categories of categorical columns.
 func (l *Learned) ready(part *Learned) bool {
 	for j := range l.columns {
 		if o := &part.columns[j]; l.columns[j].collect && !o.collect && o.numbers > 0 {
@@ -227,7 +229,7 @@ func (l *Learned) ready(part *Learned) bool {
 // Rows returns the number of records.
 func (l *Learned) Rows() int { return l.rows }
 
-// add takes note of a record, and codes it as the next row of b, where that is not nil.
+// add adds a record, and encodes it as the next row of b unless b is nil.
 func (l *Learned) add(rec *Record, b *block) {
 	if l.simple && rec.Numbers != nil {
 		if b == nil && l.layout.allNumbers(rec) || b != nil && b.addNumbers(rec) {
@@ -266,7 +268,7 @@ func (l *Learned) add(rec *Record, b *block) {
 	}
 }
 
-// settle counts in the columns what was left to be counted.
+// flushCounts adds the uncounted rows to the columns.
 func (l *Learned) settle() {
 	if l.plain == 0 {
 		return
@@ -280,7 +282,7 @@ func (l *Learned) settle() {
 	l.plain = 0
 }
 
-// collect takes note of the category in a field.
+// collect adds the category in a field.
 func (l *Learned) collect(j, line int, field []byte) {
 	c := &l.columns[j]
 	if field == nil || !c.collect {
@@ -292,8 +294,8 @@ func (l *Learned) collect(j, line int, field []byte) {
 	c.add(l.rows, line, field)
 }
 
-// see takes note of field k of a record, which is in column j, and returns the number in it, or the code of its
-// category in order of appearance.
+// observe adds field k of a record, which is in column j. It returns the number in it, or the code
+// of its category in order of appearance.
 func (l *Learned) see(j, k int, rec *Record) float64 {
 	c, use, field := &l.columns[j], l.layout.use[j], rec.Fields[k]
 	if use != input {
@@ -339,7 +341,7 @@ func (l *Learned) see(j, k int, rec *Record) float64 {
 	return v
 }
 
-// text takes note of a string in a column that is not known to be categorical.
+// observeText adds a string to a column that is not known to be categorical.
 func (l *Learned) text(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); known {
@@ -355,15 +357,15 @@ func (l *Learned) text(j, line int, field []byte) float64 {
 	return 0
 }
 
-// text counts a string.
+// addText counts a string.
 func (c *finding) text(row, line int, field []byte) {
 	if c.texts++; c.texts == 1 {
 		c.first = &note{row, line, string(field)}
 	}
 }
 
-// category takes note of a value in a column of categories. Where nobody has said that it is one, numbers are
-// counted as well: the records before may be of numbers.
+// observeCategory adds a value to a column that collects categories. It also counts numbers if the
+// kind is inferred, since earlier records may contain numbers.
 func (l *Learned) category(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); !known {
@@ -376,7 +378,7 @@ func (l *Learned) category(j, line int, field []byte) float64 {
 	return float64(c.add(l.rows, line, field))
 }
 
-// noQuantity says what is wrong with a string in a column that is to be numeric.
+// notNumber returns the error about a string in a numeric column.
 func (l *layout) noQuantity(j int, field []byte) string {
 	if l.use[j] == target && l.roles.Task == datasets.Regression {
 		return fmt.Sprintf("%q is not a number, and the task is regression", field)
@@ -384,14 +386,15 @@ func (l *layout) noQuantity(j int, field []byte) string {
 	return fmt.Sprintf("%q is not a number", field)
 }
 
-// wrong takes note of a fault.
+// addError adds an error.
 func (c *finding) wrong(row, line int, what string) {
 	if c.more++; c.fault == nil {
 		c.fault = &note{row, line, what}
 	}
 }
 
-// add takes note of a category and returns its code. The first of too many is told, and no other is looked at.
+// addCategory adds a category and returns its code. It records the first category above the limit
+// and ignores the others.
 func (c *finding) add(row, line int, field []byte) int {
 	if code, ok := c.levels.codes[string(field)]; ok {
 		return code
@@ -416,8 +419,8 @@ func (l *levels) add(row, line int, name string) {
 	l.names, l.rows, l.lines = append(l.names, name), append(l.rows, row), append(l.lines, line)
 }
 
-// Merge adds what was learned of the records behind those of l, and leaves other as it is. Both are the
-// same reading of the same columns, which files may have in different orders.
+// Merge adds the state of the records after those of l, and does not modify other. Both must be the
+// same pass over the same columns, which may be in another order in other files.
 func (l *Learned) Merge(other *Learned) error {
 	if other.layout == nil {
 		return nil
@@ -431,7 +434,7 @@ func (l *Learned) Merge(other *Learned) error {
 	}
 	from := shift{rows: l.rows}
 	files := other.files
-	if !l.ended { // it goes on with the same file
+	if !l.ended { // other continues the same file
 		from.lines, from.until = l.lines, other.rows
 		if files = files[1:]; len(files) > 0 {
 			from.until = files[0].first
@@ -456,7 +459,8 @@ func (l *Learned) Merge(other *Learned) error {
 	return nil
 }
 
-// match finds the columns of l in other; nil is the same order. Levels that only other declares are added.
+// match finds the columns of l in other; nil means the same order. It adds categories that only
+// other declares.
 func (l *Learned) match(other *Learned) (order []int, err error) {
 	if l.layout == other.layout {
 		return nil, nil
@@ -477,8 +481,8 @@ func (l *Learned) match(other *Learned) (order []int, err error) {
 	return s.order[0], nil
 }
 
-// shift says where the records of a part are among all: behind so many rows, and up to a row behind so many
-// lines of the same file.
+// partOffset is the position of a part: its first row, and the line offset of its rows before
+// untilRow.
 type shift struct{ rows, lines, until int }
 
 func (s shift) at(row, line int) (int, int) {
@@ -488,7 +492,7 @@ func (s shift) at(row, line int) (int, int) {
 	return s.rows + row, line
 }
 
-// or returns n, or else the note of the part behind it.
+// orElse returns n, or else o, an occurrence in a later part.
 func (n *note) or(o *note, s shift) *note {
 	if n != nil || o == nil {
 		return n
@@ -497,9 +501,9 @@ func (n *note) or(o *note, s shift) *note {
 	return &note{row, line, o.text}
 }
 
-// merge adds what the part behind has found.
+// merge adds the statistics of a later part.
 func (c *finding) merge(o *finding, s shift) {
-	quiet := c.numbers+c.texts == 0 && !c.collect // as if nothing had been read
+	quiet := c.numbers+c.texts == 0 && !c.collect // no value so far
 	c.values, c.numbers, c.texts, c.more = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.more+o.more
 	c.weights = c.weights || o.weights
 	c.missing, c.unknown = c.missing.or(o.missing, s), c.unknown.or(o.unknown, s)
@@ -511,7 +515,7 @@ func (c *finding) merge(o *finding, s shift) {
 		c.collect, c.partial = o.collect, o.partial
 	case !c.collect:
 		return
-	case o.partial, !o.collect && o.numbers > 0: // the part did not know that numbers are categories here
+	case o.partial, !o.collect && o.numbers > 0: // the part treated numbers as numeric values
 		c.partial, c.levels, c.over = true, levels{}, nil
 		return
 	}
@@ -532,14 +536,13 @@ func (c *finding) merge(o *finding, s shift) {
 	c.over = c.over.or(o.over, s)
 }
 
-// late reports whether the categories of column j are left to another reading.
+// isDeferred reports whether the categories of column j need a second pass.
 func (l *Learned) late(j int) bool {
 	c := &l.columns[j]
 	return c.partial || c.texts > 0 && !c.collect && c.fault == nil && l.share(j) < mostly
 }
 
-// Late returns the names of the columns whose categories are left to another reading, in which text comes
-// after numbers.
+// Deferred returns the names of the columns whose categories need a second pass.
 func (l *Learned) Late() []string {
 	var names []string
 	for j := range l.columns {
@@ -550,7 +553,8 @@ func (l *Learned) Late() []string {
 	return names
 }
 
-// faults returns the first fault of every column in the order of their lines, and what ended the reading.
+// err returns the first error of each column in order of lines, joined with end, the error that
+// ended the pass.
 func (l *Learned) faults(end error) error {
 	var all []note
 	for j := range l.columns {
@@ -583,11 +587,11 @@ func (l *Learned) faults(end error) error {
 	return errors.Join(out...)
 }
 
-// told returns the first fault of column j, nil for none, and the number of others.
+// report returns the first error of column j, or nil, and the number of other errors.
 func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 	switch {
 	case c.over != nil && l.layout.use[j] != group:
-		over := &note{c.over.row, c.over.line, fmt.Sprintf("more than %d levels; drop the column", maxLevels)}
+		over := &note{c.over.row, c.over.line, fmt.Sprintf("must have at most %d categories; drop the column", maxLevels)}
 		if c.fault == nil || over.row < c.fault.row {
 			return over, c.more
 		}
@@ -595,7 +599,7 @@ func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 	case c.fault != nil:
 		return c.fault, c.more - 1
 	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil && l.coded == nil:
-		return &note{row: -1, text: "every weight is 0"}, 0
+		return &note{row: -1, text: "weights must not all be 0"}, 0
 	case c.texts > 0 && !c.collect && l.share(j) >= mostly:
 		return &note{c.first.row, c.first.line, fmt.Sprintf(
 			"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
@@ -604,13 +608,13 @@ func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 	return nil, 0
 }
 
-// share is that of the numbers among the values of a column.
+// numberShare returns the share of numbers among the values of a column.
 func (l *Learned) share(j int) float64 {
 	c := &l.columns[j]
 	return float64(c.numbers) / float64(c.numbers+c.texts)
 }
 
-// spot says where a note is.
+// position returns the position of an occurrence.
 func (l *Learned) spot(n *note) datasets.Position {
 	if l.form.Place != nil || l.form.ByRow {
 		return l.form.spot(n.row, n.line)
@@ -622,8 +626,7 @@ func (l *Learned) spot(n *note) datasets.Position {
 	return datasets.Position{Row: n.row, File: l.files[k].file, Line: n.line}
 }
 
-// Schema returns that of the columns, or all that is wrong with them. Columns that are Late are learned by
-// another reading first.
+// Schema returns the schema, or all errors. Columns in Deferred need a second pass first.
 func (l *Learned) Schema() (s datasets.Schema, err error) {
 	if l.rows == 0 && l.layout != nil && l.before == nil {
 		err = fmt.Errorf("%s: %w", l.layout.file, rowsource.ErrNoRows)
@@ -635,7 +638,7 @@ func (l *Learned) Schema() (s datasets.Schema, err error) {
 	case l.layout == nil:
 		return s, datasets.ErrEmpty
 	case l.before != nil && l.before.rows != l.rows:
-		return s, fmt.Errorf("%s: %d rows, there were %d before; the file has changed", l.layout.file, l.rows, l.before.rows)
+		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file, l.before.rows, l.rows)
 	case l.before == nil && len(late) > 0:
 		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, list(late))
 	}
@@ -644,7 +647,7 @@ func (l *Learned) Schema() (s datasets.Schema, err error) {
 	return s, err
 }
 
-// levels returns the categories of column j, false for a numeric one.
+// categories returns the categories of column j, false for a numeric column.
 func (l *Learned) levels(j int) ([]string, bool) {
 	c := &l.columns[j]
 	if l.before != nil && !c.collect {
@@ -659,7 +662,7 @@ func (l *Learned) levels(j int) ([]string, bool) {
 	return sorted(c.levels.names, l.layout.numbers), true
 }
 
-// content returns what the inputs hold.
+// content returns the content of the inputs.
 func (l *Learned) content() []datasets.ColumnContent {
 	if l.before != nil {
 		return l.before.content()
@@ -681,7 +684,7 @@ func (l *Learned) content() []datasets.ColumnContent {
 	return out
 }
 
-// schema puts together what was learned.
+// schema returns the schema with the given categories.
 func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, error) {
 	var s datasets.Schema
 	column := func(j int) datasets.Column {
@@ -697,12 +700,12 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 	for _, j := range l.targets {
 		c := column(j)
 		if c.Kind == datasets.Categorical && len(l.targets) > 1 {
-			return s, fmt.Errorf("%s: target %q is categorical; several targets are numeric ones", l.file, c.Name)
+			return s, fmt.Errorf("%s: target %q is categorical; several targets must be numeric", l.file, c.Name)
 		}
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
-				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly { // which may be learned from rows without any
-					return s, fmt.Errorf("%s: positive: target %q has no level %q; there are %s", l.file, c.Name, p, list(c.Categories))
+				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly { // the training rows may contain no anomaly
+					return s, fmt.Errorf("%s: positive: target %q has no category %q; it has %s", l.file, c.Name, p, list(c.Categories))
 				}
 			}
 			c.Categories = positiveLevels(l.roles.Positive)
@@ -715,7 +718,7 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 	return s, nil
 }
 
-// sorted returns categories in order: of their values where all are numbers, else of their letters.
+// sorted returns categories by value if all are numbers, else by name.
 func sorted(levels []string, notation text.Notation) []string {
 	type level struct {
 		name  string

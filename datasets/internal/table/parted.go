@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// parted returns r as one that is read in parts, if it can be.
+// splittable returns r as a Splittable, if possible.
 func parted(r Reader) (Parted, bool) {
 	switch r := r.(type) {
 	case *dated:
@@ -31,17 +31,17 @@ func parted(r Reader) (Parted, bool) {
 	return p, ok
 }
 
-// change hands on a record, or another one in its place, or none.
+// recordMap passes a record, a replacement or nothing to yield.
 type change = func(rec *Record, yield func(rec *Record) error) error
 
-// changed is records that are changed on their way.
+// mappedReader maps the records of a reader.
 type changed struct {
 	Reader
 	inner  Parted
-	change func() change // for one goroutine
+	change func() change // returns a map for one goroutine
 }
 
-// changedParts and changedPart are one reading of them and one part.
+// mappedParts is a pass in parts.
 type changedParts struct {
 	Parts
 	change func() change
@@ -73,18 +73,18 @@ func (c *changedPart) Records(ctx context.Context, before int, yield func(rec *R
 	return c.Part.Records(ctx, before, func(rec *Record) error { return c.change(rec, yield) })
 }
 
-// inFiles is the records of several files, each in parts.
+// splitFiles reads the records of several files in parts.
 type inFiles struct {
 	*several
 	files []Parted
 }
 
-// fileParts is one reading of them.
+// fileParts is one pass over all files.
 type fileParts struct {
 	of   inFiles
 	ctx  context.Context
-	file int   // at hand, or the next one
-	here Parts // of the file at hand
+	file int   // current or next file
+	here Parts // parts of the current file
 }
 
 // filePart is a part of a file, or the lines of its header.

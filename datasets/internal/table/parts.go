@@ -9,57 +9,60 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Parted is a Reader whose records several goroutines read at once, part by part.
+// Splittable is a Reader whose records can be read by several goroutines, in parts.
 type Parted interface {
 	Reader
-	// Parts begins a reading, behind so many lines.
+	// Parts starts a pass, and returns the number of lines before the first part.
 	Parts(ctx context.Context) (ps Parts, before int, err error)
-	// Same returns an error where what is read is not what it was at first: it may have changed after it was
-	// read, and before it was handed out.
+	// CheckUnchanged returns an error if the file has changed since the first pass. Call it after
+	// reading and before using the records.
 	Same() error
 }
 
-// Parts cuts records into parts, one after the other.
+// Parts splits records into consecutive parts.
 type Parts interface {
-	// Next returns the next part, in the memory of one that is not needed any more, if that is not nil;
-	// io.EOF is behind the last.
+	// Next returns the next part, reusing the memory of used unless that is nil; io.EOF after the
+	// last part.
 	Next(used Part) (Part, error)
 	// More reports whether there may be another part.
 	More() bool
 	Close() error
 }
 
-// Part is consecutive records. They can be read several times, by one goroutine at a time.
+// Part is a sequence of consecutive records. It can be read repeatedly, but not concurrently.
 type Part interface {
-	// Records calls yield for every record in turn until the first error, which it returns, and returns
-	// the number of lines. Lines count on from those before.
+	// Records calls yield for every record until the first error, which it returns with the number
+	// of lines. Line numbers start after before.
 	Records(ctx context.Context, before int, yield func(r *Record) error) (lines int, err error)
-	// Turn says that it is the turn of the part, behind so many lines.
+	// SetLine sets the number of lines before the part.
 	Turn(before int)
-	// Ahead reports whether the part can be read before it is its turn; else it is read once, by then.
+	// Independent reports whether the part can be read before SetLine; if not, it is read only
+	// once.
 	Ahead() bool
-	// Share returns about what share of all text ends with the part, 0 where that is not known.
+	// Fraction returns the approximate fraction of the file up to the end of the part; 0 if
+	// unknown.
 	Share() float64
 }
 
-// share is what is made of one part, ahead of its turn.
+// partResult is computed from one part, independently of earlier parts.
 type share interface {
-	// begin forgets the part before. Parts begin in their order.
+	// begin resets the result. Parts begin in their order.
 	begin()
 	add(rec *Record) error
 }
 
-// worked is a part and what was made of it.
+// partTask is a part with its result.
 type worked struct {
 	part  Part
 	share share
 	lines int
-	err   error // the share is of no use: the part is to be read in its turn
-	end   error // what Next has returned, instead of a part
+	err   error // the result is invalid, and the part must be read in order
+	end   error // error of Next, instead of a part
 }
 
-// inTurn reads r and calls take for every part in the order of the records, with what share has made of it,
-// nil where that went wrong, and the number of lines before it. Take returns that of the part.
+// readParts reads r in parts, and calls collect for every part in order. collect gets the result of
+// the part, unless its err is set, and the number of lines before; it returns the number of lines
+// of the part.
 func inTurn(ctx context.Context, r Parted, share func() share, take func(w *worked, before int) (lines int, err error)) error {
 	ps, before, err := r.Parts(ctx)
 	if err != nil {
@@ -84,18 +87,18 @@ func inTurn(ctx context.Context, r Parted, share func() share, take func(w *work
 	}
 }
 
-// turn is one reading.
+// partReader is one pass in parts.
 type turn struct {
 	reader     Parted
-	sync.Mutex // of parts and number
+	sync.Mutex // protects parts and number
 	parts      Parts
-	number     int // of the next part
+	number     int // index of the next part
 	share      func() share
 	before     int // lines
 	take       func(w *worked, before int) (lines int, err error)
 }
 
-// next cuts off a part.
+// next reads the next part.
 func (t *turn) next(w *worked) {
 	if w.part, w.end = t.parts.Next(w.part); w.end != nil {
 		return
@@ -106,21 +109,21 @@ func (t *turn) next(w *worked) {
 	w.share.begin()
 }
 
-// work makes the share of a part.
+// work computes the result of a part.
 func (w *worked) work(ctx context.Context) {
 	if w.err = errTurn; w.part.Ahead() {
 		w.lines, w.err = w.part.Records(ctx, 0, w.share.add)
 	}
 }
 
-// errTurn is a part that cannot be read before it is its turn.
+// errNotIndependent marks a part that must be read in order.
 var errTurn error = notYet{}
 
 type notYet struct{}
 
-func (notYet) Error() string { return "not before its turn" }
+func (notYet) Error() string { return "the part must be read in order" }
 
-// done takes a part whose turn it is, or the end.
+// finish collects the part, or handles the end.
 func (t *turn) done(w *worked) error {
 	if w.end == io.EOF {
 		return t.reader.Same()
@@ -134,12 +137,12 @@ func (t *turn) done(w *worked) error {
 	return err
 }
 
-// run reads with several workers, in whose turns the caller takes what they have made.
+// run reads with several workers while the caller collects the results in order.
 func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	slots := workers + 2
 	free := make(chan *worked, slots)
-	made := make([]chan *worked, slots) // by the number of the part
+	made := make([]chan *worked, slots) // by index of the part modulo slots
 	for k := range made {
 		made[k] = make(chan *worked, 1)
 		free <- spare
@@ -168,7 +171,7 @@ func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
 	}
 }
 
-// worker makes the share of one part, and reports whether there may be another.
+// worker computes the result of one part, and reports whether there may be another part.
 func (t *turn) worker(ctx context.Context, free <-chan *worked, made []chan *worked) bool {
 	var w *worked
 	select {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// ErrEmptyFile is a file that does not even have a header.
+// ErrEmptyFile is the error of a file without a header.
 var ErrEmptyFile error = emptyFile{}
 
 type emptyFile struct{}
@@ -22,9 +22,9 @@ type emptyFile struct{}
 func (emptyFile) Error() string { return "empty file" }
 func (emptyFile) Unwrap() error { return rowsource.ErrNoRows }
 
-// Several opens every path and returns the records of all files as those of one that has them all, one
-// after the other. Columns go by their names, in the order of the first file. A file that cannot be opened for want
-// of rows is left out, unless all are. All that is wrong with the files is the error.
+// OpenAll opens all paths and returns a reader of the concatenated records. Columns are matched by
+// name, in the order of the first file. It skips files without rows unless all are empty, and
+// returns the errors of all files.
 func Several(paths []string, open func(path string) (Reader, error)) (Reader, error) {
 	readers, err := openAll(paths, open)
 	if err != nil {
@@ -36,7 +36,7 @@ func Several(paths []string, open func(path string) (Reader, error)) (Reader, er
 	return together(readers)
 }
 
-// openAll opens the files that have rows.
+// openNonEmpty opens the files that have rows.
 func openAll[R any](paths []string, open func(path string) (R, error)) (readers []R, err error) {
 	var empty error
 	var wrong []error
@@ -64,15 +64,15 @@ func openAll[R any](paths []string, open func(path string) (R, error)) (readers 
 	return readers, nil
 }
 
-// several is the records of files that have the same columns.
+// multiFile reads the records of files with the same columns.
 type several struct {
 	readers []Reader
 	form    Form
-	order   [][]int        // by file: where it has the columns of the form; nil for the same order
-	before  []atomic.Int64 // lines of the files before each one; the largest number where they are not known yet
+	order   [][]int        // by file: indices of the columns of the form; nil if in the same order
+	before  []atomic.Int64 // lines of all earlier files; MaxInt64 if unknown
 }
 
-// together is Several of files that are open.
+// concatFiles is OpenAll for open files.
 func together(readers []Reader) (*several, error) {
 	s := &several{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
@@ -93,10 +93,10 @@ func (s *several) match(k int, form Form, first string) error {
 		return err
 	}
 	if form.Sparse != s.form.Sparse {
-		return fmt.Errorf("%s: its rows are %s, those of %s are not", form.Name, map[bool]string{true: "sparse", false: "dense"}[form.Sparse], first)
+		return fmt.Errorf("%s: its rows are %s, but those of %s are not", form.Name, map[bool]string{true: "sparse", false: "dense"}[form.Sparse], first)
 	}
 	if form.Weighted != s.form.Weighted {
-		return fmt.Errorf("%s: the rows of %s have weights, and those of other files have none", form.Name, map[bool]string{true: form.Name, false: first}[form.Weighted])
+		return fmt.Errorf("%s: all or no files must have weights, but only %s has them", form.Name, map[bool]string{true: form.Name, false: first}[form.Weighted])
 	}
 	order := make([]int, len(s.form.Columns))
 	var missing []string
@@ -126,20 +126,20 @@ func (s *several) match(k int, form Form, first string) error {
 	return s.declare(form, order, first)
 }
 
-// declare takes over what a file says about its columns beside their names: the levels of one that is declared
-// categorical are those of the first file, then those that others add.
+// mergeDeclared merges declarations of categories: those of the first file, followed by those that
+// only later files declare.
 func (s *several) declare(form Form, order []int, first string) error {
 	for j, at := range order {
 		c, other := &s.form.Columns[j], form.Columns[at]
 		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Levels == nil) != (other.Levels == nil) {
-			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s is of another kind than in %s", c.Name, first)}
+			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s must have the same kind as in %s", c.Name, first)}
 		}
 		if s.form.Sparse && len(c.Levels) > 0 && c.Levels[0] != other.Levels[0] {
-			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows leave out level %q, the first here, which is not the first in %s", c.Name, other.Levels[0], first)}
+			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows omit category %q, the first in the file, which is not the first in %s", c.Name, other.Levels[0], first)}
 		}
-		for _, level := range other.Levels {
-			if !slices.Contains(c.Levels, level) {
-				c.Levels = append(slices.Clip(c.Levels), level)
+		for _, name := range other.Levels {
+			if !slices.Contains(c.Levels, name) {
+				c.Levels = append(slices.Clip(c.Levels), name)
 			}
 		}
 	}
@@ -148,13 +148,13 @@ func (s *several) declare(form Form, order []int, first string) error {
 
 func (s *several) Form() Form { return s.form }
 
-// place says in which file a line is, and where.
+// fileLine returns the file of a line, and the line in that file.
 func (s *several) place(line int) (file string, at int) {
 	k, at := placeIn(s.before, line)
 	return s.readers[k].Form().Name, at
 }
 
-// placeIn finds a line in files before which, and behind the last of which, there are so many.
+// locate finds the file of a line, given the number of lines before each file.
 func placeIn(before []atomic.Int64, line int) (file, at int) {
 	for file+2 < len(before) && before[file+1].Load() < int64(line) {
 		file++
@@ -162,7 +162,7 @@ func placeIn(before []atomic.Int64, line int) (file, at int) {
 	return file, line - int(before[file].Load())
 }
 
-// Records counts lines on from file to file.
+// Records continues the line numbers from file to file.
 func (s *several) Records(ctx context.Context, yield func(r *Record) error) error {
 	for k, r := range s.readers {
 		before, last := int(s.before[k].Load()), 0
@@ -181,7 +181,7 @@ func (s *several) Records(ctx context.Context, yield func(r *Record) error) erro
 	return nil
 }
 
-// inOrder returns what puts the fields of a record of file k into the order of the form.
+// reorder returns a function that reorders the fields of a record of file k as in the form.
 func (s *several) inOrder(k int) func(rec *Record) *Record {
 	order := s.order[k]
 	if order == nil {

@@ -10,10 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// SeveralColumns opens every path and returns the columns of all files as those of one that has all their rows,
-// one after the other. Columns go by their names, in the order of the first file. Where they have truths in some
-// files and numbers in others they have numbers, where they have texts in some they have texts. All that is wrong with
-// the files is the error.
+// OpenAllColumns opens all paths and returns the concatenated rows. Columns are matched by name, in
+// the order of the first file. A column with different types has the most general one: booleans,
+// numbers, strings. It returns the errors of all files.
 func SeveralColumns(paths []string, open func(path string) (Columnar, error)) (Columnar, error) {
 	readers, err := openAll(paths, open)
 	if err != nil {
@@ -25,15 +24,15 @@ func SeveralColumns(paths []string, open func(path string) (Columnar, error)) (C
 	return columnsTogether(readers)
 }
 
-// severalColumns is the columns of files that have the same ones.
+// multiFileColumns reads the columns of files with the same columns.
 type severalColumns struct {
 	readers []Columnar
 	form    ColumnForm
-	order   [][]int        // by file: where it has the columns of the form
-	before  []atomic.Int64 // rows of the files before each one; the largest number where they are not known yet
+	order   [][]int        // by file: indices of the columns of the form
+	before  []atomic.Int64 // rows of all earlier files; MaxInt64 if unknown
 }
 
-// columnsTogether is SeveralColumns of files that are open.
+// concatColumnFiles is OpenAllColumns for open files.
 func columnsTogether(readers []Columnar) (*severalColumns, error) {
 	s := &severalColumns{readers: readers, form: readers[0].ColumnForm(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
@@ -55,7 +54,7 @@ func columnsTogether(readers []Columnar) (*severalColumns, error) {
 	return s, errors.Join(wrong...)
 }
 
-// match finds the columns of the form in file k, and the type that both have.
+// match finds the columns of the form in file k, and their common types.
 func (s *severalColumns) match(k int, form ColumnForm, first string) error {
 	names := func(f ColumnForm) Form {
 		out := Form{Name: f.Name}
@@ -86,7 +85,7 @@ func (s *severalColumns) match(k int, form ColumnForm, first string) error {
 	return nil
 }
 
-// column returns where file k has column j of the form.
+// column returns the index in file k of column j of the form.
 func (s *severalColumns) column(k, j int) int {
 	if s.order[k] == nil {
 		return j
@@ -96,7 +95,7 @@ func (s *severalColumns) column(k, j int) int {
 
 func (s *severalColumns) ColumnForm() ColumnForm { return s.form }
 
-// place says in which file a row is, and which one there.
+// fileRow returns the file of a row, and the row in that file.
 func (s *severalColumns) place(row int) (file string, at int) {
 	k, at := placeIn(s.before, row)
 	return s.readers[k].ColumnForm().Name, at
@@ -107,14 +106,14 @@ func (s *severalColumns) Read(ctx context.Context, wanted []Reading) (Cursor, er
 	return c, c.open()
 }
 
-// severalCursor reads one file after the other.
+// multiFileCursor reads the files in order.
 type severalCursor struct {
-	Cursor // of the file at hand
+	Cursor // of the current file
 	of     *severalColumns
 	ctx    context.Context
 	wanted []Reading
 	file   int
-	rows   int // of the file at hand
+	rows   int // of the current file
 }
 
 func (c *severalCursor) open() (err error) {
@@ -126,9 +125,9 @@ func (c *severalCursor) open() (err error) {
 	return err
 }
 
-func (c *severalCursor) Next(most int) (rows int, err error) {
+func (c *severalCursor) Next(maxRows int) (rows int, err error) {
 	for {
-		if rows, err = c.Cursor.Next(most); err != io.EOF {
+		if rows, err = c.Cursor.Next(maxRows); err != io.EOF {
 			c.rows += rows
 			return rows, err
 		}
@@ -146,7 +145,7 @@ func (c *severalCursor) Next(most int) (rows int, err error) {
 	}
 }
 
-// ended is a cursor that is closed.
+// closedCursor is a closed cursor.
 type ended struct{}
 
 func (ended) Next(int) (int, error)     { return 0, io.EOF }

@@ -10,14 +10,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Open learns the schema of r's records, unless the roles bring one, and returns them as a source.
+// Open infers the schema of the records of r, unless the roles contain one, and returns them as a
+// source.
 func Open(ctx context.Context, r Reader, roles datasets.Roles) (datasets.Source, error) {
 	return Load(ctx, r, roles, 0)
 }
 
-// Load is Open that holds the rows where they take no more than so many bytes and one reading is enough to code
-// them: the source does not read them again, and [datasets.ReadAll] copies none.
-func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (datasets.Source, error) {
+// Load is Open, but stores the rows if they need at most maxBytes and one pass suffices to encode
+// them. The source then does not read them again, and [datasets.ReadAll] does not copy them.
+func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (datasets.Source, error) {
 	r, err := withDates(r, roles.Dates)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (data
 	if roles.Schema != nil {
 		err = s.bring(*roles.Schema)
 	} else {
-		err = s.learn(ctx, form, hold(s, most))
+		err = s.learn(ctx, form, hold(s, maxBytes))
 	}
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, most int64) (data
 	return s, nil
 }
 
-// bring takes the schema of other rows, or the inputs that there are where it has none.
+// useSchema adopts a given schema; without columns it adopts the inputs of the file.
 func (s *source) bring(schema datasets.Schema) error {
 	s.schema = schema
 	if len(schema.Columns) == 0 {
@@ -57,7 +58,7 @@ func (s *source) bring(schema datasets.Schema) error {
 	return s.plan()
 }
 
-// learn finds out the schema and what the columns hold, and codes the rows that are held.
+// learn infers the schema and the content of the columns, and encodes the rows that are stored.
 func (s *source) learn(ctx context.Context, form Form, h *held) error {
 	l := &Learned{roles: s.layout.roles}
 	l.arrange(form, s.layout)
@@ -105,23 +106,23 @@ func (s *source) InMemory() (set datasets.Set, ok bool) {
 	return *s.held, true
 }
 
-// source codes records by a schema.
+// source encodes records by a schema.
 type source struct {
 	reader   Reader
 	layout   *layout
 	schema   datasets.Schema
 	weighted bool
-	rows     int                      // -1 where nobody has counted
-	content  []datasets.ColumnContent // of the inputs; nil where nobody has looked
+	rows     int                      // -1 if unknown
+	content  []datasets.ColumnContent // of the inputs; nil if unknown
 	cells    []cell
-	simple   bool           // whether all that is wanted of rows is numbers
-	groups   map[string]int // numbers of the groups, in the order of their values; nil if not learned
-	absent   []float64      // codes of targets that a sparse record leaves out
-	labelled *labelled      // nil where no rows are left out
-	held     *datasets.Set  // nil where the rows are in the file only
+	simple   bool           // whether rows contain only numbers
+	groups   map[string]int // group numbers, in order of the values; nil if not inferred
+	absent   []float64      // codes of targets that a sparse record omits
+	labelled *labelled      // nil if no rows are skipped
+	held     *datasets.Set  // nil if the rows are not stored
 }
 
-// numbered returns the index of each name.
+// indexByName returns the index of each name.
 func numbered(names []string) map[string]int {
 	out := make(map[string]int, len(names))
 	for k, name := range names {
@@ -130,22 +131,22 @@ func numbered(names []string) map[string]int {
 	return out
 }
 
-// cell says where the fields of one column go.
+// cell describes where the fields of a column are stored.
 type cell struct {
 	use   use
 	at    int                // column of X or of the targets
 	codes map[string]float64 // of a categorical column
-	other float64            // code of a category that is not among codes
+	other float64            // code of categories that are not in codes
 
-	// Of typed columns, which write a value in one way, whatever the schema's rows did: codes by the number that a
-	// category is, and whether categories are truths.
+	// Typed columns write a value in one way, whatever the rows of the schema did. These are codes
+	// by numeric value of the category, and whether categories are booleans.
 	values map[float64]float64
 	truths bool
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
 
-// LeftOut returns the numbers of the rows of the file that are left out.
+// SkippedRows returns the row numbers in the file of the skipped rows.
 func (s *source) SkippedRows() []int {
 	if s.labelled == nil {
 		return nil
@@ -155,7 +156,7 @@ func (s *source) SkippedRows() []int {
 
 func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
 
-// plan works out where every field goes.
+// assignCells determines where each field is stored.
 func (s *source) plan() error {
 	l := s.layout
 	s.cells = make([]cell, len(l.columns))
@@ -164,7 +165,7 @@ func (s *source) plan() error {
 	}
 	for k, j := range l.targets {
 		if k >= len(s.schema.Targets) || l.roles.Schema != nil && len(l.targets) != len(s.schema.Targets) {
-			return fmt.Errorf("%s: %d targets, the schema has %d", l.file, len(l.targets), len(s.schema.Targets))
+			return fmt.Errorf("%s: must have %d targets as in the schema, got %d", l.file, len(s.schema.Targets), len(l.targets))
 		}
 		s.cells[j] = cell{use: target, at: k, codes: codes(s.schema.Targets[k]), other: datasets.Unknown}
 		if len(l.roles.Positive) > 0 && s.cells[j].codes != nil {
@@ -187,7 +188,7 @@ func (s *source) plan() error {
 	return s.planAbsent()
 }
 
-// planAbsent works out the codes of what sparse records leave out: zeros and first categories.
+// findImplicit determines the codes of values that sparse records omit: zeros and first categories.
 func (s *source) planAbsent() error {
 	l := s.layout
 	s.absent = make([]float64, len(l.targets))
@@ -200,14 +201,14 @@ func (s *source) planAbsent() error {
 			if c.use == target {
 				s.absent[c.at] = code
 			} else if code != 0 {
-				return fmt.Errorf("%s: column %s: sparse rows leave out level %q, the first here, which is not the first in the schema", l.file, l.columns[j].Name, levels[0])
+				return fmt.Errorf("%s: column %s: sparse rows omit category %q, the first in the file, which is not the first in the schema", l.file, l.columns[j].Name, levels[0])
 			}
 		}
 	}
 	return nil
 }
 
-// codes returns the code of every category, nil for a numeric column.
+// codes returns the code of every category, or nil for a numeric column.
 func codes(c datasets.Column) map[string]float64 {
 	if c.Kind != datasets.Categorical {
 		return nil
@@ -255,7 +256,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 		return err
 	}
 	if s.rows >= 0 && rows != s.rows {
-		return fmt.Errorf("%s: %d rows, there were %d before; the file has changed", s.layout.file, rows, s.rows)
+		return fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", s.layout.file, s.rows, rows)
 	}
 	if rows == 0 {
 		return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
@@ -266,7 +267,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	return b.flush(yield)
 }
 
-// blockShare is the coded records of one part.
+// partBlock contains the encoded records of one part.
 type blockShare struct{ *block }
 
 func (s *source) newShare() share {

@@ -9,7 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Survey returns what learning has found, or reads rows that are coded by the schema of others.
+// ScanContent returns the content from the first pass, or reads the rows if they are encoded by a
+// given schema.
 func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
@@ -26,7 +27,7 @@ func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 	return l.content(), l.faults(end)
 }
 
-// check takes note of field k of a record that is coded by a schema, which is in column j.
+// check adds field k of a record that is encoded by a schema; it is in column j.
 func (l *Learned) check(j, k int, rec *Record) {
 	c, in, field := &l.columns[j], &l.coded.cells[j], rec.Fields[k]
 	switch {

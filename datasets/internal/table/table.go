@@ -1,8 +1,7 @@
-// Package table turns records of named text fields into sets of numbers, whatever file format the
-// records come from.
+// Package table encodes records of named string fields as sets, for all file formats.
 //
-// A first pass over the records learns the kinds and categories of the columns ([Open]); after that
-// every pass codes the fields by the schema and hands out blocks of rows.
+// A first pass infers the kinds and categories of the columns ([Open]); each later pass encodes the
+// fields by the schema and yields blocks of rows.
 package table
 
 import (
@@ -19,30 +18,31 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/text"
 )
 
-// Reader reads the records of a file, as often as it is asked.
+// Reader reads the records of a file, repeatedly.
 type Reader interface {
 	Form() Form
-	// Records calls yield for every record in turn until the first error, which it returns. The
-	// record is valid until yield returns.
+	// Records calls yield for every record until the first error, which it returns. A record is
+	// valid until yield returns.
 	Records(ctx context.Context, yield func(r *Record) error) error
 }
 
-// Form is what a file says about its records before the first of them.
+// Form describes the records of a file, as known before the first record.
 type Form struct {
-	Name     string   // what the file is called in errors
-	Columns  []Column // in the file's order
-	Sparse   bool     // whether records leave out the fields that are zero
-	Weighted bool     // whether records have weights outside of columns
+	Name     string   // name of the file in errors
+	Columns  []Column // in the order of the file
+	Sparse   bool     // whether records omit fields that are zero
+	Weighted bool     // whether records have weights that are not columns
 	Notation text.Notation
-	Missing  []string // texts that stand for a missing value, as far as somebody has said
+	Missing  []string // strings that denote a missing value, if specified
 
-	ByRow bool // whether records have no lines: that of a row is one more than its number, which errors have
+	ByRow bool // whether records have no lines; errors then contain row numbers, and Line is the row number plus 1
 
-	// Place says in which of several files a line is, and where there; nil for one file.
+	// FileLine returns the file of a line among several files, and the line in that file; nil for
+	// one file.
 	Place func(line int) (file string, at int)
 }
 
-// spot is a row that begins at a line.
+// position returns the position of a row that starts at a line.
 func (f Form) spot(row, line int) datasets.Position {
 	if f.ByRow {
 		return datasets.Position{Row: row}
@@ -51,7 +51,7 @@ func (f Form) spot(row, line int) datasets.Position {
 	return datasets.Position{Row: row, File: file, Line: at}
 }
 
-// place says in which file a line is, and where there.
+// fileLine returns the file of a line and the line in that file.
 func (f Form) place(line int) (file string, at int) {
 	if f.Place != nil && line > 0 {
 		return f.Place(line)
@@ -59,7 +59,7 @@ func (f Form) place(line int) (file string, at int) {
 	return f.Name, line
 }
 
-// wrong is an error at a line; 0 is none in particular.
+// lineError returns an error at a line; 0 means no particular line.
 func (f Form) wrong(line int, err error) *datasets.LineError {
 	file, at := f.place(line)
 	if f.ByRow && line > 0 {
@@ -68,25 +68,25 @@ func (f Form) wrong(line int, err error) *datasets.LineError {
 	return &datasets.LineError{File: file, Line: at, Err: err}
 }
 
-// Column is what a file says about one of its columns.
+// Column describes a column of a file.
 type Column struct {
 	Name     string
-	Line     int  // where the file names it, 0 for nowhere
-	Declared bool // whether the file says of what kind the column is
+	Line     int  // line of its declaration; 0 if none
+	Declared bool // whether the file declares the kind
 	Kind     datasets.Kind
-	Levels   []string // of a declared categorical column; nil to take them from the values
+	Levels   []string // of a declared categorical column; nil to infer them
 }
 
 // Record is one row of a file.
 type Record struct {
 	Line    int
 	Fields  [][]byte  // nil for a missing value
-	Numbers []float64 // that fields stand for, as far as the reader knows; NaN where it does not, nil where it never does
-	Columns []int     // columns of the fields, ascending, where the form is sparse
-	Weight  float64   // where the form is weighted
+	Numbers []float64 // parsed fields; NaN if not parsed, nil if the reader parses none
+	Columns []int     // columns of the fields, ascending, if the form is sparse
+	Weight  float64   // if the form is weighted
 }
 
-// number returns the number that field k stands for, which is not missing.
+// number returns the parsed value of field k, which is not missing.
 func (l *layout) number(rec *Record, k int) (v float64, ok bool) {
 	if rec.Numbers != nil {
 		if v := rec.Numbers[k]; v == v {
@@ -96,12 +96,12 @@ func (l *layout) number(rec *Record, k int) (v float64, ok bool) {
 	return l.numbers.Number(rec.Fields[k])
 }
 
-// quantities reports whether the columns of each record are inputs and targets, written as they are.
+// numericOnly reports whether records contain only inputs and targets without suffixes.
 func (l *layout) quantities() bool {
 	return !l.sparse && l.weight < 0 && l.group < 0 && (len(l.suffix) == 0 || len(l.targets) == 0)
 }
 
-// allNumbers reports whether the reader knows the numbers of all inputs and targets.
+// allParsed reports whether the reader has parsed all inputs and targets.
 func (l *layout) allNumbers(rec *Record) bool {
 	for j, v := range rec.Numbers {
 		if v != v && l.use[j] != dropped {
@@ -111,26 +111,26 @@ func (l *layout) allNumbers(rec *Record) bool {
 	return true
 }
 
-// layout says what each column of a file is for.
+// layout assigns the columns of a file to roles.
 type layout struct {
 	form    Form
 	file    string
 	columns []Column
 	sparse  bool
 	numbers text.Notation
-	byName  map[string]int // columns by name
+	byName  map[string]int // column indices by name
 	use     []use
-	kinds   map[int]datasets.Kind // of columns, as the roles say
+	kinds   map[int]datasets.Kind // kinds of columns from the roles
 	roles   datasets.Roles
 	suffix  []byte
-	inputs  []int // columns of the file that are inputs, in order of the schema
+	inputs  []int // input columns of the file, in the order of the schema
 	targets []int
-	keep    []int // columns whose texts are kept
-	weight  int   // -1 for none
+	keep    []int // passthrough columns
+	weight  int   // -1 if none
 	group   int
 }
 
-// use says what a column is for.
+// use is the role of a column.
 type use uint8
 
 const (
@@ -141,8 +141,8 @@ const (
 	group
 )
 
-// arrange finds the columns that the roles name. With a schema of earlier rows its columns are the
-// inputs, by name.
+// arrange finds the columns of the roles. With a schema its columns are the inputs, matched by
+// name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	l := &layout{
 		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, numbers: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
@@ -196,7 +196,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	return l, l.arrangeInputs()
 }
 
-// targetNames returns the targets asked for, or those of the schema if the file has them all.
+// targetNames returns the targets of the roles, or those of the schema if the file has them all.
 func (l *layout) targetNames() []string {
 	if len(l.roles.Target) > 0 || l.roles.Schema == nil {
 		return l.roles.Target
@@ -211,7 +211,7 @@ func (l *layout) targetNames() []string {
 	return names
 }
 
-// checkNames lists the columns by name, each of which is given once.
+// checkNames indexes the columns by name, and returns an error for duplicates.
 func (l *layout) checkNames() error {
 	for j, c := range l.columns {
 		if k, ok := l.byName[c.Name]; ok {
@@ -227,7 +227,7 @@ func (l *layout) checkNames() error {
 	return nil
 }
 
-// find returns the column called name, or else of that number, or -1.
+// find returns the column with the given name or else index, or -1.
 func (l *layout) find(name string) int {
 	if j, ok := l.byName[name]; ok {
 		return j
@@ -245,7 +245,7 @@ func (l *layout) find(name string) int {
 	return j
 }
 
-// assign gives the column called name its use; no name is no column.
+// assign assigns a role to the named column; it ignores an empty name.
 func (l *layout) assign(role, name string, u use) (int, error) {
 	if name == "" {
 		return -1, nil
@@ -277,7 +277,7 @@ func (l *layout) names() []string {
 	return names
 }
 
-// list writes up to a dozen names.
+// joinNames joins at most a dozen names.
 func list(names []string) string { return upTo(12, names) }
 
 func upTo(most int, names []string) string {
@@ -287,10 +287,10 @@ func upTo(most int, names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// manyMissing is how many missing columns an error names.
+// maxMissingNames is the maximum number of missing columns in an error.
 const manyMissing = 100
 
-// arrangeInputs lists the input columns, in the order of the schema where there is one.
+// arrangeInputs lists the input columns, in the order of the schema if there is one.
 func (l *layout) arrangeInputs() error {
 	for j, u := range l.use {
 		if u == input {
@@ -341,14 +341,14 @@ func (l *layout) arrangeInputs() error {
 	return nil
 }
 
-// spare reports whether a column that is not in the schema may be there: one that is kept, or one of
-// several targets.
+// optional reports whether a column that is not in the schema is allowed: a passthrough column or a
+// target.
 func (l *layout) spare(j int) bool {
 	isIt := func(c datasets.Column) bool { return c.Name == l.columns[j].Name }
 	return slices.Contains(l.keep, j) || slices.ContainsFunc(l.roles.Schema.Targets, isIt)
 }
 
-// kindOf returns the kind that the roles or the file give column j.
+// kindOf returns the kind of column j that the roles or the file define.
 func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 	if kind, ok := l.kinds[j]; ok {
 		return kind, true
@@ -366,37 +366,36 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 	return c.Kind, c.Declared
 }
 
-// errNoTarget is a row without a target, where it needs one.
+// errNoTarget is wrapped by errors about rows without a target.
 var errNoTarget = errors.New("the target is missing")
 
-// lacks says what is wrong with a field without which its row is of no use: a target, weight or group
-// that is missing, a weight that is none.
+// checkRequired returns an error if a target, weight or group is missing, or a weight is invalid.
 func (l *layout) lacks(j int, field []byte) error {
 	switch {
 	case field == nil && l.use[j] == target && l.roles.Unlabelled:
 		return nil
 	case field == nil && l.use[j] == target:
-		return fmt.Errorf("%w; missing_target: drop leaves such rows out", errNoTarget)
+		return fmt.Errorf("%w; set missing_target: drop to skip such rows", errNoTarget)
 	case field == nil:
 		return fmt.Errorf("the %s is missing", l.use[j])
 	}
 	if l.use[j] == weight {
 		if v, ok := l.numbers.Number(field); !ok || v < 0 {
-			return fmt.Errorf("%q is not a weight, wanted a number ≥ 0", field)
+			return fmt.Errorf("weight must be a number ≥ 0, got %q", field)
 		}
 	}
 	return nil
 }
 
-// fault returns an error at a field.
+// fieldError returns an error about a field.
 func (l *layout) fault(line, j int, format string, args ...any) *datasets.LineError {
 	return l.form.wrong(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
 }
 
-// rest is the class of a target whose categories are not among Roles.Positive.
+// restClass is the class of the categories that are not in Roles.Positive.
 const rest = "rest"
 
-// positiveLevels returns the two classes that the roles make of a target.
+// positiveCategories returns the two classes that Roles.Positive defines.
 func positiveLevels(positive []string) []string {
 	if len(positive) == 1 {
 		return []string{rest, positive[0]}
