@@ -157,23 +157,23 @@ func (b *Buffer) start(block Set) {
 	if block.Targets != nil {
 		_, b.targetCols = block.Targets.Dims()
 	}
-	b.y = emptied(b.y, b.capacity, block.Y != nil)
-	b.weights = emptied(b.weights, b.capacity, block.Weights != nil)
-	b.groups = emptied(b.groups, b.capacity, block.Groups != nil)
-	b.passthrough = emptied(b.passthrough, b.capacity, block.Passthrough != nil)
-	b.origin = emptied(b.origin, b.capacity, block.origin != nil)
-	b.targets = emptied(b.targets, b.capacity*b.targetCols, b.targetCols > 0)
+	b.y = resized(b.y, b.capacity, block.Y != nil)
+	b.weights = resized(b.weights, b.capacity, block.Weights != nil)
+	b.groups = resized(b.groups, b.capacity, block.Groups != nil)
+	b.passthrough = resized(b.passthrough, b.capacity, block.Passthrough != nil)
+	b.origin = resized(b.origin, b.capacity, block.origin != nil)
+	b.targets = resized(b.targets, b.capacity*b.targetCols, b.targetCols > 0)
 	if b.sparse {
-		b.indptr = append(emptied(b.indptr, b.capacity+1, true), 0)
+		b.indptr = append(resized(b.indptr, b.capacity+1, true), 0)
 		return
 	}
-	b.x = emptied(b.x, b.capacity*b.cols, !b.single)
-	b.x32 = emptied(b.x32, b.capacity*b.cols, b.single)
+	b.x = resized(b.x, b.capacity*b.cols, !b.single)
+	b.x32 = resized(b.x32, b.capacity*b.cols, b.single)
 }
 
-// emptied returns an empty list of capacity ≥ n, in the array of list if that suffices, or nil if the
+// resized returns an empty list of capacity ≥ n, in the array of list if that suffices, or nil if the
 // list is not used.
-func emptied[T any](list []T, n int, used bool) []T {
+func resized[T any](list []T, n int, used bool) []T {
 	if !used {
 		return nil
 	}

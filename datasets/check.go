@@ -42,7 +42,7 @@ func (s Set) check() error {
 		absent bool
 	}{
 		{"Y", len(s.Y), s.Y == nil},
-		{"Targets", rowsOf(s.Targets), s.Targets == nil},
+		{"Targets", rowCount(s.Targets), s.Targets == nil},
 		{"Weights", len(s.Weights), s.Weights == nil},
 		{"Groups", len(s.Groups), s.Groups == nil},
 		{"Kept", len(s.Passthrough), s.Passthrough == nil},
@@ -56,17 +56,17 @@ func (s Set) check() error {
 	}
 	for i, w := range s.Weights {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return s.fault(i, "", fmt.Errorf("weight must be ≥ 0, got %v", w))
+			return s.rowError(i, "", fmt.Errorf("weight must be ≥ 0, got %v", w))
 		}
 	}
-	if i, j := findInf(s.X); i >= 0 {
-		return s.fault(i, s.Schema.Name(j), errInfinite)
+	if i, j := findInfinite(s.X); i >= 0 {
+		return s.rowError(i, s.Schema.Name(j), errInfinite)
 	}
 	return nil
 }
 
 // rowError returns an error about a row.
-func (s Set) fault(row int, column string, err error) error {
+func (s Set) rowError(row int, column string, err error) error {
 	return s.Locate(fmt.Errorf("datasets: %w", &RowError{Row: row, Column: column, Err: err}), 0)
 }
 
@@ -75,7 +75,7 @@ var errInfinite = errors.New("infinite value")
 // ErrEmpty is wrapped by errors about sets without rows or columns.
 var ErrEmpty = errors.New("nothing to learn from")
 
-func rowsOf(m *mat.Dense) int {
+func rowCount(m *mat.Dense) int {
 	if m == nil {
 		return 0
 	}
@@ -87,20 +87,20 @@ func (s Set) checkTargets() error {
 	if classes := len(s.Schema.Classes()); classes > 0 {
 		for i, y := range s.Y {
 			if y != math.Trunc(y) || y < 0 || y >= float64(classes) {
-				return s.fault(i, "", fmt.Errorf("target must be a class code from 0 to %d, got %v", classes-1, y))
+				return s.rowError(i, "", fmt.Errorf("target must be a class code from 0 to %d, got %v", classes-1, y))
 			}
 		}
 	}
 	for i, y := range s.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return s.fault(i, "", fmt.Errorf("target must be finite, got %v", y))
+			return s.rowError(i, "", fmt.Errorf("target must be finite, got %v", y))
 		}
 	}
 	if s.Targets != nil {
-		for i := range rowsOf(s.Targets) {
+		for i := range rowCount(s.Targets) {
 			for j, y := range s.Targets.RawRowView(i) {
 				if math.IsNaN(y) || math.IsInf(y, 0) {
-					return s.fault(i, "", fmt.Errorf("target %d must be finite, got %v", j, y))
+					return s.rowError(i, "", fmt.Errorf("target %d must be finite, got %v", j, y))
 				}
 			}
 		}
@@ -114,9 +114,9 @@ func (s Set) CheckFinite() error {
 	for i := range s.Rows() {
 		if j, v := nonFinite(s.X, i, 0); j >= 0 {
 			if math.IsNaN(v) {
-				return s.fault(i, s.Schema.Name(j), fmt.Errorf("%w; add an impute step before the model", ErrMissing))
+				return s.rowError(i, s.Schema.Name(j), fmt.Errorf("%w; add an impute step before the model", ErrMissing))
 			}
-			return s.fault(i, s.Schema.Name(j), errInfinite)
+			return s.rowError(i, s.Schema.Name(j), errInfinite)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func (s Set) CheckFinite() error {
 // ErrMissing is wrapped by errors about missing values where none are allowed.
 var ErrMissing = errors.New("missing value")
 
-func findInf(X mat.Matrix) (row, column int) {
+func findInfinite(X mat.Matrix) (row, column int) {
 	if m, ok := X.(interface{ Finite() bool }); ok && m.Finite() {
 		return -1, -1 // a placeholder without entries
 	}

@@ -33,17 +33,17 @@ func (s Position) String() string {
 
 // contentScanner is a Source that knows the content of its columns, or determines it at a lower
 // cost than a pass. It returns errors of its rows.
-type surveyor interface {
+type contentScanner interface {
 	Source
 	// ScanContent returns the content of all columns.
-	Survey(ctx context.Context) ([]ColumnContent, error)
+	ScanContent(ctx context.Context) ([]ColumnContent, error)
 }
 
 // ScanContent returns the content of all columns of src, by a pass over src unless src determines
 // it itself.
 func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
-	if s, ok := src.(surveyor); ok {
-		return s.Survey(ctx)
+	if s, ok := src.(contentScanner); ok {
+		return s.ScanContent(ctx)
 	}
 	_, cols := src.Dims()
 	out := make([]ColumnContent, cols)
@@ -58,7 +58,7 @@ func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 		} else {
 			for i := range block.Rows() {
 				for j, v := range dense.RawRowView(i) {
-					out[j].see(v, Position{Row: first + i})
+					out[j].observe(v, Position{Row: first + i})
 					full[j] = full[j] || !math.IsNaN(v)
 				}
 			}
@@ -76,7 +76,7 @@ func ScanContent(ctx context.Context, src Source) ([]ColumnContent, error) {
 }
 
 // observe updates c with a value.
-func (c *ColumnContent) see(v float64, at Position) {
+func (c *ColumnContent) observe(v float64, at Position) {
 	if math.IsNaN(v) && c.Missing == nil {
 		c.Missing = &Position{Row: at.Row}
 	}
@@ -89,7 +89,7 @@ func (c *ColumnContent) see(v float64, at Position) {
 type LineError struct {
 	File   string
 	Line   int // from 1; 0 if unknown
-	Letter int // byte of the line, from 1; 0 if unknown
+	Column int // byte of the line, from 1; 0 if unknown
 	Err    error
 }
 
@@ -98,10 +98,10 @@ func (e *LineError) Error() string {
 	switch {
 	case e.Line == 0:
 		return fmt.Sprintf("%s: %v", e.File, e.Err)
-	case e.Letter == 0:
+	case e.Column == 0:
 		return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
 	}
-	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Letter, e.Err)
+	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
 }
 
 // Unwrap returns Err.

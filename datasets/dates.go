@@ -21,13 +21,13 @@ var DateParts = []string{"year", "month", "day", "weekday", "hour"}
 // Names returns the names of the columns that replace a column: its name with each part.
 func (d Date) Names(column string) []string {
 	var names []string
-	for _, part := range d.parts() {
+	for _, part := range d.partNames() {
 		names = append(names, column+"_"+part)
 	}
 	return names
 }
 
-func (d Date) parts() []string {
+func (d Date) partNames() []string {
 	if d.Parts == nil {
 		return DateParts
 	}
@@ -39,7 +39,7 @@ func (d Date) Check() error {
 	if d.Order != "" && d.Order != "dmy" && d.Order != "mdy" {
 		return fmt.Errorf("order must be dmy or mdy, got %q", d.Order)
 	}
-	if len(d.parts()) == 0 {
+	if len(d.partNames()) == 0 {
 		return fmt.Errorf("parts must be some of %s, got none", strings.Join(DateParts, ", "))
 	}
 	for i, part := range d.Parts {
@@ -56,7 +56,7 @@ func (d Date) Check() error {
 // Values returns the parts of t, in the order of Names.
 func (d Date) Values(t time.Time) []int {
 	var out []int
-	for _, part := range d.parts() {
+	for _, part := range d.partNames() {
 		switch part {
 		case "year":
 			out = append(out, t.Year())
@@ -78,9 +78,9 @@ func (d Date) Values(t time.Time) []int {
 func (d Date) Parse(text []byte) (time.Time, bool) {
 	r := dateReader{rest: text}
 	first, width := r.number()
-	mark := r.mark("-/.")
+	separator := r.separator("-/.")
 	second, _ := r.number()
-	if mark == 0 || r.mark(string(mark)) == 0 {
+	if separator == 0 || r.separator(string(separator)) == 0 {
 		return time.Time{}, false
 	}
 	third, last := r.number()
@@ -88,9 +88,9 @@ func (d Date) Parse(text []byte) (time.Time, bool) {
 	if width != 4 {
 		year, month, day, yearWidth = third, second, first, last
 		switch {
-		case d.Order == "mdy" && mark != '.':
+		case d.Order == "mdy" && separator != '.':
 			month, day = first, second
-		case d.Order == "" && mark != '.':
+		case d.Order == "" && separator != '.':
 			return time.Time{}, false
 		}
 	}
@@ -131,7 +131,7 @@ func (r *dateReader) number() (value, width int) {
 }
 
 // separator scans one of the given separators; it returns 0 if there is none.
-func (r *dateReader) mark(marks string) byte {
+func (r *dateReader) separator(marks string) byte {
 	if len(r.rest) == 0 || strings.IndexByte(marks, r.rest[0]) < 0 {
 		return 0
 	}
@@ -145,11 +145,11 @@ func (r *dateReader) clock() (hour, minute int, ok bool) {
 	if len(r.rest) == 0 {
 		return 0, 0, true
 	}
-	if r.mark("T ") == 0 {
+	if r.separator("T ") == 0 {
 		return 0, 0, false
 	}
 	hour, _ = r.number()
-	if r.mark(":") == 0 {
+	if r.separator(":") == 0 {
 		return 0, 0, false
 	}
 	minute, _ = r.number()

@@ -18,9 +18,9 @@ func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 		"X has 4 rows, Groups has 3": {X: X, Y: []float64{0, 1, 0, 1}, Groups: []int{0, 1, 0}},
 		"row 2: target is NaN":       {X: X, Y: []float64{0, 1, math.NaN(), 1}},
 	} {
-		_, err := classesOf(data)
+		_, err := rowsByClass(data)
 		if strings.Contains(want, "Groups") {
-			_, err = groupsOf(data)
+			_, err = rowsByGroup(data)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -52,9 +52,9 @@ type Constraint int
 const (
 	Numbers     Constraint = iota // all columns are numeric
 	Categories                    // all columns are categorical
-	AnyValue                      // every column has a value in some row
-	EveryValue                    // numeric columns have no missing values
-	KnownLevels                   // all categories are in the schema
+	SomeValue                      // every column has a value in some row
+	NoMissing                    // numeric columns have no missing values
+	KnownCategories                   // all categories are in the schema
 	ManyColumns                   // at least Requirement.Columns columns
 	NamedColumn                   // a column named Requirement.Name
 	Targets                       // rows have targets
@@ -62,10 +62,10 @@ const (
 
 // Requirement is a constraint with the text of its error.
 type Requirement struct {
-	Want    Constraint
+	Constraint    Constraint
 	Columns int    // for ManyColumns
 	Name    string // for NamedColumn
-	Because string // follows "column age is categorical" in the error; "" is the default text
+	Reason string // follows "column age is categorical" in the error; "" is the default text
 	Hint    string // remedy; "" is the default one
 }
 
@@ -87,7 +87,7 @@ func (o InferredSchema) Violations(w Constraint) []InferredColumn {
 	}
 	var out []InferredColumn
 	for _, c := range o.Columns {
-		if c.refused(w) {
+		if c.violates(w) {
 			out = append(out, c)
 		}
 	}
@@ -96,20 +96,20 @@ func (o InferredSchema) Violations(w Constraint) []InferredColumn {
 
 // Satisfies reports whether no column violates a requirement.
 func (o InferredSchema) Satisfies(demands []Requirement) bool {
-	return !slices.ContainsFunc(demands, func(d Requirement) bool { return len(o.Violations(d.Want)) > 0 })
+	return !slices.ContainsFunc(demands, func(d Requirement) bool { return len(o.Violations(d.Constraint)) > 0 })
 }
 
-func (c InferredColumn) refused(w Constraint) bool {
+func (c InferredColumn) violates(w Constraint) bool {
 	switch w {
 	case Numbers:
 		return c.Kind == Categorical
 	case Categories:
 		return c.Kind != Categorical
-	case AnyValue:
+	case SomeValue:
 		return c.Empty
-	case EveryValue:
+	case NoMissing:
 		return c.Missing != nil && c.Kind == Numeric
-	case KnownLevels:
+	case KnownCategories:
 		return c.Unknown != nil
 	}
 	return false

@@ -48,21 +48,21 @@ var ErrNoPasses = errors.New("not learned by passes")
 // Scan makes all passes over src, starting with first, and returns the last one. It returns an
 // error if the number of rows differs between passes.
 func Scan(ctx context.Context, first Pass, src Source) (last Pass, err error) {
-	before := -1
+	previousRows := -1
 	for pass := first; ; {
 		rows := 0
 		err := src.Blocks(ctx, func(block Set) error {
 			rows += block.Rows()
-			if before >= 0 && rows > before {
-				return fmt.Errorf("datasets: source must have %d rows as in the previous pass, got at least %d", before, rows)
+			if previousRows >= 0 && rows > previousRows {
+				return fmt.Errorf("datasets: source must have %d rows as in the previous pass, got at least %d", previousRows, rows)
 			}
 			return pass.Add(ctx, block)
 		})
 		switch {
 		case err != nil:
 			return nil, err
-		case before >= 0 && rows < before:
-			return nil, fmt.Errorf("datasets: source must have %d rows as in the previous pass, got %d", before, rows)
+		case previousRows >= 0 && rows < previousRows:
+			return nil, fmt.Errorf("datasets: source must have %d rows as in the previous pass, got %d", previousRows, rows)
 		}
 		next, err := pass.Next(ctx)
 		if err != nil {
@@ -71,6 +71,6 @@ func Scan(ctx context.Context, first Pass, src Source) (last Pass, err error) {
 		if next == nil {
 			return pass, nil
 		}
-		pass, before = next, rows
+		pass, previousRows = next, rows
 	}
 }

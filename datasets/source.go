@@ -38,7 +38,7 @@ type Source interface {
 type Float32Source interface {
 	Source
 	// Float32 returns the same rows with inputs in single precision.
-	Rounded() Source
+	Float32() Source
 }
 
 // Schema describes the columns and targets of a set. Without Columns, all columns are numeric and
@@ -158,7 +158,7 @@ type Shape struct {
 	// Outputs is the number of outputs of a model; see [Schema.Outputs]. 0 means 1.
 	Outputs int
 	// NonZeros is the mean number of nonzeros of a sparse row; 0 for dense rows.
-	Filled float64
+	NonZeros float64
 	// Columns of the schema; nil if unknown.
 	Columns []Column
 	// Streamed reports that rows are read in blocks and mapped blocks are not stored.
@@ -167,7 +167,7 @@ type Shape struct {
 
 // RowsInMemory returns the number of rows that a step stores at once: all, or some blocks of a
 // stream.
-func (s Shape) Held() int {
+func (s Shape) RowsInMemory() int {
 	const blocks = 4 // an input block, its mapped block, and their sources
 	if s.Streamed {
 		return min(s.Rows, blocks*rowblock.Size)
@@ -177,8 +177,8 @@ func (s Shape) Held() int {
 
 // Entries returns the number of stored entries per row: the nonzeros of a sparse row, else all.
 func (s Shape) Entries() float64 {
-	if s.Filled > 0 {
-		return s.Filled
+	if s.NonZeros > 0 {
+		return s.NonZeros
 	}
 	return float64(s.Cols)
 }
@@ -189,7 +189,7 @@ func (s Shape) After(c Cost) Shape {
 	if c.OutputWidth < 0 || c.OutputWidth == s.Cols && c.NonZeros == 0 {
 		return s
 	}
-	s.Cols, s.Filled, s.Columns = c.OutputWidth, c.NonZeros, nil
+	s.Cols, s.NonZeros, s.Columns = c.OutputWidth, c.NonZeros, nil
 	return s
 }
 
@@ -200,7 +200,7 @@ func (s Set) Shape() Shape {
 		_, out.Outputs = s.Targets.Dims()
 	}
 	if m, ok := s.X.(interface{ NNZ() int }); ok && out.Rows > 0 {
-		out.Filled = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
+		out.NonZeros = max(float64(m.NNZ())/float64(out.Rows), 1e-9)
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func (s KFold) Split(data Set) ([]Fold, error) {
 
 // Split returns s.Folds folds. It returns an error if a class has fewer rows.
 func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
-	classes, err := classesOf(data)
+	classes, err := rowsByClass(data)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s StratifiedKFold) Split(data Set) ([]Fold, error) {
 
 // Split returns s.Folds folds. It returns an error if there are fewer groups.
 func (s GroupKFold) Split(data Set) ([]Fold, error) {
-	groups, err := groupsOf(data)
+	groups, err := rowsByGroup(data)
 	if err != nil {
 		return nil, err
 	}
@@ -202,25 +202,25 @@ func folds(part []int, count int) []Fold {
 }
 
 // classRows is the rows of a class.
-type class struct {
+type classRows struct {
 	name string
 	rows []int
 }
 
 // rowsByClass returns the classes in order of first appearance.
-func classesOf(data Set) ([]class, error) {
+func rowsByClass(data Set) ([]classRows, error) {
 	if data.Y == nil {
 		return nil, fmt.Errorf("datasets: stratified folds require a target")
 	}
 	if len(data.Y) != data.Rows() {
 		return nil, fmt.Errorf("datasets: Y must have %d rows as X, got %d", data.Rows(), len(data.Y))
 	}
-	var out []class
+	var out []classRows
 	number := map[float64]int{}
 	names := data.Schema.Classes()
 	for i, y := range data.Y {
 		if math.IsNaN(y) {
-			return nil, data.fault(i, "", errors.New("target must not be NaN"))
+			return nil, data.rowError(i, "", errors.New("target must not be NaN"))
 		}
 		k, ok := number[y]
 		if !ok {
@@ -230,7 +230,7 @@ func classesOf(data Set) ([]class, error) {
 			if c := int(y); c >= 0 && c < len(names) {
 				name = names[c]
 			}
-			out = append(out, class{name: name})
+			out = append(out, classRows{name: name})
 		}
 		out[k].rows = append(out[k].rows, i)
 	}
@@ -238,7 +238,7 @@ func classesOf(data Set) ([]class, error) {
 }
 
 // rowsByGroup returns the rows of each group, in order of group number.
-func groupsOf(data Set) ([][]int, error) {
+func rowsByGroup(data Set) ([][]int, error) {
 	if data.Groups == nil {
 		return nil, fmt.Errorf("datasets: folds by group require groups")
 	}

@@ -10,7 +10,7 @@ import (
 
 // TrainTest is a split into one training and one test set. Test is the share of test rows, rounded
 // up. The test rows are random with Shuffle, else the last ones. Stratify applies the share to each
-// class, Group to the groups.
+// classRows, Group to the groups.
 type TrainTest struct {
 	Test     float64 // between 0 and 1
 	Stratify bool
@@ -66,38 +66,38 @@ func (s TrainTest) Sets(data Set) (train, test Set, err error) {
 
 // samplingPool is a set of members from which a share is selected for the test set: all rows, the
 // rows of a class, or all groups.
-type pool struct {
+type samplingPool struct {
 	members [][]int // rows that are not separated
 	test    int     // number of members of the test set
 }
 
-func (s TrainTest) pools(data Set) ([]pool, error) {
+func (s TrainTest) pools(data Set) ([]samplingPool, error) {
 	switch {
 	case s.Group:
-		groups, err := groupsOf(data)
-		return []pool{{groups, int(math.Ceil(s.Test * float64(len(groups))))}}, err
+		groups, err := rowsByGroup(data)
+		return []samplingPool{{groups, int(math.Ceil(s.Test * float64(len(groups))))}}, err
 	case s.Stratify:
-		classes, err := classesOf(data)
+		classes, err := rowsByClass(data)
 		if err != nil {
 			return nil, err
 		}
-		pools := make([]pool, len(classes))
+		pools := make([]samplingPool, len(classes))
 		for k, c := range classes {
 			if len(c.rows) < 2 {
 				return nil, fmt.Errorf("datasets: class %q must have at least 2 rows for a stratified split, got %d", c.name, len(c.rows))
 			}
-			pools[k].members = oneFold(c.rows)
+			pools[k].members = singletons(c.rows)
 		}
 		apportion(pools, int(math.Ceil(s.Test*float64(data.Rows()))), data.Rows())
 		return pools, nil
 	}
 	n := data.Rows()
-	return []pool{{oneFold(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
+	return []samplingPool{{singletons(ascending(n)), int(math.Ceil(s.Test * float64(n)))}}, nil
 }
 
 // apportion distributes test rows among pools in proportion to their sizes, by largest remainders;
 // ties go to the smaller share.
-func apportion(pools []pool, test, rows int) {
+func apportion(pools []samplingPool, test, rows int) {
 	order := make([]int, len(pools))
 	remainder := make([]float64, len(pools))
 	left := test
@@ -116,7 +116,7 @@ func apportion(pools []pool, test, rows int) {
 	}
 }
 
-func oneFold(rows []int) [][]int {
+func singletons(rows []int) [][]int {
 	out := make([][]int, len(rows))
 	for k := range rows {
 		out[k] = rows[k : k+1 : k+1]

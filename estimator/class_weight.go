@@ -25,7 +25,7 @@ var _ param.Value = (*ClassWeight)(nil)
 
 // Set takes none, balanced, or a map of class name to weight.
 func (c *ClassWeight) Set(plain any) error {
-	wanted := fmt.Errorf("%s", c.Wanted())
+	wanted := fmt.Errorf("%s", c.Constraint())
 	switch v := plain.(type) {
 	case nil:
 		*c = ClassWeight{}
@@ -58,7 +58,7 @@ func (c *ClassWeight) Set(plain any) error {
 }
 
 // Plain returns the value as Set takes it.
-func (c *ClassWeight) Plain() any {
+func (c *ClassWeight) Get() any {
 	switch {
 	case c.Balanced:
 		return "balanced"
@@ -72,8 +72,8 @@ func (c *ClassWeight) Plain() any {
 	return out
 }
 
-// Wanted says what Set takes.
-func (c *ClassWeight) Wanted() string {
+// Constraint says what Set takes.
+func (c *ClassWeight) Constraint() string {
 	return "none, balanced, or a map of class name to a weight ≥ 0"
 }
 

@@ -84,7 +84,7 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 		shape   datasets.Shape
 		descent bool
 	}{{datasets.Shape{Rows: 500, Cols: 20, Outputs: 1}, true}, {datasets.Shape{Rows: 500, Cols: 20, Outputs: 3}, false},
-		{datasets.Shape{Rows: 500, Cols: 20, Filled: 3, Outputs: 1}, true}} {
+		{datasets.Shape{Rows: 500, Cols: 20, NonZeros: 3, Outputs: 1}, true}} {
 		cost, want := dual.Cost(c.shape), newton.LogisticCost(c.shape)
 		if c.descent {
 			want = descent.LogisticCost(c.shape)
@@ -93,7 +93,7 @@ func TestCostOfLogisticIsThatOfItsSolver(t *testing.T) {
 			t.Errorf("%+v: %+v, want %+v", c.shape, cost, want)
 		}
 	}
-	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, Filled: 3, Outputs: 1}
+	wide := datasets.Shape{Rows: 500, Cols: 1 << 22, NonZeros: 3, Outputs: 1}
 	if cost := estimator.NewLogistic().Cost(wide); cost != descent.LogisticCost(wide) {
 		t.Errorf("wide sparse rows: %+v", cost)
 	}

@@ -115,13 +115,13 @@ func (s *GaussianProcess) Params(l *param.List) {
 	l.Int(&s.Steps, "steps", "steps of the descent of gamma or scales; by the exact kernel the most from each of three starts", param.AtLeast(1))
 	l.Bool(&s.Intercept, "intercept", "whether the mean is learned too, with a flat prior, or 0")
 	l.Seed(&s.Seed, "seed", "seed of the features and of the sample")
-	l.Also("features", func() error {
+	l.Check("features", func() error {
 		if s.Features%2 != 0 {
 			return errors.New("an even number")
 		}
 		return nil
 	})
-	l.Also("optimize", func() error {
+	l.Check("optimize", func() error {
 		names := []string{"gamma", "scales", "noise", "amplitude"}
 		for _, name := range s.Optimize {
 			if slices.Contains(names, name) {
@@ -251,7 +251,7 @@ func (s GaussianProcess) Cost(shape datasets.Shape) datasets.Cost {
 	exactly := 0.0
 	m, d := float64(s.learningFeatures()), float64(shape.Cols)
 	order := min(some, m)
-	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.Filled == 0 {
+	if _, ok := s.exactKernel(); ok && some <= exactMost && shape.NonZeros == 0 {
 		// Evaluations from a start, to which few parameters come soon, and what their factors and inverses take beside products as
 		// large, being small: a part of it one core does alone. What they learn is mostly carried by the features of the model, which then learn nothing.
 		const starts, soon, small, alone = 3, 16, 2.5, 0.3

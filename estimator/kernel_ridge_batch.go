@@ -66,7 +66,7 @@ func kernelRidgeClassifiers(b share.Batch) ([]batch.KernelRidge, error) {
 	specs, err := specsOf[KernelRidgeClassifier](b, "kernel_ridge_classifier")
 	list := make([]batch.KernelRidge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Plain()), Invalid: param.Check(s),
+		list[i] = batch.KernelRidge{Spec: s.regression().plain(), Key: fmt.Sprint(s.regression().key(), s.ClassWeight.Get()), Invalid: param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(b.Data.Schema.Classes()) == 0, Labels: s.coded}
 	}
 	return list, err

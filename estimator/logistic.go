@@ -90,7 +90,7 @@ func (s Logistic) fitted(m linear, classes []string) Predictor {
 
 // plain is the spec as internal/batch takes it.
 func (s Logistic) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return r.ReadClasses(ctx, s.ClassWeight.factors)

@@ -70,7 +70,7 @@ func newPassWithMark(ctx context.Context, name string, spec any, mark string, sc
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	return pass.Begin(pass.Begun{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &passState{name: name, schema: schema, cols: cols, sums: sums}), nil
+	return pass.Begin(pass.Config{Name: name, Spec: spec, Mark: mark, Schema: schema, Cols: cols}, &passState{name: name, schema: schema, cols: cols, sums: sums}), nil
 }
 
 // finishedSums returns the sums of the last pass.

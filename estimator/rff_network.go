@@ -109,7 +109,7 @@ func (s *RFFNetwork) Params(l *param.List) {
 	l.Int(&s.Features, "features", "features of each layer", param.Between(1, maxFeatures))
 	l.Complexity("features", param.MoreUnits)
 	l.Names(&s.Train, "train", "trained parameters in addition to the head: any of scales, frequencies and phases")
-	l.Also("train", func() error {
+	l.Check("train", func() error {
 		for i, name := range s.Train {
 			if !slices.Contains(trainable, name) || slices.Contains(s.Train[:i], name) {
 				return errors.New("a list of scales, frequencies and phases, each once at most")

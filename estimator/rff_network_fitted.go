@@ -126,7 +126,7 @@ func (f *FittedRFFNetwork) State(s *model.State) {
 	}
 	s.Matrix("coef", &m.Head)
 	s.Floats("intercept", &m.Intercept)
-	if s.Holds("relevance") { // files did not always
+	if s.Has("relevance") { // files did not always
 		relevance := append([]float64{}, m.Relevance...)
 		if s.Floats("relevance", &relevance); s.Reading() && len(relevance) > 0 {
 			m.Relevance = relevance

@@ -101,7 +101,7 @@ func ridgeClassifiers(b share.Batch, data datasets.Set) ([]batch.Ridge, error) {
 	specs, err := specsOf[RidgeClassifier](b, "ridge_classifier")
 	list := make([]batch.Ridge, len(specs))
 	for i, s := range specs {
-		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Plain()), Invalid: param.Check(s),
+		list[i] = batch.Ridge{Ridge: leastsquares.Ridge(s.ridge()), Key: fmt.Sprint(s.Intercept, s.ClassWeight.Get()), Invalid: param.Check(s),
 			Independent: s.ClassWeight.Balanced || len(classes) == 0 || data.Y == nil,
 			Problem: func(rows *design.Rows) (*leastsquares.Problem, error) {
 				p, _, err := s.coded(rows, classes)

@@ -56,7 +56,7 @@ func (r *ridgeSums) next(ctx context.Context) (rowSums, error) {
 
 func (r *ridgeSums) state(s *model.State) {
 	if r.mass != nil {
-		pass.Floats(s, "mass", &r.mass, len(r.mass), pass.Count)
+		pass.Floats(s, "mass", &r.mass, len(r.mass), pass.NonNegative)
 	}
 	r.State(s)
 	want := len(r.classes)

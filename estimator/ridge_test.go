@@ -221,8 +221,8 @@ func TestClassWeight(t *testing.T) {
 		if err := c.Set(v); err != nil {
 			t.Fatalf("%v: %v", v, err)
 		}
-		if fmt.Sprint(c.Plain()) != fmt.Sprint(v) {
-			t.Errorf("set %v, got %v", v, c.Plain())
+		if fmt.Sprint(c.Get()) != fmt.Sprint(v) {
+			t.Errorf("set %v, got %v", v, c.Get())
 		}
 	}
 	for _, v := range []any{"balance", 3, []any{}, map[string]any{"yes": "two"}, map[string]any{"yes": -1.0}} {

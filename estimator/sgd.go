@@ -67,7 +67,7 @@ func rateParams(l *param.List, rate *string, eta0, powerT *float64, average *boo
 	l.Float(powerT, "power_t", "power of invscaling", param.AtLeast(0))
 	l.Bool(average, "average", "whether the model is the mean of the weights of the steps, and not the last ones")
 	l.Int(averageFrom, "average_from", "first step of the mean; 0: all steps, step t counting t times, so that the beginning is soon forgotten", param.AtLeast(0))
-	l.Also("eta0", func() error {
+	l.Check("eta0", func() error {
 		if *rate != "auto" && *rate != "optimal" && *eta0 == 0 {
 			return fmt.Errorf("a number > 0 with learning_rate: %s, such as 0.01", *rate)
 		}
@@ -89,7 +89,7 @@ func epochParams(l *param.List, epochs, batch *int, tol *float64, shuffle, stop 
 
 // alphaOf says what alpha is wanted.
 func alphaOf(l *param.List, rate *string, alpha *float64) {
-	l.Also("alpha", func() error {
+	l.Check("alpha", func() error {
 		if *rate == "optimal" && *alpha == 0 {
 			return errors.New("a number > 0 with learning_rate: optimal")
 		}

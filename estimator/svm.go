@@ -61,7 +61,7 @@ func (s *SVM) Params(l *param.List) {
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	l.Value(&s.ClassWeight, "class_weight", "factor on the weights of each class's rows")
 	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
-	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
+	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
 // Fit learns from data in memory; the result is a [*FittedLinearClassifier].
@@ -83,7 +83,7 @@ func (s SVM) fitted(m linear, classes []string) Predictor {
 
 // plain is the spec as internal/batch takes it.
 func (s SVM) plain() batch.PenalizedLoss {
-	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Plain()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
+	return batch.PenalizedLoss{Key: fmt.Sprint(s.Loss, s.Intercept, s.Tol, s.MaxIter, s.ClassWeight.Get()), C: s.C, Tol: s.Tol, MaxIter: s.MaxIter,
 		Intercept: s.Intercept, Invalid: param.Check(s),
 		Labels: func(ctx context.Context, r *design.Rows) (*design.Labels, error) {
 			return r.ReadClasses(ctx, s.ClassWeight.factors)

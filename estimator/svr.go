@@ -52,7 +52,7 @@ func (s *SVR) Params(l *param.List) {
 	l.Choice(&s.Loss, "loss", "of a residual r: max(0, |r|−epsilon), or its square", "epsilon_insensitive", "squared_epsilon_insensitive")
 	l.Bool(&s.Intercept, "intercept", "whether to fit an intercept, which is not penalised")
 	penalisedSolverParams(l, &s.Solver, &s.Tol, &s.MaxIter)
-	l.Also("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
+	l.Check("solver", func() error { return smoothEnough(s.Solver, s.Loss) })
 }
 
 // Fit learns from data in memory; the result is a [*FittedLinear].

@@ -27,7 +27,7 @@ func (v *Variance) Set(plain any) error {
 		if p == "auto" {
 			next.value = 0
 		} else if near := suggest.Nearest(p, []string{"auto"}); near != "" {
-			return param.FieldError{Constraint: v.Wanted(), Hint: "did you mean " + near + "?"}
+			return param.FieldError{Constraint: v.Constraint(), Hint: "did you mean " + near + "?"}
 		}
 	case int:
 		next.value = wantedNumber(float64(p))
@@ -47,20 +47,20 @@ func wantedNumber(v float64) float64 {
 }
 
 // Plain returns the number or auto.
-func (v *Variance) Plain() any {
+func (v *Variance) Get() any {
 	if v.value == 0 {
 		return "auto"
 	}
 	return v.value
 }
 
-// Wanted says what Set takes.
-func (v *Variance) Wanted() string { return "auto, or a number > 0" }
+// Constraint says what Set takes.
+func (v *Variance) Constraint() string { return "auto, or a number > 0" }
 
 // Check reports what is neither.
 func (v *Variance) Check() error {
 	if v.value == 0 || param.Positive.Contains(v.value) {
 		return nil
 	}
-	return errors.New(v.Wanted())
+	return errors.New(v.Constraint())
 }

@@ -152,7 +152,7 @@ func autoSpec(ctx context.Context, path string, o AutoOptions, tell func(string)
 	}
 	if o.Test != "" {
 		spec.Data.Test, spec.Data.Split = reader.Paths{o.Test}, config.New().Data.Split
-		if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
+		if err := spec.Data.Spool(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 			return spec, fmt.Errorf("experiment: %w", err)
 		}
 	}

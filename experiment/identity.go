@@ -93,7 +93,7 @@ func unchanged(s Spec, before map[string]fs.FileInfo) error {
 
 // unchangedDatabase returns an error if a database that takes no snapshots has other rows than those of the digests.
 func unchangedDatabase(ctx context.Context, s Spec, before digests) error {
-	if s.Data.Asked == nil || s.Data.Asked.Lasts() {
+	if s.Data.Asked == nil || s.Data.Asked.Transactional() {
 		return nil
 	}
 	now, err := digestsOf(ctx, s)

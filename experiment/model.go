@@ -113,7 +113,7 @@ func (m *opened) known() *config.Known {
 func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) (datasets.Source, func(), error) {
 	file, names, end := dataload.Files(m.data), append([]string{path}, o.ExtraFiles...), func() {}
 	var s *reader.Stream
-	if at := slices.IndexFunc(names, reader.ComesOnce); at >= 0 {
+	if at := slices.IndexFunc(names, reader.ReadOnce); at >= 0 {
 		if len(names) > 1 {
 			return nil, nil, fmt.Errorf("experiment: %s is a stream and must be the only input, got %d inputs", names[at], len(names))
 		}
@@ -127,15 +127,15 @@ func (m *opened) rows(ctx context.Context, path string, scored bool, o Options) 
 		end()
 		return nil, nil, err
 	}
-	if s != nil && reader.AnyPlace(file.Format) {
-		if file.FS, err = s.Hold(names[0]); err != nil {
+	if s != nil && reader.NeedsSeek(file.Format) {
+		if file.FS, err = s.Spool(names[0]); err != nil {
 			end()
 			return nil, nil, fmt.Errorf("experiment: %w", err)
 		}
 		s = nil
 	}
-	like := reader.Likeness{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
-	source, err := file.OpenLike(ctx, names, like)
+	like := reader.MatchOptions{Schema: m.Schema, Cols: pipeline.Find(m.Predictor).InputWidth(), Scored: scored, Targetless: m.Task.Unsupervised(), Drop: o.Drop, Keep: o.Keep}
+	source, err := file.OpenMatching(ctx, names, like)
 	if err != nil {
 		end()
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 		known = slices.Clone(m.Schema.Missing)
 	}
 	if len(known) == 0 && len(o.Missing) > 0 {
-		known = reader.Texts{"NaN", "nan"} // as a reader has it that is told nothing
+		known = reader.Strings{"NaN", "nan"} // as a reader has it that is told nothing
 	}
 	file.CSV.Missing = append(known, o.Missing...)
 	if o.Header != nil {
@@ -166,7 +166,7 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 	if o.Format != "" && o.Format != "auto" {
 		file.Format = o.Format
 	} else {
-		file = file.WrittenAs(names)
+		file = file.WithFormatOf(names)
 	}
 	if o.Delimiter != "" {
 		file.CSV.Delimiter = o.Delimiter
@@ -177,7 +177,7 @@ func (m *opened) readAs(file reader.Files, names []string, o Options) (reader.Fi
 		return file, err
 	}
 	if list, err := file.List(names); err == nil && file.Format == "auto" && reader.FormatOf(list[0]) == "" {
-		return file.Guessed(list[0])
+		return file.Guess(list[0])
 	}
 	return file, nil
 }

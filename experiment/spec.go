@@ -59,10 +59,10 @@ func parse(ctx context.Context, file string, text []byte, o LoadOptions) (Spec, 
 		}
 		d.Spec.Data.Known = m.known()
 	}
-	if d.Spec.Data.ComesOnce(d.Spec.Data.TrainAndTest()) && d.Err() != nil {
+	if d.Spec.Data.ReadOnce(d.Spec.Data.TrainAndTest()) && d.Err() != nil {
 		return Spec{}, d.Err() // nobody need send the rows
 	}
-	if err := d.Spec.Data.Hold(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
+	if err := d.Spec.Data.Spool(ctx, d.Spec.Data.TrainAndTest(), o.Input); ctx.Err() != nil {
 		return Spec{}, ctxerr.Check(ctx)
 	} else if err != nil {
 		d.Faults = append(d.Faults, dataload.FaultsOf(d.Spec, "data.train", err)...)

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// guard runs work, which calls golearn, and returns golearn's panic as an error.
-func guard(doing string, work func() error) (err error) {
+// recoverAs runs work, which calls golearn, and returns golearn's panic as an error.
+func recoverAs(doing string, work func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("golearn: %s: golearn panicked: %v", doing, r)

@@ -114,8 +114,8 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 		return nil, fmt.Errorf("golearn: %w", err)
 	}
 	var out *base.DenseInstances
-	err = guard("writing predictions", func() error {
-		out, err = c.fillIn(grid, said)
+	err = recoverAs("writing predictions", func() error {
+		out, err = c.toInstances(grid, said)
 		return err
 	})
 	if err != nil {
@@ -124,8 +124,8 @@ func (c *Classifier) Predict(grid base.FixedDataGrid) (base.FixedDataGrid, error
 	return out, nil
 }
 
-// fillIn makes the instances of what was said about the rows of grid.
-func (c *Classifier) fillIn(grid base.FixedDataGrid, said estimator.Prediction) (*base.DenseInstances, error) {
+// toInstances makes the instances of what was said about the rows of grid.
+func (c *Classifier) toInstances(grid base.FixedDataGrid, said estimator.Prediction) (*base.DenseInstances, error) {
 	out := base.NewDenseInstances()
 	var specs []base.AttributeSpec
 	for _, target := range c.model.Schema.Targets {
@@ -203,25 +203,25 @@ func (c *Classifier) String() string {
 // Save writes the fitted model to a file, the model file of package pipeline, which the command
 // reads too. It fails, before it writes anything, where a step is a [Filter].
 func (c *Classifier) Save(path string) error {
-	if err := c.savable(); err != nil {
+	if err := c.checkSavable(); err != nil {
 		return err
 	}
 	return c.model.Save(path)
 }
 
-// savable says why the model cannot be written to a file.
-func (c *Classifier) savable() error {
+// checkSavable says why the model cannot be written to a file.
+func (c *Classifier) checkSavable() error {
 	if c.model == nil {
 		return fmt.Errorf("golearn: nothing to save: %w", ErrNotFitted)
 	}
-	if name, ok := filterAmong(c.model.Spec().Steps); ok {
+	if name, ok := findFilter(c.model.Spec().Steps); ok {
 		return fmt.Errorf("golearn: step %s is a filter of golearn's, and what that has learned cannot be written to a file; a pipeline to be saved needs a step of package transformer instead", name)
 	}
 	return nil
 }
 
-// filterAmong returns the name of the first step, at any depth, that is a filter of golearn's.
-func filterAmong(steps []pipeline.Step) (name string, ok bool) {
+// findFilter returns the name of the first step, at any depth, that is a filter of golearn's.
+func findFilter(steps []pipeline.Step) (name string, ok bool) {
 	for _, s := range steps {
 		switch f := s.Fitter.(type) {
 		case Filter:
@@ -230,7 +230,7 @@ func filterAmong(steps []pipeline.Step) (name string, ok bool) {
 			}
 			return s.Name, true
 		case pipeline.Composite:
-			if name, ok := filterAmong(f.Children()); ok {
+			if name, ok := findFilter(f.Children()); ok {
 				return name, true
 			}
 		}
@@ -245,10 +245,10 @@ func (c *Classifier) Load(path string) error {
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	return c.take(m)
+	return c.setModel(m)
 }
 
-func (c *Classifier) take(m *modelfile.Model) error {
+func (c *Classifier) setModel(m *modelfile.Model) error {
 	if len(m.Schema.Targets) == 0 {
 		return fmt.Errorf("golearn: the model does not say what it predicts")
 	}
@@ -275,14 +275,14 @@ func (c *Classifier) GetMetadata() base.ClassifierMetadataV1 {
 // SaveWithPrefix writes the fitted model into a file of golearn's, as part of an ensemble. It leaves
 // the writer open.
 func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix string) error {
-	if err := c.savable(); err != nil {
+	if err := c.checkSavable(); err != nil {
 		return err
 	}
 	var file bytes.Buffer
 	if err := c.model.Write(&file); err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	return guard("writing a file", func() error {
+	return recoverAs("writing a file", func() error {
 		return writer.WriteBytesForKey(writer.Prefix(prefix, entry), file.Bytes())
 	})
 }
@@ -290,7 +290,7 @@ func (c *Classifier) SaveWithPrefix(writer *base.ClassifierSerializer, prefix st
 // LoadWithPrefix takes the model from a file of golearn's.
 func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix string) error {
 	var file []byte
-	err := guard("reading a file", func() (err error) {
+	err := recoverAs("reading a file", func() (err error) {
 		file, err = reader.GetBytesForKey(reader.Prefix(prefix, entry))
 		return err
 	})
@@ -301,5 +301,5 @@ func (c *Classifier) LoadWithPrefix(reader *base.ClassifierDeserializer, prefix 
 	if err != nil {
 		return fmt.Errorf("golearn: %w", err)
 	}
-	return c.take(m)
+	return c.setModel(m)
 }

@@ -69,11 +69,11 @@ func (s Filter) Fit(ctx context.Context, data datasets.Set) (transformer.Transfo
 		c.Name = data.Schema.Name(j)
 		f.columns = append(f.columns, c)
 	}
-	err := guard("filter", func() error { return f.find(s.Trained.GetAttributesAfterFiltering()) })
+	err := recoverAs("filter", func() error { return f.find(s.Trained.GetAttributesAfterFiltering()) })
 	if err != nil {
 		return nil, err
 	}
-	if err := f.refuse(data.X); err != nil {
+	if err := f.checkColumns(data.X); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -161,8 +161,8 @@ func (o *output) decode(bytes []byte) float64 {
 	return 0
 }
 
-// refuse reports the first value of a filtered column that golearn cannot take.
-func (f *FittedFilter) refuse(X mat.Matrix) error {
+// checkColumns reports the first value of a filtered column that golearn cannot take.
+func (f *FittedFilter) checkColumns(X mat.Matrix) error {
 	n, _ := X.Dims()
 	for _, o := range f.outputs {
 		for i := 0; o.old != nil && i < n; i++ {
@@ -240,7 +240,7 @@ func (f *FittedFilter) TransformTo(ctx context.Context, dst *mat.Dense, X mat.Ma
 	if rows, cols := dst.Dims(); rows != n || cols != len(f.outputs) {
 		return fmt.Errorf("golearn: filter: a tile of %d×%d, wanted %d×%d", rows, cols, n, len(f.outputs))
 	}
-	return guard("filter", func() error {
+	return recoverAs("filter", func() error {
 		for i := range n {
 			if i%1024 == 0 {
 				if err := ctxerr.Check(ctx); err != nil {

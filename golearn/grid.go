@@ -72,7 +72,7 @@ func open(grid base.FixedDataGrid) (table, error) {
 	if grid == nil {
 		return t, fmt.Errorf("golearn: no grid")
 	}
-	err := guard("looking at attributes", func() error {
+	err := recoverAs("looking at attributes", func() error {
 		_, t.rows = grid.Size()
 		classes := grid.AllClassAttributes()
 		seen := map[string]bool{}
@@ -124,7 +124,7 @@ func (t table) set(inputs, classes []attribute) (datasets.Set, error) {
 	case len(classes) > 1:
 		out.Targets = mat.NewDense(t.rows, len(classes), targets)
 	}
-	return out, guard("reading rows", func() error { return t.read(cells) })
+	return out, recoverAs("reading rows", func() error { return t.read(cells) })
 }
 
 // cell is where the values of an attribute are found in a row, and where they go.
@@ -211,12 +211,12 @@ func (c *cell) code(v uint64) (float64, error) {
 type group struct {
 	storage []byte
 	size    int    // bytes of a row
-	runs    []run  // floats that stay neighbours
+	runs    []attributeRun  // floats that stay neighbours
 	singles []cell // categories and bits
 }
 
-// run is floats that are neighbours in a row of the group and in one of the output.
-type run struct {
+// attributeRun is floats that are neighbours in a row of the group and in one of the output.
+type attributeRun struct {
 	from, column, length int // the byte in the row, the column it goes to, how many
 	to                   []float64
 	stride               int
@@ -279,7 +279,7 @@ func (g *group) add(c cell) {
 			return
 		}
 	}
-	g.runs = append(g.runs, run{from: c.at, column: c.column, length: 1, to: c.to, stride: c.stride})
+	g.runs = append(g.runs, attributeRun{from: c.at, column: c.column, length: 1, to: c.to, stride: c.stride})
 }
 
 // read fills in the cells of the group.

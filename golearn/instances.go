@@ -31,7 +31,7 @@ func ToInstances(data datasets.Set) (*base.DenseInstances, error) {
 	}
 	inputs, targets := columnsOf(data)
 	out := base.NewDenseInstances()
-	err := guard("making instances", func() error { return lay(out, data.Rows(), inputs, targets) })
+	err := recoverAs("making instances", func() error { return addAttributes(out, data.Rows(), inputs, targets) })
 	if err != nil {
 		return nil, err
 	}
@@ -76,15 +76,15 @@ func columnsOf(data datasets.Set) (inputs, targets []datasets.Column) {
 			}
 		}
 		if c.Kind == datasets.Categorical && len(c.Categories) == 0 {
-			c.Categories = codes(data, j)
+			c.Categories = codeStrings(data, j)
 		}
 		targets = append(targets, c)
 	}
 	return inputs, targets
 }
 
-// codes names the classes of target j by their codes.
-func codes(data datasets.Set, j int) []string {
+// codeStrings names the classes of target j by their codes.
+func codeStrings(data datasets.Set, j int) []string {
 	largest := 0.0
 	for i := range data.Rows() {
 		largest = max(largest, targetsOf(data, i, nil)[j])
@@ -96,10 +96,10 @@ func codes(data datasets.Set, j int) []string {
 	return names
 }
 
-// lay adds the attributes to out, in groups that keep their order: numbers that are neighbours share
+// addAttributes adds the attributes to out, in groups that keep their order: numbers that are neighbours share
 // one, and every categorical column has its own, because golearn wants the attributes of a group to
 // have the same values.
-func lay(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) error {
+func addAttributes(out *base.DenseInstances, rows int, inputs, targets []datasets.Column) error {
 	seen := map[string]bool{}
 	name, previous := "", datasets.Categorical
 	for j, c := range append(append([]datasets.Column{}, inputs...), targets...) {
@@ -141,9 +141,9 @@ func newAttribute(c datasets.Column) base.Attribute {
 	return a
 }
 
-// record is the storage of a group of instances, row after row: neighbouring columns of the inputs or
+// attributeWriter is the storage of a group of instances, row after row: neighbouring columns of the inputs or
 // of the targets.
-type record struct {
+type attributeWriter struct {
 	storage []byte
 	columns []datasets.Column
 	first   int  // of the columns, among inputs or targets
@@ -151,16 +151,16 @@ type record struct {
 }
 
 // recordsOf returns the groups, which lay made in the order of the columns.
-func recordsOf(out *base.DenseInstances, columns []datasets.Column, inputs int) []record {
+func recordsOf(out *base.DenseInstances, columns []datasets.Column, inputs int) []attributeWriter {
 	groups := map[string]base.AttributeGroup{}
 	for _, g := range out.AllAttributeGroups() {
 		groups[g.Attributes()[0].GetName()] = g
 	}
-	var records []record
+	var records []attributeWriter
 	for j := 0; j < len(columns); {
 		g := groups[columns[j].Name]
 		width := len(g.Attributes())
-		r := record{storage: g.Storage(), columns: columns[j : j+width], first: j, target: j >= inputs}
+		r := attributeWriter{storage: g.Storage(), columns: columns[j : j+width], first: j, target: j >= inputs}
 		if r.target {
 			r.first -= inputs
 		}
@@ -171,7 +171,7 @@ func recordsOf(out *base.DenseInstances, columns []datasets.Column, inputs int) 
 }
 
 // write stores the group's part of row i, the inputs or the targets.
-func (r *record) write(i int, row []float64) error {
+func (r *attributeWriter) write(i int, row []float64) error {
 	width := len(r.columns)
 	to := r.storage[8*i*width:][:8*width]
 	row = row[r.first:][:width]
@@ -195,7 +195,7 @@ func (r *record) write(i int, row []float64) error {
 	return nil
 }
 
-func (r *record) fault(i, j int, err error) error {
+func (r *attributeWriter) fault(i, j int, err error) error {
 	what := "column"
 	if r.target {
 		what = "target"

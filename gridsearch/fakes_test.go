@@ -33,7 +33,7 @@ func (s *line) Params(l *param.List) {
 	l.Complexity("shrink", param.MorePenalty)
 	l.Int(&s.Shift, "shift", "multiple of the second column", param.Any)
 	l.Choice(&s.Mode, "mode", "whether to fit at all", "fit", "fail", "nan", "stuck")
-	l.Also("shift", func() error {
+	l.Check("shift", func() error {
 		if s.Shift == 7 && s.Shrink == 7 {
 			return errors.New("anything but 7 where shrink is 7")
 		}

@@ -64,7 +64,7 @@ func (g *Gamma) Set(plain any) error {
 		for _, e := range v {
 			var one Gamma
 			if err := one.Set(e); err != nil || len(one.values) != 1 {
-				return errors.New(g.Wanted())
+				return errors.New(g.Constraint())
 			}
 			next.values = append(next.values, one.values[0])
 		}
@@ -74,7 +74,7 @@ func (g *Gamma) Set(plain any) error {
 }
 
 // Plain returns the number, the list or the name.
-func (g *Gamma) Plain() any {
+func (g *Gamma) Get() any {
 	switch {
 	case g.rule != "":
 		return g.rule
@@ -88,8 +88,8 @@ func (g *Gamma) Plain() any {
 	return list
 }
 
-// Wanted says what Set takes.
-func (g *Gamma) Wanted() string {
+// Constraint says what Set takes.
+func (g *Gamma) Constraint() string {
 	return "a number > 0, a list of them (one for each column), scale or median"
 }
 
@@ -98,9 +98,9 @@ func (g *Gamma) Check() error {
 	for j, v := range g.values {
 		if !param.Positive.Contains(v) {
 			if len(g.values) == 1 {
-				return errors.New(g.Wanted())
+				return errors.New(g.Constraint())
 			}
-			return param.FieldError{Constraint: g.Wanted(), Hint: fmt.Sprintf("element %d is %v", j, v)}
+			return param.FieldError{Constraint: g.Constraint(), Hint: fmt.Sprintf("element %d is %v", j, v)}
 		}
 	}
 	switch {
@@ -108,9 +108,9 @@ func (g *Gamma) Check() error {
 		return nil
 	}
 	if near := suggest.Nearest(g.rule, []string{"scale", "median"}); near != "" && g.rule != "" {
-		return param.FieldError{Constraint: g.Wanted(), Hint: "did you mean " + near + "?"}
+		return param.FieldError{Constraint: g.Constraint(), Hint: "did you mean " + near + "?"}
 	}
-	return errors.New(g.Wanted())
+	return errors.New(g.Constraint())
 }
 
 // Of returns γ for each of width columns; found tells the one γ of all columns by a rule, and is asked

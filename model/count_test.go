@@ -27,9 +27,9 @@ func TestCountIsHeldToTheState(t *testing.T) {
 		want string
 	}{
 		{hollow{width: 0}, ""},
-		{hollow{width: model.FreeCount}, ""},
-		{hollow{width: model.FreeCount + 90, held: make([]float64, 100)}, ""},
-		{hollow{width: model.FreeCount + 200, held: make([]float64, 100)}, "width is 1048776, and the state holds 101 numbers"},
+		{hollow{width: model.UncheckedCount}, ""},
+		{hollow{width: model.UncheckedCount + 90, held: make([]float64, 100)}, ""},
+		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)}, "width is 1048776, and the state holds 101 numbers"},
 		{hollow{width: -1}, "width is -1"},
 	} {
 		_, err := model.Record(&c.h)

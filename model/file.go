@@ -65,8 +65,8 @@ func (e arrayEntry) file() string { return e.Name + ".npy" }
 
 const (
 	indexName  = "model.json"
-	mostIndex  = 256 << 20 // bytes of model.json
-	mostText   = 4 << 20   // bytes of a string that is parsed
+	maxIndexBytes  = 256 << 20 // bytes of model.json
+	maxStringBytes   = 4 << 20   // bytes of a string that is parsed
 	sealPrefix = "sha256:"
 	sealLength = len(sealPrefix) + 2*sha256.Size
 )
@@ -89,7 +89,7 @@ func Write(w io.Writer, h Header, a *Archive) error {
 		}
 		x.Arrays = append(x.Arrays, arrayEntry{Name: name, Type: array.kind(), Shape: array.Shape})
 	}
-	if err := x.checkTexts(); err != nil {
+	if err := x.checkStrings(); err != nil {
 		return err
 	}
 	doc, err := json.MarshalIndent(x, "", " ")
@@ -125,7 +125,7 @@ func entry(z *zip.Writer, name string, write func(w io.Writer) error) error {
 }
 
 // checkStrings returns an error for strings that are not valid UTF-8 or too long.
-func (x index) checkTexts() error {
+func (x index) checkStrings() error {
 	if err := x.checkLengths(); err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
@@ -159,14 +159,14 @@ func (x index) checkTexts() error {
 
 // checkLengths limits strings whose parsed form is much larger.
 func (h Header) checkLengths() error {
-	if n := max(len(h.Spec), len(h.Reading), len(h.Profile)); n > mostText {
-		return fmt.Errorf("spec, reading and profile must have at most %d bytes, got %d", mostText, n)
+	if n := max(len(h.Spec), len(h.Reading), len(h.Profile)); n > maxStringBytes {
+		return fmt.Errorf("spec, reading and profile must have at most %d bytes, got %d", maxStringBytes, n)
 	}
 	return nil
 }
 
-// sealer writes a zip without a comment and gives it one at the end, the hash of what is before.
-type sealer struct {
+// checksumWriter writes a zip without a comment and gives it one at the end, the hash of what is before.
+type checksumWriter struct {
 	w    io.Writer
 	hash interface {
 		io.Writer
@@ -175,22 +175,22 @@ type sealer struct {
 	held []byte // the last two bytes, which are the length of the comment
 }
 
-func newSealer(w io.Writer) *sealer { return &sealer{w: w, hash: sha256.New()} }
+func newSealer(w io.Writer) *checksumWriter { return &checksumWriter{w: w, hash: sha256.New()} }
 
-func (s *sealer) Write(p []byte) (int, error) {
+func (s *checksumWriter) Write(p []byte) (int, error) {
 	all := append(s.held, p...)
 	cut := max(len(all)-2, 0)
 	s.held = slices.Clone(all[cut:])
 	return len(p), s.pass(all[:cut])
 }
 
-func (s *sealer) pass(p []byte) error {
+func (s *checksumWriter) pass(p []byte) error {
 	s.hash.Write(p)
 	_, err := s.w.Write(p)
 	return err
 }
 
-func (s *sealer) seal() error {
+func (s *checksumWriter) seal() error {
 	if err := s.pass(binary.LittleEndian.AppendUint16(nil, uint16(sealLength))); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func ReadFile(path string) (Header, *Archive, error) {
 // what becomes of the file later does not touch them.
 func Read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	sealed := make(chan error, 1)
-	go func() { sealed <- checkSeal(r, size) }()
+	go func() { sealed <- verifyChecksum(r, size) }()
 	h, a, err := read(r, size)
 	if broken := <-sealed; broken != nil { // whatever is wrong inside follows from that
 		err = broken
@@ -273,8 +273,8 @@ func read(r io.ReaderAt, size int64) (Header, *Archive, error) {
 	return x.Header, a, nil
 }
 
-// checkSeal compares the hash at the end of the file with the rest.
-func checkSeal(r io.ReaderAt, size int64) error {
+// verifyChecksum compares the hash at the end of the file with the rest.
+func verifyChecksum(r io.ReaderAt, size int64) error {
 	var start [4]byte
 	if _, err := r.ReadAt(start[:], 0); err != nil || string(start[:]) != "PK\x03\x04" {
 		return errors.New("it does not begin as a model file does")
@@ -291,7 +291,7 @@ func checkSeal(r io.ReaderAt, size int64) error {
 		return errors.New("it is cut off, or was changed: no checksum at its end")
 	}
 	hash := sha256.New()
-	if _, err := io.CopyBuffer(hash, io.NewSectionReader(r, 0, body), make([]byte, max(1, min(body, piece)))); err != nil {
+	if _, err := io.CopyBuffer(hash, io.NewSectionReader(r, 0, body), make([]byte, max(1, min(body, chunkBytes)))); err != nil {
 		return err
 	}
 	if sealPrefix+hex.EncodeToString(hash.Sum(nil)) != string(found) {
@@ -323,7 +323,7 @@ func readIndex(f *zip.File) (x index, err error) {
 	if f == nil {
 		return x, errors.New("it has no " + indexName)
 	}
-	if f.UncompressedSize64 > mostIndex {
+	if f.UncompressedSize64 > maxIndexBytes {
 		return x, fmt.Errorf("%s has %d bytes", indexName, f.UncompressedSize64)
 	}
 	r, err := f.Open()
@@ -335,7 +335,7 @@ func readIndex(f *zip.File) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
-	if n := nested(doc); n > max(fewNested, len(doc)/perNested) {
+	if n := nested(doc); n > max(maxNested, len(doc)/perNested) {
 		return x, fmt.Errorf("%s has %d lists and objects in %d bytes", indexName, n, len(doc))
 	}
 	var version struct {
@@ -361,7 +361,7 @@ func readIndex(f *zip.File) (x index, err error) {
 // An index may have fewNested lists and objects, or one for every perNested of its bytes: those that are
 // empty take much more memory than their two bytes.
 const (
-	fewNested = 1 << 16
+	maxNested = 1 << 16
 	perNested = 8
 )
 
@@ -426,7 +426,7 @@ func plainScalar(text []byte) (any, error) {
 }
 
 func readArray(f *zip.File, e arrayEntry) (Array, error) {
-	if len(e.Shape) == 0 || len(e.Shape) > dims {
+	if len(e.Shape) == 0 || len(e.Shape) > maxDims {
 		return Array{}, fmt.Errorf("it has %d dimensions", len(e.Shape))
 	}
 	r, err := f.Open()

@@ -281,7 +281,7 @@ type grown struct{ number, more float64 }
 
 func (g *grown) State(s *State) {
 	s.Float("number", &g.number)
-	if part := s.Child("part"); part.Holds("more") {
+	if part := s.Child("part"); part.Has("more") {
 		part.Float("more", &g.more)
 	}
 }

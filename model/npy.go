@@ -71,8 +71,8 @@ func count(shape []int, limit int64) (int64, error) {
 	return total, nil
 }
 
-// dims is how many dimensions an array of a model file has at most.
-const dims = 8
+// maxDims is how many dimensions an array of a model file has at most.
+const maxDims = 8
 
 // check reports an array that cannot be written.
 func (a Array) check() error {
@@ -83,8 +83,8 @@ func (a Array) check() error {
 	if (a.Floats != nil && a.Ints != nil) || (a.Floats != nil && a.Uint32s != nil) || (a.Ints != nil && a.Uint32s != nil) {
 		return errors.New("it has several kinds of numbers")
 	}
-	if len(a.Shape) == 0 || len(a.Shape) > dims {
-		return fmt.Errorf("it has %d dimensions, wanted 1 to %d", len(a.Shape), dims)
+	if len(a.Shape) == 0 || len(a.Shape) > maxDims {
+		return fmt.Errorf("it has %d dimensions, wanted 1 to %d", len(a.Shape), maxDims)
 	}
 	n, err := count(a.Shape, math.MaxInt64/16)
 	if err == nil && n != int64(held) {
@@ -159,8 +159,8 @@ func readNpy(r io.Reader, size int64, kind string, shape []int) (Array, error) {
 	return a, a.read(r, int(n))
 }
 
-// piece is how many bytes are read at a time: what was read is still in the cache when its checksum is made.
-const piece = 256 << 10
+// chunkBytes is how many bytes are read at a time: what was read is still in the cache when its checksum is made.
+const chunkBytes = 256 << 10
 
 // read fills the array with n numbers, which come as they lie in memory.
 func (a *Array) read(r io.Reader, n int) error {
@@ -172,8 +172,8 @@ func (a *Array) read(r io.Reader, n int) error {
 	default:
 		a.Floats = make([]float64, n)
 	}
-	for rest := a.memory(); len(rest) > 0; {
-		part := rest[:min(len(rest), piece)]
+	for rest := a.bytes(); len(rest) > 0; {
+		part := rest[:min(len(rest), chunkBytes)]
 		if _, err := io.ReadFull(r, part); err != nil {
 			return err
 		}
@@ -185,8 +185,8 @@ func (a *Array) read(r io.Reader, n int) error {
 	return nil
 }
 
-// memory is the bytes of the numbers, as the machine has them.
-func (a *Array) memory() []byte {
+// bytes is the bytes of the numbers, as the machine has them.
+func (a *Array) bytes() []byte {
 	switch {
 	case a.Ints != nil:
 		return bytesOf(a.Ints)
@@ -204,7 +204,7 @@ func bytesOf[T float64 | int64 | uint32](list []T) []byte {
 // reverse turns the bytes of each number round, for machines that have the first byte last.
 func (a *Array) reverse() {
 	item := int(itemSize(a.kind()))
-	for rest := a.memory(); len(rest) > 0; rest = rest[item:] {
+	for rest := a.bytes(); len(rest) > 0; rest = rest[item:] {
 		slices.Reverse(rest[:item])
 	}
 }

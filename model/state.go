@@ -42,12 +42,12 @@ type Array struct {
 
 // State transfers the state of a fitted value to or from an [Archive].
 type State struct {
-	*passage
+	*traversal
 	prefix string
 }
 
 // traversal is the common part of the nested states of one save or restore.
-type passage struct {
+type traversal struct {
 	archive *Archive
 	reading bool
 	err     error
@@ -57,9 +57,9 @@ type passage struct {
 
 // Record returns the state of v.
 func Record(v Stateful) (*Archive, error) {
-	p := &passage{archive: &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}}
-	v.State(&State{passage: p})
-	p.most = FreeCount + p.archive.size()
+	p := &traversal{archive: &Archive{Scalars: map[string]any{}, Arrays: map[string]Array{}}}
+	v.State(&State{traversal: p})
+	p.most = UncheckedCount + p.archive.size()
 	for _, check := range p.counts {
 		check()
 	}
@@ -68,8 +68,8 @@ func Record(v Stateful) (*Archive, error) {
 
 // Restore restores v, a zero value, from a.
 func Restore(a *Archive, v Stateful) error {
-	p := &passage{archive: a, reading: true, most: FreeCount + a.size()}
-	v.State(&State{passage: p})
+	p := &traversal{archive: a, reading: true, most: UncheckedCount + a.size()}
+	v.State(&State{traversal: p})
 	return p.err
 }
 
@@ -92,7 +92,7 @@ func (s *State) Reading() bool { return s.reading }
 
 // Has reports whether a state that is being restored has a scalar or an array of this name, for
 // entries that older files lack. It returns true while saving.
-func (s *State) Holds(name string) bool {
+func (s *State) Has(name string) bool {
 	if !s.reading {
 		return true
 	}
@@ -125,7 +125,7 @@ func (s *State) Require(ok bool, text string) {
 
 // Child returns the state of a part, with the path prefix name.
 func (s *State) Child(name string) *State {
-	return &State{passage: s.passage, prefix: s.prefix + name + "/"}
+	return &State{traversal: s.traversal, prefix: s.prefix + name + "/"}
 }
 
 // scalar moves one scalar; T is a type that JSON keeps.
@@ -170,21 +170,21 @@ func (s *State) Int(name string, p *int) {
 }
 
 // UncheckedCount is the largest count that is allowed regardless of the size of the state.
-const FreeCount = 1 << 20
+const UncheckedCount = 1 << 20
 
 // Count is a nonnegative integer that determines a size of memory, such as a number of columns.
 // Because a file may claim any number, a count must not exceed [UncheckedCount] plus the number of
 // numbers and strings in the state, also while saving. Lengths of lists need no Count.
 func (s *State) Count(name string, p *int) {
 	s.Int(name, p)
-	s.Room(name, *p)
+	s.CheckSize(name, *p)
 }
 
 // CheckSize applies the limit of [State.Count] to a size derived from the state.
-func (s *State) Room(name string, n int) {
+func (s *State) CheckSize(name string, n int) {
 	check := func() {
 		if n < 0 || n > s.most {
-			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.most-FreeCount)
+			s.Fail("%s must be at most the size of the state, got %d for %d numbers", name, n, s.most-UncheckedCount)
 		}
 	}
 	if s.reading {

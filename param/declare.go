@@ -13,11 +13,11 @@ import (
 // Float declares a number.
 func (l *List) Float(p *float64, name, doc string, r Range) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Float, Range: r, Wanted: "a number" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Float, Range: r, Constraint: "a number" + r.describe()},
 		set: func(plain any) error {
-			v, ok := number(plain)
+			v, ok := float(plain)
 			if !ok {
-				return errWanted
+				return errConstraint
 			}
 			*p = v
 			return r.check(v)
@@ -36,11 +36,11 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 		return r.check(float64(v))
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Int, Range: r, Wanted: "an integer" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Int, Range: r, Constraint: "an integer" + r.describe()},
 		set: func(plain any) error {
-			v, ok := whole(plain)
+			v, ok := integer(plain)
 			if !ok {
-				return errWanted
+				return errConstraint
 			}
 			*p = v
 			return check(v)
@@ -53,7 +53,7 @@ func (l *List) Int(p *int, name, doc string, r Range) {
 // Bool declares a boolean.
 func (l *List) Bool(p *bool, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Wanted: "a boolean"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Bool, Constraint: "a boolean"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
@@ -62,7 +62,7 @@ func (l *List) Bool(p *bool, name, doc string) {
 // String declares a string.
 func (l *List) String(p *string, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.String, Wanted: "a string"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.String, Constraint: "a string"},
 		set:   assign(p),
 		get:   func() any { return *p },
 	})
@@ -79,14 +79,14 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 		if near := suggest.Nearest(v, options); near != "" {
 			return FieldError{Hint: fmt.Sprintf("did you mean %s?", near)}
 		}
-		return errWanted
+		return errConstraint
 	}
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Wanted: suggest.Alternatives(options)},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Choice, Options: options, Constraint: suggest.Alternatives(options)},
 		set: func(plain any) error {
 			v, ok := plain.(string)
 			if !ok {
-				return errWanted
+				return errConstraint
 			}
 			*p = v
 			return check(v)
@@ -100,15 +100,15 @@ func (l *List) Choice(p *string, name, doc string, options ...string) {
 // recognize it by its kind.
 func (l *List) Seed(p *uint64, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Wanted: "an integer ≥ 0"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Seed, Range: AtLeast(0), Constraint: "an integer ≥ 0"},
 		set: func(plain any) error {
 			if v, ok := plain.(uint64); ok {
 				*p = v
 				return nil
 			}
-			v, ok := whole(plain)
+			v, ok := integer(plain)
 			if !ok || v < 0 {
-				return errWanted
+				return errConstraint
 			}
 			*p = uint64(v)
 			return nil
@@ -125,16 +125,16 @@ func (l *List) Seed(p *uint64, name, doc string) {
 // Floats declares a list of numbers.
 func (l *List) Floats(p *[]float64, name, doc string, r Range) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Floats, Range: r, Wanted: "a list of numbers" + r.words()},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Floats, Range: r, Constraint: "a list of numbers" + r.describe()},
 		set: func(plain any) error {
 			list, ok := plain.([]any)
 			if !ok {
-				return errWanted
+				return errConstraint
 			}
 			out := make([]float64, len(list))
 			for i, v := range list {
-				if out[i], ok = number(v); !ok {
-					return errWanted
+				if out[i], ok = float(v); !ok {
+					return errConstraint
 				}
 			}
 			*p = out
@@ -154,16 +154,16 @@ func (l *List) Floats(p *[]float64, name, doc string, r Range) {
 // Names declares a list of strings, such as column names.
 func (l *List) Names(p *[]string, name, doc string) {
 	l.add(&entry{
-		Param: Param{Name: name, Doc: doc, Kind: paramkind.Names, Wanted: "a list of names"},
+		Param: Param{Name: name, Doc: doc, Kind: paramkind.Names, Constraint: "a list of names"},
 		set: func(plain any) error {
 			list, ok := plain.([]any)
 			if !ok {
-				return errWanted
+				return errConstraint
 			}
 			out := make([]string, len(list))
 			for i, v := range list {
 				if out[i], ok = v.(string); !ok {
-					return errWanted
+					return errConstraint
 				}
 			}
 			*p = out
@@ -182,16 +182,16 @@ func (l *List) Names(p *[]string, name, doc string) {
 // Value declares a parameter of a custom type.
 func (l *List) Value(v Value, name, doc string) {
 	l.add(&entry{
-		Param:  Param{Name: name, Doc: doc, Kind: paramkind.Mixed, Wanted: v.Wanted()},
+		Param:  Param{Name: name, Doc: doc, Kind: paramkind.Mixed, Constraint: v.Constraint()},
 		set:    v.Set,
-		get:    v.Plain,
+		get:    v.Get,
 		checks: []func() error{v.Check},
 	})
 }
 
-// Also adds a check to a declared parameter that may depend on other parameters. The text of its
+// Check adds a check to a declared parameter that may depend on other parameters. The text of its
 // error is the constraint: "must be TEXT, got VALUE".
-func (l *List) Also(name string, check func() error) {
+func (l *List) Check(name string, check func() error) {
 	e := l.declared("Also", name)
 	e.checks = append(e.checks, check)
 }
@@ -229,13 +229,13 @@ func (l *List) child(name string, pointer any, optional bool) {
 		if v = v.Elem(); isSpecPointer(v, field.Type()) {
 			field.Set(v.Elem())
 		} else if v.Kind() == reflect.Pointer && v.IsNil() {
-			l.faults = append(l.faults, FieldError{Path: name, Problem: fmt.Sprintf("must be a spec, got a nil %s", v.Type())})
+			l.errs = append(l.errs, FieldError{Path: name, Problem: fmt.Sprintf("must be a spec, got a nil %s", v.Type())})
 		}
 	}
 	result, list := open(field.Interface())
-	for _, f := range list.faults {
+	for _, f := range list.errs {
 		f.Path = strings.TrimSuffix(name+"."+f.Path, ".")
-		l.faults = append(l.faults, f)
+		l.errs = append(l.errs, f)
 	}
 	for _, e := range list.entries {
 		set := e.set
@@ -317,7 +317,7 @@ func open(spec any) (result func() any, l *List) {
 		d.Params(l)
 	}
 	if _, ok := copied.Elem().Interface().(Declarer); ok && v.Kind() == reflect.Struct {
-		l.faults = append(l.faults, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value receiver", v.Type())})
+		l.errs = append(l.errs, FieldError{Problem: fmt.Sprintf("Params of %s must have a pointer receiver, got a value receiver", v.Type())})
 	}
 	for _, e := range l.entries {
 		if e.owner == nil { // entries of children already have an owner
@@ -331,7 +331,7 @@ func assign[T any](p *T) func(plain any) error {
 	return func(plain any) error {
 		v, ok := plain.(T)
 		if !ok {
-			return errWanted
+			return errConstraint
 		}
 		*p = v
 		return nil
@@ -340,7 +340,7 @@ func assign[T any](p *T) func(plain any) error {
 
 // toPlain converts numbers and named types to int, uint64, float64, string and bool, and slices to
 // lists. It returns other values unchanged.
-func plainOf(value any) any {
+func toPlain(value any) any {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -362,15 +362,15 @@ func plainOf(value any) any {
 	case reflect.Slice, reflect.Array:
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = plainOf(v.Index(i).Interface())
+			list[i] = toPlain(v.Index(i).Interface())
 		}
 		return list
 	}
 	return value
 }
 
-// number converts any plain number.
-func number(plain any) (float64, bool) {
+// float converts any plain number.
+func float(plain any) (float64, bool) {
 	switch v := plain.(type) {
 	case float64:
 		return v, true
@@ -383,7 +383,7 @@ func number(plain any) (float64, bool) {
 }
 
 // integer converts a plain integer, also one written as 1e3.
-func whole(plain any) (int, bool) {
+func integer(plain any) (int, bool) {
 	switch v := plain.(type) {
 	case int:
 		return v, true

@@ -28,18 +28,18 @@ type named struct{ values *map[string]any }
 func (n named) Set(plain any) error {
 	values, ok := plain.(map[string]any)
 	if *n.values = values; !ok {
-		return errors.New(n.Wanted())
+		return errors.New(n.Constraint())
 	}
 	return n.Check()
 }
 
-func (n named) Plain() any     { return *n.values }
-func (n named) Wanted() string { return "a map" }
+func (n named) Get() any     { return *n.values }
+func (n named) Constraint() string { return "a map" }
 
 func (n named) Check() error {
 	for _, v := range *n.values {
 		if v == -1.0 {
-			return errors.New(n.Wanted())
+			return errors.New(n.Constraint())
 		}
 	}
 	return nil

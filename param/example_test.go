@@ -31,7 +31,7 @@ func (m *Mixture) Params(l *param.List) {
 func Example() {
 	spec := Mixture{Weight: 0.5, First: Kernel{Shape: "gaussian", Gamma: 1}}
 	for _, p := range param.All(spec) {
-		fmt.Printf("%s = %v: %s; %s\n", p.Path, p.Value, p.Doc, p.Wanted)
+		fmt.Printf("%s = %v: %s; %s\n", p.Path, p.Value, p.Doc, p.Constraint)
 	}
 	// Output:
 	// weight = 0.5: weight of the first kernel; a number from 0 to 1

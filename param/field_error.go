@@ -46,7 +46,7 @@ func (f FieldError) Error() string {
 	case f.Problem != "":
 		b.WriteString(f.Problem)
 	case f.Constraint != "":
-		fmt.Fprintf(&b, "must be %s, got %s", f.Constraint, show(f.Value))
+		fmt.Fprintf(&b, "must be %s, got %s", f.Constraint, quote(f.Value))
 	}
 	if f.Hint != "" {
 		b.WriteString(" (" + f.Hint + ")")
@@ -54,25 +54,25 @@ func (f FieldError) Error() string {
 	return b.String()
 }
 
-func show(plain any) string {
+func quote(plain any) string {
 	switch v := plain.(type) {
 	case nil:
 		return "nothing"
 	case string:
-		return `"` + clip(inner(strconv.Quote(v))) + `"`
+		return `"` + truncate(unquoted(strconv.Quote(v))) + `"`
 	}
 	switch reflect.TypeOf(plain).Kind() {
 	case reflect.Struct, reflect.Pointer, reflect.Func, reflect.Chan, reflect.Complex64, reflect.Complex128:
-		return clip(fmt.Sprintf("%T %v", plain, plain)) // not a plain value
+		return truncate(fmt.Sprintf("%T %v", plain, plain)) // not a plain value
 	}
-	return clip(fmt.Sprint(plain))
+	return truncate(fmt.Sprint(plain))
 }
 
 // unquoted removes the quotes of a quoted string.
-func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
+func unquoted(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // truncate shortens a string to 80 characters.
-func clip(text string) string {
+func truncate(text string) string {
 	if r := []rune(text); len(r) > 80 {
 		return string(r[:77]) + "…"
 	}
@@ -109,13 +109,13 @@ func (f FieldErrors) Err() error {
 }
 
 // errConstraint means that a value violates the constraint of its parameter.
-var errWanted = errors.New("value violates the constraint")
+var errConstraint = errors.New("value violates the constraint")
 
 // toFieldError adds the path and the value to an error from setting or checking an entry.
-func asFault(err error, path string, value any, e *entry) FieldError {
+func toFieldError(err error, path string, value any, e *entry) FieldError {
 	f := FieldError{Path: path, Value: value}
 	if e != nil {
-		f.Constraint = e.Wanted
+		f.Constraint = e.Constraint
 	}
 	var given FieldError
 	switch {
@@ -124,7 +124,7 @@ func asFault(err error, path string, value any, e *entry) FieldError {
 		if given.Constraint != "" {
 			f.Constraint = given.Constraint
 		}
-	case err != errWanted:
+	case err != errConstraint:
 		f.Constraint, f.Err = err.Error(), err
 	}
 	return f

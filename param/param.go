@@ -42,9 +42,9 @@ type Value interface {
 	// Set sets the value from a plain value.
 	Set(plain any) error
 	// Get returns the plain value that Set would accept.
-	Plain() any
+	Get() any
 	// Constraint describes the values that Set accepts: "a positive number, or scale".
-	Wanted() string
+	Constraint() string
 	// Check returns an error if the present value is invalid, such as one of a struct literal.
 	Check() error
 }
@@ -55,7 +55,7 @@ type Param struct {
 	Name       string         // last element of the path: "gamma"
 	Doc        string         // description
 	Kind       paramkind.Kind // kind of its plain value
-	Wanted     string         // description of the accepted values
+	Constraint     string         // description of the accepted values
 	Options    []string       // of a Choice
 	Range      Range          // of a Float, Int or Floats
 	Complexity Complexity     // effect of a larger value on the complexity of the model
@@ -93,7 +93,7 @@ type entry struct {
 type List struct {
 	entries  []*entry
 	children []childField
-	faults   FieldErrors // invalid declarations
+	errs   FieldErrors // invalid declarations
 }
 
 // Setting is a new value for the parameter at Path: a plain value, or any Go number, string, bool
@@ -134,14 +134,14 @@ func Get(spec any, path string) (any, error) {
 // [Replace] saves the type assertion.
 func With(spec any, settings ...Setting) (any, error) {
 	result, l := open(spec)
-	faults := l.faults
+	faults := l.errs
 	for _, s := range settings {
 		e, err := l.find(s.Path)
 		if err == nil {
-			err = e.set(plainOf(s.Value))
+			err = e.set(toPlain(s.Value))
 		}
 		if err != nil {
-			faults = append(faults, asFault(err, s.Path, s.Value, e))
+			faults = append(faults, toFieldError(err, s.Path, s.Value, e))
 		}
 	}
 	if err := faults.Err(); err != nil {
@@ -162,11 +162,11 @@ func Replace[T any](spec T, settings ...Setting) (T, error) {
 // Check checks the value of every parameter of spec and returns all violations as [FieldErrors].
 func Check(spec any) error {
 	_, l := open(spec)
-	faults := l.faults
+	faults := l.errs
 	for _, e := range l.entries {
 		for _, check := range e.checks {
 			if err := check(); err != nil {
-				faults = append(faults, asFault(err, e.Path, e.get(), e))
+				faults = append(faults, toFieldError(err, e.Path, e.get(), e))
 				break
 			}
 		}

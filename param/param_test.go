@@ -36,7 +36,7 @@ func (s *dial) Params(l *List) {
 	l.Floats(&s.Weights, "weights", "one for each", AtLeast(0))
 	l.Names(&s.Columns, "columns", "which")
 	l.Value(&s.Scale, "scale", "number or rule")
-	l.Also("weights", func() error {
+	l.Check("weights", func() error {
 		if len(s.Weights) > s.Width {
 			return fmt.Errorf("at most %d numbers", s.Width)
 		}
@@ -65,18 +65,18 @@ func (r *ratio) Set(plain any) error {
 	return r.Check()
 }
 
-func (r *ratio) Plain() any {
+func (r *ratio) Get() any {
 	if r.auto {
 		return "auto"
 	}
 	return r.v
 }
 
-func (r *ratio) Wanted() string { return "a number > 0, or auto" }
+func (r *ratio) Constraint() string { return "a number > 0, or auto" }
 
 func (r *ratio) Check() error {
 	if !r.auto && r.v <= 0 {
-		return errors.New(r.Wanted())
+		return errors.New(r.Constraint())
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func TestAllListsEveryParameter(t *testing.T) {
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Path)
-		if p.Path != p.Name || p.Doc == "" || p.Wanted == "" {
+		if p.Path != p.Name || p.Doc == "" || p.Constraint == "" {
 			t.Errorf("parameter %+v lacks something", p)
 		}
 	}
@@ -125,19 +125,19 @@ func TestAllListsEveryParameter(t *testing.T) {
 		t.Errorf("parameters %v, want %v", names, dialNames)
 	}
 	for i, want := range []Param{
-		{Kind: paramkind.Float, Wanted: "a number > 0", Value: 1.0},
-		{Kind: paramkind.Int, Wanted: "an integer from 1 to 100", Value: 10},
-		{Kind: paramkind.Bool, Wanted: "a boolean", Value: false},
-		{Kind: paramkind.String, Wanted: "a string", Value: "x"},
-		{Kind: paramkind.Choice, Wanted: "paired or phase", Value: "paired"},
-		{Kind: paramkind.Seed, Wanted: "an integer ≥ 0", Value: 0},
-		{Kind: paramkind.Floats, Wanted: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
-		{Kind: paramkind.Names, Wanted: "a list of names", Value: []any{"a"}},
-		{Kind: paramkind.Mixed, Wanted: "a number > 0, or auto", Value: "auto"},
+		{Kind: paramkind.Float, Constraint: "a number > 0", Value: 1.0},
+		{Kind: paramkind.Int, Constraint: "an integer from 1 to 100", Value: 10},
+		{Kind: paramkind.Bool, Constraint: "a boolean", Value: false},
+		{Kind: paramkind.String, Constraint: "a string", Value: "x"},
+		{Kind: paramkind.Choice, Constraint: "paired or phase", Value: "paired"},
+		{Kind: paramkind.Seed, Constraint: "an integer ≥ 0", Value: 0},
+		{Kind: paramkind.Floats, Constraint: "a list of numbers ≥ 0", Value: []any{1.0, 2.0}},
+		{Kind: paramkind.Names, Constraint: "a list of names", Value: []any{"a"}},
+		{Kind: paramkind.Mixed, Constraint: "a number > 0, or auto", Value: "auto"},
 	} {
 		got := all[i]
-		if got.Kind != want.Kind || got.Wanted != want.Wanted || !reflect.DeepEqual(got.Value, want.Value) {
-			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Wanted, got.Value, want.Kind, want.Wanted, want.Value)
+		if got.Kind != want.Kind || got.Constraint != want.Constraint || !reflect.DeepEqual(got.Value, want.Value) {
+			t.Errorf("%s: kind %s, want %q, value %v; wanted %s, %q, %v", got.Path, got.Kind, got.Constraint, got.Value, want.Kind, want.Constraint, want.Value)
 		}
 	}
 	if !slices.Equal(all[4].Options, []string{"paired", "phase"}) {
@@ -339,7 +339,7 @@ func TestRanges(t *testing.T) {
 		{Range{Low: math.Inf(-1), High: 2, HighOpen: true}, " < 2", []float64{1.9}, []float64{2}},
 		{Range{}, " from 0 to 0", []float64{0}, []float64{1, -1}},
 	} {
-		if got := c.r.words(); got != c.words {
+		if got := c.r.describe(); got != c.words {
 			t.Errorf("%+v reads %q, want %q", c.r, got, c.words)
 		}
 		for _, v := range c.in {
@@ -380,7 +380,7 @@ func TestFaultReads(t *testing.T) {
 func TestWrongDeclarationsPanic(t *testing.T) {
 	for name, declare := range map[string]func(l *List){
 		"declared twice":    func(l *List) { var b bool; l.Bool(&b, "x", ""); l.Bool(&b, "x", "") },
-		"no such parameter": func(l *List) { l.Also("x", func() error { return nil }) },
+		"no such parameter": func(l *List) { l.Check("x", func() error { return nil }) },
 	} {
 		func() {
 			defer func() {

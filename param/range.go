@@ -46,7 +46,7 @@ func (r Range) Contains(v float64) bool {
 
 func (r Range) check(v float64) error {
 	if !r.Contains(v) {
-		return errWanted
+		return errConstraint
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (r Range) checkAll(list []float64) error {
 }
 
 // describe returns the range as a suffix of "a number": " > 0", " ≥ 1", " from 0 to 1".
-func (r Range) words() string {
+func (r Range) describe() string {
 	text := func(v float64) string {
 		if v == math.Trunc(v) && math.Abs(v) < 1e9 {
 			return strconv.FormatFloat(v, 'f', -1, 64)

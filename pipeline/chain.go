@@ -328,7 +328,7 @@ func requireWidth(s *model.State, fit any, cols int) {
 func keepStep(st *model.State, s *rows.Step, cols int) {
 	st.Int("width", &s.Width)
 	st.Bool("dense", &s.Dense)
-	if st.Holds("single") { // files from before there was a choice do not
+	if st.Has("single") { // files from before there was a choice do not
 		st.Bool("single", &s.Float32)
 	}
 	partState(st, &s.Fitted)
@@ -342,7 +342,7 @@ func keepStep(st *model.State, s *rows.Step, cols int) {
 		st.Require(!says || sized.OutputWidth() == s.Width, "the width is not that of the step")
 	}
 	if s.Dense {
-		st.Room("width", s.Width)
+		st.CheckSize("width", s.Width)
 	}
 }
 

@@ -257,7 +257,7 @@ func (c *concatenation) state(s *model.State) {
 		return
 	}
 	if !c.sparse {
-		s.Room("width", c.OutputWidth()) // of rows that Transform makes
+		s.CheckSize("width", c.OutputWidth()) // of rows that Transform makes
 	}
 	total := 0
 	for _, p := range c.parts {

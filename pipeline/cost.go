@@ -100,7 +100,7 @@ func (p Pipeline) Cost(shape datasets.Shape) datasets.Cost {
 	cost := rows.CostOf(p.Estimator, mapped)
 	number := 8.0 // bytes
 	switch rounds := p.rounds(shape); {
-	case mapped.Filled > 0:
+	case mapped.NonZeros > 0:
 		number = 12
 	case len(p.Steps) > 0 && p.Precision == Float32:
 		number = 4

@@ -274,7 +274,7 @@ func (p *FittedPipeline) State(s *model.State) {
 	}
 	p.chain.State(s.Child("steps"))
 	s.String("name", &p.name)
-	if s.Holds("precision") {
+	if s.Has("precision") {
 		s.String("precision", &p.precision)
 	} else { // from before there was a choice
 		p.precision = Float64

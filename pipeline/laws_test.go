@@ -162,7 +162,7 @@ func TestRegistryIsComplete(t *testing.T) {
 			t.Errorf("%s: its defaults: %v", e.Name, err)
 		}
 		for _, p := range e.Params() {
-			if p.Doc == "" || p.Wanted == "" || p.Name != strings.TrimSpace(p.Name) {
+			if p.Doc == "" || p.Constraint == "" || p.Name != strings.TrimSpace(p.Name) {
 				t.Errorf("%s: parameter %+v", e.Name, p)
 			}
 		}

@@ -76,7 +76,7 @@ func (p Pipeline) CheckTargets() error {
 func taught(steps []Step, path string) (out []string) {
 	for i, s := range steps {
 		at := join(path, ChildName(s, i))
-		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(), func(d datasets.Requirement) bool { return d.Want == datasets.Targets }) {
+		if d, ok := s.Fitter.(datasets.Requirer); ok && slices.ContainsFunc(d.Requirements(), func(d datasets.Requirement) bool { return d.Constraint == datasets.Targets }) {
 			out = append(out, at)
 		}
 		if c, ok := s.Fitter.(Composite); ok {
@@ -136,37 +136,37 @@ func (f *forecast) demands(spec any, in datasets.InferredSchema, path, name stri
 
 // refusal says which columns do not meet a demand of the step called name.
 func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f param.FieldError, refused bool) {
-	if d.Want == datasets.Categories && len(in.Columns) == 0 {
+	if d.Constraint == datasets.Categories && len(in.Columns) == 0 {
 		return param.FieldError{Problem: "the columns are numbers already, and " + name + " takes categorical ones"}, true
 	}
-	if n := len(in.Columns); d.Want == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
-		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Because), Hint: d.Hint}, true
+	if n := len(in.Columns); d.Constraint == datasets.ManyColumns && n > 0 && !in.More && n < d.Columns {
+		return param.FieldError{Problem: fmt.Sprintf("%d columns come to it, and %s %s", n, name, d.Reason), Hint: d.Hint}, true
 	}
-	if d.Want == datasets.NamedColumn {
+	if d.Constraint == datasets.NamedColumn {
 		return unnamed(d, in, name)
 	}
-	columns := in.Violations(d.Want)
+	columns := in.Violations(d.Constraint)
 	if len(columns) == 0 {
 		return f, false
 	}
 	because := func(usual string) string {
-		if d.Because != "" {
-			return " " + d.Because
+		if d.Reason != "" {
+			return " " + d.Reason
 		}
 		return ", and " + name + " " + usual
 	}
 	first := columns[0]
-	switch d.Want {
+	switch d.Constraint {
 	case datasets.Numbers:
 		f.Problem = "column " + first.Name + " is categorical" + because("takes numbers")
 		f.Hint = "encode it before with onehot or ordinal, in a columns step"
 	case datasets.Categories:
 		f.Problem = "column " + first.Name + " is numeric" + because("takes categorical ones")
 		f.Hint = "select the categorical columns with a columns step"
-	case datasets.AnyValue:
+	case datasets.SomeValue:
 		f.Problem = "column " + first.Name + " has no value in any row" + because("learns from values")
 		f.Hint = "data.drop leaves it out"
-	case datasets.EveryValue:
+	case datasets.NoMissing:
 		f.Problem = name + " takes no missing values, and " + lacking(columns)
 		f.Hint = "put an impute step before"
 		for _, c := range columns {
@@ -174,7 +174,7 @@ func refusal(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 				f.Hint = "put an impute step before; data.drop leaves out a column without any"
 			}
 		}
-	case datasets.KnownLevels:
+	case datasets.KnownCategories:
 		f.Problem = fmt.Sprintf("column %s has a level in %v that training has not", first.Name, first.Unknown)
 	}
 	if d.Hint != "" {
@@ -192,7 +192,7 @@ func unnamed(d datasets.Requirement, in datasets.InferredSchema, name string) (f
 	if len(names) == 0 || in.More || slices.Contains(names, d.Name) {
 		return f, false
 	}
-	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Because), Hint: d.Hint}
+	f = param.FieldError{Problem: fmt.Sprintf("no column %s comes to it, and %s %s", d.Name, name, d.Reason), Hint: d.Hint}
 	if near := suggest.Nearest(d.Name, names); near != "" && d.Hint == "" {
 		f.Hint = "did you mean " + near + "?"
 	}

@@ -100,7 +100,7 @@ func beginSums(ctx context.Context, spec any, schema datasets.Schema, cols int, 
 	if err := sums.open(ctx); err != nil {
 		return nil, err
 	}
-	return pass.Begin(pass.Begun{Name: "pipeline", Spec: spec, Schema: schema, Cols: cols}, sums), nil
+	return pass.Begin(pass.Config{Name: "pipeline", Spec: spec, Schema: schema, Cols: cols}, sums), nil
 }
 
 func lastSums[T pass.Sums](ctx context.Context, spec any, last datasets.Pass) (sums T, err error) {

@@ -15,8 +15,8 @@ import (
 // selection is the parameter select of a [Group]: one term, or a list of them.
 type selection struct{ terms *[]string }
 
-// Wanted says what a term is.
-func (s *selection) Wanted() string { return "a name, kind or pattern of columns, or a list of them" }
+// Constraint says what a term is.
+func (s *selection) Constraint() string { return "a name, kind or pattern of columns, or a list of them" }
 
 // Set takes a string or a list of texts.
 func (s *selection) Set(plain any) error {
@@ -28,7 +28,7 @@ func (s *selection) Set(plain any) error {
 	for i, v := range list {
 		term, ok := v.(string)
 		if !ok || term == "" {
-			return errors.New(s.Wanted())
+			return errors.New(s.Constraint())
 		}
 		terms[i] = term
 	}
@@ -37,7 +37,7 @@ func (s *selection) Set(plain any) error {
 }
 
 // Plain returns the term, or the list where there are several or none.
-func (s *selection) Plain() any {
+func (s *selection) Get() any {
 	if len(*s.terms) == 1 {
 		return (*s.terms)[0]
 	}

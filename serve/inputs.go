@@ -116,7 +116,7 @@ func (c inputs) setColumns(t *protocol.Tensor, x []float64, given []bool, errs *
 		return
 	}
 	if f.Date != nil && t.Datatype != protocol.Bytes {
-		errs.At(-1, f.Name, "datatype must be BYTES with %s, got %s", f.Wanted(), t.Datatype)
+		errs.At(-1, f.Name, "datatype must be BYTES with %s, got %s", f.Constraint(), t.Datatype)
 		return
 	}
 	for _, j := range f.Columns {

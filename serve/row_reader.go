@@ -133,7 +133,7 @@ func (r *rowReader) setField(f *rowencoding.Field, kind jsonscan.Kind, v []byte,
 		}
 		got = rowerrors.Quote(v)
 	case f.Date != nil:
-		constraint = f.Wanted()
+		constraint = f.Constraint()
 	case kind == jsonscan.Number:
 		number, finite := parseNumber(v)
 		if finite || f.Kind == datasets.Categorical {

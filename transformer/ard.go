@@ -91,7 +91,7 @@ func (s *ARD) Params(l *param.List) {
 	l.Choice(&s.Objective, "objective", "what scales are learned by: the evidence, or the leave-one-out error", "evidence", "press")
 	l.Choice(&s.Groups, "groups", "whether columns that one column was encoded to share a scale", "none", "origin")
 	l.Seed(&s.Seed, "seed", "seed of the sample and of the draws")
-	l.Also("features", func() error {
+	l.Check("features", func() error {
 		if s.Features%2 != 0 {
 			return errors.New("an even number")
 		}

@@ -129,22 +129,22 @@ func (c *BinColumns) Set(plain any) error {
 }
 
 // Plain returns exact or the number.
-func (c *BinColumns) Plain() any {
+func (c *BinColumns) Get() any {
 	if c.exact {
 		return "exact"
 	}
 	return c.hashed
 }
 
-// Wanted says what Set takes.
-func (c *BinColumns) Wanted() string { return "exact, or a number of hashed columns ≥ grids" }
+// Constraint says what Set takes.
+func (c *BinColumns) Constraint() string { return "exact, or a number of hashed columns ≥ grids" }
 
 // Check reports what is neither.
 func (c *BinColumns) Check() error {
 	if c.exact || c.hashed >= 1 && int64(c.hashed) < math.MaxUint32 {
 		return nil
 	}
-	return errors.New(c.Wanted())
+	return errors.New(c.Constraint())
 }
 
 // NewBinning returns the spec of 100 grids of the laplacian kernel with exact columns, γ by
@@ -167,13 +167,13 @@ func (s *Binning) Params(l *param.List) {
 	l.Value(inputCount{&s.Inputs}, "inputs", "how many inputs each grid looks at, a set that it draws: few of many add up low interactions; the columns that one column was encoded to are one input")
 	l.Choice(&s.InputWeights, "input_weights", "with a number of inputs, how they are drawn: all alike, or in proportion to gamma times their standard deviation", "uniform", "scales")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
-	l.Also("columns", func() error {
+	l.Check("columns", func() error {
 		if !s.Columns.exact && s.Columns.hashed < s.Grids {
-			return errors.New(s.Columns.Wanted())
+			return errors.New(s.Columns.Constraint())
 		}
 		return nil
 	})
-	l.Also("min_count", func() error {
+	l.Check("min_count", func() error {
 		if !s.Columns.exact && s.MinCount > 1 {
 			return errors.New("1 with hashed columns, which are not counted")
 		}
@@ -190,15 +190,15 @@ type pitchKernel struct {
 func (k pitchKernel) Set(plain any) error {
 	name, ok := plain.(string)
 	if !ok {
-		return errors.New(k.Wanted())
+		return errors.New(k.Constraint())
 	}
 	*k.name = name
 	return k.Check()
 }
 
-func (k pitchKernel) Plain() any { return *k.name }
+func (k pitchKernel) Get() any { return *k.name }
 
-func (k pitchKernel) Wanted() string { return suggest.Alternatives(spectral.BinningKernels) }
+func (k pitchKernel) Constraint() string { return suggest.Alternatives(spectral.BinningKernels) }
 
 func (k pitchKernel) Check() error {
 	switch {
@@ -207,14 +207,14 @@ func (k pitchKernel) Check() error {
 	case k.custom != nil || slices.Contains(spectral.BinningKernels, *k.name):
 		return nil
 	case *k.name == "gaussian":
-		return param.FieldError{Constraint: k.Wanted(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
+		return param.FieldError{Constraint: k.Constraint(), Hint: "the gaussian kernel has no random bins, because it is not convex at 0; use rff for it"}
 	case slices.Contains(spectral.FourierKernels, *k.name):
-		return param.FieldError{Constraint: k.Wanted(), Hint: "use rff for the " + *k.name + " kernel"}
+		return param.FieldError{Constraint: k.Constraint(), Hint: "use rff for the " + *k.name + " kernel"}
 	}
 	if near := suggest.Nearest(*k.name, spectral.BinningKernels); near != "" {
-		return param.FieldError{Constraint: k.Wanted(), Hint: "did you mean " + near + "?"}
+		return param.FieldError{Constraint: k.Constraint(), Hint: "did you mean " + near + "?"}
 	}
-	return errors.New(k.Wanted())
+	return errors.New(k.Constraint())
 }
 
 // inputCount is a number of inputs as a parameter, 0 being all.
@@ -237,18 +237,18 @@ func (c inputCount) Set(plain any) error {
 	return c.Check()
 }
 
-func (c inputCount) Plain() any {
+func (c inputCount) Get() any {
 	if *c.inputs == 0 {
 		return "all"
 	}
 	return *c.inputs
 }
 
-func (c inputCount) Wanted() string { return "all, or an integer ≥ 1" }
+func (c inputCount) Constraint() string { return "all, or an integer ≥ 1" }
 
 func (c inputCount) Check() error {
 	if *c.inputs < 0 {
-		return errors.New(c.Wanted())
+		return errors.New(c.Constraint())
 	}
 	return nil
 }
@@ -420,7 +420,7 @@ const (
 func (s Binning) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, p := float64(shape.Rows), float64(shape.Cols), float64(s.Grids)
 	entries := shape.Entries()
-	held := float64(shape.Held())
+	held := float64(shape.RowsInMemory())
 	each := p * (binFlops + inputFlops*entries)
 	c := datasets.Cost{Bytes: int64(24*d*p + 4*held*p + 8*held), OutputWidth: s.Columns.hashed, NonZeros: p}
 	_, inputs := byOrigin(datasets.Schema{Columns: shape.Columns}, shape.Cols)

@@ -307,7 +307,7 @@ func TestPCAKeeps(t *testing.T) {
 	for want, c := range map[int]Components{1: KeepVariance(0.9), 2: AllComponents, 3: KeepComponents(3)} {
 		f := mustFit(t, PCA{Components: c}, datasets.Set{X: X}).(*FittedPCA)
 		if f.OutputWidth() != want {
-			t.Errorf("%v keeps %d components, want %d", c.Plain(), f.OutputWidth(), want)
+			t.Errorf("%v keeps %d components, want %d", c.Get(), f.OutputWidth(), want)
 		}
 	}
 	_, err := PCA{Components: KeepComponents(3), Whiten: true}.Fit(context.Background(), datasets.Set{X: X})

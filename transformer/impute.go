@@ -54,7 +54,7 @@ func (f *Fill) Set(plain any) error {
 	case string:
 		*f = Fill{Level: v}
 		if v == "" {
-			return fmt.Errorf("%s", f.Wanted())
+			return fmt.Errorf("%s", f.Constraint())
 		}
 		return nil
 	case int:
@@ -64,24 +64,24 @@ func (f *Fill) Set(plain any) error {
 		*f = Fill{Number: v}
 		return f.Check()
 	}
-	return fmt.Errorf("%s", f.Wanted())
+	return fmt.Errorf("%s", f.Constraint())
 }
 
 // Plain returns the name or the number.
-func (f *Fill) Plain() any {
+func (f *Fill) Get() any {
 	if f.Level != "" {
 		return f.Level
 	}
 	return f.Number
 }
 
-// Wanted says what Set takes.
-func (f *Fill) Wanted() string { return "a number, or the name of a level" }
+// Constraint says what Set takes.
+func (f *Fill) Constraint() string { return "a number, or the name of a level" }
 
 // Check reports a number that is not finite.
 func (f *Fill) Check() error {
 	if !finite(f.Number) {
-		return fmt.Errorf("%s", f.Wanted())
+		return fmt.Errorf("%s", f.Constraint())
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (f *frequencies) state(s *model.State) {
 	if s.Reading() {
 		total = len(values)
 	}
-	pass.Floats(s, "counts", &counts, total, pass.Count)
+	pass.Floats(s, "counts", &counts, total, pass.NonNegative)
 	if !s.Reading() || s.Err() != nil {
 		return
 	}

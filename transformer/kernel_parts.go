@@ -37,18 +37,18 @@ var partParams = []string{"kernel", "gamma", "weight", "nu", "alpha"}
 func (p *KernelParts) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
-		return errors.New(p.Wanted())
+		return errors.New(p.Constraint())
 	}
 	*p = nil
 	for i, e := range list {
 		named, ok := e.(map[string]any)
 		if !ok {
-			return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d is %v", i, e)}
+			return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d is %v", i, e)}
 		}
 		part := NewKernelPart("gaussian", 1)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			if err := part.set(name, named[name]); err != nil {
-				return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d: %v", i, err)}
+				return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %v", i, err)}
 			}
 		}
 		*p = append(*p, part)
@@ -85,7 +85,7 @@ func (k *KernelPart) set(name string, plain any) error {
 }
 
 // Plain returns the list.
-func (p *KernelParts) Plain() any {
+func (p *KernelParts) Get() any {
 	list := make([]any, len(*p))
 	for i, k := range *p {
 		named := map[string]any{"kernel": k.Kernel, "gamma": k.Gamma, "weight": k.Weight}
@@ -100,8 +100,8 @@ func (p *KernelParts) Plain() any {
 	return list
 }
 
-// Wanted says what Set takes.
-func (p *KernelParts) Wanted() string {
+// Constraint says what Set takes.
+func (p *KernelParts) Constraint() string {
 	return "a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one"
 }
 
@@ -109,7 +109,7 @@ func (p *KernelParts) Wanted() string {
 func (p *KernelParts) Check() error {
 	for i, k := range *p {
 		if fault := k.fault(); fault != "" {
-			return param.FieldError{Constraint: p.Wanted(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
+			return param.FieldError{Constraint: p.Constraint(), Hint: fmt.Sprintf("element %d: %s", i, fault)}
 		}
 	}
 	return nil

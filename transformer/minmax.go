@@ -42,7 +42,7 @@ func (s *MinMax) Params(l *param.List) {
 	l.Float(&s.Low, "low", "what the smallest training value becomes", param.Any)
 	l.Float(&s.High, "high", "what the largest training value becomes", param.Any)
 	l.Bool(&s.Clip, "clip", "move later values outside the interval to its nearer end")
-	l.Also("high", func() error {
+	l.Check("high", func() error {
 		if !(s.High > s.Low) {
 			return fmt.Errorf("a number > low, which is %g", s.Low)
 		}
@@ -113,9 +113,9 @@ func (r *ranges) next(context.Context) (inputSums, error) { return nil, nil }
 
 func (r *ranges) state(s *model.State) {
 	width := len(r.count)
-	pass.Floats(s, "least", &r.least, width, pass.Number)
-	pass.Floats(s, "most", &r.most, width, pass.Number)
-	pass.Floats(s, "count", &r.count, width, pass.Count)
+	pass.Floats(s, "least", &r.least, width, pass.NotNaN)
+	pass.Floats(s, "most", &r.most, width, pass.NotNaN)
+	pass.Floats(s, "count", &r.count, width, pass.NonNegative)
 }
 
 // Cost returns the cost of one pass of comparisons.

@@ -41,7 +41,7 @@ func (m *momentSums) next(context.Context) (inputSums, error) { return nil, nil 
 
 func (m *momentSums) state(s *model.State) {
 	width := len(m.total.Mean)
-	pass.Floats(s, "count", &m.total.Count, width, pass.Count)
+	pass.Floats(s, "count", &m.total.Count, width, pass.NonNegative)
 	pass.Floats(s, "mean", &m.total.Mean, width, nil)
 	pass.Floats(s, "square", &m.total.SumSquares, width, nil)
 	pass.Floats(s, "small", &m.total.SmallSquares, width, nil)

@@ -85,7 +85,7 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Seed(&s.Seed, "seed", "seed of the choice")
-	l.Also("landmarks", func() error {
+	l.Check("landmarks", func() error {
 		if s.Choose == "rpcholesky" && s.Landmarks > pivotedRows {
 			return fmt.Errorf("at most %d with rpcholesky, which looks at so many rows", pivotedRows)
 		}
@@ -181,7 +181,7 @@ func (s Nystroem) Cost(shape datasets.Shape) datasets.Cost {
 	}
 	const value, factor = 250, 10 // flops of a kernel value, and of m³ for what comes of the landmarks
 	c := datasets.Cost{Flops: n*m*(2*shape.Entries()+value+m) + factor*m*m*m, OutputWidth: int(m)}
-	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*float64(shape.Held())*m
+	held := float64(landmarks.Bytes(int(m), shape.Cols)) + 8*float64(shape.RowsInMemory())*m
 	if s.Choose == "rpcholesky" {
 		sample := min(n, pivotedRows)
 		c.Flops += sample * m * (2*shape.Entries() + value + 2*m)

@@ -267,7 +267,7 @@ func (s OneHot) Cost(shape datasets.Shape) datasets.Cost {
 	for _, c := range shape.Columns {
 		width += len(c.Categories)
 	}
-	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.Held()) + 24*float64(width)), OutputWidth: width, WidthEstimated: true}
+	cost := datasets.Cost{Flops: 4 * n * d, Bytes: int64((4*d+8)*float64(shape.RowsInMemory()) + 24*float64(width)), OutputWidth: width, WidthEstimated: true}
 	if width == 0 {
 		cost.OutputWidth = -1
 	}

@@ -21,10 +21,10 @@ func (s Nystroem) TakesSparse() bool { return s.Kernel != "laplacian" && s.Kerne
 
 // What the steps demand of the columns that come to them, and what they leave.
 var (
-	complete   = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
-	taught     = append(complete[:2:2], datasets.Requirement{Want: datasets.Targets})
-	valued     = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.AnyValue}}
-	categories = []datasets.Requirement{{Want: datasets.Categories}}
+	complete   = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
+	taught     = append(complete[:2:2], datasets.Requirement{Constraint: datasets.Targets})
+	valued     = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.SomeValue}}
+	categories = []datasets.Requirement{{Constraint: datasets.Categories}}
 )
 
 // Demands asks for complete numeric columns.
@@ -41,8 +41,8 @@ func (s Binning) Requirements() []datasets.Requirement {
 	if s.Inputs == 0 {
 		return complete
 	}
-	return append(slices.Clip(complete), datasets.Requirement{Want: datasets.ManyColumns, Columns: s.Inputs,
-		Because: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
+	return append(slices.Clip(complete), datasets.Requirement{Constraint: datasets.ManyColumns, Columns: s.Inputs,
+		Reason: fmt.Sprintf("looks at %d in each grid", s.Inputs)})
 }
 
 // Demands asks for complete numeric columns, and for targets.
@@ -128,7 +128,7 @@ func (s Ordinal) Requirements() []datasets.Requirement {
 	if s.Unknown != "error" {
 		return categories
 	}
-	return []datasets.Requirement{{Want: datasets.Categories}, {Want: datasets.KnownLevels, Hint: "unknown: code or missing allows it"}}
+	return []datasets.Requirement{{Constraint: datasets.Categories}, {Constraint: datasets.KnownCategories, Hint: "unknown: code or missing allows it"}}
 }
 
 // Forecast promises numbers; a level that training has not may become a missing value.
@@ -144,10 +144,10 @@ func (s Ordinal) InferOutput(in datasets.InferredSchema) datasets.InferredSchema
 // Demands asks for values to learn from, and for numbers to have a mean or a median of.
 func (s Impute) Requirements() (out []datasets.Requirement) {
 	if s.Strategy != "constant" {
-		out = append(out, datasets.Requirement{Want: datasets.AnyValue})
+		out = append(out, datasets.Requirement{Constraint: datasets.SomeValue})
 	}
 	if s.Strategy == "mean" || s.Strategy == "median" {
-		out = append(out, datasets.Requirement{Want: datasets.Numbers, Because: "and has no " + s.Strategy,
+		out = append(out, datasets.Requirement{Constraint: datasets.Numbers, Reason: "and has no " + s.Strategy,
 			Hint: "use most_frequent or constant, or select the numeric columns"})
 	}
 	return out

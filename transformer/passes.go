@@ -72,7 +72,7 @@ func begin(ctx context.Context, step string, spec any, schema datasets.Schema, c
 	if err := ctxerr.Check(ctx); err != nil {
 		return nil, err
 	}
-	begun := pass.Begun{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
+	begun := pass.Config{Name: "transformer: " + step, Spec: spec, Schema: schema, Cols: cols}
 	return pass.Begin(begun, &inputs{step: step, schema: schema, cols: cols, missing: missing, sums: sums()}), nil
 }
 

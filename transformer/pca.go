@@ -82,7 +82,7 @@ func (c *Components) Set(plain any) error {
 }
 
 // Plain returns the number, the fraction or all.
-func (c *Components) Plain() any {
+func (c *Components) Get() any {
 	switch {
 	case c.all:
 		return "all"
@@ -92,8 +92,8 @@ func (c *Components) Plain() any {
 	return c.count
 }
 
-// Wanted says what Set takes.
-func (c *Components) Wanted() string {
+// Constraint says what Set takes.
+func (c *Components) Constraint() string {
 	return "an integer ≥ 1, a fraction between 0 and 1 of the variance, or all"
 }
 
@@ -102,7 +102,7 @@ func (c *Components) Check() error {
 	if c.all || c.count >= 1 || c.count == 0 && c.fraction > 0 && c.fraction < 1 {
 		return nil
 	}
-	return errors.New(c.Wanted())
+	return errors.New(c.Constraint())
 }
 
 // Params declares components and whiten.
@@ -340,7 +340,7 @@ func (s PCA) Cost(shape datasets.Shape) datasets.Cost {
 		k, width = float64(s.Components.count), s.Components.count
 	}
 	const reading, eigen = 780, 30 // measured: flops of reading an entry again and again, and of d³ for the eigenvectors
-	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.Held())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
+	return datasets.Cost{Flops: n*d*(d+reading) + eigen*d*d*d + 2*n*d*k, Bytes: int64(32*d*d + 8*float64(shape.RowsInMemory())*k), OutputWidth: width, WidthEstimated: s.Components.count == 0}
 }
 
 // FittedPCA is what [PCA] is fitted to.

@@ -127,25 +127,25 @@ func (s *RFF) Params(l *param.List) {
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Value(&s.Of, "of", "kernels of the mixture, with their weights, or of the product")
 	l.Seed(&s.Seed, "seed", "seed of the draws")
-	l.Also("features", func() error {
+	l.Check("features", func() error {
 		if s.Map == "paired" && s.Features%2 != 0 {
 			return errors.New("an even number for the paired map")
 		}
 		return nil
 	})
-	l.Also("kernel", func() error {
+	l.Check("kernel", func() error {
 		if s.Custom != nil && (s.Kernel != "custom" || s.Custom.Frequency == nil) {
 			return errors.New("custom, with a Frequency function, where Custom is set")
 		}
 		return nil
 	})
-	l.Also("of", func() error {
+	l.Check("of", func() error {
 		if len(s.Of) == 0 && slices.Contains(composed, s.Kernel) {
 			return fmt.Errorf("at least one kernel for kernel: %s, as {kernel: gaussian, gamma: 1.0}", s.Kernel)
 		}
 		return nil
 	})
-	l.Also("draw", s.checkDraw)
+	l.Check("draw", s.checkDraw)
 }
 
 // checkDraw reports a draw that the kernel cannot be drawn by.
@@ -217,7 +217,7 @@ func (s RFF) Cost(shape datasets.Shape) datasets.Cost {
 	n, d, m, D := float64(shape.Rows), float64(shape.Cols), float64(s.frequencies()), float64(s.Features)
 	const cosine = 90 // to write it and to read it, too
 	project, bytes := s.law().Cost(shape.Entries(), d, m)
-	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.Held())*D), OutputWidth: s.Features,
+	return datasets.Cost{Flops: n * (project + cosine*D), Bytes: int64(bytes + 8*float64(shape.RowsInMemory())*D), OutputWidth: s.Features,
 		CheapToRecompute: s.Draw == "structured" || shape.Entries() <= soonProjected}
 }
 

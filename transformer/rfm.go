@@ -103,33 +103,33 @@ func (b *Bandwidth) Set(plain any) error {
 		if v == "auto" {
 			return nil
 		}
-		return errors.New(b.Wanted())
+		return errors.New(b.Constraint())
 	default:
-		return errors.New(b.Wanted())
+		return errors.New(b.Constraint())
 	}
 	if b.times == 0 {
-		return errors.New(b.Wanted())
+		return errors.New(b.Constraint())
 	}
 	return b.Check()
 }
 
 // Plain returns the number, or auto.
-func (b *Bandwidth) Plain() any {
+func (b *Bandwidth) Get() any {
 	if b.times == 0 {
 		return "auto"
 	}
 	return b.times
 }
 
-// Wanted says what Set takes.
-func (b *Bandwidth) Wanted() string { return "a number > 0, or auto" }
+// Constraint says what Set takes.
+func (b *Bandwidth) Constraint() string { return "a number > 0, or auto" }
 
 // Check reports a number that is not positive.
 func (b *Bandwidth) Check() error {
 	if b.times == 0 || param.Positive.Contains(b.times) {
 		return nil
 	}
-	return errors.New(b.Wanted())
+	return errors.New(b.Constraint())
 }
 
 // mostDirections is how many inputs a full map takes.
@@ -236,11 +236,11 @@ func (s RFM) Cost(shape datasets.Shape) datasets.Cost {
 	flops, bytes := s.options().Cost(float64(n), float64(held(n)), d, float64(max(shape.Outputs, 1)))
 	c := datasets.Cost{OutputWidth: shape.Cols, Passes: 3}
 	if s.Diagonal {
-		c.Flops, c.NonZeros = flops+shape.Entries()*float64(shape.Rows), shape.Filled
-		c.Bytes = int64(bytes + 8*float64(shape.Held())*shape.Entries())
+		c.Flops, c.NonZeros = flops+shape.Entries()*float64(shape.Rows), shape.NonZeros
+		c.Bytes = int64(bytes + 8*float64(shape.RowsInMemory())*shape.Entries())
 		return c
 	}
-	c.Flops, c.Bytes = flops+2*d*d*float64(shape.Rows), int64(bytes+8*float64(shape.Held())*d)
+	c.Flops, c.Bytes = flops+2*d*d*float64(shape.Rows), int64(bytes+8*float64(shape.RowsInMemory())*d)
 	return c
 }
 

@@ -136,8 +136,8 @@ func TestRFMBandwidth(t *testing.T) {
 	}
 	var b Bandwidth
 	for plain, want := range map[any]any{"auto": "auto", 2: 2.0, 0.5: 0.5} {
-		if err := b.Set(plain); err != nil || b.Plain() != want {
-			t.Errorf("%v: %v, %v", plain, b.Plain(), err)
+		if err := b.Set(plain); err != nil || b.Get() != want {
+			t.Errorf("%v: %v, %v", plain, b.Get(), err)
 		}
 	}
 	for _, plain := range []any{"median", 0, -1.0, math.NaN(), true} {

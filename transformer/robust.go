@@ -36,7 +36,7 @@ func NewRobust() Robust { return Robust{Median: true, IQR: true} }
 func (s *Robust) Params(l *param.List) {
 	l.Bool(&s.Median, "median", "subtract the median; false for sparse input")
 	l.Bool(&s.IQR, "iqr", "divide by the interquartile range")
-	l.Also("median", func() error { return anyOf(s.Median, s.IQR, "iqr") })
+	l.Check("median", func() error { return anyOf(s.Median, s.IQR, "iqr") })
 }
 
 // Fit learns the quartiles of the columns; it returns a [*FittedScaler].

@@ -85,7 +85,7 @@ func (f *Factors) Set(plain any) error {
 }
 
 // Plain returns the number, the list or the map.
-func (f *Factors) Plain() any {
+func (f *Factors) Get() any {
 	switch {
 	case f.named != nil:
 		named := map[string]any{}
@@ -103,8 +103,8 @@ func (f *Factors) Plain() any {
 	return list
 }
 
-// Wanted says what Set takes.
-func (f *Factors) Wanted() string {
+// Constraint says what Set takes.
+func (f *Factors) Constraint() string {
 	return "a number ≥ 0, a list of them (one for each column), or a map of column name to a number ≥ 0"
 }
 
@@ -112,11 +112,11 @@ func (f *Factors) Wanted() string {
 func (f *Factors) Check() error {
 	for _, v := range slices.Concat(f.list, slices.Collect(maps.Values(f.named))) {
 		if !(v >= 0) || !finite(v) {
-			return errors.New(f.Wanted())
+			return errors.New(f.Constraint())
 		}
 	}
 	if len(f.list)+len(f.named) == 0 {
-		return errors.New(f.Wanted())
+		return errors.New(f.Constraint())
 	}
 	return nil
 }
@@ -176,12 +176,12 @@ func (s Scale) Cost(shape datasets.Shape) datasets.Cost { return scalerCost(0, s
 
 // Demands asks for numeric columns, as many as there are factors, or one of each name.
 func (s Scale) Requirements() []datasets.Requirement {
-	out := []datasets.Requirement{{Want: datasets.Numbers}}
+	out := []datasets.Requirement{{Constraint: datasets.Numbers}}
 	if n := len(s.Factors.list); n > 1 {
-		out = append(out, datasets.Requirement{Want: datasets.ManyColumns, Columns: n, Because: fmt.Sprintf("has %d factors", n)})
+		out = append(out, datasets.Requirement{Constraint: datasets.ManyColumns, Columns: n, Reason: fmt.Sprintf("has %d factors", n)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Factors.named)) {
-		out = append(out, datasets.Requirement{Want: datasets.NamedColumn, Name: name, Because: "has a factor of it"})
+		out = append(out, datasets.Requirement{Constraint: datasets.NamedColumn, Name: name, Reason: "has a factor of it"})
 	}
 	return out
 }

@@ -217,7 +217,7 @@ const (
 func scalerCost(fit float64, shape datasets.Shape) datasets.Cost {
 	d := float64(shape.Cols)
 	flops := (fit + movedFlops) * d * float64(shape.Rows)
-	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.Held())*d + 24*d), OutputWidth: shape.Cols, NonZeros: shape.Filled, CheapToRecompute: true}
+	return datasets.Cost{Flops: flops, Bytes: int64(8*float64(shape.RowsInMemory())*d + 24*d), OutputWidth: shape.Cols, NonZeros: shape.NonZeros, CheapToRecompute: true}
 }
 
 // anyOf returns an error if neither of two flags of a scaler is set, which would do nothing.

@@ -101,7 +101,7 @@ func (s SoftmaxFeatures) Cost(shape datasets.Shape) datasets.Cost {
 		exponential   = 16
 		soonExponents = 157 // as soonProjected
 	)
-	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.Held())*m), OutputWidth: s.Features, CheapToRecompute: shape.Entries() <= soonExponents}
+	cost := datasets.Cost{Flops: n * m * (2*shape.Entries() + exponential), Bytes: int64(20*d*m + 8*float64(shape.RowsInMemory())*m), OutputWidth: s.Features, CheapToRecompute: shape.Entries() <= soonExponents}
 	if s.Draw == "orthogonal" {
 		cost.Flops += 4 * d * d * m
 	}

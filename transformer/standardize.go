@@ -37,7 +37,7 @@ func NewStandardize() Standardize { return Standardize{Mean: true, Std: true} }
 func (s *Standardize) Params(l *param.List) {
 	l.Bool(&s.Mean, "mean", "subtract the mean; false for sparse input")
 	l.Bool(&s.Std, "std", "divide by the standard deviation")
-	l.Also("mean", func() error { return anyOf(s.Mean, s.Std, "std") })
+	l.Check("mean", func() error { return anyOf(s.Mean, s.Std, "std") })
 }
 
 // Fit learns the means and standard deviations of the columns; it returns a [*FittedScaler].

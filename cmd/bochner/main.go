@@ -159,7 +159,7 @@ func parserOf(c any, out, err io.Writer) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{
 			"version": "bochner " + versions.Bochner + " " + versions.Go,
-			"formats": reader.FormatNames(), "formatlist": strings.Join(reader.Formats(), ","), "endings": strings.Join(reader.Endings(), " "),
+			"formats": reader.FormatNames(), "formatlist": strings.Join(reader.Formats(), ","), "endings": strings.Join(reader.Extensions(), " "),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)

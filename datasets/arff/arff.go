@@ -42,7 +42,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // then those that others add. A file without rows says nothing unless none has any. [rowfile.List] lists the files
 // of a folder or a pattern.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.Several(paths, func(path string) (table.Reader, error) {
+	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) {
 		f, err := open(text.NewFile(o.FS, path), path, o)
 		if err == nil && f.empty && len(paths) > 1 {
 			err = fmt.Errorf("%s: %w", path, rowsource.ErrNoRows)
@@ -68,7 +68,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // a reading of the text for the schema comes before the one for the rows. Errors call the text by the
 // name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Hold(ctx, r)
+	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -111,10 +111,10 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	f.form.Columns = h.columns
 	f.levels = make([]map[string]bool, len(h.columns))
 	for j, c := range h.columns {
-		if c.Levels != nil {
-			f.levels[j] = make(map[string]bool, len(c.Levels))
+		if c.Categories != nil {
+			f.levels[j] = make(map[string]bool, len(c.Categories))
 		}
-		for _, level := range c.Levels {
+		for _, level := range c.Categories {
 			if f.levels[j][level] {
 				return nil, &datasets.LineError{File: path, Line: c.Line, Err: fmt.Errorf("attribute %q lists level %q twice", c.Name, level)}
 			}
@@ -129,11 +129,11 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		f.empty = true
 		return f, nil
 	} else if err != nil {
-		return nil, h.fault(err)
+		return nil, h.lineError(err)
 	}
 	var r row
 	if err := r.parse(line); err != nil {
-		return nil, h.fault(err)
+		return nil, h.lineError(err)
 	}
 	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
 	for _, j := range h.texts {
@@ -174,13 +174,13 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
-			return h.fault(err)
+			return h.lineError(err)
 		}
 		if err := r.parse(line); err != nil {
-			return h.fault(err)
+			return h.lineError(err)
 		}
 		if err := f.check(&r); err != nil {
-			return h.fault(err)
+			return h.lineError(err)
 		}
 		r.Line = h.line
 		if err := yield(&r.Record); err != nil {
@@ -225,10 +225,10 @@ type header struct {
 	texts   []int // the string attributes
 }
 
-func (h *header) fault(err error) error {
+func (h *header) lineError(err error) error {
 	out := &datasets.LineError{File: h.path, Line: h.line, Err: err}
 	if bad, ok := err.(invalid); ok {
-		out.Letter = bad.column
+		out.Column = bad.column
 	}
 	return out
 }
@@ -278,7 +278,7 @@ func (h *header) read() error {
 		case err == io.EOF:
 			return fmt.Errorf("%s: no @data", h.path)
 		case err != nil:
-			return h.fault(err)
+			return h.lineError(err)
 		}
 		x := lexer{b: line}
 		word, _, _ := x.token()
@@ -286,15 +286,15 @@ func (h *header) read() error {
 		case "@relation":
 		case "@attribute":
 			if err := h.attribute(&x); err != nil {
-				return h.fault(err)
+				return h.lineError(err)
 			}
 		case "@data":
 			if len(h.columns) == 0 {
-				return h.fault(fmt.Errorf("@data before any @attribute"))
+				return h.lineError(fmt.Errorf("@data before any @attribute"))
 			}
 			return nil
 		default:
-			return h.fault(fmt.Errorf("%q, wanted @relation, @attribute or @data", word))
+			return h.lineError(fmt.Errorf("%q, wanted @relation, @attribute or @data", word))
 		}
 	}
 }
@@ -311,7 +311,7 @@ func (h *header) attribute(x *lexer) error {
 	c := table.Column{Name: string(name), Line: h.line, Declared: true}
 	x.blanks()
 	if x.at('{') {
-		if c.Levels, err = x.levels(); err != nil {
+		if c.Categories, err = x.categories(); err != nil {
 			return fmt.Errorf("attribute %q: %w", name, err)
 		}
 		c.Kind = datasets.Categorical

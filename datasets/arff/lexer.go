@@ -105,8 +105,8 @@ func (x *lexer) separator() (comma bool) {
 	return comma
 }
 
-// levels reads words up to the closing brace.
-func (x *lexer) levels() ([]string, error) {
+// categories reads words up to the closing brace.
+func (x *lexer) categories() ([]string, error) {
 	var out []string
 	for {
 		x.blanks()

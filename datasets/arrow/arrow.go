@@ -77,17 +77,17 @@ var format columnar.Format = open
 type file struct {
 	path   string
 	form   columnar.ColumnForm
-	places []arrays.Place
-	open   func() (reading, error) // begins with the first batch
+	places []arrays.ColumnPath
+	open   func() (batchReader, error) // begins with the first batch
 }
 
-// reading reads batches one after the other; io.EOF is behind the last. One is valid until the next one is read.
-type reading interface {
+// batchReader reads batches one after the other; io.EOF is behind the last. One is valid until the next one is read.
+type batchReader interface {
 	Read() (arrow.RecordBatch, error)
 	Close() error
 }
 
-func newFile(path string, schema *arrow.Schema, open func() (reading, error)) *file {
+func newFile(path string, schema *arrow.Schema, open func() (batchReader, error)) *file {
 	f := &file{path: path, form: columnar.ColumnForm{Name: path, Rows: -1}, open: open}
 	f.form.Columns, f.places = arrays.Columns(schema)
 	return f
@@ -96,18 +96,18 @@ func newFile(path string, schema *arrow.Schema, open func() (reading, error)) *f
 func open(of *steady.File) (columnar.Columnar, error) {
 	b, err := openIPC(of)
 	if err != nil {
-		return nil, fault(of.Path(), err)
+		return nil, fileError(of.Path(), err)
 	}
 	defer b.Close()
-	f := newFile(of.Path(), b.schema, func() (reading, error) { return openIPC(of) })
+	f := newFile(of.Path(), b.schema, func() (batchReader, error) { return openIPC(of) })
 	f.form.Rows = int(b.rows)
 	return f, nil
 }
 
 func (f *file) ColumnForm() columnar.ColumnForm { return f.form }
 
-// fault returns an error about the file at path.
-func fault(path string, err error) error {
+// fileError returns an error about the file at path.
+func fileError(path string, err error) error {
 	var at *datasets.LineError
 	var of *fs.PathError
 	if err == nil || errors.As(err, &at) || errors.As(err, &of) {
@@ -119,7 +119,7 @@ func fault(path string, err error) error {
 // cursor is one pass over some columns.
 type cursor struct {
 	file     *file
-	batches  reading
+	batches  batchReader
 	decoders []*arrays.Decoder
 	batch    arrow.RecordBatch
 	number   int // of the batch at hand
@@ -127,22 +127,22 @@ type cursor struct {
 	rows     int // at hand
 }
 
-func (f *file) Read(_ context.Context, wanted []columnar.Reading) (columnar.Cursor, error) {
+func (f *file) Read(_ context.Context, wanted []columnar.ColumnRequest) (columnar.Cursor, error) {
 	b, err := f.open()
 	if err != nil {
-		return nil, fault(f.path, err)
+		return nil, fileError(f.path, err)
 	}
 	c := &cursor{file: f, batches: b, number: -1}
 	for _, w := range wanted {
-		c.decoders = append(c.decoders, &arrays.Decoder{Place: f.places[w.Column], As: w.As, Name: f.form.Columns[w.Column].Name})
+		c.decoders = append(c.decoders, &arrays.Decoder{ColumnPath: f.places[w.Column], As: w.As, Name: f.form.Columns[w.Column].Name})
 	}
 	return c, nil
 }
 
 func (c *cursor) Close() error { return c.batches.Close() }
 
-func (c *cursor) fault(batch int, err error) error {
-	return fault(c.file.path, fmt.Errorf("batch %d: %w", batch, err))
+func (c *cursor) batchError(batch int, err error) error {
+	return fileError(c.file.path, fmt.Errorf("batch %d: %w", batch, err))
 }
 
 func (c *cursor) Next(most int) (int, error) {
@@ -152,7 +152,7 @@ func (c *cursor) Next(most int) (int, error) {
 		if err == io.EOF {
 			return 0, io.EOF
 		} else if err != nil {
-			return 0, c.fault(c.number+1, err)
+			return 0, c.batchError(c.number+1, err)
 		}
 		c.batch, c.from = b, 0
 		c.number++
@@ -165,7 +165,7 @@ func (c *cursor) Decode(k int, v *columnar.Values) (err error) {
 	d := c.decoders[k]
 	defer func() {
 		if err != nil {
-			err = c.fault(c.number, fmt.Errorf("column %s: %w", d.Name, err))
+			err = c.batchError(c.number, fmt.Errorf("column %s: %w", d.Name, err))
 		}
 	}()
 	defer arrays.Recover(&err)

@@ -22,8 +22,8 @@ var (
 	errCut      = errors.New("it is cut off")
 )
 
-// opened is a file or a stream that is being read.
-type opened struct {
+// ipcReader is a file or a stream that is being read.
+type ipcReader struct {
 	bytes  *steady.Bytes
 	schema *arrow.Schema
 	next   func() (arrow.RecordBatch, error)
@@ -32,7 +32,7 @@ type opened struct {
 }
 
 // openIPC begins to read a file or a stream.
-func openIPC(of *steady.File) (o *opened, err error) {
+func openIPC(of *steady.File) (o *ipcReader, err error) {
 	b, err := of.Open()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func openIPC(of *steady.File) (o *opened, err error) {
 		return nil, err
 	}
 	file := len(head) == 8 && string(head[:6]) == fileMagic
-	o = &opened{bytes: b, rows: -1}
+	o = &ipcReader{bytes: b, rows: -1}
 	if file && b.At != nil {
 		return o, o.openFile()
 	}
@@ -61,11 +61,11 @@ func openIPC(of *steady.File) (o *opened, err error) {
 }
 
 // openFile begins to read a file by its footer.
-func (o *opened) openFile() (err error) {
+func (o *ipcReader) openFile() (err error) {
 	if o.rows, err = checkFile(o.bytes.At, o.bytes.Size); err != nil {
 		return err
 	}
-	r, err := ipc.NewFileReader(io.NewSectionReader(o.bytes.At, 0, o.bytes.Size), ipc.WithAllocator(&arrays.Guard{}))
+	r, err := ipc.NewFileReader(io.NewSectionReader(o.bytes.At, 0, o.bytes.Size), ipc.WithAllocator(&arrays.MemoryLimit{}))
 	if err != nil {
 		return fmt.Errorf("damaged: %w", err)
 	}
@@ -82,12 +82,12 @@ func (o *opened) openFile() (err error) {
 }
 
 // openStream begins to read a stream, or what is before the footer of a file.
-func (o *opened) openStream(file bool) error {
-	in := &checked{in: o.bytes, most: math.MaxInt64}
+func (o *ipcReader) openStream(file bool) error {
+	in := &checkedReader{in: o.bytes, most: math.MaxInt64}
 	if o.bytes.At != nil {
 		in.most = o.bytes.Size
 	}
-	r, err := ipc.NewReader(in, ipc.WithAllocator(&arrays.Guard{}))
+	r, err := ipc.NewReader(in, ipc.WithAllocator(&arrays.MemoryLimit{}))
 	switch {
 	case err != nil && file:
 		return errors.New("a file of which only its end tells what is in it, wanted a regular file that is not packed, or a stream")
@@ -101,10 +101,10 @@ func (o *opened) openStream(file bool) error {
 }
 
 // Read returns the next batch.
-func (o *opened) Read() (b arrow.RecordBatch, err error) {
+func (o *ipcReader) Read() (b arrow.RecordBatch, err error) {
 	defer arrays.Recover(&err)
 	if b, err = o.next(); err == io.EOF {
-		return nil, cmp.Or(o.bytes.Same(), io.EOF)
+		return nil, cmp.Or(o.bytes.CheckUnchanged(), io.EOF)
 	}
 	if errors.Is(err, errCut) {
 		return nil, errCut
@@ -112,7 +112,7 @@ func (o *opened) Read() (b arrow.RecordBatch, err error) {
 	return b, err
 }
 
-func (o *opened) Close() error {
+func (o *ipcReader) Close() error {
 	o.close()
 	return o.bytes.Close()
 }

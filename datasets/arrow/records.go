@@ -28,7 +28,7 @@ func OpenRecords(ctx context.Context, batches []arrow.RecordBatch, o Options) (d
 		}
 		rows += int(b.NumRows())
 	}
-	f := newFile("records", schema, func() (reading, error) { return &inMemory{batches}, nil })
+	f := newFile("records", schema, func() (batchReader, error) { return &recordSlice{batches}, nil })
 	f.form.Rows = rows
 	return columnar.OpenColumns(ctx, f, o.Roles)
 }
@@ -58,10 +58,10 @@ func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets
 	return datasets.ReadAll(ctx, src)
 }
 
-// inMemory are the batches that have not been read.
-type inMemory struct{ left []arrow.RecordBatch }
+// recordSlice are the batches that have not been read.
+type recordSlice struct{ left []arrow.RecordBatch }
 
-func (m *inMemory) Read() (arrow.RecordBatch, error) {
+func (m *recordSlice) Read() (arrow.RecordBatch, error) {
 	if len(m.left) == 0 {
 		return nil, io.EOF
 	}
@@ -70,4 +70,4 @@ func (m *inMemory) Read() (arrow.RecordBatch, error) {
 	return b, nil
 }
 
-func (*inMemory) Close() error { return nil }
+func (*recordSlice) Close() error { return nil }

@@ -21,7 +21,7 @@ import (
 // maxMessage bounds the bytes of what a message says of itself.
 const maxMessage = 1 << 28
 
-var errDamaged = errors.New("a message does not go together")
+var errInconsistent = errors.New("a message does not go together")
 
 // table is a table of a message.
 type table struct{ flatbuffers.Table }
@@ -34,7 +34,7 @@ func (t *table) list(field flatbuffers.VOffsetT, width int) (at flatbuffers.UOff
 	}
 	at, n = t.Vector(o), t.VectorLen(o)
 	if n < 0 || int(at) > len(t.Bytes) || n > (len(t.Bytes)-int(at))/width {
-		panic(errDamaged)
+		panic(errInconsistent)
 	}
 	return at, n
 }
@@ -93,7 +93,7 @@ func checkMessage(b []byte) (m message, err error) {
 	m.kind, m.body = t.GetByteSlot(6, 0), t.int64(10)
 	header := t.table(8)
 	if m.body < 0 || header.Bytes == nil {
-		panic(errDamaged)
+		panic(errInconsistent)
 	}
 	switch m.kind {
 	case isSchema:
@@ -101,7 +101,7 @@ func checkMessage(b []byte) (m message, err error) {
 		return m, nil
 	case isDictionary:
 		if header = header.table(6); header.Bytes == nil {
-			panic(errDamaged)
+			panic(errInconsistent)
 		}
 	case isBatch:
 		m.rows = header.int64(4)
@@ -113,11 +113,11 @@ func checkMessage(b []byte) (m message, err error) {
 	at, views := header.list(12, 8)
 	for k := range views {
 		if n := header.GetInt64(at + flatbuffers.UOffsetT(8*k)); n < 0 || n > int64(buffers) {
-			panic(errDamaged)
+			panic(errInconsistent)
 		}
 	}
 	if m.rows < 0 || nodes == 0 && m.rows > math.MaxInt32 {
-		panic(errDamaged)
+		panic(errInconsistent)
 	}
 	return m, nil
 }
@@ -143,7 +143,7 @@ func checkFile(in io.ReaderAt, size int64) (rows int64, err error) {
 	t := root(footer)
 	schema := t.table(6)
 	if schema.Bytes == nil {
-		panic(errDamaged)
+		panic(errInconsistent)
 	}
 	schema.checkSchema()
 	for _, field := range []flatbuffers.VOffsetT{8, 10} { // dictionaries, batches
@@ -155,7 +155,7 @@ func checkFile(in io.ReaderAt, size int64) (rows int64, err error) {
 				return 0, err
 			}
 			if rows += m.rows; rows > math.MaxInt64/4 {
-				panic(errDamaged)
+				panic(errInconsistent)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func checkBlock(in io.ReaderAt, size, at, length, body int64) (m message, err er
 	}
 	b = b[4:]
 	if m, err = checkMessage(b); err == nil && m.body != body {
-		panic(errDamaged)
+		panic(errInconsistent)
 	}
 	return m, err
 }
@@ -184,15 +184,15 @@ func checkBlock(in io.ReaderAt, size, at, length, body int64) (m message, err er
 // continued is what stands before the length of a message.
 const continued = 0xffffffff
 
-// checked are the bytes of a stream, whose messages are checked. It may end between two of them and nowhere else.
-type checked struct {
+// checkedReader are the bytes of a stream, whose messages are checked. It may end between two of them and nowhere else.
+type checkedReader struct {
 	in   io.Reader
 	most int64 // bytes of a body
 	head []byte
 	body int64 // bytes left
 }
 
-func (c *checked) Read(b []byte) (int, error) {
+func (c *checkedReader) Read(b []byte) (int, error) {
 	if len(c.head) == 0 && c.body == 0 {
 		if err := c.next(); err != nil {
 			return 0, err
@@ -211,17 +211,17 @@ func (c *checked) Read(b []byte) (int, error) {
 }
 
 // next reads what the next message says of itself.
-func (c *checked) next() error {
+func (c *checkedReader) next() error {
 	head := make([]byte, 4, 8)
 	if _, err := io.ReadFull(c.in, head); err == io.EOF {
 		return io.EOF // a stream may end so
 	} else if err != nil {
-		return cut(err)
+		return truncated(err)
 	}
 	if binary.LittleEndian.Uint32(head) == continued {
 		head = head[:8]
 		if _, err := io.ReadFull(c.in, head[4:]); err != nil {
-			return cut(err)
+			return truncated(err)
 		}
 	}
 	n := int64(int32(binary.LittleEndian.Uint32(head[len(head)-4:])))
@@ -234,7 +234,7 @@ func (c *checked) next() error {
 	}
 	text := bytes.NewBuffer(head)
 	if _, err := io.CopyN(text, c.in, n); err != nil {
-		return cut(err)
+		return truncated(err)
 	}
 	m, err := checkMessage(text.Bytes()[len(head):])
 	if err != nil {
@@ -247,8 +247,8 @@ func (c *checked) next() error {
 	return nil
 }
 
-// cut is the error where bytes end before their time; another one stays.
-func cut(err error) error {
+// truncated is the error where bytes end before their time; another one stays.
+func truncated(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errCut
 	}

@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string, o Options) (datasets.Source, error) 
 // own unless they say otherwise; the files have the same columns, in any order where a header names them. One that is
 // empty has no rows. A folder or a pattern has to be listed before.
 func OpenFiles(ctx context.Context, paths []string, o Options) (datasets.Source, error) {
-	r, err := table.Several(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
+	r, err := table.OpenAll(paths, func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // a reading of the text for the schema comes before the one for the rows. Errors call the text by the
 // name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Hold(ctx, r)
+	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -127,7 +127,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 	if err := s.next(); err == io.EOF {
 		return nil, fmt.Errorf("%s: %w", path, table.ErrEmptyFile)
 	} else if err != nil {
-		return nil, f.fault(s.line, err)
+		return nil, f.lineError(s.line, err)
 	}
 	names := o.Columns
 	if names == nil {
@@ -140,7 +140,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		}
 	}
 	if len(names) != len(s.fields) {
-		return nil, f.fault(s.line, fmt.Errorf("must have %d fields as Options.Columns, got %d", len(names), len(s.fields)))
+		return nil, f.lineError(s.line, fmt.Errorf("must have %d fields as Options.Columns, got %d", len(names), len(s.fields)))
 	}
 	for _, name := range names {
 		c := table.Column{Name: name}
@@ -164,7 +164,7 @@ func (f *file) Records(ctx context.Context, yield func(r *table.Record) error) e
 	defer s.Close()
 	if !f.o.NoHeader {
 		if err := s.next(); err != nil {
-			return f.fault(s.line, err)
+			return f.lineError(s.line, err)
 		}
 	}
 	return f.records(ctx, s, yield)
@@ -175,20 +175,20 @@ func (f *file) records(ctx context.Context, s *scanner, yield func(r *table.Reco
 	var rec table.Record
 	return f.scan(ctx, s, func(line int, fields [][]byte) error {
 		if len(fields) != len(f.columns) {
-			return f.fault(line, fmt.Errorf("%d fields, wanted %d", len(fields), len(f.columns)))
+			return f.lineError(line, fmt.Errorf("%d fields, wanted %d", len(fields), len(f.columns)))
 		}
 		rec.Line, rec.Fields, rec.Numbers = line, fields, s.numbers
 		return yield(&rec)
 	})
 }
 
-func (f *file) fault(line int, err error) error {
+func (f *file) lineError(line int, err error) error {
 	if bad, ok := err.(invalid); ok {
 		column := ""
 		if bad.field >= 0 && bad.field < len(f.columns) {
 			column = "column " + f.columns[bad.field].Name + ": "
 		}
-		return &datasets.LineError{File: f.path, Line: bad.line, Letter: bad.column, Err: encodingError(column + f.notInEncoding())}
+		return &datasets.LineError{File: f.path, Line: bad.line, Column: bad.column, Err: encodingError(column + f.encodingMessage())}
 	}
 	return &datasets.LineError{File: f.path, Line: line, Err: err}
 }
@@ -202,7 +202,7 @@ func (e encodingError) Error() string { return string(e) }
 func (e encodingError) Unwrap() error { return ErrEncoding }
 
 // encodingMessage returns the error about another encoding.
-func (f *file) notInEncoding() string {
+func (f *file) encodingMessage() string {
 	encoding := f.o.Encoding
 	if encoding == "" {
 		encoding = text.Encodings[0]
@@ -229,7 +229,7 @@ func (f *file) start() (*scanner, error) {
 			break
 		} else if err != nil {
 			r.Close()
-			return nil, f.fault(s.upcoming, err)
+			return nil, f.lineError(s.upcoming, err)
 		}
 		s.upcoming++
 	}

@@ -39,7 +39,7 @@ type part struct {
 	file  *file
 	buf   []byte
 	text  []byte // of whole records, in buf
-	share float64
+	fraction float64
 	tail  io.Reader
 	scan  *scanner
 	w     text.Window
@@ -54,15 +54,15 @@ func (f *file) Parts(ctx context.Context) (ps table.Parts, before int, err error
 	if !f.o.NoHeader {
 		if err := s.next(); err != nil {
 			s.Close()
-			return nil, 0, f.fault(s.line, err)
+			return nil, 0, f.lineError(s.line, err)
 		}
 	}
 	rest, r := s.w.Rest()
 	return &parts{Closer: s.Closer, file: f, r: r, rest: rest, size: smallPart}, s.upcoming - 1, nil
 }
 
-// Same returns an error where the file has changed.
-func (f *file) Same() error { return f.text.Same() }
+// CheckUnchanged returns an error where the file has changed.
+func (f *file) CheckUnchanged() error { return f.text.CheckUnchanged() }
 
 // More reports whether there may be another part.
 func (p *parts) More() bool { return !p.done }
@@ -92,14 +92,14 @@ func (p *parts) Next(used table.Part) (table.Part, error) {
 		case n > 0:
 			t.text, p.rest = t.buf[:n], t.buf[n:]
 			p.bytes += int64(n)
-			t.share = text.Share(p.Closer, p.bytes)
+			t.fraction = text.Share(p.Closer, p.bytes)
 			p.size = min(2*p.size, fullPart)
 			return t, nil
 		case p.err == io.EOF && len(t.buf) == 0:
 			p.done = true
 			return t, io.EOF
 		case p.err == io.EOF:
-			t.text, p.done, t.share = t.buf, true, 1
+			t.text, p.done, t.fraction = t.buf, true, 1
 			return t, nil
 		case p.err != nil || len(t.buf) > t.scan.bound:
 			t.tail, p.done = io.MultiReader(bytes.NewReader(t.buf), p), true
@@ -134,7 +134,7 @@ func (p *parts) Read(b []byte) (n int, err error) {
 func (p *parts) cut(b []byte) int {
 	quotes := bytes.Count(b, quote)
 	if quotes > 0 && p.file.dialect.comment != "" {
-		return p.cutBehindComments(b)
+		return p.cutAfterComments(b)
 	}
 	for at := len(b); ; {
 		end := bytes.LastIndexByte(b[:at], '\n')
@@ -148,8 +148,8 @@ func (p *parts) cut(b []byte) int {
 	}
 }
 
-// cutBehindComments does so where quotes in comments do not count.
-func (p *parts) cutBehindComments(b []byte) (last int) {
+// cutAfterComments does so where quotes in comments do not count.
+func (p *parts) cutAfterComments(b []byte) (last int) {
 	comment := []byte(p.file.dialect.comment)
 	for last < len(b) {
 		i, quotes := last, 0
@@ -171,18 +171,18 @@ func (p *parts) cutBehindComments(b []byte) (last int) {
 	return last
 }
 
-// Turn asks for nothing: parts are of one file.
-func (t *part) Turn(int) {}
+// SetLine asks for nothing: parts are of one file.
+func (t *part) SetLine(int) {}
 
-// Ahead reports whether the records can be read before it is their turn.
-func (t *part) Ahead() bool { return t.tail == nil }
+// Independent reports whether the records can be read before it is their turn.
+func (t *part) Independent() bool { return t.tail == nil }
 
 // Records calls yield for every record, in lines that count on from those before, and returns how many lines
 // there are.
 func (t *part) Records(ctx context.Context, before int, yield func(r *table.Record) error) (lines int, err error) {
 	s := t.scan
 	if t.tail == nil {
-		t.w.Over(t.text)
+		t.w.SetBytes(t.text)
 		s.w = &t.w
 	} else {
 		s.w = text.NewWindow(t.tail, s.bound+1)
@@ -192,7 +192,7 @@ func (t *part) Records(ctx context.Context, before int, yield func(r *table.Reco
 	return s.upcoming - 1 - before, err
 }
 
-// Share returns what share of the file ends with the part.
-func (t *part) Share() float64 { return t.share }
+// Fraction returns what share of the file ends with the part.
+func (t *part) Fraction() float64 { return t.fraction }
 
-var _ table.Parted = (*file)(nil)
+var _ table.Splittable = (*file)(nil)

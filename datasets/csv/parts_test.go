@@ -190,7 +190,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			open := func(path string) (table.Reader, error) { return open(text.NewFile(o.FS, path), path, o) }
 			paths, both := []string{"none.csv", "f.csv", "g.csv"}[r.IntN(2):], [2]table.Reader{}
 			for k := range both {
-				if both[k], err = table.Several(paths, open); err != nil {
+				if both[k], err = table.OpenAll(paths, open); err != nil {
 					t.Fatal(err)
 				}
 			}

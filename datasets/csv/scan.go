@@ -39,7 +39,7 @@ func (f *file) scan(ctx context.Context, s *scanner, yield func(line int, fields
 		if err := s.next(); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return f.fault(s.line, err)
+			return f.lineError(s.line, err)
 		}
 		if err := yield(s.line, s.fields); err != nil {
 			return err

@@ -52,9 +52,9 @@ func columnsOf(ctx context.Context, files []*file, o *Options) (*columns, error)
 	c.missing[""] = true
 	var err error
 	if o.Schema == nil || len(o.Schema.Columns) == 0 {
-		err = c.look(ctx, files, o)
+		err = c.scan(ctx, files, o)
 	} else {
-		c.known(o)
+		c.fromSchema(o)
 	}
 	for _, name := range o.Drop {
 		if k := c.find(name); k >= 0 && !slices.ContainsFunc(o.Passthrough, func(kept string) bool { return c.find(kept) == k }) {
@@ -79,8 +79,8 @@ func (c *columns) find(name string) int {
 	return k
 }
 
-// known makes the columns that a schema and the roles name.
-func (c *columns) known(o *Options) {
+// fromSchema makes the columns that a schema and the roles name.
+func (c *columns) fromSchema(o *Options) {
 	parts := map[string]string{} // dates by the columns that they become
 	for _, name := range slices.Sorted(maps.Keys(o.Dates)) {
 		for _, part := range o.Dates[name].Names(name) {
@@ -104,8 +104,8 @@ func (c *columns) known(o *Options) {
 	}
 }
 
-// shape is what the values of a key are.
-type shape struct {
+// columnValues is what the values of a key are.
+type columnValues struct {
 	numbers, texts, truths int
 	nested                 int   // the line of the first one
 	where                  *file // of that
@@ -114,10 +114,10 @@ type shape struct {
 	value                  string
 }
 
-// look reads the rows for their keys, and for what their values are. Where only the names are asked for, what can
+// scan reads the rows for their keys, and for what their values are. Where only the names are asked for, what can
 // be read just once has those of its first row.
-func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
-	var shapes []shape
+func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
+	var shapes []columnValues
 	names := o.Schema != nil
 	rows := 0
 	for _, f := range files {
@@ -133,11 +133,11 @@ func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
 					k, ok = c.byKey[string(key)]
 				}
 				if !ok && len(key) == 0 {
-					return wrong{errNameless}
+					return valueError{errEmptyKey}
 				}
 				if !ok {
 					k = c.add(string(key))
-					shapes = append(shapes, shape{})
+					shapes = append(shapes, columnValues{})
 				}
 				last = k
 				if !names {
@@ -145,7 +145,7 @@ func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
 				}
 				return nil
 			})
-			if err == nil && names && f.once() {
+			if err == nil && names && f.readOnce() {
 				return errFirst
 			}
 			return err
@@ -166,8 +166,8 @@ func (c *columns) look(ctx context.Context, files []*file, o *Options) error {
 // errFirst ends a look behind the first row.
 var errFirst = errors.New("the first row is enough")
 
-// once reports whether the file can be read just once.
-func (f *file) once() bool {
+// readOnce reports whether the file can be read just once.
+func (f *file) readOnce() bool {
 	if f.o.FS == nil {
 		return false
 	}
@@ -175,7 +175,7 @@ func (f *file) once() bool {
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
-func (s *shape) see(c *columns, f *file, line int, kind jsonscan.Kind, v []byte) {
+func (s *columnValues) see(c *columns, f *file, line int, kind jsonscan.Kind, v []byte) {
 	switch kind {
 	case jsonscan.Number:
 		s.numbers++
@@ -195,11 +195,11 @@ func (s *shape) see(c *columns, f *file, line int, kind jsonscan.Kind, v []byte)
 	}
 }
 
-// mostly is the share of numbers from which on a string in a column is taken for a fault, as in a CSV file.
-const mostly = 0.9
+// numberThreshold is the share of numbers from which on a string in a column is taken for a fault, as in a CSV file.
+const numberThreshold = 0.9
 
 // declare says of what kind the columns are, as far as JSON does.
-func (c *columns) declare(shapes []shape, o *Options) error {
+func (c *columns) declare(shapes []columnValues, o *Options) error {
 	c.learned = true
 	var wrong []error
 	for k := range c.form {
@@ -214,11 +214,11 @@ func (c *columns) declare(shapes []shape, o *Options) error {
 		switch {
 		case drop:
 		case s.nested > 0:
-			wrong = append(wrong, &datasets.LineError{File: s.where.path, Line: s.nested, Err: noTable(column.Name)})
+			wrong = append(wrong, &datasets.LineError{File: s.where.path, Line: s.nested, Err: errTableName(column.Name)})
 		case given || date || all == 0:
 		case !textual:
 			column.Declared, column.Kind = true, datasets.Numeric
-		case s.texts > 0 && float64(s.numbers) >= mostly*float64(all):
+		case s.texts > 0 && float64(s.numbers) >= numberThreshold*float64(all):
 			wrong = append(wrong, &datasets.LineError{File: s.in.path, Line: s.first, Err: fmt.Errorf(
 				"column %s: %q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
 				column.Name, s.value, 100*float64(s.numbers)/float64(all), column.Name)})
@@ -232,11 +232,11 @@ func (c *columns) declare(shapes []shape, o *Options) error {
 	return errors.Join(wrong...)
 }
 
-// errNameless is an object with the key "".
-var errNameless = errors.New("a key without letters, wanted the name of a column")
+// errEmptyKey is an object with the key "".
+var errEmptyKey = errors.New("a key without letters, wanted the name of a column")
 
-// noTable is a value that no table has.
-func noTable(name string) error {
+// errTableName is a value that no table has.
+func errTableName(name string) error {
 	return fmt.Errorf("column %s: an object or an array, wanted a number, a string, true, false or null; data.drop leaves the column out", name)
 }
 
@@ -260,12 +260,12 @@ func (r *record) read(b []byte) error {
 		if k >= len(r.of.form) || string(key) != r.of.form[k].Name { // else as in the row before
 			var ok bool
 			if k, ok = r.of.byKey[string(key)]; !ok {
-				return r.stranger(key)
+				return r.unknownKey(key)
 			}
 		}
 		last = k
 		if r.seen[k] == r.lines {
-			return wrong{fmt.Errorf("key %q is there twice", key)}
+			return valueError{fmt.Errorf("key %q is there twice", key)}
 		}
 		r.seen[k] = r.lines
 		if r.of.dropped[k] {
@@ -284,19 +284,19 @@ func (r *record) read(b []byte) error {
 			}
 			r.Fields[k] = v
 		case jsonscan.Object, jsonscan.Array:
-			return wrong{noTable(r.of.form[k].Name)}
+			return valueError{errTableName(r.of.form[k].Name)}
 		}
 		return nil
 	})
 }
 
-// stranger is a key that is no column.
-func (r *record) stranger(key []byte) error {
+// unknownKey is a key that is no column.
+func (r *record) unknownKey(key []byte) error {
 	switch {
 	case r.of.others:
 		return nil
 	case r.of.learned:
 		return &datasets.LineError{File: r.path, Err: datasets.ErrChanged}
 	}
-	return wrong{fmt.Errorf("column %q is not in the schema; drop it", key)}
+	return valueError{fmt.Errorf("column %q is not in the schema; drop it", key)}
 }

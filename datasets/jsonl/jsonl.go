@@ -69,7 +69,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // readings of the text for the columns and the schema come before the one for the rows. Errors call the text by the
 // name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Hold(ctx, r)
+	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -93,7 +93,7 @@ func open(ctx context.Context, paths []string, texts []*text.File, o Options) (d
 		return nil, err
 	}
 	k := 0
-	r, err := table.Several(paths, func(string) (table.Reader, error) {
+	r, err := table.OpenAll(paths, func(string) (table.Reader, error) {
 		f := files[k]
 		f.columns = columns
 		k++
@@ -151,17 +151,17 @@ func (f *file) lines(ctx context.Context, yield func(line int, b []byte) error) 
 			err = yield(line, b)
 		}
 		if err != nil {
-			return f.fault(line, err)
+			return f.lineError(line, err)
 		}
 	}
 }
 
-// fault puts an error at a line, unless it has a place or is somebody else's.
-func (f *file) fault(line int, err error) error {
+// lineError puts an error at a line, unless it has a place or is somebody else's.
+func (f *file) lineError(line int, err error) error {
 	switch e := err.(type) {
 	case misplaced:
-		return &datasets.LineError{File: f.path, Line: line, Letter: e.letter, Err: e}
-	case wrong:
+		return &datasets.LineError{File: f.path, Line: line, Column: e.letter, Err: e}
+	case valueError:
 		return &datasets.LineError{File: f.path, Line: line, Err: e.error}
 	}
 	if errors.Is(err, text.ErrTooLong) {
@@ -170,8 +170,8 @@ func (f *file) fault(line int, err error) error {
 	return err
 }
 
-// wrong is an error in a line.
-type wrong struct{ error }
+// valueError is an error in a line.
+type valueError struct{ error }
 
 // blank reports whether a line has nothing but blanks.
 func blank(b []byte) bool {

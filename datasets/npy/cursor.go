@@ -18,7 +18,7 @@ import (
 type cursor struct {
 	file    *file
 	bytes   *steady.Bytes
-	wanted  []table.Reading
+	wanted  []table.ColumnRequest
 	texts   []*table.Dictionary // by wanted column
 	streams []*stream           // by array; nil where no column of it is wanted
 	at      int                 // row behind those at hand
@@ -35,7 +35,7 @@ type stream struct {
 	buffer []byte
 }
 
-func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, error) {
+func (f *file) Read(_ context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
@@ -48,38 +48,38 @@ func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, er
 		}
 		if c.streams[k], err = f.stream(&f.arrays[k], b); err != nil {
 			c.Close()
-			return nil, f.fault(f.arrays[k].name, err)
+			return nil, f.arrayError(f.arrays[k].name, err)
 		}
 	}
 	return c, nil
 }
 
 func (f *file) stream(m *member, b *steady.Bytes) (*stream, error) {
-	s := &stream{of: m, width: 1, end: nothing}
+	s := &stream{of: m, width: 1, end: noClose}
 	if len(m.head.shape) == 2 {
 		s.width = m.head.shape[1]
 	}
 	var err error
 	if m.head.fortran && s.width > 1 {
-		s.random, err = m.anywhere(b)
+		s.random, err = m.readerAt(b)
 		return s, err
 	}
 	s.in, s.end, err = m.reader(b)
 	return s, err
 }
 
-// mostBytes bounds the bytes of the rows at hand, unless one row has more.
-const mostBytes = 1 << 23
+// maxChunkBytes bounds the bytes of the rows at hand, unless one row has more.
+const maxChunkBytes = 1 << 23
 
 func (c *cursor) Next(most int) (int, error) {
 	c.rows = min(most, c.file.form.Rows-c.at)
 	for _, s := range c.streams {
 		if s != nil && s.random == nil {
-			c.rows = min(c.rows, max(1, mostBytes/max(s.width*s.of.head.item, 1)))
+			c.rows = min(c.rows, max(1, maxChunkBytes/max(s.width*s.of.head.item, 1)))
 		}
 	}
 	if c.rows <= 0 {
-		if err := c.bytes.Same(); err != nil {
+		if err := c.bytes.CheckUnchanged(); err != nil {
 			return 0, err
 		}
 		return 0, io.EOF
@@ -93,7 +93,7 @@ func (c *cursor) Next(most int) (int, error) {
 			s.buffer = make([]byte, n)
 		}
 		if _, err := io.ReadFull(s.in, s.buffer[:n]); err != nil {
-			return 0, c.file.fault(s.of.name, err)
+			return 0, c.file.arrayError(s.of.name, err)
 		}
 	}
 	c.at += c.rows
@@ -121,7 +121,7 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 		data := make([]byte, c.rows*h.item)
 		from := int64(at.at)*int64(c.file.form.Rows) + int64(c.at-c.rows)
 		if _, err := s.random.ReadAt(data, from*int64(h.item)); err != nil {
-			return c.file.fault(s.of.name, err)
+			return c.file.arrayError(s.of.name, err)
 		}
 		elements.data = data[f.offset:]
 	}
@@ -131,9 +131,9 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 	case table.Times:
 		elements.seconds(v.Seconds)
 	default:
-		c.texts[k] = c.texts[k].Gathered()
-		elements.texts(v.Codes, c.texts[k])
-		v.Texts = c.texts[k]
+		c.texts[k] = c.texts[k].Reuse()
+		elements.strings(v.Codes, c.texts[k])
+		v.Dictionary = c.texts[k]
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (e elements) numbers(out []float64) {
 		}
 	case "f2":
 		for i := range out {
-			out[i] = table.Half(order.Uint16(data[i*step:]))
+			out[i] = table.Float16(order.Uint16(data[i*step:]))
 		}
 	case "i8":
 		for i := range out {
@@ -209,8 +209,8 @@ func (e elements) numbers(out []float64) {
 	}
 }
 
-// texts writes the codes of texts, or of numbers, truths and times as texts.
-func (e elements) texts(out []int32, d *table.Dictionary) {
+// strings writes the codes of texts, or of numbers, truths and times as texts.
+func (e elements) strings(out []int32, d *table.Dictionary) {
 	var room []byte
 	for i := range out {
 		element := e.data[i*e.step:][:e.f.size]
@@ -245,9 +245,9 @@ func (f *field) text(dst, element []byte) ([]byte, bool) {
 	case 'b':
 		return strconv.AppendBool(dst, element[0] != 0), true
 	case 'i':
-		return strconv.AppendInt(dst, f.whole(element), 10), true
+		return strconv.AppendInt(dst, f.integer(element), 10), true
 	case 'u':
-		return strconv.AppendUint(dst, uint64(f.whole(element)), 10), true
+		return strconv.AppendUint(dst, uint64(f.integer(element)), 10), true
 	}
 	var v [1]float64
 	elements{f: f, step: f.size, data: element}.numbers(v[:])
@@ -257,8 +257,8 @@ func (f *field) text(dst, element []byte) ([]byte, bool) {
 	return table.AppendNumber(dst, v[0], min(8*max(f.size, 4), 64)), true
 }
 
-// whole returns an integer; one of 64 bits without a sign has its bits.
-func (f *field) whole(element []byte) int64 {
+// integer returns an integer; one of 64 bits without a sign has its bits.
+func (f *field) integer(element []byte) int64 {
 	var v uint64
 	switch f.size {
 	case 1:
@@ -290,9 +290,9 @@ var units = map[string]unit{
 	"ms": {parts: 1e3}, "us": {parts: 1e6}, "ns": {parts: 1e9},
 }
 
-// farthest is how many seconds a time may be from 1970: the years that are written with four digits, and
+// maxTimeValue is how many seconds a time may be from 1970: the years that are written with four digits, and
 // some more.
-const farthest = 1 << 40
+const maxTimeValue = 1 << 40
 
 // time returns the seconds since 1970 and the nanoseconds of a time; one that is too far is missing.
 func (f *field) time(element []byte) (seconds int64, nanos int, ok bool) {
@@ -307,16 +307,16 @@ func (f *field) time(element []byte) (seconds int64, nanos int, ok bool) {
 	v *= int64(f.count)
 	switch {
 	case u.parts > 0:
-		seconds, nanos = table.Since1970(v, u.parts)
-	case v > farthest || v < -farthest:
+		seconds, nanos = table.UnixTime(v, u.parts)
+	case v > maxTimeValue || v < -maxTimeValue:
 		return 0, 0, false
 	case u.months > 0:
 		months := v * u.months
-		if months > farthest/(31*86400) || months < -farthest/(31*86400) {
+		if months > maxTimeValue/(31*86400) || months < -maxTimeValue/(31*86400) {
 			return 0, 0, false
 		}
 		seconds = time.Date(1970, time.Month(1+months), 1, 0, 0, 0, 0, time.UTC).Unix()
-	case u.seconds > 1 && (v > farthest/u.seconds || v < -farthest/u.seconds):
+	case u.seconds > 1 && (v > maxTimeValue/u.seconds || v < -maxTimeValue/u.seconds):
 		return 0, 0, false
 	default:
 		seconds = v * u.seconds

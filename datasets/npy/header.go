@@ -233,17 +233,17 @@ func (f *field) columnType() table.Type {
 	sizes := map[byte][]int{'b': {1}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'f': {2, 4, 8}}
 	switch {
 	case f.size == 0:
-		return table.Unreadable
+		return table.Unsupported
 	case f.kind == 'U' || f.kind == 'S':
-		return table.Texts
+		return table.Strings
 	case f.kind == 'M':
 		return table.Times
 	case f.kind == 'b' && f.size == 1:
-		return table.Truths
+		return table.Booleans
 	case slices.Contains(sizes[f.kind], f.size):
 		return table.Numbers
 	}
-	return table.Unreadable
+	return table.Unsupported
 }
 
 // literal reads a value as Python writes it: texts, integers, truths, lists and tuples, dictionaries.
@@ -253,7 +253,7 @@ type literal struct{ rest string }
 const maxDepth = 16
 
 func (p *literal) value(depth int) (any, error) {
-	p.blanks()
+	p.skipBlanks()
 	if depth > maxDepth {
 		return nil, errors.New("it is too deep")
 	}
@@ -272,7 +272,7 @@ func (p *literal) value(depth int) (any, error) {
 	case c == '(' || c == '[':
 		return p.list(depth)
 	case c == '\'' || c == '"':
-		return p.text()
+		return p.quoted()
 	case c == '-' || c-'0' <= 9:
 		end := 1
 		for end < len(p.rest) && p.rest[end]-'0' <= 9 {
@@ -285,11 +285,11 @@ func (p *literal) value(depth int) (any, error) {
 	return nil, fmt.Errorf("%.12q is nothing that is known", p.rest)
 }
 
-func (p *literal) blanks() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+func (p *literal) skipBlanks() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// takes consumes a mark, where it is next.
-func (p *literal) takes(marks string) bool {
-	p.blanks()
+// accept consumes a mark, where it is next.
+func (p *literal) accept(marks string) bool {
+	p.skipBlanks()
 	if p.rest == "" || !strings.Contains(marks, p.rest[:1]) {
 		return false
 	}
@@ -300,13 +300,13 @@ func (p *literal) takes(marks string) bool {
 func (p *literal) list(depth int) (any, error) {
 	p.rest = p.rest[1:]
 	out := []any{}
-	for !p.takes(")]") {
+	for !p.accept(")]") {
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)
-		if !p.takes(",") && !strings.ContainsAny(p.rest[:min(len(p.rest), 1)], ")]") {
+		if !p.accept(",") && !strings.ContainsAny(p.rest[:min(len(p.rest), 1)], ")]") {
 			return nil, errors.New("a list has no end")
 		}
 	}
@@ -316,21 +316,21 @@ func (p *literal) list(depth int) (any, error) {
 func (p *literal) dictionary(depth int) (any, error) {
 	p.rest = p.rest[1:]
 	out := map[string]any{}
-	for !p.takes("}") {
+	for !p.accept("}") {
 		key, err := p.value(depth + 1)
 		name, ok := key.(string)
-		if err != nil || !ok || !p.takes(":") {
+		if err != nil || !ok || !p.accept(":") {
 			return nil, errors.New("what should be a name and a value is none")
 		}
 		if out[name], err = p.value(depth + 1); err != nil {
 			return nil, err
 		}
-		p.takes(",")
+		p.accept(",")
 	}
 	return out, nil
 }
 
-func (p *literal) text() (any, error) {
+func (p *literal) quoted() (any, error) {
 	quote := p.rest[0]
 	var out []byte
 	for i := 1; i < len(p.rest); i++ {

@@ -30,7 +30,7 @@ func (f *file) list(b *steady.Bytes) error {
 	if b.At != nil {
 		n, err := b.At.ReadAt(start, 0)
 		if err != nil && err != io.EOF {
-			return f.fault("", err)
+			return f.arrayError("", err)
 		}
 		archive = n == 4 && (string(start) == "PK\x03\x04" || string(start) == "PK\x05\x06")
 	}
@@ -39,17 +39,17 @@ func (f *file) list(b *steady.Bytes) error {
 	}
 	h, err := readHeader(b)
 	if err != nil {
-		return f.fault("", err)
+		return f.arrayError("", err)
 	}
 	m := member{head: h, offset: int64(h.length)}
 	if size, _ := h.size(); b.Size >= 0 && b.Size < m.offset+size {
-		return f.fault("", fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errCut, b.Size, h.shape, h.descr, m.offset+size))
+		return f.arrayError("", fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, b.Size, h.shape, h.descr, m.offset+size))
 	}
 	f.arrays = []member{m}
 	return nil
 }
 
-var errCut = errors.New("the file is cut off")
+var errTruncated = errors.New("the file is cut off")
 
 // maxArrays bounds the arrays of an archive.
 const maxArrays = 1 << 16
@@ -58,10 +58,10 @@ const maxArrays = 1 << 16
 func (f *file) listArchive(b *steady.Bytes) error {
 	z, err := zip.NewReader(b.At, b.Size)
 	if err != nil {
-		return f.fault("", fmt.Errorf("the archive is damaged: %w", err))
+		return f.arrayError("", fmt.Errorf("the archive is damaged: %w", err))
 	}
 	if len(z.File) > maxArrays {
-		return f.fault("", fmt.Errorf("%d arrays, wanted at most %d", len(z.File), maxArrays))
+		return f.arrayError("", fmt.Errorf("%d arrays, wanted at most %d", len(z.File), maxArrays))
 	}
 	for _, e := range z.File {
 		name, is := strings.CutSuffix(e.Name, ".npy")
@@ -69,28 +69,28 @@ func (f *file) listArchive(b *steady.Bytes) error {
 			continue
 		}
 		m := member{name: name, entry: e.Name, offset: -1}
-		if err := m.look(e, b.Size); err != nil {
-			return f.fault(name, err)
+		if err := m.readHeader(e, b.Size); err != nil {
+			return f.arrayError(name, err)
 		}
 		f.arrays = append(f.arrays, m)
 	}
 	if len(f.arrays) == 0 {
-		return f.fault("", errors.New("there is no array in the archive"))
+		return f.arrayError("", errors.New("there is no array in the archive"))
 	}
-	slices.SortStableFunc(f.arrays, func(a, b member) int { return last(a.name) - last(b.name) })
+	slices.SortStableFunc(f.arrays, func(a, b member) int { return elementIndex(a.name) - elementIndex(b.name) })
 	return nil
 }
 
-// last is 1 for the array that comes last.
-func last(name string) int {
+// elementIndex is 1 for the array that comes last.
+func elementIndex(name string) int {
 	if name == "y" || name == "Y" {
 		return 1
 	}
 	return 0
 }
 
-// look reads the header of an entry.
-func (m *member) look(e *zip.File, file int64) error {
+// readHeader reads the header of an entry.
+func (m *member) readHeader(e *zip.File, file int64) error {
 	r, err := e.Open()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *member) look(e *zip.File, file int64) error {
 		return err
 	}
 	if want := uint64(size) + uint64(m.head.length); e.UncompressedSize64 != want {
-		return fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errCut, e.UncompressedSize64, m.head.shape, m.head.descr, want)
+		return fmt.Errorf("%w: %d bytes, the array of shape %v and type %s takes %d", errTruncated, e.UncompressedSize64, m.head.shape, m.head.descr, want)
 	}
 	if e.Method != zip.Store {
 		return nil
@@ -115,19 +115,19 @@ func (m *member) look(e *zip.File, file int64) error {
 	}
 	m.offset = at + int64(m.head.length)
 	if m.offset+size > file {
-		return errCut
+		return errTruncated
 	}
 	return nil
 }
 
-// fault returns an error about the file, or an array of it.
-func (f *file) fault(array string, err error) error {
+// arrayError returns an error about the file, or an array of it.
+func (f *file) arrayError(array string, err error) error {
 	var at *datasets.LineError
 	if errors.As(err, &at) {
 		return err
 	}
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errCut
+		err = errTruncated
 	}
 	if array != "" {
 		err = fmt.Errorf("array %s: %w", array, err)
@@ -139,10 +139,10 @@ func (f *file) fault(array string, err error) error {
 func (m *member) reader(b *steady.Bytes) (io.Reader, func() error, error) {
 	if m.offset >= 0 && b.At != nil {
 		size, _ := m.head.size()
-		return io.NewSectionReader(b.At, m.offset, size), nothing, nil
+		return io.NewSectionReader(b.At, m.offset, size), noClose, nil
 	}
 	if m.entry == "" {
-		return b, nothing, b.Discard(m.offset)
+		return b, noClose, b.Discard(m.offset)
 	}
 	z, err := zip.NewReader(b.At, b.Size)
 	if err != nil {
@@ -159,11 +159,11 @@ func (m *member) reader(b *steady.Bytes) (io.Reader, func() error, error) {
 	return r, r.Close, nil
 }
 
-func nothing() error { return nil }
+func noClose() error { return nil }
 
-// anywhere returns the values of an array in Fortran's order, to be read at any place. What an archive
+// readerAt returns the values of an array in Fortran's order, to be read at any place. What an archive
 // has packed is held in memory.
-func (m *member) anywhere(b *steady.Bytes) (io.ReaderAt, error) {
+func (m *member) readerAt(b *steady.Bytes) (io.ReaderAt, error) {
 	size, _ := m.head.size()
 	if m.offset >= 0 && b.At != nil {
 		return io.NewSectionReader(b.At, m.offset, size), nil
@@ -178,7 +178,7 @@ func (m *member) anywhere(b *steady.Bytes) (io.ReaderAt, error) {
 	defer end()
 	var held bytes.Buffer // grows as there are bytes, whatever the header claims
 	if n, err := io.Copy(&held, r); err != nil || n != size {
-		return nil, cmp.Or(err, errCut)
+		return nil, cmp.Or(err, errTruncated)
 	}
 	return bytes.NewReader(held.Bytes()), nil
 }

@@ -131,7 +131,7 @@ func (f *file) describe(k int) {
 		m.why = "its elements have no bytes"
 	}
 	if m.why != "" {
-		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), As: h.descr, Why: m.why})
+		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), TypeName: h.descr, Reason: m.why})
 		return
 	}
 	width := 1
@@ -139,14 +139,14 @@ func (f *file) describe(k int) {
 		width = h.shape[1]
 	}
 	if f.form.Rows == 0 && width > maxEmpty {
-		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), As: h.descr, Why: fmt.Sprintf("the array has %d columns and no rows", width)})
+		f.add(column{array: k}, table.TypedColumn{Name: cmp.Or(m.name, "x0"), TypeName: h.descr, Reason: fmt.Sprintf("the array has %d columns and no rows", width)})
 		return
 	}
 	for i, field := range h.fields {
 		for at := range width {
-			c := table.TypedColumn{Name: m.name, Type: field.columnType(), As: field.descr}
+			c := table.TypedColumn{Name: m.name, Type: field.columnType(), TypeName: field.descr}
 			if field.kind == 'O' {
-				c.Why = "it has objects of Python, which only Python reads; save it with a type of numbers or texts"
+				c.Reason = "it has objects of Python, which only Python reads; save it with a type of numbers or texts"
 			}
 			switch {
 			case h.named():

@@ -38,11 +38,11 @@ type column struct {
 	fixed   []parquet.FixedLenByteArray
 
 	words *table.Dictionary
-	seen  *[1 << 11]seen
+	seen  *[1 << 11]pageState
 }
 
-// seen is the code of a string by where it was: the values of a page are mostly those of a dictionary.
-type seen struct {
+// pageState is the code of a string by where it was: the values of a page are mostly those of a dictionary.
+type pageState struct {
 	at   uintptr
 	text string
 	code int32
@@ -57,14 +57,14 @@ func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err err
 			return err
 		}
 	}
-	c.levels = grown(c.levels, rows)
+	c.levels = resized(c.levels, rows)
 	if doubles, ok := c.chunk.(*pq.Float64ColumnChunkReader); ok && c.decoder.As == table.Numbers {
 		there, err := values(c, doubles, &v.Numbers, rows)
-		spread(v.Numbers, len(there), c.levels, math.NaN())
+		insertMissing(v.Numbers, len(there), c.levels, math.NaN())
 		return err
 	}
 	if texts, ok := c.chunk.(*pq.ByteArrayColumnChunkReader); ok && c.as.ID() == arrow.BINARY {
-		return c.decodeTexts(texts, rows, v)
+		return c.decodeStrings(texts, rows, v)
 	}
 	a, err := c.read(rows)
 	if err != nil {
@@ -80,22 +80,22 @@ func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err err
 	case table.Numbers:
 		there.Numbers = v.Numbers[:n]
 		err = c.decoder.Decode(a, &there)
-		spread(v.Numbers, n, c.levels, math.NaN())
+		insertMissing(v.Numbers, n, c.levels, math.NaN())
 	case table.Times:
 		there.Seconds = v.Seconds[:n]
 		err = c.decoder.Decode(a, &there)
-		spread(v.Seconds, n, c.levels, table.NoTime)
+		insertMissing(v.Seconds, n, c.levels, table.NoTime)
 	default:
 		there.Codes = v.Codes[:n]
 		err = c.decoder.Decode(a, &there)
-		v.Texts = there.Texts
-		spread(v.Codes, n, c.levels, -1)
+		v.Dictionary = there.Dictionary
+		insertMissing(v.Codes, n, c.levels, -1)
 	}
 	return err
 }
 
-// spread moves the values that are there to their places.
-func spread[T any](out []T, there int, levels []int16, missing T) {
+// insertMissing moves the values that are there to their places.
+func insertMissing[T any](out []T, there int, levels []int16, missing T) {
 	for i := len(out) - 1; there <= i; i-- { // those before are in their places
 		if levels[i] == 0 {
 			out[i] = missing
@@ -106,7 +106,7 @@ func spread[T any](out []T, there int, levels []int16, missing T) {
 	}
 }
 
-func grown[T any](a []T, n int) []T {
+func resized[T any](a []T, n int) []T {
 	if cap(a) < n {
 		return make([]T, n)
 	}
@@ -134,14 +134,14 @@ func (c *column) close() {
 
 var errEnd = errors.New("damaged: its pages end before its values")
 
-// decodeTexts finds the codes of texts, page after page, as long as their bytes are there.
-func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
+// decodeStrings finds the codes of texts, page after page, as long as their bytes are there.
+func (c *column) decodeStrings(r *pq.ByteArrayColumnChunkReader, rows int, v *table.Values) error {
 	before := c.words
-	if c.words = c.words.Gathered(); c.words != before {
-		c.seen = new([1 << 11]seen)
+	if c.words = c.words.Reuse(); c.words != before {
+		c.seen = new([1 << 11]pageState)
 	}
-	v.Texts = c.words
-	c.texts = grown(c.texts, rows)
+	v.Dictionary = c.words
+	c.texts = resized(c.texts, rows)
 	there := 0
 	for done := 0; done < rows; {
 		total, n, err := r.ReadBatchInPage(int64(rows-done), c.texts, c.levels[done:], nil)
@@ -157,7 +157,7 @@ func (c *column) decodeTexts(r *pq.ByteArrayColumnChunkReader, rows int, v *tabl
 		}
 		done += int(total)
 	}
-	spread(v.Codes, there, c.levels, -1)
+	insertMissing(v.Codes, there, c.levels, -1)
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (c *column) code(text []byte) int32 {
 	s := &c.seen[uint64(at)*0x9e3779b97f4a7c15>>53]
 	if s.at != at || s.text != string(text) {
 		code := c.words.Code(text)
-		*s = seen{at, c.words.Texts[code], code}
+		*s = pageState{at, c.words.Strings[code], code}
 	}
 	return s.code
 }
@@ -179,7 +179,7 @@ type batches[T any] interface {
 
 // values reads those of some rows that are there.
 func values[T any](c *column, r batches[T], room *[]T, rows int) ([]T, error) {
-	*room = grown(*room, rows)
+	*room = resized(*room, rows)
 	total, n, err := r.ReadBatch(int64(rows), *room, c.levels, nil)
 	if err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)

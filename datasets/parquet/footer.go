@@ -126,13 +126,13 @@ func columns(s *schema.Schema) (typed []table.TypedColumn, leaves []leaf) {
 	root := s.Root()
 	for k := range root.NumFields() {
 		node := root.Field(k)
-		c := table.TypedColumn{Name: node.Name(), As: nestedName(node)}
+		c := table.TypedColumn{Name: node.Name(), TypeName: nestedName(node)}
 		l := leaf{index: first}
-		if first < s.NumColumns() && s.ColumnRoot(first) == node && c.As == "" {
+		if first < s.NumColumns() && s.ColumnRoot(first) == node && c.TypeName == "" {
 			l.as = arrowType(s.Column(first))
-			c.Type, c.As = arrays.TypeOf(l.as), arrays.NameOf(l.as)
+			c.Type, c.TypeName = arrays.TypeOf(l.as), arrays.NameOf(l.as)
 			if l.uuid = isUUID(s.Column(first)); l.uuid {
-				c.Type, c.As = table.Texts, "uuid"
+				c.Type, c.TypeName = table.Strings, "uuid"
 			}
 		}
 		for first < s.NumColumns() && s.ColumnRoot(first) == node {

@@ -94,7 +94,7 @@ func open(of *steady.File) (table.Columnar, error) {
 	}
 	defer b.Close()
 	if f.meta, err = readFooter(b); err != nil {
-		return nil, f.fault(err)
+		return nil, f.columnError(err)
 	}
 	f.form = table.ColumnForm{Name: f.path, Rows: int(f.meta.NumRows)}
 	f.form.Columns, f.leaves = columns(f.meta.Schema)
@@ -103,8 +103,8 @@ func open(of *steady.File) (table.Columnar, error) {
 
 func (f *file) ColumnForm() table.ColumnForm { return f.form }
 
-// fault returns an error about the file.
-func (f *file) fault(err error) error {
+// columnError returns an error about the file.
+func (f *file) columnError(err error) error {
 	var at *datasets.LineError
 	if errors.As(err, &at) {
 		return err
@@ -126,18 +126,18 @@ type cursor struct {
 	rows    int // at hand
 }
 
-func (f *file) Read(_ context.Context, wanted []table.Reading) (table.Cursor, error) {
+func (f *file) Read(_ context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
 	}
-	props := parquet.NewReaderProperties(&arrays.Guard{})
+	props := parquet.NewReaderProperties(&arrays.MemoryLimit{})
 	props.BufferedStreamEnabled = true                                                 // page by page
 	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = b.Size, math.MaxInt32 // the guard bounds them
 	r, err := pq.NewParquetReader(io.NewSectionReader(b.At, 0, b.Size), pq.WithMetadata(f.meta), pq.WithReadProps(props))
 	if err != nil {
 		b.Close()
-		return nil, f.fault(err)
+		return nil, f.columnError(err)
 	}
 	c := &cursor{file: f, bytes: b, reader: r}
 	for _, w := range wanted {
@@ -153,7 +153,7 @@ func (c *cursor) Next(most int) (int, error) {
 		c.group, c.before = c.group+1, 0
 	}
 	if c.group == len(groups) {
-		return 0, cmp.Or(c.bytes.Same(), io.EOF)
+		return 0, cmp.Or(c.bytes.CheckUnchanged(), io.EOF)
 	}
 	c.rows = min(most, int(groups[c.group].NumRows)-c.before)
 	return c.rows, nil
@@ -163,7 +163,7 @@ func (c *cursor) Decode(k int, v *table.Values) (err error) {
 	col := c.columns[k]
 	defer func() {
 		if err != nil {
-			err = c.file.fault(fmt.Errorf("row group %d: column %s: %w", c.group, col.name, err))
+			err = c.file.columnError(fmt.Errorf("row group %d: column %s: %w", c.group, col.name, err))
 		}
 	}()
 	defer arrays.Recover(&err)

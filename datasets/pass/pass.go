@@ -42,8 +42,8 @@ type Sums interface {
 
 // Pass is a [datasets.Pass] with sums.
 type Pass struct {
-	begun Begun
-	turn  int // number of the pass, from 1
+	config Config
+	number  int // number of the pass, from 1
 	want  int // rows of the previous pass; 0 in the first pass
 	rows  int // rows added and merged
 	own   int // rows added
@@ -52,7 +52,7 @@ type Pass struct {
 }
 
 // Config identifies how a pass was started. Only passes with equal configurations can be merged.
-type Begun struct {
+type Config struct {
 	Name   string // prefix of errors
 	Spec   any
 	Mark   string // other inputs of the start, such as an initial model
@@ -61,54 +61,54 @@ type Begun struct {
 }
 
 // Begin returns the first pass.
-func Begin(b Begun, sums Sums) *Pass { return &Pass{begun: b, turn: 1, sums: sums} }
+func Begin(b Config, sums Sums) *Pass { return &Pass{config: b, number: 1, sums: sums} }
 
 // Last returns the sums and the configuration of the last pass of the given spec. It returns an
 // error if another pass must follow.
-func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums, Begun, error) {
+func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums, Config, error) {
 	p, ok := last.(*Pass)
 	if !ok || p == nil {
-		return nil, Begun{}, wrong(name, "pass must be one of this spec, got a %T", last)
+		return nil, Config{}, errorf(name, "pass must be one of this spec, got a %T", last)
 	}
-	if own, its := Describe(spec), p.begun.spec(); own != its {
-		return nil, Begun{}, wrong(name, "pass must be of the spec %s, got %s", own, its)
+	if own, its := Describe(spec), p.config.spec(); own != its {
+		return nil, Config{}, errorf(name, "pass must be of the spec %s, got %s", own, its)
 	}
 	next, err := p.next(ctx)
 	switch {
 	case err != nil:
-		return nil, Begun{}, err
+		return nil, Config{}, err
 	case next != nil:
-		return nil, Begun{}, wrong(name, "pass %d is not the last: Next returns the one that has to read the rows again", p.turn)
+		return nil, Config{}, errorf(name, "pass %d is not the last: Next returns the one that has to read the rows again", p.number)
 	}
-	return p.sums, p.begun, nil
+	return p.sums, p.config, nil
 }
 
 // check returns other as a *Pass with the configuration b.
-func (b Begun) own(other datasets.Pass) (*Pass, error) {
+func (b Config) own(other datasets.Pass) (*Pass, error) {
 	p, ok := other.(*Pass)
 	if !ok || p == nil {
-		return nil, wrong(b.Name, "pass must be one of this spec, got a %T", other)
+		return nil, errorf(b.Name, "pass must be one of this spec, got a %T", other)
 	}
-	return p, b.same(p.begun.spec(), p.begun.Mark, p.begun.Cols, p.begun.columns())
+	return p, b.same(p.config.spec(), p.config.Mark, p.config.Cols, p.config.columns())
 }
 
 // checkSame returns an error if the configuration b differs from the arguments.
-func (b Begun) same(spec, mark string, cols int, columns string) error {
+func (b Config) same(spec, mark string, cols int, columns string) error {
 	switch own := b.spec(); {
 	case spec != own:
-		return wrong(b.Name, "pass must be of the spec %s, got %s", own, spec)
+		return errorf(b.Name, "pass must be of the spec %s, got %s", own, spec)
 	case mark != b.Mark:
-		return wrong(b.Name, "pass must start from the same model")
+		return errorf(b.Name, "pass must start from the same model")
 	case cols != b.Cols:
-		return wrong(b.Name, "pass must have %d columns, got %d", b.Cols, cols)
+		return errorf(b.Name, "pass must have %d columns, got %d", b.Cols, cols)
 	case columns != b.columns():
-		return wrong(b.Name, "pass must have columns with the same names, kinds and categories")
+		return errorf(b.Name, "pass must have columns with the same names, kinds and categories")
 	}
 	return nil
 }
 
 // errorf returns an error with the prefix name.
-func wrong(name, format string, args ...any) error {
+func errorf(name, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if name == "" {
 		return err
@@ -117,7 +117,7 @@ func wrong(name, format string, args ...any) error {
 }
 
 // describeSpec returns the type and the parameters of the spec.
-func (b Begun) spec() string { return Describe(b.Spec) }
+func (b Config) spec() string { return Describe(b.Spec) }
 
 // Describe returns a spec's type and the values of its parameters.
 func Describe(spec any) string {
@@ -138,7 +138,7 @@ func typeName(t reflect.Type) string {
 }
 
 // describeColumns returns a hash of the names, kinds and categories of the columns and targets.
-func (b Begun) columns() string {
+func (b Config) columns() string {
 	h := sha256.New()
 	for _, list := range [][]datasets.Column{b.Schema.Columns, b.Schema.Targets} {
 		for _, c := range list {
@@ -150,16 +150,16 @@ func (b Begun) columns() string {
 }
 
 // checkUsable returns an error if the pass is invalid.
-func (p *Pass) usable(ctx context.Context) error {
+func (p *Pass) checkUsable(ctx context.Context) error {
 	if p.fault != nil {
-		return wrong(p.begun.Name, "pass is invalid after an error: %w", p.fault)
+		return errorf(p.config.Name, "pass is invalid after an error: %w", p.fault)
 	}
 	return ctxerr.Check(ctx)
 }
 
 // Add implements [datasets.Pass].
 func (p *Pass) Add(ctx context.Context, block datasets.Set) error {
-	if err := p.usable(ctx); err != nil {
+	if err := p.checkUsable(ctx); err != nil {
 		return err
 	}
 	if block.Rows() == 0 {
@@ -175,19 +175,19 @@ func (p *Pass) Add(ctx context.Context, block datasets.Set) error {
 
 // Merge implements [datasets.Pass].
 func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
-	if err := p.usable(ctx); err != nil {
+	if err := p.checkUsable(ctx); err != nil {
 		return err
 	}
-	o, err := p.begun.own(other)
+	o, err := p.config.own(other)
 	switch {
 	case err != nil:
 		return err
 	case o == p:
-		return wrong(p.begun.Name, "a pass cannot be merged into itself")
-	case o.turn != p.turn || o.want != p.want:
-		return wrong(p.begun.Name, "pass %d cannot be merged into pass %d", o.turn, p.turn)
+		return errorf(p.config.Name, "a pass cannot be merged into itself")
+	case o.number != p.number || o.want != p.want:
+		return errorf(p.config.Name, "pass %d cannot be merged into pass %d", o.number, p.number)
 	}
-	if err := o.usable(ctx); err != nil {
+	if err := o.checkUsable(ctx); err != nil {
 		return err
 	}
 	if o.rows == 0 {
@@ -206,18 +206,18 @@ func (p *Pass) Next(ctx context.Context) (datasets.Pass, error) {
 	if err != nil || next == nil {
 		return nil, err
 	}
-	return &Pass{begun: p.begun, turn: p.turn + 1, want: p.rows, sums: next}, nil
+	return &Pass{config: p.config, number: p.number + 1, want: p.rows, sums: next}, nil
 }
 
 func (p *Pass) next(ctx context.Context) (Sums, error) {
-	if err := p.usable(ctx); err != nil {
+	if err := p.checkUsable(ctx); err != nil {
 		return nil, err
 	}
-	if p.rows == 0 || p.begun.Cols <= 0 {
-		return nil, wrong(p.begun.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.begun.Cols)
+	if p.rows == 0 || p.config.Cols <= 0 {
+		return nil, errorf(p.config.Name, "%w: %d rows, %d columns", datasets.ErrEmpty, p.rows, p.config.Cols)
 	}
 	if p.want > 0 && p.rows != p.want {
-		return nil, wrong(p.begun.Name, "pass %d must read the %d rows of the pass before, got %d; to add rows, start again with all rows", p.turn+1, p.want, p.rows)
+		return nil, errorf(p.config.Name, "pass %d must read the %d rows of the pass before, got %d; to add rows, start again with all rows", p.number+1, p.want, p.rows)
 	}
 	return p.sums.Next(ctx)
 }
@@ -225,27 +225,27 @@ func (p *Pass) next(ctx context.Context) (Sums, error) {
 // State implements [datasets.Pass].
 func (p *Pass) State(s *model.State) {
 	if p.fault != nil {
-		s.Fail("%v", p.usable(context.Background()))
+		s.Fail("%v", p.checkUsable(context.Background()))
 		return
 	}
-	spec, mark, cols, columns := p.begun.spec(), p.begun.Mark, p.begun.Cols, p.begun.columns()
+	spec, mark, cols, columns := p.config.spec(), p.config.Mark, p.config.Cols, p.config.columns()
 	s.String("spec", &spec)
 	s.String("mark", &mark)
 	s.Int("width", &cols)
 	s.String("columns", &columns)
 	if s.Reading() && s.Err() == nil {
-		if spec == adopted {
-			spec = p.begun.spec()
+		if spec == adoptedMark {
+			spec = p.config.spec()
 		}
-		if err := p.begun.same(spec, mark, cols, columns); err != nil {
+		if err := p.config.same(spec, mark, cols, columns); err != nil {
 			s.Fail("%v", err)
 		}
 	}
-	s.Int("pass", &p.turn)
+	s.Int("pass", &p.number)
 	s.Int("before", &p.want)
 	s.Int("rows", &p.rows)
 	s.Int("added", &p.own)
-	s.Require(p.turn >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "numbers of the pass and of its rows are inconsistent")
+	s.Require(p.number >= 1 && p.want >= 0 && p.rows >= p.own && p.own >= 0, "numbers of the pass and of its rows are inconsistent")
 	if s.Err() == nil {
 		p.sums.State(s.Child("sums"))
 	}
@@ -296,7 +296,7 @@ func Floats(s *model.State, name string, list *[]float64, n int, ok func(float64
 }
 
 // Ints is Floats for integers, which must be at least the minimum.
-func Ints(s *model.State, name string, list *[]int, n, least int) {
+func Ints(s *model.State, name string, list *[]int, n, minValue int) {
 	own := *list
 	s.Ints(name, &own)
 	if !s.Reading() || s.Err() != nil {
@@ -307,7 +307,7 @@ func Ints(s *model.State, name string, list *[]int, n, least int) {
 		return
 	}
 	for _, v := range own {
-		if v < least {
+		if v < minValue {
 			s.Fail("%s has an invalid number %d", name, v)
 			return
 		}
@@ -316,16 +316,16 @@ func Ints(s *model.State, name string, list *[]int, n, least int) {
 }
 
 // NonNegative reports whether v is finite and ≥ 0.
-func Count(v float64) bool { return v >= 0 && v-v == 0 }
+func NonNegative(v float64) bool { return v >= 0 && v-v == 0 }
 
 // Finite reports whether v is finite.
 func Finite(v float64) bool { return v-v == 0 }
 
 // NotNaN reports whether v is not NaN.
-func Number(v float64) bool { return v == v }
+func NotNaN(v float64) bool { return v == v }
 
 // adoptedMark replaces the spec in a state that any spec may restore.
-const adopted = "adopted"
+const adoptedMark = "adopted"
 
 // Adopt copies the sums of a pass into an empty pass of a spec that differs only in parameters that
 // do not affect the sums, such as the penalty of ridge regression. The caller must ensure this.
@@ -336,7 +336,7 @@ func Adopt(empty, from datasets.Pass) error {
 	}
 	for name := range all.Scalars {
 		if name == "spec" || strings.HasSuffix(name, "/spec") {
-			all.Scalars[name] = adopted
+			all.Scalars[name] = adoptedMark
 		}
 	}
 	return model.Restore(all, empty)

@@ -25,7 +25,7 @@ func (n *notes) Fatal(...any)          { n.failed = true; runtime.Goexit() }
 func (n *notes) Fatalf(string, ...any) { n.failed = true; runtime.Goexit() }
 
 // breaks reports whether src breaks a law.
-func breaks(l law, src datasets.Source, all datasets.Set) bool {
+func breaks(l check, src datasets.Source, all datasets.Set) bool {
 	n := &notes{}
 	done := make(chan struct{})
 	go func() {
@@ -65,7 +65,7 @@ func (s tape) Dims() (n, cols int) {
 	return -1, s.set.Cols()
 }
 
-func (s tape) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
+func (s tape) ScanContent(ctx context.Context) ([]datasets.ColumnContent, error) {
 	out, err := datasets.ScanContent(ctx, s.set.Source())
 	if s.breaks == "survey" {
 		out[0].Missing = nil
@@ -106,7 +106,7 @@ func (s tape) Blocks(ctx context.Context, yield func(block datasets.Set) error) 
 // Every law passes what keeps it and fails what breaks it.
 func TestLawsFindWhatBreaksThem(t *testing.T) {
 	all := rows()
-	for _, l := range laws {
+	for _, l := range checks {
 		if src := (tape{set: all, passes: new(int)}); breaks(l, src, all) {
 			t.Errorf("%s: a source that keeps the law fails", l.name)
 		}

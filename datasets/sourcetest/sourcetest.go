@@ -12,21 +12,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// law is one property of every source, of which all are the rows.
-type law struct {
+// check is one property of every source, of which all are the rows.
+type check struct {
 	name string
 	hold func(t testing.TB, src datasets.Source, all datasets.Set)
 }
 
-var laws = []law{
-	{"size", size},
-	{"again", again},
-	{"prefetch", prefetch},
-	{"at once", atOnce},
-	{"subset", subset},
-	{"survey", survey},
-	{"error", stops},
-	{"cancel", cancels},
+var checks = []check{
+	{"size", testSize},
+	{"again", testSecondPass},
+	{"prefetch", testPrefetch},
+	{"at once", testConcurrent},
+	{"subset", testSubset},
+	{"survey", testContent},
+	{"error", testStop},
+	{"cancel", testCancel},
 }
 
 // Run holds src to every law, each in a subtest: it can be read again, says its size, stops at an error
@@ -38,13 +38,13 @@ func Run(t *testing.T, src datasets.Source) {
 	if err := all.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range laws {
+	for _, l := range checks {
 		t.Run(l.name, func(t *testing.T) { l.hold(t, src, all) })
 	}
 }
 
-// size: what a source says of its rows before the first is read is so.
-func size(t testing.TB, src datasets.Source, all datasets.Set) {
+// testSize: what a source says of its rows before the first is read is so.
+func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 	rows, cols := src.Dims()
 	if cols != all.Cols() || rows >= 0 && rows != all.Rows() {
 		t.Errorf("Dims is %d×%d, the blocks are %d×%d", rows, cols, all.Rows(), all.Cols())
@@ -54,16 +54,16 @@ func size(t testing.TB, src datasets.Source, all datasets.Set) {
 	}
 }
 
-// again: a model may need many passes.
-func again(t testing.TB, src datasets.Source, all datasets.Set) { Equal(t, gather(t, src), all) }
+// testSecondPass: a model may need many passes.
+func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) { Equal(t, gather(t, src), all) }
 
-// prefetch: a pass may read ahead of what is done with the blocks.
-func prefetch(t testing.TB, src datasets.Source, all datasets.Set) {
+// testPrefetch: a pass may read ahead of what is done with the blocks.
+func testPrefetch(t testing.TB, src datasets.Source, all datasets.Set) {
 	Equal(t, gather(t, rowsource.Prefetch(src)), all)
 }
 
-// atOnce: a pass may begin while another one has a block.
-func atOnce(t testing.TB, src datasets.Source, all datasets.Set) {
+// testConcurrent: a pass may begin while another one has a block.
+func testConcurrent(t testing.TB, src datasets.Source, all datasets.Set) {
 	err := src.Blocks(context.Background(), func(outer datasets.Set) error {
 		before := outer.X.At(0, 0)
 		defer func() {
@@ -81,8 +81,8 @@ func atOnce(t testing.TB, src datasets.Source, all datasets.Set) {
 
 var errStop = errors.New("stop")
 
-// stops: the error of whoever reads ends the pass and is returned as it is.
-func stops(t testing.TB, src datasets.Source, _ datasets.Set) {
+// testStop: the error of whoever reads ends the pass and is returned as it is.
+func testStop(t testing.TB, src datasets.Source, _ datasets.Set) {
 	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
 		calls := 0
 		err := s.Blocks(context.Background(), func(datasets.Set) error { calls++; return errStop })
@@ -92,8 +92,8 @@ func stops(t testing.TB, src datasets.Source, _ datasets.Set) {
 	}
 }
 
-// cancels: no block comes once the context has ended.
-func cancels(t testing.TB, src datasets.Source, _ datasets.Set) {
+// testCancel: no block comes once the context has ended.
+func testCancel(t testing.TB, src datasets.Source, _ datasets.Set) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, s := range []datasets.Source{src, rowsource.Prefetch(src)} {
@@ -104,8 +104,8 @@ func cancels(t testing.TB, src datasets.Source, _ datasets.Set) {
 	}
 }
 
-// survey: what a source knows of its columns is what a reading of its blocks shows.
-func survey(t testing.TB, src datasets.Source, all datasets.Set) {
+// testContent: what a source knows of its columns is what a reading of its blocks shows.
+func testContent(t testing.TB, src datasets.Source, all datasets.Set) {
 	got, err := datasets.ScanContent(context.Background(), src)
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +130,8 @@ func survey(t testing.TB, src datasets.Source, all datasets.Set) {
 	}
 }
 
-// subset: rows can be left out, and the others come in the blocks in which they come from memory.
-func subset(t testing.TB, src datasets.Source, all datasets.Set) {
+// testSubset: rows can be left out, and the others come in the blocks in which they come from memory.
+func testSubset(t testing.TB, src datasets.Source, all datasets.Set) {
 	rng := uint32(1)
 	var rows []int
 	for i := range all.Rows() {

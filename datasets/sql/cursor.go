@@ -26,12 +26,12 @@ type query struct {
 	form table.ColumnForm
 
 	lock sync.Mutex
-	seen map[table.Reading]uint64 // of the columns that were read to the end: what was in them, in their order
+	seen map[table.ColumnRequest]uint64 // of the columns that were read to the end: what was in them, in their order
 }
 
 // open asks the database for the columns of a query.
 func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, error) {
-	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1}, seen: map[table.Reading]uint64{}}
+	q := &query{Query: of, of: s, form: table.ColumnForm{Name: of.name(), Rows: -1}, seen: map[table.ColumnRequest]uint64{}}
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return nil, err
@@ -39,27 +39,27 @@ func (s *Snapshot) open(ctx context.Context, of Query, o *Options) (*query, erro
 	kinds, err := rows.ColumnTypes()
 	rows.Close()
 	if err := errors.Join(err, end()); err != nil {
-		return nil, q.fault(ctx, err)
+		return nil, q.queryError(ctx, err)
 	}
-	var unknown []table.Reading
+	var unknown []table.ColumnRequest
 	for j, k := range kinds {
-		c := table.TypedColumn{Name: k.Name(), As: k.DatabaseTypeName()}
+		c := table.TypedColumn{Name: k.Name(), TypeName: k.DatabaseTypeName()}
 		var known bool
-		if c.Type, known = typeOf(c.As); !known {
-			unknown = append(unknown, table.Reading{Column: j, As: table.Unreadable})
+		if c.Type, known = typeOf(c.TypeName); !known {
+			unknown = append(unknown, table.ColumnRequest{Column: j, As: table.Unsupported})
 		}
 		q.form.Columns = append(q.form.Columns, c)
 	}
 	if len(unknown) > 0 && (o.Schema == nil || len(o.Schema.Columns) > 0) {
-		return q, q.look(ctx, unknown)
+		return q, q.inferTypes(ctx, unknown)
 	}
 	return q, nil
 }
 
 func (q *query) ColumnForm() table.ColumnForm { return q.form }
 
-// fault is an error of the database.
-func (q *query) fault(ctx context.Context, err error) error {
+// queryError is an error of the database.
+func (q *query) queryError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctxerr.Check(ctx)
 	}
@@ -70,18 +70,18 @@ func (q *query) fault(ctx context.Context, err error) error {
 func (q *query) run(ctx context.Context) (*sql.Rows, func() error, error) {
 	from, end, err := q.of.begin(ctx)
 	if err != nil {
-		return nil, nil, q.fault(ctx, err)
+		return nil, nil, q.queryError(ctx, err)
 	}
 	rows, err := from.QueryContext(ctx, q.Text, q.Args...)
 	if err != nil {
 		end()
-		return nil, nil, q.fault(ctx, err)
+		return nil, nil, q.queryError(ctx, err)
 	}
 	return rows, end, nil
 }
 
-// look finds out the types of columns from their values.
-func (q *query) look(ctx context.Context, columns []table.Reading) error {
+// inferTypes finds out the types of columns from their values.
+func (q *query) inferTypes(ctx context.Context, columns []table.ColumnRequest) error {
 	c, err := q.cursor(ctx, columns)
 	if err != nil {
 		return err
@@ -97,17 +97,17 @@ func (q *query) look(ctx context.Context, columns []table.Reading) error {
 	for k, r := range columns {
 		column := &q.form.Columns[r.Column]
 		column.Type = c.cells[k].found.columnType()
-		if column.As == "" {
-			column.As = "unknown to the database"
+		if column.TypeName == "" {
+			column.TypeName = "unknown to the database"
 		}
 	}
 	return nil
 }
 
-// found counts the values of a column.
-type found struct{ numbers, truths, texts, times, others int }
+// valueCounts counts the values of a column.
+type valueCounts struct{ numbers, truths, texts, times, others int }
 
-func (f *found) add(src any) {
+func (f *valueCounts) add(src any) {
 	switch src.(type) {
 	case nil:
 	case int64, float64, float32, int32, int:
@@ -124,38 +124,38 @@ func (f *found) add(src any) {
 }
 
 // columnType is the one that takes all values.
-func (f *found) columnType() table.Type {
+func (f *valueCounts) columnType() table.Type {
 	switch {
 	case f.others > 0 || f.times > 0 && f.numbers+f.truths+f.texts > 0:
-		return table.Unreadable
+		return table.Unsupported
 	case f.times > 0:
 		return table.Times
 	case f.texts > 0:
-		return table.Texts
+		return table.Strings
 	case f.truths > 0 && f.numbers == 0:
-		return table.Truths
+		return table.Booleans
 	}
 	return table.Numbers
 }
 
 // Read runs the query.
-func (q *query) Read(ctx context.Context, wanted []table.Reading) (table.Cursor, error) {
+func (q *query) Read(ctx context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
 	return q.cursor(ctx, wanted)
 }
 
-func (q *query) cursor(ctx context.Context, wanted []table.Reading) (*cursor, error) {
+func (q *query) cursor(ctx context.Context, wanted []table.ColumnRequest) (*cursor, error) {
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &cursor{of: q, ctx: ctx, rows: rows, end: end, cells: make([]cell, len(wanted)), dest: make([]any, len(q.form.Columns))}
-	columns := make([]fan, len(q.form.Columns))
+	columns := make([]columnScanner, len(q.form.Columns))
 	for j := range columns {
 		c.dest[j] = &columns[j]
 	}
 	for k, r := range wanted {
 		column := &q.form.Columns[r.Column]
-		c.cells[k] = cell{Reading: r, zoned: column.As == "TIMESTAMPTZ", truths: column.Type == table.Truths}
+		c.cells[k] = cell{ColumnRequest: r, zoned: column.TypeName == "TIMESTAMPTZ", truths: column.Type == table.Booleans}
 		columns[r.Column].cells = append(columns[r.Column].cells, &c.cells[k])
 	}
 	return c, nil
@@ -183,7 +183,7 @@ func (c *cursor) Next(most int) (int, error) {
 	n := 0
 	for n < most && c.rows.Next() {
 		if err := c.rows.Scan(c.dest...); err != nil {
-			return 0, c.of.fault(c.ctx, err)
+			return 0, c.of.queryError(c.ctx, err)
 		}
 		for k := range c.cells {
 			if err := c.cells[k].err; err != nil {
@@ -198,7 +198,7 @@ func (c *cursor) Next(most int) (int, error) {
 	case c.ctx.Err() != nil:
 		return 0, ctxerr.Check(c.ctx)
 	case err != nil:
-		return 0, c.of.fault(c.ctx, err)
+		return 0, c.of.queryError(c.ctx, err)
 	case n > 0:
 		return n, nil
 	}
@@ -212,24 +212,24 @@ func (c *cursor) last() error {
 	defer q.lock.Unlock()
 	for k := range c.cells {
 		cell := &c.cells[k]
-		before, is := q.seen[cell.Reading]
+		before, is := q.seen[cell.ColumnRequest]
 		if is && before != cell.sum {
-			return q.fault(c.ctx, errChanged)
+			return q.queryError(c.ctx, errChanged)
 		}
-		q.seen[cell.Reading] = cell.sum
+		q.seen[cell.ColumnRequest] = cell.sum
 	}
 	return io.EOF
 }
 
 // errChanged is of rows that are not those that came before.
-var errChanged error = changed{}
+var errChanged error = changedError{}
 
-type changed struct{}
+type changedError struct{}
 
-func (changed) Error() string {
+func (changedError) Error() string {
 	return "the rows, or their order, have changed since they were first read; order by a unique key in the query fixes the order"
 }
-func (changed) Unwrap() error { return datasets.ErrChanged }
+func (changedError) Unwrap() error { return datasets.ErrChanged }
 
 // Decode hands out the values of the rows at hand.
 func (c *cursor) Decode(k int, v *table.Values) error {
@@ -239,20 +239,20 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 		copy(v.Numbers, cell.numbers)
 	case table.Times:
 		copy(v.Seconds, cell.seconds)
-	case table.Texts:
+	case table.Strings:
 		copy(v.Codes, cell.codes)
-		v.Texts = cell.texts
+		v.Dictionary = cell.texts
 	}
 	return nil
 }
 
 func (c *cursor) Close() error { return errors.Join(c.rows.Close(), c.end()) }
 
-// fan is a column, whose values go to all that want them.
-type fan struct{ cells []*cell }
+// columnScanner is a column, whose values go to all that want them.
+type columnScanner struct{ cells []*cell }
 
 // Scan takes a value.
-func (f *fan) Scan(src any) error {
+func (f *columnScanner) Scan(src any) error {
 	for _, c := range f.cells {
 		if c.err = c.put(src); c.err != nil {
 			break
@@ -263,7 +263,7 @@ func (f *fan) Scan(src any) error {
 
 // cell is the values of a column in one representation.
 type cell struct {
-	table.Reading
+	table.ColumnRequest
 	zoned   bool // whether times have a zone
 	truths  bool // whether numbers are truths, as in SQLite
 	numbers []float64
@@ -271,15 +271,15 @@ type cell struct {
 	codes   []int32
 	texts   *table.Dictionary
 	room    []byte
-	found   found
+	found   valueCounts
 	sum     uint64 // of all values so far
 	err     error
 }
 
 func (c *cell) begin() {
 	c.numbers, c.seconds, c.codes = c.numbers[:0], c.seconds[:0], c.codes[:0]
-	if c.As == table.Texts {
-		c.texts = c.texts.Gathered()
+	if c.As == table.Strings {
+		c.texts = c.texts.Reuse()
 	}
 }
 
@@ -296,8 +296,8 @@ func (c *cell) put(src any) error {
 		c.seconds = append(c.seconds, v)
 		c.add(uint64(v))
 		return err
-	case table.Texts:
-		return c.putText(src)
+	case table.Strings:
+		return c.putString(src)
 	}
 	c.found.add(src)
 	return nil
@@ -309,7 +309,7 @@ func (c *cell) add(v uint64) { c.sum = bits.RotateLeft64((c.sum^v)*0x9e3779b97f4
 // seed is that of the sums of texts.
 var seed = maphash.MakeSeed()
 
-func (c *cell) putText(src any) error {
+func (c *cell) putString(src any) error {
 	if src == nil {
 		c.codes = append(c.codes, -1)
 		c.add(1)
@@ -319,7 +319,7 @@ func (c *cell) putText(src any) error {
 		src = v != 0
 	}
 	var err error
-	if c.room, err = appendText(c.room[:0], src, c.zoned); err != nil {
+	if c.room, err = appendString(c.room[:0], src, c.zoned); err != nil {
 		return err
 	}
 	c.codes = append(c.codes, c.texts.Code(c.room))
@@ -348,7 +348,7 @@ func numberOf(src any) (float64, error) {
 	case string:
 		return numberIn([]byte(v))
 	}
-	return 0, strange(src, "a number")
+	return 0, unsupportedValue(src, "a number")
 }
 
 func numberIn(b []byte) (float64, error) {
@@ -379,11 +379,11 @@ func secondsOf(src any) (int64, error) {
 		}
 		return 0, fmt.Errorf("%q is not a date, wanted one such as 2024-03-31", v)
 	}
-	return 0, strange(src, "a time")
+	return 0, unsupportedValue(src, "a time")
 }
 
-// appendText writes a value as a category is called.
-func appendText(dst []byte, src any, zoned bool) ([]byte, error) {
+// appendString writes a value as a category is called.
+func appendString(dst []byte, src any, zoned bool) ([]byte, error) {
 	switch v := src.(type) {
 	case string:
 		return append(dst, v...), nil
@@ -401,9 +401,9 @@ func appendText(dst []byte, src any, zoned bool) ([]byte, error) {
 		day := !zoned && v.Hour() == 0 && v.Minute() == 0 && v.Second() == 0 && v.Nanosecond() == 0
 		return table.AppendTime(dst, v.Unix(), v.Nanosecond(), day, zoned), nil
 	}
-	return dst, strange(src, "a string")
+	return dst, unsupportedValue(src, "a string")
 }
 
-func strange(src any, wanted string) error {
+func unsupportedValue(src any, wanted string) error {
 	return fmt.Errorf("the driver returns a %T, wanted %s", src, wanted)
 }

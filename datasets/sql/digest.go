@@ -13,13 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Lasts says whether the database keeps the snapshot, so that what others write is not seen.
-func (s *Snapshot) Lasts() bool { return s.tx != nil }
+// Transactional says whether the database keeps the snapshot, so that what others write is not seen.
+func (s *Snapshot) Transactional() bool { return s.tx != nil }
 
 // Digest returns the SHA-256 sum, in hexadecimal letters, of the rows of queries in their order: of what their columns
 // are called, and of every value as text, times in UTC. It runs each query once.
 func (s *Snapshot) Digest(ctx context.Context, queries ...Query) (string, error) {
-	sum := summed{hash: sha256.New()}
+	sum := rowHash{hash: sha256.New()}
 	for _, one := range queries {
 		q := &query{Query: one, of: s}
 		q.form.Name = one.name()
@@ -30,7 +30,7 @@ func (s *Snapshot) Digest(ctx context.Context, queries ...Query) (string, error)
 	return hex.EncodeToString(sum.hash.Sum(nil)), nil
 }
 
-func (q *query) digest(ctx context.Context, sum *summed) error {
+func (q *query) digest(ctx context.Context, sum *rowHash) error {
 	rows, end, err := q.run(ctx)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
-		return q.fault(ctx, err)
+		return q.queryError(ctx, err)
 	}
 	sum.Scan(strings.Join(names, "\x00"))
 	dest := make([]any, len(names))
@@ -51,27 +51,27 @@ func (q *query) digest(ctx context.Context, sum *summed) error {
 			return ctxerr.Check(ctx)
 		}
 		if err := rows.Scan(dest...); err != nil {
-			return q.fault(ctx, err)
+			return q.queryError(ctx, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return q.fault(ctx, err)
+		return q.queryError(ctx, err)
 	}
 	return ctxerr.Check(ctx)
 }
 
-// summed takes values into a sum.
-type summed struct {
+// rowHash takes values into a sum.
+type rowHash struct {
 	hash hash.Hash
 	room []byte
 }
 
 // Scan takes a value: how long its text is, which of NULL is more than any can be, and the text.
-func (s *summed) Scan(src any) error {
+func (s *rowHash) Scan(src any) error {
 	s.room = append(s.room[:0], make([]byte, 8)...)
 	length := uint64(math.MaxUint64)
 	if src != nil {
-		text, err := appendText(s.room, src, true)
+		text, err := appendString(s.room, src, true)
 		if err != nil {
 			text = fmt.Append(s.room, src) // of a column that nobody can read
 		}

@@ -26,8 +26,8 @@ func TestDigest(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if s.Lasts() != (name == "postgres") {
-				t.Error("whether the snapshot lasts", s.Lasts())
+			if s.Transactional() != (name == "postgres") {
+				t.Error("whether the snapshot lasts", s.Transactional())
 			}
 			for query, same := range map[string]bool{
 				"select k, w from summed order by id":                  true,

@@ -118,7 +118,7 @@ func (s *Snapshot) Open(ctx context.Context, o Options, queries ...Query) (datas
 		return nil, errors.New("datasets/sql: there is no query")
 	}
 	k := 0
-	c, err := table.SeveralColumns(make([]string, len(queries)), func(string) (table.Columnar, error) {
+	c, err := table.OpenAllColumns(make([]string, len(queries)), func(string) (table.Columnar, error) {
 		k++
 		return s.open(ctx, queries[k-1], &o)
 	})

@@ -43,8 +43,8 @@ type Options struct {
 // Target is the name of the label in a schema.
 const Target = "label"
 
-// rest is the class of labels that are not among Options.Positive.
-const rest = "rest"
+// restClass is the class of labels that are not among Options.Positive.
+const restClass = "rest"
 
 // Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
@@ -109,7 +109,7 @@ func ReadFile(ctx context.Context, path string, o Options) (datasets.Set, error)
 // a reading of the text for its width and classes comes before the one for the rows. Errors call the text
 // by the name of r, where that has one as an os.File has, else "input".
 func Read(ctx context.Context, r io.Reader, o Options) (datasets.Set, error) {
-	held, name, err := text.Hold(ctx, r)
+	held, name, err := text.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}
@@ -141,8 +141,8 @@ func (s *source) Schema() datasets.Schema { return s.schema }
 
 func (s *source) Dims() (rows, cols int) { return s.rows, s.cols }
 
-// perColumn is how many bytes a model takes for a column, at least.
-const perColumn = 64
+// bytesPerColumn is how many bytes a model takes for a column, at least.
+const bytesPerColumn = 64
 
 // maxClasses bounds the classes, and so the memory that learning takes.
 const maxClasses = 1 << 16
@@ -159,7 +159,7 @@ func (s *source) learn(ctx context.Context) error {
 		}
 		if classify && !labels[r.label] {
 			if labels[r.label] = true; len(labels) > maxClasses {
-				return r.fault(fmt.Errorf("more than %d classes; is this a regression?", maxClasses))
+				return r.fieldError(fmt.Errorf("more than %d classes; is this a regression?", maxClasses))
 			}
 		}
 		return nil
@@ -176,7 +176,7 @@ func (s *source) learn(ctx context.Context) error {
 	if s.cols == 0 {
 		return fmt.Errorf("%s: no columns", s.path)
 	}
-	if err := memory.Check(perColumn * int64(s.cols)); err != nil {
+	if err := memory.Check(bytesPerColumn * int64(s.cols)); err != nil {
 		return fmt.Errorf("%s: %d columns, by the largest index: %w", s.path, s.cols, err)
 	}
 	s.schema.Targets = []datasets.Column{{Name: Target}}
@@ -198,7 +198,7 @@ func (s *source) learn(ctx context.Context) error {
 		}
 	}
 	if len(s.o.Positive) > 0 {
-		names = []string{rest, strings.Join(s.o.Positive, "|")}
+		names = []string{restClass, strings.Join(s.o.Positive, "|")}
 	}
 	s.schema.Targets[0].Kind, s.schema.Targets[0].Categories = datasets.Categorical, names
 	return s.code(names)
@@ -231,7 +231,7 @@ func (s *source) code(classes []string) error {
 
 // Survey finds a value in every column of every row, as the first reading has, and looks at the
 // classes where they are those of other rows.
-func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
+func (s *source) ScanContent(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.o.Schema != nil && s.codes != nil {
 		if err := s.each(ctx, func(r *row) error { _, err := s.class(r); return err }); err != nil {
 			return nil, err
@@ -253,7 +253,7 @@ func (s *source) class(r *row) (float64, error) {
 		return math.NaN(), nil
 	}
 	if code == datasets.Unknown {
-		return 0, r.fault(fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
+		return 0, r.fieldError(fmt.Errorf("class %s is not among those of the schema: %s", number(r.label), strings.Join(s.schema.Classes(), ", ")))
 	}
 	return code, nil
 }
@@ -362,7 +362,7 @@ type row struct {
 	values  []float64
 }
 
-func (r *row) fault(err error) error {
+func (r *row) fieldError(err error) error {
 	return &datasets.LineError{File: r.file, Line: r.line, Err: err}
 }
 
@@ -400,7 +400,7 @@ func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) er
 		} else if err == io.EOF {
 			return nil
 		} else if err != nil {
-			return r.fault(err)
+			return r.fieldError(err)
 		}
 		if at := bytes.IndexByte(b, '#'); at >= 0 {
 			b = b[:at]
@@ -412,13 +412,13 @@ func (s *source) read(ctx context.Context, f file, r *row, yield func(r *row) er
 			return ctxerr.Check(ctx)
 		}
 		if err := s.parse(r, b); err != nil {
-			return r.fault(err)
+			return r.fieldError(err)
 		}
 		if r.number++; r.number == 1 {
 			r.first = r.grouped
 		}
 		if r.grouped != r.first {
-			return r.fault(errors.New("some rows have a qid and others have none"))
+			return r.fieldError(errors.New("some rows have a qid and others have none"))
 		}
 		if err := yield(r); err != nil {
 			return err

@@ -65,7 +65,7 @@ func (OneClass) Task() datasets.Task { return datasets.Anomaly }
 
 // Requirements declares that all inputs must be numeric and have no missing values.
 func (OneClass) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 }
 
 // Cost estimates a fit to rows of a shape.

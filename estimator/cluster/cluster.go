@@ -25,7 +25,7 @@ import (
 )
 
 // numbers is what the models here ask for: complete numeric columns.
-var numbers = []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+var numbers = []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 
 // opened returns the rows that a spec is fitted to, after a look at the spec and at the memory that the fit takes.
 func opened(ctx context.Context, spec datasets.CostEstimator, open func() (*design.Rows, error)) (*design.Rows, error) {

@@ -135,7 +135,7 @@ func (s KMeans) Start(ctx context.Context, schema datasets.Schema, cols int) (da
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kmeansName, err)
 	}
-	return pass.Begin(pass.Begun{Name: kmeansName, Spec: s, Schema: schema, Cols: cols}, kmeans.NewSums(s.plain(), cols)), nil
+	return pass.Begin(pass.Config{Name: kmeansName, Spec: s, Schema: schema, Cols: cols}, kmeans.NewSums(s.plain(), cols)), nil
 }
 
 // Finish returns the [*FittedKMeans] of the last pass.

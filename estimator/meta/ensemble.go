@@ -67,10 +67,10 @@ func NewSeedEnsemble(inner estimator.Estimator, seeds int) Ensemble {
 // Params declares how members are combined, and the parameters of the estimator or of the members.
 func (s *Ensemble) Params(l *param.List) {
 	l.Int(&s.Seeds, "seeds", "number of copies of estimator with different random seeds; 0 with members", param.Between(0, 1000))
-	l.Also("seeds", s.checkParts)
+	l.Check("seeds", s.checkParts)
 	l.Choice(&s.Weights, "weights", "weights of the members: minimal out-of-fold error, equal, or given", "stacked", "equal", "given")
 	l.Floats(&s.Given, "given", "weights in the order of the members, for weights: given", param.AtLeast(0))
-	l.Also("given", s.checkGiven)
+	l.Check("given", s.checkGiven)
 	l.Bool(&s.SumToOne, "sum_to_one", "whether the weights sum to 1")
 	declareFolds(l, &s.Folds, "cross-validation folds for stacking; 0: exact leave-one-out if available, else 5")
 	l.Seed(&s.Seed, "seed", "seed of the folds in regression")

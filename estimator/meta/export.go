@@ -203,7 +203,7 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	}
 	reach := make([]float64, t)
 	for j, one := range all {
-		reach[j] = one.Plain()
+		reach[j] = one.Get()
 	}
 	if f.normalized {
 		off := g.Mul(exportColumn(g, out.Std, 0), g.Row(reach))

@@ -131,7 +131,7 @@ func (f *FittedIntervals) symmetric(_ context.Context, _ mat.Matrix, level float
 	}
 	n, _ := centres.Dims()
 	for j, one := range all {
-		reach := one.Plain()
+		reach := one.Get()
 		for i := range n {
 			off := reach
 			if f.normalized {

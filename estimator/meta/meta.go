@@ -57,7 +57,7 @@ func wrapError(wrapper string, err error) error {
 // declareFolds declares a number of folds, 0 for leave-one-out where that is exact.
 func declareFolds(l *param.List, folds *int, text string) {
 	l.Int(folds, "folds", text, param.Between(0, maxFolds))
-	l.Also("folds", func() error {
+	l.Check("folds", func() error {
 		if *folds == 1 {
 			return errors.New("0, or an integer ≥ 2")
 		}

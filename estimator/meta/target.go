@@ -200,7 +200,7 @@ func (s Target) learn(ctx context.Context, data datasets.Source) (transforms, er
 func (t transforms) source(data datasets.Source) datasets.Source {
 	mapped := transformedSource{data, t}
 	if both, ok := data.(datasets.Float32Source); ok {
-		return roundedTransformed{mapped, transformedSource{both.Rounded(), t}}
+		return roundedTransformed{mapped, transformedSource{both.Float32(), t}}
 	}
 	return mapped
 }
@@ -211,7 +211,7 @@ type roundedTransformed struct {
 	single transformedSource
 }
 
-func (m roundedTransformed) Rounded() datasets.Source { return m.single }
+func (m roundedTransformed) Float32() datasets.Source { return m.single }
 
 // transformedSource is a stream with transformed targets.
 type transformedSource struct {

@@ -57,7 +57,7 @@ func NewThreshold(inner estimator.Estimator) Threshold {
 // Params declares score, costs, the number of folds, and the parameters of the model, below of.
 func (s *Threshold) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric of predicted classes that is made best; auto: balanced_accuracy, or the cost where there is one")
-	l.Also("score", s.checkScore)
+	l.Check("score", s.checkScore)
 	l.Value(&s.Costs, "cost", "what mistakes cost, instead of a score")
 	declareFolds(l, &s.Folds, "folds that scores are from; 0: one row left out where that is exact, else 5")
 	l.Child("estimator", &s.Estimator)

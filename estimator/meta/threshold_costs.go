@@ -49,7 +49,7 @@ func (c *Costs) Set(plain any) error {
 	}
 	given, ok := plain.(map[string]any)
 	if !ok || len(given) == 0 {
-		return errors.New(c.Wanted())
+		return errors.New(c.Constraint())
 	}
 	out, wrong := Costs{}, []string(nil)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -90,7 +90,7 @@ func (c *Costs) Set(plain any) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return param.FieldError{Constraint: c.Wanted(), Hint: strings.Join(wrong, "; ")}
+		return param.FieldError{Constraint: c.Constraint(), Hint: strings.Join(wrong, "; ")}
 	}
 	if err := out.Check(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func costOf(plain any) (cost float64, ok bool) {
 }
 
 // Plain returns the costs as Set takes them.
-func (c *Costs) Plain() any {
+func (c *Costs) Get() any {
 	switch {
 	case !c.given():
 		return "none"
@@ -130,8 +130,8 @@ func (c *Costs) Plain() any {
 	return out
 }
 
-// Wanted says what Set takes.
-func (c *Costs) Wanted() string {
+// Constraint says what Set takes.
+func (c *Costs) Constraint() string {
 	return "none, false_positive and false_negative with a cost ≥ 0 each, or a map of class name to a map of predicted class to a cost ≥ 0"
 }
 
@@ -154,7 +154,7 @@ func (c *Costs) Check() error {
 		wrong = append(wrong, "false_positive and false_negative, or classes by their names, not both")
 	}
 	if len(wrong) > 0 {
-		return param.FieldError{Constraint: c.Wanted(), Hint: strings.Join(wrong, "; ")}
+		return param.FieldError{Constraint: c.Constraint(), Hint: strings.Join(wrong, "; ")}
 	}
 	return nil
 }

@@ -409,7 +409,7 @@ func TestCosts(t *testing.T) {
 		if err := got.Set(c.plain); err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: %v, %v", c.plain, got, err)
 		}
-		if err := back.Set(got.Plain()); err != nil || fmt.Sprint(back) != fmt.Sprint(got) {
+		if err := back.Set(got.Get()); err != nil || fmt.Sprint(back) != fmt.Sprint(got) {
 			t.Errorf("%v comes back as %v, %v", got, back, err)
 		}
 	}

@@ -37,7 +37,7 @@ func NewBlend(parts ...transformer.Fitter) Blend { return Blend{Parts: pipeline.
 // Params declares the weights, and the parameters of the parts below their names.
 func (b *Blend) Params(l *param.List) {
 	l.Floats(&b.Weights, "weights", "what the features of each part are multiplied by; none stands for 1", param.Positive)
-	l.Also("weights", func() error {
+	l.Check("weights", func() error {
 		if n := len(b.Weights); n != 0 && n != len(b.Parts) {
 			return fmt.Errorf("%d numbers, one for each part", len(b.Parts))
 		}
@@ -185,7 +185,7 @@ func (b Blend) Start(ctx context.Context, schema datasets.Schema, cols int) (dat
 		}
 		sums.parts[i].pass = begun
 	}
-	return pass.Begin(pass.Begun{Name: "blend", Spec: b, Schema: schema, Cols: cols}, sums), ctx.Err()
+	return pass.Begin(pass.Config{Name: "blend", Spec: b, Schema: schema, Cols: cols}, sums), ctx.Err()
 }
 
 // Finish returns the [*FittedBlend].

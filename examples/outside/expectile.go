@@ -57,7 +57,7 @@ func (s Expectile) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements asks for complete numeric columns, before anything is fitted.
 func (Expectile) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 }
 
 // Fit learns from data in memory; the result is a [*FittedExpectile].
@@ -86,7 +86,7 @@ func (s Expectile) Start(ctx context.Context, schema datasets.Schema, cols int) 
 	if err != nil {
 		return nil, fmt.Errorf("expectile: %w", err)
 	}
-	begun := pass.Begun{Name: "expectile", Spec: s, Schema: schema, Cols: cols}
+	begun := pass.Config{Name: "expectile", Spec: s, Schema: schema, Cols: cols}
 	return pass.Begin(begun, newSquares(s, schema, cols)), nil
 }
 
@@ -265,7 +265,7 @@ func (q *squares) State(s *model.State) {
 	pass.Floats(s, "gram", &q.gram, m*m, pass.Finite)
 	pass.Floats(s, "moment", &q.moment, m, pass.Finite)
 	s.Float("targets", &q.targets)
-	s.Require(pass.Count(q.targets), "a sum of squares is no number from 0")
+	s.Require(pass.NonNegative(q.targets), "a sum of squares is no number from 0")
 }
 
 // FittedExpectile is what [Expectile] is fitted to: immutable, safe for concurrent use.
@@ -347,7 +347,7 @@ func (f *FittedExpectile) State(s *model.State) {
 	s.Bool("converged", &f.converged)
 	s.Require(len(f.weights) > 0, "there are no weights")
 	bad := func(v float64) bool { return !pass.Finite(v) }
-	s.Require(!slices.ContainsFunc(append(slices.Clone(f.weights), f.intercept), bad) && pass.Count(f.spread), "a number is not finite")
+	s.Require(!slices.ContainsFunc(append(slices.Clone(f.weights), f.intercept), bad) && pass.NonNegative(f.spread), "a number is not finite")
 }
 
 var (

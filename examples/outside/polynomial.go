@@ -60,7 +60,7 @@ func (s Polynomial) Cost(shape datasets.Shape) datasets.Cost {
 
 // Requirements asks for complete numeric columns, before anything is fitted.
 func (Polynomial) Requirements() []datasets.Requirement {
-	return []datasets.Requirement{{Want: datasets.Numbers}, {Want: datasets.EveryValue}}
+	return []datasets.Requirement{{Constraint: datasets.Numbers}, {Constraint: datasets.NoMissing}}
 }
 
 // InferOutput promises complete numbers.

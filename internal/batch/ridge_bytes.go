@@ -15,7 +15,7 @@ func FitRidgesBytes(b Batch, shape datasets.Shape, list []Ridge) (most int64) {
 		rows = max(rows, len(fold.Train)+len(fold.Test))
 	}
 	for _, s := range list {
-		if !s.Independent && s.SharedSolverFor(rows/2, shape.Cols, shape.Filled > 0) == "cholesky" {
+		if !s.Independent && s.SharedSolverFor(rows/2, shape.Cols, shape.NonZeros > 0) == "cholesky" {
 			together = true
 			continue
 		}

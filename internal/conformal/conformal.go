@@ -98,7 +98,7 @@ func NewJackknife(residuals []float64, level float64) (*Jackknife, error) {
 }
 
 // Plain returns by how much the interval of the jackknife reaches to both sides of f(x): the k-th smallest |r_i|.
-func (j *Jackknife) Plain() float64 {
+func (j *Jackknife) Get() float64 {
 	for i, r := range j.Residuals {
 		j.upper[i] = math.Abs(r)
 	}

@@ -19,7 +19,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 		numbers += 30*n + d*(d+512)
 		matrix = n * d * d * k
 	}
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		sparseFlops := nearFlops + farFlops*math.Log2(max(1, d/nearWeights))
 		flops, matrix = passes*sparseFlops*n*shape.Entries()*k, 0
 	}

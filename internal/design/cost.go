@@ -16,7 +16,7 @@ const (
 // PassFlops estimates the cost of a pass that multiplies each entry twice per output (XW and XᵀS).
 func PassFlops(shape datasets.Shape) float64 {
 	waiting := float64(denseReadFlops)
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		waiting = SparseReadFlops
 	}
 	return float64(shape.Rows) * shape.Entries() * (waiting + extraOutputFlops*float64(max(shape.Outputs, 1)-1))

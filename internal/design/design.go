@@ -87,7 +87,7 @@ func FromSource(ctx context.Context, src datasets.Source) (*Rows, error) {
 	}
 	r := &Rows{Schema: src.Schema(), N: n, Cols: d}
 	if both, ok := src.(datasets.Float32Source); ok {
-		rounded, err := FromSource(ctx, both.Rounded())
+		rounded, err := FromSource(ctx, both.Float32())
 		if err != nil {
 			return nil, err
 		}
@@ -204,9 +204,9 @@ const ChunkRows = 1024
 func (r *Rows) Shape(n, outputs int) datasets.Shape {
 	out := datasets.Shape{Rows: max(n, 0), Cols: r.Cols, Outputs: outputs}
 	if r.Set != nil {
-		out.Filled = r.Set.Shape().Filled
+		out.NonZeros = r.Set.Shape().NonZeros
 	} else if r.Sparse {
-		out.Filled = float64(min(r.Cols, 100)) // the entries are unknown before the first pass
+		out.NonZeros = float64(min(r.Cols, 100)) // the entries are unknown before the first pass
 	}
 	return out
 }

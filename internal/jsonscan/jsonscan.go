@@ -63,8 +63,8 @@ func (s *JSON) At() int { return s.i }
 // Go goes to a byte where a value has begun or ended.
 func (s *JSON) Go(to int) { s.i = to }
 
-// Wanted is the error at the byte at hand.
-func (s *JSON) Wanted(what string) error {
+// Constraint is the error at the byte at hand.
+func (s *JSON) Constraint(what string) error {
 	if s.i >= len(s.b) {
 		return s.Wrong("the " + s.Whole + " ends, wanted " + what)
 	}
@@ -93,7 +93,7 @@ func (s *JSON) Next() byte {
 // End looks whether anything is behind the document.
 func (s *JSON) End() error {
 	if s.Next(); s.i < len(s.b) {
-		return s.Wanted("nothing behind the document")
+		return s.Constraint("nothing behind the document")
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (s *JSON) End() error {
 // enter begins an object or an array.
 func (s *JSON) enter(c byte, what string) error {
 	if s.Next() != c || s.i >= len(s.b) {
-		return s.Wanted(what)
+		return s.Constraint(what)
 	}
 	if s.depth++; s.depth > s.Deepest {
 		return s.Wrong(fmt.Sprintf("more than %d arrays and objects in each other", s.Deepest))
@@ -125,22 +125,22 @@ func (s *JSON) more(first bool, end byte) (bool, error) {
 		return true, nil
 	}
 	if end == ']' {
-		return false, s.Wanted("a comma or ]")
+		return false, s.Constraint("a comma or ]")
 	}
-	return false, s.Wanted("a comma or }")
+	return false, s.Constraint("a comma or }")
 }
 
 // key reads a key and the colon behind it.
 func (s *JSON) key() ([]byte, error) {
 	if s.Next() != '"' {
-		return nil, s.Wanted("a key in quotes")
+		return nil, s.Constraint("a key in quotes")
 	}
 	key, err := s.text()
 	if err != nil {
 		return nil, err
 	}
 	if s.Next() != ':' {
-		return nil, s.Wanted("a colon behind the key")
+		return nil, s.Constraint("a colon behind the key")
 	}
 	s.i++
 	return key, nil
@@ -224,7 +224,7 @@ func (s *JSON) Value() (Kind, []byte, error) {
 		}
 		return k, s.b[from:s.i], err
 	}
-	return 0, nil, s.Wanted("a value")
+	return 0, nil, s.Constraint("a value")
 }
 
 // Skip reads a value that nobody wants.
@@ -259,17 +259,17 @@ func (s *JSON) number() ([]byte, error) {
 	case n == 0:
 		s.i = from
 		if s.b[from] == '-' && bytes.HasPrefix(s.b[from:], []byte("-Infinity")) {
-			return nil, s.Wanted("a number")
+			return nil, s.Constraint("a number")
 		}
 		s.i = first
-		return nil, s.Wanted("a digit")
+		return nil, s.Constraint("a digit")
 	case n > 1 && s.b[first] == '0':
 		return nil, Error{first, s.Whole, "a number begins with 0"}
 	}
 	if s.i < len(s.b) && s.b[s.i] == '.' {
 		s.i++
 		if s.digits() == 0 {
-			return nil, s.Wanted("a digit")
+			return nil, s.Constraint("a digit")
 		}
 	}
 	if s.i < len(s.b) && s.b[s.i]|0x20 == 'e' {
@@ -278,7 +278,7 @@ func (s *JSON) number() ([]byte, error) {
 			s.i++
 		}
 		if s.digits() == 0 {
-			return nil, s.Wanted("a digit")
+			return nil, s.Constraint("a digit")
 		}
 	}
 	return s.b[from:s.i], nil
@@ -324,20 +324,20 @@ func (s *JSON) text() ([]byte, error) {
 				return nil, err
 			}
 		case c < ' ':
-			return nil, s.Wanted(`an escape such as \n or \u0000 for a letter that does not show`)
+			return nil, s.Constraint(`an escape such as \n or \u0000 for a letter that does not show`)
 		default:
 			s.scratch = append(s.scratch, c)
 			s.i++
 		}
 	}
-	return nil, s.Wanted(`the " at the end of a string`)
+	return nil, s.Constraint(`the " at the end of a string`)
 }
 
 // escape reads what begins with a backslash.
 func (s *JSON) escape() error {
 	s.i++
 	if s.i >= len(s.b) {
-		return s.Wanted("a letter behind the backslash")
+		return s.Constraint("a letter behind the backslash")
 	}
 	switch c := s.b[s.i]; c {
 	case '"', '\\', '/':
@@ -366,7 +366,7 @@ func (s *JSON) escape() error {
 		s.scratch = utf8.AppendRune(s.scratch, r)
 		return nil
 	default:
-		return s.Wanted(`one of " \ / b f n r t u behind the backslash`)
+		return s.Constraint(`one of " \ / b f n r t u behind the backslash`)
 	}
 	s.i++
 	return nil
@@ -385,7 +385,7 @@ func (s *JSON) hex() (r rune, err error) {
 		case c|0x20 >= 'a' && c|0x20 <= 'f':
 			r = r<<4 | rune(c|0x20-'a'+10)
 		default:
-			return 0, s.Wanted("a hexadecimal digit")
+			return 0, s.Constraint("a hexadecimal digit")
 		}
 		s.i++
 	}
@@ -408,5 +408,5 @@ func (s *JSON) surrogate(first rune) (rune, error) {
 		s.i = at
 		return utf8.RuneError, nil
 	}
-	return 0, s.Wanted("both halves of a letter that takes two escapes")
+	return 0, s.Constraint("both halves of a letter that takes two escapes")
 }

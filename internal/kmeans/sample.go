@@ -290,7 +290,7 @@ func (s *sample) fits(keys []uint64, weights []float64, starts []int, columns []
 		starts[len(keys)] != len(columns) || len(values) != len(columns) || !slices.IsSorted(starts) || !slices.IsSorted(keys) {
 		return false
 	}
-	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.Count(w) }) || !kern.AllFinite(values) {
+	if slices.ContainsFunc(weights, func(w float64) bool { return !pass.NonNegative(w) }) || !kern.AllFinite(values) {
 		return false
 	}
 	for i := range keys {

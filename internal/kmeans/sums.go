@@ -309,11 +309,11 @@ func (s *Sums) State(st *model.State) {
 	st.Float("stop", &s.stop)
 	st.Require(s.stop >= 0, "the movement at which to stop is negative")
 	f := s.found
-	pass.Floats(st, "mass", &f.mass, k, pass.Count)
+	pass.Floats(st, "mass", &f.mass, k, pass.NonNegative)
 	pass.Floats(st, "shift", &f.shift, k*d, pass.Finite)
 	st.Float("inertia", &f.inertia)
 	st.Require(f.inertia >= 0, "the inertia is negative")
-	pass.Floats(st, "far", &f.far, k, pass.Count)
+	pass.Floats(st, "far", &f.far, k, pass.NonNegative)
 	pass.Floats(st, "row", &f.row, k*d, pass.Finite)
 	if st.Reading() && st.Err() == nil {
 		s.near = newNearest(centres, d)

@@ -90,7 +90,7 @@ func (s blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 // both has its rows in single precision too.
 type both struct{ blocks }
 
-func (s both) Rounded() datasets.Source { return blocks{s.Set, true} }
+func (s both) Float32() datasets.Source { return blocks{s.Set, true} }
 
 func bothOf(data datasets.Set) both { return both{blocks{data, false}} }
 

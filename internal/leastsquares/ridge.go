@@ -90,7 +90,7 @@ func (s Ridge) cgIsCheaper(n, d int, isSparse bool) bool {
 
 // UsesFloat32 reports whether most passes over rows of a shape may use float32.
 func (s Ridge) UsesFloat32(shape datasets.Shape) bool {
-	n, d, isSparse := shape.Rows, shape.Cols, shape.Filled > 0
+	n, d, isSparse := shape.Rows, shape.Cols, shape.NonZeros > 0
 	return s.usesNystroem(n, d, isSparse) && s.SolverFor(n, d, isSparse) == "cg"
 }
 
@@ -110,31 +110,31 @@ const sparseStepFlops = 70
 func (s Ridge) Cost(shape datasets.Shape, coded float64) datasets.Cost {
 	n, d, t := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	cost := datasets.Cost{OutputWidth: max(shape.Outputs, 1)}
-	if shape.Filled == 0 {
+	if shape.NonZeros == 0 {
 		coded = min(coded, rowblock.Size)
 	}
 	numbers := 6*d*t + coded*t
-	switch s.SolverFor(shape.Rows, shape.Cols, shape.Filled > 0) {
+	switch s.SolverFor(shape.Rows, shape.Cols, shape.NonZeros > 0) {
 	case "dual":
 		cost.Flops = n*n*d + n*n*n/3 + 2*n*n*t
 		numbers += n*(n+d) + 3*n*t
 	case "cg":
-		if s.usesNystroem(shape.Rows, shape.Cols, shape.Filled > 0) {
+		if s.usesNystroem(shape.Rows, shape.Cols, shape.NonZeros > 0) {
 			return s.preconditionedCost(shape, numbers)
 		}
 		steps := min(stepsPerDigit*math.Log10(1/min(max(s.Tol, 1e-16), 0.1)), float64(max(s.MaxIter, 1)))
 		cost.Flops = steps * design.PassFlops(shape)
-		if shape.Filled > 0 {
+		if shape.NonZeros > 0 {
 			cost.Flops = steps * sparseStepFlops * n * shape.Entries()
 		}
-		if t > 1 && shape.Filled > 0 {
+		if t > 1 && shape.NonZeros > 0 {
 			cost.Flops *= t // measured: targets share the steps of the slowest, with one product each
 		}
 		numbers += 6 * d
 	default:
 		cost.Passes = 1 // plus refinement of ill-conditioned systems
 		cost.Flops = n*d*d + d*d*d/3 + 2*d*t*(n+d)
-		if shape.Filled > 0 {
+		if shape.NonZeros > 0 {
 			cost.Flops = n*design.SparseReadFlops*shape.Entries() + n*shape.Entries()*shape.Entries()*4 + d*d*d/3 + 2*d*t*d
 		}
 		numbers += 2 * d * d

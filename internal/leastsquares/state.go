@@ -20,7 +20,7 @@ func (m *Moments) state(s *model.State) {
 	if s.Err() != nil {
 		return
 	}
-	if s.Require(m.rows > 0 && pass.Count(m.Weight), "there are no rows"); t < 0 || t > 1<<20 {
+	if s.Require(m.rows > 0 && pass.NonNegative(m.Weight), "there are no rows"); t < 0 || t > 1<<20 {
 		s.Fail("the number of targets must be from 0 to %d, got %d", 1<<20, t)
 		return
 	}

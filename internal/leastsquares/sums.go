@@ -474,13 +474,13 @@ func (r *Sums) State(s *model.State) {
 	pass.Floats(s, "weights", &r.w, r.cols*t, pass.Finite)
 	pass.Floats(s, "inputs", &r.g.inputs, r.cols*t, pass.Finite)
 	pass.Floats(s, "errors", &r.g.sum, t, pass.Finite)
-	pass.Floats(s, "squares", &r.g.squares, t, pass.Count)
+	pass.Floats(s, "squares", &r.g.squares, t, pass.NonNegative)
 }
 
 // checkState serializes the rounding check, which old states lack.
 func (r *Sums) checkState(s *model.State, empty bool) {
 	checked := r.check != nil
-	if !s.Holds("checked") {
+	if !s.Has("checked") {
 		return
 	}
 	s.Bool("checked", &checked)

@@ -18,7 +18,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(max(shape.Outputs, 1))
 	const vectors = 14
 	numbers := 3*n + n*k + vectors*(d+1)*k
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		numbers += min(n, design.SparseBlock) * k
 	} else {
 		numbers += design.FusedProductFloats(d, k)
@@ -26,7 +26,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 	flops := TypicalFlops(shape)
 	cost := datasets.Cost{Flops: flops, OutputWidth: max(shape.Outputs, 1)}
 	widest := maxFactorColumns
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		widest = MaxSparseFactorColumns
 	}
 	if shape.Cols <= widest {
@@ -42,7 +42,7 @@ func Cost(shape datasets.Shape) datasets.Cost {
 func LogisticCost(shape datasets.Shape) datasets.Cost {
 	cost := Cost(shape)
 	n, d, k := float64(shape.Rows), float64(shape.Cols), float64(shape.Outputs)
-	if shape.Filled == 0 && shouldCouple(n, d, k) {
+	if shape.NonZeros == 0 && shouldCouple(n, d, k) {
 		cost.Bytes += design.Float64Bytes((1.5*k + 3) * d * d)
 		const renewals = 3 // of the class factors, included in coupledTypicalPasses
 		cost.Flops += renewals * coupledFlops(min(n, coupledRowsPerColumn*k*d), d, k) * float64(TypicalPasses) / coupledTypicalPasses
@@ -52,7 +52,7 @@ func LogisticCost(shape datasets.Shape) datasets.Cost {
 
 // ShapeExceedsFactorLimit is [ExceedsFactorLimit] of a shape.
 func ShapeExceedsFactorLimit(shape datasets.Shape) bool {
-	return shape.Filled > 0 && shape.Cols > MaxSparseFactorColumns
+	return shape.NonZeros > 0 && shape.Cols > MaxSparseFactorColumns
 }
 
 // ExceedsFactorLimit reports whether sparse rows have too many columns for a factored

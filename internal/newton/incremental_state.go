@@ -114,7 +114,7 @@ func (p *IncrementalNewton) stateReplies(s *model.State, size, groups int) {
 // state serializes the sums of the preconditioner.
 func (o *objective) state(s *model.State) {
 	if !o.usesMatrix {
-		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.Count)
+		passes.Floats(s, "diagonal", &o.diagonal, o.rows.Cols+1, passes.NonNegative)
 		return
 	}
 	if s.Bool("apart", &o.useCoupled); o.useCoupled {

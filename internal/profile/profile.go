@@ -88,7 +88,7 @@ type description struct{}
 // Start begins a pass that describes rows of that schema with so many columns, for [Finish]. Merged from parts, it
 // says the same as of all rows at once; the mean up to rounding.
 func Start(schema datasets.Schema, cols int) datasets.Pass {
-	return pass.Begin(pass.Begun{Name: "profile", Spec: description{}, Schema: schema, Cols: cols}, newSums(schema, cols))
+	return pass.Begin(pass.Config{Name: "profile", Spec: description{}, Schema: schema, Cols: cols}, newSums(schema, cols))
 }
 
 // Finish returns what a pass that [Start] has begun says of its rows. Rows can be added to it afterwards.

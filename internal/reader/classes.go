@@ -8,13 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// figure matches a number as people write it: with thousands apart or a unit.
-var figure = sync.OnceValue(func() *regexp.Regexp {
+// numericLabel matches a number as people write it: with thousands apart or a unit.
+var numericLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?[$€£]? ?[0-9][0-9.,' ]*[$€£%]?$`)
 })
 
-// IsFigure reports whether a string is a number in some notation, such as $1,038.76.
-func IsFigure(text string) bool { return figure().MatchString(text) }
+// IsNumber reports whether a string is a number in some notation, such as $1,038.76.
+func IsNumber(text string) bool { return numericLabel().MatchString(text) }
 
 // CheckClasses returns an error if the strings of a target are hardly classes: if all of them are
 // dates, or nearly all are numbers in a notation that is not the file's.
@@ -28,7 +28,7 @@ func CheckClasses(target string, classes []string) error {
 				break
 			}
 		}
-		if IsFigure(class) {
+		if IsNumber(class) {
 			if figures++; example == "" {
 				example = class
 			}

@@ -48,16 +48,16 @@ func (f Files) List(paths []string) ([]string, error) {
 	}
 	known := -1
 	for k, path := range files {
-		if s, ok := f.FS.(*Spool); ok && s.held[Called(path)] != nil {
-			files[k] = Called(path)
+		if s, ok := f.FS.(*Spool); ok && s.held[DisplayName(path)] != nil {
+			files[k] = DisplayName(path)
 		}
-		format := f.FormatShown(files[k])
+		format := f.FormatName(files[k])
 		switch {
 		case f.Format != "auto" || format == "":
 		case known < 0:
 			known = k
-		case format != f.FormatShown(files[known]):
-			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], f.FormatShown(files[known]), path, format)
+		case format != f.FormatName(files[known]):
+			return nil, fmt.Errorf("%s is %s and %s is %s; files that are read as one are in one format", files[known], f.FormatName(files[known]), path, format)
 		}
 	}
 	return files, nil
@@ -68,14 +68,14 @@ func (f Files) List(paths []string) ([]string, error) {
 func (f Files) Open(ctx context.Context, paths []string, roles datasets.Roles) (datasets.Source, error) {
 	source, err := f.open(ctx, paths, roles)
 	if err != nil {
-		return nil, f.explain(paths, err)
+		return nil, f.openError(paths, err)
 	}
 	return source, nil
 }
 
-// explain returns the error of files that cannot be opened. A file that is no table, such as a
+// openError returns the error of files that cannot be opened. A file that is no table, such as a
 // workbook, is named as such.
-func (f Files) explain(paths []string, err error) error {
+func (f Files) openError(paths []string, err error) error {
 	if _, once := f.FS.(*Stream); once || f.Queries != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f Files) CSVOptions(format string, roles datasets.Roles) csv.Options {
 // Header returns the names of the columns of files without reading their rows, none where columns have
 // no names. Dates have become their parts.
 func (f Files) Header(ctx context.Context, paths []string) ([]string, error) {
-	if f.SVM(paths) {
+	if f.IsSVMLight(paths) {
 		return nil, nil
 	}
 	source, err := f.Open(ctx, paths, datasets.Roles{Schema: &datasets.Schema{}})
@@ -211,30 +211,30 @@ func (f Files) FormatOf(paths []string) (string, error) {
 	}
 	format := ""
 	for _, path := range files {
-		if format = f.FormatShown(path); format == "" {
+		if format = f.FormatName(path); format == "" {
 			return "", fmt.Errorf("%s: no format is known by that ending; say data.format: %s", path, FormatNames())
 		}
 	}
 	return format, nil
 }
 
-// FormatShown returns the format of a file as far as its name tells, or as what came once has shown; "" where neither does.
-func (f Files) FormatShown(path string) string {
+// FormatName returns the format of a file as far as its name tells, or as what came once has shown; "" where neither does.
+func (f Files) FormatName(path string) string {
 	if s, ok := f.FS.(*Spool); ok && s.held[path] != nil && FormatOf(path) == "" {
 		return s.held[path].format
 	}
 	return FormatOf(path)
 }
 
-// SVM reports whether files are of svmlight, which have no names and a target of their own.
-func (f Files) SVM(paths []string) bool {
+// IsSVMLight reports whether files are of svmlight, which have no names and a target of their own.
+func (f Files) IsSVMLight(paths []string) bool {
 	format, _ := f.FormatOf(paths)
 	return format == "svmlight"
 }
 
-// WrittenAs returns the section for other files, whose ending tells more of their format than that of
+// WithFormatOf returns the section for other files, whose ending tells more of their format than that of
 // the rows before.
-func (f Files) WrittenAs(paths []string) Files {
+func (f Files) WithFormatOf(paths []string) Files {
 	if f.Queries != nil {
 		return f
 	}
@@ -248,8 +248,8 @@ func (f Files) WrittenAs(paths []string) Files {
 	return f
 }
 
-// Among reports whether a column is there, by name or by number.
-func Among(names []string, name string) bool {
+// MatchName reports whether a column is there, by name or by number.
+func MatchName(names []string, name string) bool {
 	if slices.Contains(names, name) {
 		return true
 	}
@@ -257,8 +257,8 @@ func Among(names []string, name string) bool {
 	return err == nil && n >= -len(names) && n < len(names)
 }
 
-// SmallData is how many bytes of rows always go into memory.
-const SmallData = 256 << 20
+// MaxInMemory is how many bytes of rows always go into memory.
+const MaxInMemory = 256 << 20
 
 // Bytes is how large the files are together, as far as that is known.
 func (f Files) Bytes(paths []string) (sum int64) {

@@ -31,8 +31,8 @@ func Formats() []string {
 	return out
 }
 
-// Endings returns those by which the format of a file is known.
-func Endings() []string {
+// Extensions returns those by which the format of a file is known.
+func Extensions() []string {
 	var out []string
 	for _, f := range formats {
 		out = append(out, f.endings...)

@@ -27,7 +27,7 @@ func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (d
 	}
 	roles := f.Roles(names)
 	if subset {
-		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !Among(names, name) })
+		roles.Drop = slices.DeleteFunc(slices.Clone(roles.Drop), func(name string) bool { return !MatchName(names, name) })
 	}
 	if len(roles.Target) > len(f.Target) {
 		found.Target = roles.Target[0]
@@ -39,7 +39,7 @@ func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (d
 	if schema := src.Schema(); len(schema.Classes()) > 0 {
 		return src, found, CheckClasses(schema.Targets[0].Name, schema.Classes())
 	}
-	found.Classes, err = fewWholeNumbers(ctx, src)
+	found.Classes, err = countIntegers(ctx, src)
 	if err != nil || found.Classes == 0 {
 		return src, found, err
 	}
@@ -53,7 +53,7 @@ func (f Files) OpenInferred(ctx context.Context, paths []string, subset bool) (d
 func Read(ctx context.Context, path, target string) (datasets.Set, error) {
 	f := NewFiles()
 	if target != "" {
-		f.Target = Texts{target}
+		f.Target = Strings{target}
 	}
 	return f.read(ctx, path)
 }
@@ -67,13 +67,13 @@ func ReadInputs(ctx context.Context, path string) (datasets.Set, error) {
 
 func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
 	paths := []string{path}
-	if err := f.Hold(ctx, paths, nil); err != nil {
+	if err := f.Spool(ctx, paths, nil); err != nil {
 		return datasets.Set{}, err
 	}
 	if err := f.Sniff(paths); err != nil {
 		return datasets.Set{}, err
 	}
-	f.KeepBytes = SmallData
+	f.KeepBytes = MaxInMemory
 	src, _, err := f.OpenInferred(ctx, paths, false)
 	if err != nil {
 		return datasets.Set{}, err
@@ -84,28 +84,28 @@ func (f Files) read(ctx context.Context, path string) (datasets.Set, error) {
 // MaxInferred is how many integers are still taken for classes.
 const MaxInferred = 10
 
-// errEnough ends a pass that has seen enough.
-var errEnough = errors.New("enough")
+// errStop ends a pass that has seen enough.
+var errStop = errors.New("enough")
 
-// fewWholeNumbers returns how many different values the target has, 0 where they are many or no
+// countIntegers returns how many different values the target has, 0 where they are many or no
 // integers.
-func fewWholeNumbers(ctx context.Context, source datasets.Source) (int, error) {
+func countIntegers(ctx context.Context, source datasets.Source) (int, error) {
 	seen := map[float64]bool{}
 	err := rowsource.DropInputs(source).Blocks(ctx, func(block datasets.Set) error {
 		if block.Targets != nil {
-			return errEnough
+			return errStop
 		}
 		for _, y := range block.Y {
 			if seen[y] {
 				continue
 			}
 			if seen[y] = true; y != math.Trunc(y) || len(seen) > MaxInferred {
-				return errEnough
+				return errStop
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStop) {
 		return 0, nil
 	}
 	return len(seen), err

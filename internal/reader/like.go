@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Likeness says how rows go with others, which came before.
-type Likeness struct {
+// OpenMatching says how rows go with others, which came before.
+type MatchOptions struct {
 	Schema datasets.Schema
 	Cols   int
 	Scored bool // whether the target is needed
@@ -22,10 +22,10 @@ type Likeness struct {
 	Keep       []string
 }
 
-// OpenLike opens rows that have the columns of others. Columns that training had beside the inputs
+// OpenMatching opens rows that have the columns of others. Columns that training had beside the inputs
 // may be there or not, except for the target where it is needed. Where it is not, the weights and
 // groups are not either.
-func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (datasets.Source, error) {
+func (f Files) OpenMatching(ctx context.Context, paths []string, like MatchOptions) (datasets.Source, error) {
 	if !like.Scored || like.Targetless {
 		var err error
 		if f, err = f.withoutTargets(ctx, paths, like.Schema); err != nil {
@@ -36,13 +36,13 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 	if err != nil {
 		return nil, err
 	}
-	if f.SVM(paths) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
+	if f.IsSVMLight(paths) && (len(like.Drop) > 0 || len(like.Keep) > 0) {
 		return nil, fmt.Errorf("%s: columns of an svmlight file have no names by which to drop or keep one", Paths(paths))
 	}
 	lacks := func(c datasets.Column) bool {
 		return !slices.Contains(names, c.Name) || slices.Contains(like.Drop, c.Name)
 	}
-	if like.Targetless && like.Scored && !f.SVM(paths) && slices.ContainsFunc(like.Schema.Targets, lacks) {
+	if like.Targetless && like.Scored && !f.IsSVMLight(paths) && slices.ContainsFunc(like.Schema.Targets, lacks) {
 		like.Schema.Targets = nil
 	}
 	if f.SVMLight.Features == 0 {
@@ -60,7 +60,7 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 		}
 	}
 	if format, _ := f.FormatOf(paths); format == "jsonl" {
-		if names, err = f.keys(names, &like); err != nil {
+		if names, err = f.passthroughColumns(names, &like); err != nil {
 			return nil, fmt.Errorf("%s: %w", Paths(paths), err)
 		}
 	}
@@ -78,7 +78,7 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 	if err != nil {
 		return nil, err
 	}
-	if f.SVM(paths) && len(like.Schema.Targets) == 0 {
+	if f.IsSVMLight(paths) && len(like.Schema.Targets) == 0 {
 		source = rowsource.DropTargets(source) // labels that nobody asked for
 	}
 	if _, cols := source.Dims(); cols != like.Cols {
@@ -87,16 +87,16 @@ func (f Files) OpenLike(ctx context.Context, paths []string, like Likeness) (dat
 	return source, nil
 }
 
-// keys are the columns that rows of JSON may have. Those given are in the first row or, where the rows can be read
+// passthroughColumns are the columns that rows of JSON may have. Those given are in the first row or, where the rows can be read
 // more than once, in any; others may come, and a target that is not among them is left out where nobody needs it.
-func (f Files) keys(names []string, like *Likeness) ([]string, error) {
+func (f Files) passthroughColumns(names []string, like *MatchOptions) ([]string, error) {
 	_, once := f.FS.(*Stream)
 	for role, list := range map[string]*[]string{"drop": &like.Drop, "keep": &like.Keep} {
 		*list = slices.Clone(*list)
 		for i, name := range *list {
 			switch {
 			case slices.Contains(names, name):
-			case Among(names, name):
+			case MatchName(names, name):
 				n, _ := strconv.Atoi(name)
 				(*list)[i] = names[(n+len(names))%len(names)]
 			case !once:

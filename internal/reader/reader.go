@@ -4,13 +4,13 @@
 //	set, err := reader.Read(ctx, "adult.csv", "income")
 //
 //	files := reader.NewFiles()
-//	files.Target = reader.Texts{"income"}
+//	files.Target = reader.Strings{"income"}
 //	source, err := files.Open(ctx, []string{"part-*.parquet"}, files.Roles(nil))
 //
 // Parquet and Arrow are read by programs that import datasets/parquet or datasets/arrow, if only with _.
 //
-// [Files.OpenLike] opens rows whose columns and codes are those of other rows. What can be read just
-// once, such as standard input, is held in memory or in a temporary file by [Files.Hold], or read in one
+// [Files.OpenMatching] opens rows whose columns and codes are those of other rows. What can be read just
+// once, such as standard input, is held in memory or in a temporary file by [Files.Spool], or read in one
 // pass by a [Stream].
 package reader
 
@@ -29,8 +29,8 @@ type Files struct {
 	CSV      CSV
 	SVMLight SVMLight
 
-	Target   Texts  // columns to predict; none for the last one
-	Positive Texts  // values of the target that are the class of interest
+	Target   Strings  // columns to predict; none for the last one
+	Positive Strings  // values of the target that are the class of interest
 	Suffix   string // text behind each value of the target that does not belong to it
 	Task     string // a [datasets.Task], or auto for the one that the target tells
 	Weight   string
@@ -60,7 +60,7 @@ func NewFiles() Files {
 type CSV struct {
 	Header    Header
 	Columns   []string
-	Missing   Texts
+	Missing   Strings
 	Comment   string
 	Delimiter string
 	Skip      int

@@ -129,8 +129,8 @@ func fromUTF16(text []byte) []byte {
 	return []byte(string(utf16.Decode(words)))
 }
 
-// Guessed returns the section with the format that the first lines of a file show.
-func (f Files) Guessed(path string) (Files, error) {
+// Guess returns the section with the format that the first lines of a file show.
+func (f Files) Guess(path string) (Files, error) {
 	file, err := f.OpenBytes(path)
 	if err != nil {
 		return f, files.Tell(err)
@@ -151,8 +151,8 @@ func (f Files) Guessed(path string) (Files, error) {
 	return f, nil
 }
 
-// beginnings are the first bytes of the formats that are no text.
-var beginnings = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
+// magicBytes are the first bytes of the formats that are no text.
+var magicBytes = []struct{ bytes, format string }{{"\x93NUMPY", "npy"}, {"PK\x03\x04", "npz"}, {"PAR1", "parquet"}, {"ARROW1", "arrow"}, {"\xff\xff\xff\xff", "arrow"}}
 
 // formatOfBytes returns the format that the first bytes show, "" for one of text, and an error for
 // a file that cannot be read as data.
@@ -161,7 +161,7 @@ func formatOfBytes(path string, r *bufio.Reader) (string, error) {
 	if err := files.CheckData(path, start); err != nil {
 		return "", err
 	}
-	for _, b := range beginnings {
+	for _, b := range magicBytes {
 		if bytes.HasPrefix(start, []byte(b.bytes)) {
 			return b.format, nil
 		}
@@ -170,7 +170,7 @@ func formatOfBytes(path string, r *bufio.Reader) (string, error) {
 }
 
 // pairLine is a line of svmlight: a label and pairs.
-var pairLine = written(`^[-+0-9.eE]+( +\d+:[-+0-9.eE]+)+ *(#.*)?\r?$`)
+var pairLine = lazyRegexp(`^[-+0-9.eE]+( +\d+:[-+0-9.eE]+)+ *(#.*)?\r?$`)
 
 func guessFormat(lines []string) string {
 	switch {
@@ -273,14 +273,14 @@ func guessHeader(lines []string, delimiter string) bool {
 		return true
 	}
 	for j, word := range first {
-		if word == "" || isNumber(word) || slices.Contains(MissingWords, word) {
+		if word == "" || isNumber(word) || slices.Contains(MissingStrings, word) {
 			continue
 		}
 		numbers := 0
 		for _, row := range lines[1:min(len(lines), 50)] {
 			if f := fields(row, delimiter); len(f) == len(first) && isNumber(f[j]) {
 				numbers++
-			} else if len(f) == len(first) && f[j] != "" && !slices.Contains(MissingWords, f[j]) {
+			} else if len(f) == len(first) && f[j] != "" && !slices.Contains(MissingStrings, f[j]) {
 				numbers = 0
 				break
 			}
@@ -303,8 +303,8 @@ func isNumber(field string) bool {
 	return slices.ContainsFunc(Notations[1:], func(n Notation) bool { return n.Pattern().MatchString(field) })
 }
 
-// MissingWords are words for a missing value.
-var MissingWords = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "nan"}
+// MissingStrings are words for a missing value.
+var MissingStrings = []string{"?", "NA", "N/A", "NULL", "null", "None", "NaN", "nan"}
 
 // Notation is a way to write numbers.
 type Notation struct {
@@ -315,14 +315,14 @@ type Notation struct {
 // Notations are tried in this order: a number is in the first that suits all of its column.
 var Notations = [...]Notation{
 	{".", "none", nil},
-	{",", ".", written(`^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?$`)},
-	{".", ",", written(`^[-+]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][-+]?\d+)?$`)},
-	{".", "'", written(`^[-+]?(\d+|[1-9]\d{0,2}('\d{3})+)(\.\d+)?$`)},
-	{".", "space", written(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
+	{",", ".", lazyRegexp(`^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][-+]?\d+)?$`)},
+	{".", ",", lazyRegexp(`^[-+]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?([eE][-+]?\d+)?$`)},
+	{".", "'", lazyRegexp(`^[-+]?(\d+|[1-9]\d{0,2}('\d{3})+)(\.\d+)?$`)},
+	{".", "space", lazyRegexp(`^[-+]?(\d+|[1-9]\d{0,2}( \d{3})+)(\.\d+)?$`)},
 }
 
-// written is a pattern that is compiled where a file is looked at.
-func written(pattern string) func() *regexp.Regexp {
+// lazyRegexp is a pattern that is compiled where a file is looked at.
+func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 

@@ -25,10 +25,10 @@ const standardInput = "standard input"
 // Spool is what has come once and is held, so that it can be read as often as a file: in memory, or in a temporary
 // file that is gone with the process, however that ends. It is a file system in which all other files are the
 // machine's own.
-type Spool struct{ held map[string]*held }
+type Spool struct{ held map[string]*spooledFile }
 
-// held is a file of a spool.
-type held struct {
+// spooledFile is a file of a spool.
+type spooledFile struct {
 	name   string
 	bytes  io.ReaderAt
 	size   int64
@@ -36,15 +36,15 @@ type held struct {
 	format string // as its first lines show
 }
 
-// Hold reads those of the files that can be read just once because they are handed to the process, and
+// Spool reads those of the files that can be read just once because they are handed to the process, and
 // sets FS to a file system that has them. The path "-" is the input, or standard input where that is nil.
-func (f *Files) Hold(ctx context.Context, paths []string, input io.Reader) error {
+func (f *Files) Spool(ctx context.Context, paths []string, input io.Reader) error {
 	s, ok := f.FS.(*Spool)
 	if f.FS != nil && !ok {
 		return nil
 	}
 	if !ok {
-		s = &Spool{held: map[string]*held{}}
+		s = &Spool{held: map[string]*spooledFile{}}
 	}
 	var inputs int
 	for _, path := range paths {
@@ -54,10 +54,10 @@ func (f *Files) Hold(ctx context.Context, paths []string, input io.Reader) error
 		if inputs > 1 {
 			return errors.New("standard input is named twice, and comes once")
 		}
-		if s.held[Called(path)] != nil || !isHanded(path) {
+		if s.held[DisplayName(path)] != nil || !isDescriptor(path) {
 			continue
 		}
-		h, err := hold(ctx, path, input)
+		h, err := spool(ctx, path, input)
 		if err != nil {
 			return err
 		}
@@ -66,46 +66,46 @@ func (f *Files) Hold(ctx context.Context, paths []string, input io.Reader) error
 	return nil
 }
 
-// ComesOnce reports whether any of the files can be read just once, and has not been held yet.
-func (f Files) ComesOnce(paths []string) bool {
-	return f.FS == nil && slices.ContainsFunc(paths, isHanded)
+// ReadOnce reports whether any of the files can be read just once, and has not been held yet.
+func (f Files) ReadOnce(paths []string) bool {
+	return f.FS == nil && slices.ContainsFunc(paths, isDescriptor)
 }
 
-// Called is the name of what comes from a path.
-func Called(path string) string {
+// DisplayName is the name of what comes from a path.
+func DisplayName(path string) string {
 	if path == StandardInput {
 		return standardInput
 	}
 	return path
 }
 
-// hold reads all that comes from a path.
-func hold(ctx context.Context, path string, input io.Reader) (*held, error) {
+// spool reads all that comes from a path.
+func spool(ctx context.Context, path string, input io.Reader) (*spooledFile, error) {
 	stream := NewStream(ctx, path, input)
 	defer stream.Close()
-	return stream.hold(Called(path))
+	return stream.spool(DisplayName(path))
 }
 
-// Hold reads all of the stream into a spool, for a format that is not read from the beginning to the end.
-func (s *Stream) Hold(name string) (*Spool, error) {
-	h, err := s.hold(name)
+// Spool reads all of the stream into a spool, for a format that is not read from the beginning to the end.
+func (s *Stream) Spool(name string) (*Spool, error) {
+	h, err := s.spool(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Spool{map[string]*held{name: h}}, nil
+	return &Spool{map[string]*spooledFile{name: h}}, nil
 }
 
-// AnyPlace reports whether files of a format are read at any place.
-func AnyPlace(format string) bool { return format == "parquet" || format == "npy" || format == "npz" }
+// NeedsSeek reports whether files of a format are read at any place.
+func NeedsSeek(format string) bool { return format == "parquet" || format == "npy" || format == "npz" }
 
-// hold reads all of the stream.
-func (s *Stream) hold(name string) (*held, error) {
+// spool reads all of the stream.
+func (s *Stream) spool(name string) (*spooledFile, error) {
 	s.LastPass()
 	in, err := s.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{name: name, came: time.Now()}
+	h := &spooledFile{name: name, came: time.Now()}
 	var first bytes.Buffer
 	h.size, err = io.CopyN(&first, in, inMemory+1)
 	switch {
@@ -124,7 +124,7 @@ func (s *Stream) hold(name string) (*held, error) {
 }
 
 // toFile goes on in a temporary file.
-func (h *held) toFile(first *bytes.Buffer, in io.Reader) error {
+func (h *spooledFile) toFile(first *bytes.Buffer, in io.Reader) error {
 	file, err := temporary(filepath.Join(os.TempDir(), fmt.Sprintf("bochner-rows-%d-%d", os.Getpid(), h.came.UnixNano())))
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (h *held) toFile(first *bytes.Buffer, in io.Reader) error {
 }
 
 // guess finds out the format.
-func (h *held) guess() error {
-	f, err := Files{FS: &Spool{map[string]*held{h.name: h}}}.Guessed(h.name)
+func (h *spooledFile) guess() error {
+	f, err := Files{FS: &Spool{map[string]*spooledFile{h.name: h}}}.Guess(h.name)
 	h.format = f.Format
 	return err
 }
@@ -144,7 +144,7 @@ func (h *held) guess() error {
 // Open opens a file that is held, or one of the machine's.
 func (s *Spool) Open(name string) (fs.File, error) {
 	if h := s.held[name]; h != nil {
-		return opened{io.NewSectionReader(h.bytes, 0, h.size), h}, nil
+		return openSpooled{io.NewSectionReader(h.bytes, 0, h.size), h}, nil
 	}
 	if _, err := rowfile.Stat(name); err != nil { // before a pipe makes everybody wait
 		return nil, err
@@ -154,8 +154,8 @@ func (s *Spool) Open(name string) (fs.File, error) {
 
 // Stat says what a file is.
 func (s *Spool) Stat(name string) (fs.FileInfo, error) {
-	if h := s.held[Called(name)]; h != nil {
-		return opened{of: h}, nil
+	if h := s.held[DisplayName(name)]; h != nil {
+		return openSpooled{of: h}, nil
 	}
 	return os.Stat(name)
 }
@@ -166,17 +166,17 @@ func (s *Spool) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(
 // Glob lists files of the machine's.
 func (s *Spool) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
 
-// opened is a file that is held, and what there is to know of it.
-type opened struct {
+// openSpooled is a file that is held, and what there is to know of it.
+type openSpooled struct {
 	*io.SectionReader
-	of *held
+	of *spooledFile
 }
 
-func (o opened) Close() error               { return nil }
-func (o opened) Stat() (fs.FileInfo, error) { return o, nil }
-func (o opened) Name() string               { return o.of.name }
-func (o opened) Size() int64                { return o.of.size }
-func (o opened) Mode() fs.FileMode          { return 0o400 }
-func (o opened) ModTime() time.Time         { return o.of.came }
-func (o opened) IsDir() bool                { return false }
-func (o opened) Sys() any                   { return nil }
+func (o openSpooled) Close() error               { return nil }
+func (o openSpooled) Stat() (fs.FileInfo, error) { return o, nil }
+func (o openSpooled) Name() string               { return o.of.name }
+func (o openSpooled) Size() int64                { return o.of.size }
+func (o openSpooled) Mode() fs.FileMode          { return 0o400 }
+func (o openSpooled) ModTime() time.Time         { return o.of.came }
+func (o openSpooled) IsDir() bool                { return false }
+func (o openSpooled) Sys() any                   { return nil }

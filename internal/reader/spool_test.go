@@ -21,7 +21,7 @@ func TestSpool(t *testing.T) {
 		t.Setenv("TMPDIR", dir)
 		f := NewFiles()
 		train := Paths{"-"}
-		if err := f.Hold(context.Background(), Paths{"-", "other.csv"}, iotest.HalfReader(strings.NewReader(text))); err != nil {
+		if err := f.Spool(context.Background(), Paths{"-", "other.csv"}, iotest.HalfReader(strings.NewReader(text))); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -66,23 +66,23 @@ func TestSpool(t *testing.T) {
 func TestSpoolFaults(t *testing.T) {
 	f, train := NewFiles(), Paths{"-"}
 	broken := errors.New("broken")
-	if err := f.Hold(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
+	if err := f.Spool(context.Background(), train, iotest.ErrReader(broken)); !errors.Is(err, broken) || err.Error() != "standard input: broken" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	never, _ := io.Pipe()
 	go cancel()
-	if err := f.Hold(ctx, train, never); !errors.Is(err, context.Canceled) {
+	if err := f.Spool(ctx, train, never); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := f.Hold(context.Background(), Paths{"-", "-"}, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
+	if err := f.Spool(context.Background(), Paths{"-", "-"}, strings.NewReader("a\n1\n")); err == nil || err.Error() != "standard input is named twice, and comes once" {
 		t.Error(err)
 	}
 	t.Setenv("TMPDIR", "nowhere")
 	defer func(before int64) { inMemory = before }(inMemory)
 	inMemory = 1
 	f.FS = nil
-	if err := f.Hold(context.Background(), train, strings.NewReader("a\n1\n")); !errors.Is(err, os.ErrNotExist) {
+	if err := f.Spool(context.Background(), train, strings.NewReader("a\n1\n")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// ComesOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
-func ComesOnce(path string) bool {
-	if isHanded(path) {
+// ReadOnce says whether what is at the path can be read just once: standard input, a pipe, a device.
+func ReadOnce(path string) bool {
+	if isDescriptor(path) {
 		return true
 	}
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// isHanded reports whether what is at the path is handed to the process when it starts, so that somebody is there to send
+// isDescriptor reports whether what is at the path is handed to the process when it starts, so that somebody is there to send
 // it: standard input, and what a shell makes of <(…).
-func isHanded(path string) bool {
+func isDescriptor(path string) bool {
 	return path == StandardInput || path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/")
 }
 

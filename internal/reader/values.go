@@ -24,40 +24,40 @@ func (h *Header) Set(plain any) error {
 	}
 	given, ok := plain.(bool)
 	if !ok {
-		return param.FieldError{Constraint: h.Wanted()}
+		return param.FieldError{Constraint: h.Constraint()}
 	}
 	*h = Header{Given: given}
 	return nil
 }
 
 // Plain returns true, false or auto.
-func (h *Header) Plain() any {
+func (h *Header) Get() any {
 	if h.Auto {
 		return "auto"
 	}
 	return h.Given
 }
 
-// Wanted says what Set takes.
-func (h *Header) Wanted() string { return "true, false or auto" }
+// Constraint says what Set takes.
+func (h *Header) Constraint() string { return "true, false or auto" }
 
 // Check finds no fault.
 func (h *Header) Check() error { return nil }
 
-// Texts is one text or several.
-type Texts []string
+// Strings is one text or several.
+type Strings []string
 
 // Set takes a scalar or a list of scalars, numbers as they are written.
-func (t *Texts) Set(plain any) error {
+func (t *Strings) Set(plain any) error {
 	list, ok := plain.([]any)
 	if !ok {
 		list = []any{plain}
 	}
-	out := make(Texts, len(list))
+	out := make(Strings, len(list))
 	for i, v := range list {
 		switch v.(type) {
 		case nil, map[string]any, []any:
-			return param.FieldError{Constraint: t.Wanted()}
+			return param.FieldError{Constraint: t.Constraint()}
 		}
 		out[i] = fmt.Sprint(v)
 	}
@@ -66,7 +66,7 @@ func (t *Texts) Set(plain any) error {
 }
 
 // Plain returns a string where there is one, else a list.
-func (t *Texts) Plain() any {
+func (t *Strings) Get() any {
 	if len(*t) == 1 {
 		return (*t)[0]
 	}
@@ -77,11 +77,11 @@ func (t *Texts) Plain() any {
 	return out
 }
 
-// Wanted says what Set takes.
-func (t *Texts) Wanted() string { return "a string or a list of texts" }
+// Constraint says what Set takes.
+func (t *Strings) Constraint() string { return "a string or a list of texts" }
 
 // Check finds no fault.
-func (t *Texts) Check() error { return nil }
+func (t *Strings) Check() error { return nil }
 
 // Paths are files of rows: each is a file, a pattern or a folder, as [rowfile.List] has them.
 type Paths []string
@@ -98,7 +98,7 @@ func (p *Paths) Set(plain any) error {
 	out := make(Paths, len(list))
 	for i, v := range list {
 		if out[i], ok = v.(string); !ok || out[i] == "" {
-			return param.FieldError{Constraint: p.Wanted()}
+			return param.FieldError{Constraint: p.Constraint()}
 		}
 	}
 	*p = out
@@ -106,13 +106,13 @@ func (p *Paths) Set(plain any) error {
 }
 
 // Plain returns a string where there is one, else a list.
-func (p *Paths) Plain() any {
-	texts := Texts(*p)
-	return texts.Plain()
+func (p *Paths) Get() any {
+	texts := Strings(*p)
+	return texts.Get()
 }
 
-// Wanted says what Set takes.
-func (p *Paths) Wanted() string {
+// Constraint says what Set takes.
+func (p *Paths) Constraint() string {
 	return "a file, a pattern such as \"parts/*.csv\" or a folder, or a list of them"
 }
 
@@ -137,13 +137,13 @@ type Kinds map[string]string
 func (k *Kinds) Set(plain any) error {
 	given, ok := plain.(map[string]any)
 	if !ok {
-		return param.FieldError{Constraint: k.Wanted()}
+		return param.FieldError{Constraint: k.Constraint()}
 	}
 	out := Kinds{}
 	for name, v := range given {
 		kind, ok := v.(string)
 		if !ok {
-			return param.FieldError{Constraint: k.Wanted()}
+			return param.FieldError{Constraint: k.Constraint()}
 		}
 		out[name] = kind
 	}
@@ -152,7 +152,7 @@ func (k *Kinds) Set(plain any) error {
 }
 
 // Plain returns a map.
-func (k *Kinds) Plain() any {
+func (k *Kinds) Get() any {
 	out := map[string]any{}
 	for name, kind := range *k {
 		out[name] = kind
@@ -160,14 +160,14 @@ func (k *Kinds) Plain() any {
 	return out
 }
 
-// Wanted says what Set takes.
-func (k *Kinds) Wanted() string { return "names of columns, each with numeric or categorical" }
+// Constraint says what Set takes.
+func (k *Kinds) Constraint() string { return "names of columns, each with numeric or categorical" }
 
 // Check looks for a kind that does not exist.
 func (k *Kinds) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*k)) {
 		if _, err := parseKind((*k)[name]); err != nil {
-			return param.FieldError{Constraint: k.Wanted(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
+			return param.FieldError{Constraint: k.Constraint(), Hint: fmt.Sprintf("%s is %q", name, (*k)[name])}
 		}
 	}
 	return nil
@@ -184,27 +184,27 @@ func (d *Dates) Set(plain any) error {
 		for _, name := range given {
 			word, ok := name.(string)
 			if !ok {
-				return param.FieldError{Constraint: d.Wanted()}
+				return param.FieldError{Constraint: d.Constraint()}
 			}
 			out[word] = datasets.Date{Parts: datasets.DateParts}
 		}
 	case map[string]any:
 		for name, said := range given {
-			date, ok := dateOf(said)
+			date, ok := parseDate(said)
 			if !ok {
-				return param.FieldError{Constraint: d.Wanted(), Hint: name + " has something else"}
+				return param.FieldError{Constraint: d.Constraint(), Hint: name + " has something else"}
 			}
 			out[name] = date
 		}
 	default:
-		return param.FieldError{Constraint: d.Wanted()}
+		return param.FieldError{Constraint: d.Constraint()}
 	}
 	*d = out
 	return out.Check()
 }
 
-// dateOf reads what is said of one column.
-func dateOf(said any) (date datasets.Date, ok bool) {
+// parseDate reads what is said of one column.
+func parseDate(said any) (date datasets.Date, ok bool) {
 	date.Parts = datasets.DateParts
 	given, ok := said.(map[string]any)
 	if !ok {
@@ -235,7 +235,7 @@ func dateOf(said any) (date datasets.Date, ok bool) {
 }
 
 // Plain returns a map of names to {order: …, parts: …}, without an order to lists of parts.
-func (d *Dates) Plain() any {
+func (d *Dates) Get() any {
 	out := map[string]any{}
 	for name, date := range *d {
 		parts := []any{}
@@ -249,8 +249,8 @@ func (d *Dates) Plain() any {
 	return out
 }
 
-// Wanted says what Set takes.
-func (d *Dates) Wanted() string {
+// Constraint says what Set takes.
+func (d *Dates) Constraint() string {
 	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " + strings.Join(datasets.DateParts, ", ")
 }
 
@@ -258,7 +258,7 @@ func (d *Dates) Wanted() string {
 func (d *Dates) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(*d)) {
 		if err := (*d)[name].Check(); err != nil {
-			return param.FieldError{Constraint: d.Wanted(), Hint: fmt.Sprintf("%s: %v", name, err)}
+			return param.FieldError{Constraint: d.Constraint(), Hint: fmt.Sprintf("%s: %v", name, err)}
 		}
 	}
 	return nil

@@ -31,8 +31,8 @@ type Field struct {
 // Ignored reports whether the field is no input.
 func (f *Field) Ignored() bool { return f.Columns == nil }
 
-// Wanted describes how a date is written.
-func (f *Field) Wanted() string {
+// Constraint describes how a date is written.
+func (f *Field) Constraint() string {
 	switch f.Date.Order {
 	case "dmy":
 		return "a date such as 2024-03-31 or 31/3/2024"
@@ -162,7 +162,7 @@ func (c *Coding) Code(row []float64, f *Field, text []byte) (wanted string) {
 	case f.Date != nil:
 		t, ok := f.Date.Parse(bytes.TrimSpace(text))
 		if !ok {
-			return f.Wanted()
+			return f.Constraint()
 		}
 		f.setDate(row, t)
 	case f.Kind == datasets.Categorical:

@@ -127,7 +127,7 @@ func (c *Coding) put(row []float64, f *Field, v any) (wanted string) {
 	}
 	switch {
 	case f.Date != nil:
-		return "a time.Time or " + f.Wanted()
+		return "a time.Time or " + f.Constraint()
 	case f.Kind == datasets.Categorical:
 		return "a category"
 	}

@@ -233,7 +233,7 @@ func sameColumn(a, b datasets.Column) bool {
 // try predicts one row of zeros: steps that do not fit together are found now and not later.
 func (m *Model) try() error {
 	var X mat.Matrix = zeros(pipeline.Find(m.Predictor).InputWidth())
-	if cols := int(X.(zeros)); cols <= model.FreeCount {
+	if cols := int(X.(zeros)); cols <= model.UncheckedCount {
 		X = mat.NewDense(1, cols, nil)
 	}
 	if _, err := m.Predictor.Predict(context.Background(), X); err != nil {

@@ -97,7 +97,7 @@ func (e *formField) setDefaults(columns []profile.Column) {
 	switch {
 	case e.column.Date != nil:
 		e.typical = medianDate(*e.column.Date, columns)
-		e.Hint = e.column.Wanted()
+		e.Hint = e.column.Constraint()
 	case e.column.Kind == datasets.Categorical:
 		e.setCategories(columns)
 	case len(columns) == 1 && len(columns[0].Quantiles) == 11:

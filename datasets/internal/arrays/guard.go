@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/memory"
 )
 
-// Guard allocates memory for what a file says of its sizes, and panics with memory.ErrTooLarge, which [Recover] makes
+// MemoryLimit allocates memory for what a file says of its sizes, and panics with memory.ErrTooLarge, which [Recover] makes
 // an error, before there is too much of it: a few bytes can stand for a page of gigabytes.
-type Guard struct {
+type MemoryLimit struct {
 	arrow.GoAllocator
 	held atomic.Int64 // bytes of large pieces
 }
@@ -23,13 +23,13 @@ const (
 )
 
 // Allocate returns size bytes.
-func (g *Guard) Allocate(size int) []byte {
+func (g *MemoryLimit) Allocate(size int) []byte {
 	g.hold(size)
 	return g.GoAllocator.Allocate(size)
 }
 
 // Reallocate returns size bytes that begin as b does.
-func (g *Guard) Reallocate(size int, b []byte) []byte {
+func (g *MemoryLimit) Reallocate(size int, b []byte) []byte {
 	if size > cap(b) {
 		g.hold(size)
 		g.Free(b)
@@ -38,13 +38,13 @@ func (g *Guard) Reallocate(size int, b []byte) []byte {
 }
 
 // Free takes note that b is no longer held.
-func (g *Guard) Free(b []byte) {
+func (g *MemoryLimit) Free(b []byte) {
 	if cap(b) >= largePiece {
 		g.held.Add(-int64(cap(b)))
 	}
 }
 
-func (g *Guard) hold(size int) {
+func (g *MemoryLimit) hold(size int) {
 	if size < largePiece {
 		return
 	}

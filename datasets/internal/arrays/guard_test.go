@@ -13,7 +13,7 @@ import (
 func TestGuard(t *testing.T) {
 	debug.SetMemoryLimit(512 << 20)
 	defer debug.SetMemoryLimit(math.MaxInt64)
-	g := &Guard{}
+	g := &MemoryLimit{}
 	allocate := func(size int) (b []byte, err error) {
 		defer Recover(&err)
 		return g.Allocate(size), nil
@@ -30,7 +30,7 @@ func TestGuard(t *testing.T) {
 	if _, err := allocate(100 << 20); !errors.Is(err, memory.ErrTooLarge) {
 		t.Errorf("twice 100 MB: %v", err)
 	}
-	g = &Guard{}
+	g = &MemoryLimit{}
 	g.held.Store(int64(cap(one)))
 	g.Free(one)
 	if _, err := allocate(100 << 20); err != nil {

@@ -16,9 +16,9 @@ func TypeOf(t arrow.DataType) table.Type {
 	case *arrow.DictionaryType:
 		return TypeOf(t.ValueType)
 	case *arrow.BooleanType:
-		return table.Truths
+		return table.Booleans
 	case arrow.BinaryDataType, arrow.BinaryViewDataType:
-		return table.Texts
+		return table.Strings
 	case *arrow.Date32Type, *arrow.Date64Type, *arrow.TimestampType:
 		return table.Times
 	case *arrow.NullType, arrow.DecimalType:
@@ -28,7 +28,7 @@ func TypeOf(t arrow.DataType) table.Type {
 			return table.Numbers
 		}
 	}
-	return table.Unreadable
+	return table.Unsupported
 }
 
 // storage is what the values of an extension type are stored as.
@@ -60,32 +60,32 @@ func NameOf(t arrow.DataType) string {
 	return t.Name()
 }
 
-// Place is where the values of a column of rows are: in a column of the schema, or at one place of its lists of one
+// ColumnPath is where the values of a column of rows are: in a column of the schema, or at one place of its lists of one
 // size.
-type Place struct {
+type ColumnPath struct {
 	Column  int
 	Element int
 	Size    int // of the lists; 0 for none
 }
 
-// mostElements bounds the columns that a list of one size becomes.
-const mostElements = 1 << 16
+// maxElements bounds the columns that a list of one size becomes.
+const maxElements = 1 << 16
 
 // Columns lists the columns of rows in a schema. A list of one size, say v, of numbers is the columns v_0, v_1, …
-func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []Place) {
+func Columns(s *arrow.Schema) (typed []table.TypedColumn, places []ColumnPath) {
 	for k, f := range s.Fields() {
-		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= mostElements {
+		if l, ok := storage(f.Type).(*arrow.FixedSizeListType); ok && l.Len() > 0 && l.Len() <= maxElements {
 			of := storage(l.Elem())
-			if t := TypeOf(of); (t == table.Numbers || t == table.Truths) && of.ID() != arrow.DICTIONARY && of.ID() != arrow.NULL {
+			if t := TypeOf(of); (t == table.Numbers || t == table.Booleans) && of.ID() != arrow.DICTIONARY && of.ID() != arrow.NULL {
 				for i := range int(l.Len()) {
-					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, As: NameOf(l)})
-					places = append(places, Place{k, i, int(l.Len())})
+					typed = append(typed, table.TypedColumn{Name: f.Name + "_" + strconv.Itoa(i), Type: t, TypeName: NameOf(l)})
+					places = append(places, ColumnPath{k, i, int(l.Len())})
 				}
 				continue
 			}
 		}
-		typed = append(typed, table.TypedColumn{Name: f.Name, Type: TypeOf(f.Type), As: NameOf(f.Type)})
-		places = append(places, Place{Column: k})
+		typed = append(typed, table.TypedColumn{Name: f.Name, Type: TypeOf(f.Type), TypeName: NameOf(f.Type)})
+		places = append(places, ColumnPath{Column: k})
 	}
 	return typed, places
 }

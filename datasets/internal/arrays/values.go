@@ -17,7 +17,7 @@ import (
 
 // Decoder converts the arrays of one column, one after the other.
 type Decoder struct {
-	Place
+	ColumnPath
 	As   table.Type
 	Name string
 
@@ -32,7 +32,7 @@ type Decoder struct {
 
 // Decode writes the values of an array, as many as there is room for.
 func (d *Decoder) Decode(a arrow.Array, v *table.Values) error {
-	a = stored(a)
+	a = storageArray(a)
 	if c, ok := a.(*array.Dictionary); ok {
 		return d.decodeCodes(c, v)
 	}
@@ -47,21 +47,21 @@ func (d *Decoder) Decode(a arrow.Array, v *table.Values) error {
 		}
 		return nil
 	}
-	d.words = d.words.Gathered()
-	v.Texts = d.words
+	d.words = d.words.Reuse()
+	v.Dictionary = d.words
 	for i := range v.Codes {
 		if v.Codes[i] = -1; a.IsValid(i) {
-			d.room = text(d.room[:0], a, i)
+			d.room = appendString(d.room[:0], a, i)
 			v.Codes[i] = d.words.Code(d.room)
 		}
 	}
 	return nil
 }
 
-// stored is the array that an extension array wraps.
-func stored(a arrow.Array) arrow.Array {
+// storageArray is the array that an extension array wraps.
+func storageArray(a arrow.Array) arrow.Array {
 	if e, ok := a.(array.ExtensionArray); ok {
-		return stored(e.Storage())
+		return storageArray(e.Storage())
 	}
 	return a
 }
@@ -75,7 +75,7 @@ func (d *Decoder) decodeNumbers(a arrow.Array, out []float64) error {
 		return fmt.Errorf("lists of one size are of type %s", a.DataType())
 	}
 	from, _ := list.ValueOffsets(0)
-	if err := numbers(stored(list.ListValues()), int(from)+d.Element, d.Size, out); err != nil {
+	if err := numbers(storageArray(list.ListValues()), int(from)+d.Element, d.Size, out); err != nil {
 		return err
 	}
 	for i := range out {
@@ -145,7 +145,7 @@ func otherNumbers(a arrow.Array, from, step int, out []float64) error {
 		at := from + i*step
 		switch a := a.(type) {
 		case *array.Float16:
-			out[i] = table.Half(a.Value(at).Uint16())
+			out[i] = table.Float16(a.Value(at).Uint16())
 		case *array.Boolean:
 			if out[i] = 0; a.Value(at) {
 				out[i] = 1
@@ -192,15 +192,15 @@ func seconds(a arrow.Array, i int) (seconds int64, nanos int) {
 	case *array.Date32:
 		return int64(a.Value(i)) * 86400, 0
 	case *array.Date64:
-		return table.Since1970(int64(a.Value(i)), 1e3)
+		return table.UnixTime(int64(a.Value(i)), 1e3)
 	}
 	t := a.(*array.Timestamp)
 	unit := t.DataType().(*arrow.TimestampType).Unit.Multiplier()
-	return table.Since1970(int64(t.Value(i)), int64(time.Second/unit))
+	return table.UnixTime(int64(t.Value(i)), int64(time.Second/unit))
 }
 
-// text appends a value as a string.
-func text(dst []byte, a arrow.Array, i int) []byte {
+// appendString appends a value as a string.
+func appendString(dst []byte, a arrow.Array, i int) []byte {
 	switch a := a.(type) {
 	case *array.String:
 		return append(dst, a.Value(i)...)
@@ -244,7 +244,7 @@ func text(dst []byte, a arrow.Array, i int) []byte {
 // decodeCodes decodes values that are codes of a dictionary.
 func (d *Decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
 	values := a.Dictionary()
-	if err := d.learn(stored(values)); err != nil {
+	if err := d.updateDictionary(storageArray(values)); err != nil {
 		return fmt.Errorf("its dictionary: %w", err)
 	}
 	rows := a.Len()
@@ -254,8 +254,8 @@ func (d *Decoder) decodeCodes(a *array.Dictionary, v *table.Values) error {
 		}
 	}
 	switch d.As {
-	case table.Texts:
-		v.Texts = d.texts
+	case table.Strings:
+		v.Dictionary = d.texts
 	case table.Times:
 		for i, code := range v.Codes {
 			if v.Seconds[i] = table.NoTime; code >= 0 {
@@ -298,8 +298,8 @@ func codes(a *array.Dictionary, out []int32, n int) error {
 	return nil
 }
 
-// learn reads the values of a dictionary that are not known yet.
-func (d *Decoder) learn(values arrow.Array) error {
+// updateDictionary reads the values of a dictionary that are not known yet.
+func (d *Decoder) updateDictionary(values arrow.Array) error {
 	if d.of == values.Data() {
 		return nil
 	}
@@ -321,28 +321,28 @@ func (d *Decoder) learn(values arrow.Array) error {
 		if _, nested := values.(*array.Dictionary); nested {
 			return errors.New("a dictionary of codes of another one")
 		}
-		d.learnTexts(values)
+		d.addStrings(values)
 	}
 	d.of = values.Data()
 	return nil
 }
 
-// learnTexts reads the texts of a dictionary. One that begins as the one before, as where values have been added to
+// addStrings reads the texts of a dictionary. One that begins as the one before, as where values have been added to
 // it, is the same one.
-func (d *Decoder) learnTexts(values arrow.Array) {
+func (d *Decoder) addStrings(values arrow.Array) {
 	for i := range values.Len() {
 		if d.room = d.room[:0]; values.IsValid(i) { // a missing value is an empty text
-			d.room = text(d.room, values, i)
+			d.room = appendString(d.room, values, i)
 		}
 		switch {
 		case d.texts == nil:
 			d.texts = table.NewDictionary(nil)
-		case i < len(d.texts.Texts) && d.texts.Texts[i] == string(d.room):
+		case i < len(d.texts.Strings) && d.texts.Strings[i] == string(d.room):
 			continue
-		case i < len(d.texts.Texts):
-			d.texts = table.NewDictionary(slices.Clone(d.texts.Texts[:i]))
+		case i < len(d.texts.Strings):
+			d.texts = table.NewDictionary(slices.Clone(d.texts.Strings[:i]))
 		}
-		d.texts.Texts = append(d.texts.Texts, string(d.room))
+		d.texts.Strings = append(d.texts.Strings, string(d.room))
 	}
 	if d.texts == nil {
 		d.texts = table.NewDictionary(nil)

@@ -30,9 +30,9 @@ type File struct {
 // New returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func New(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
 
-// Hold reads all of r, which can be read once, to be opened as often as a file. It is called what r's
+// Buffer reads all of r, which can be read once, to be opened as often as a file. It is called what r's
 // method Name returns, as that of an os.File does, or else "input".
-func Hold(ctx context.Context, r io.Reader) (*File, error) {
+func Buffer(ctx context.Context, r io.Reader) (*File, error) {
 	f := &File{path: "input"}
 	if r == nil {
 		return nil, errors.New("input: there is no reader")
@@ -170,8 +170,8 @@ func (b *Bytes) Discard(n int64) error {
 	return err
 }
 
-// Same returns an error where the file is no longer what it was when it was first opened.
-func (b *Bytes) Same() error {
+// CheckUnchanged returns an error where the file is no longer what it was when it was first opened.
+func (b *Bytes) CheckUnchanged() error {
 	if b.pipe || b.file == nil {
 		return nil
 	}

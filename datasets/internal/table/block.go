@@ -19,21 +19,21 @@ import (
 // block collects encoded rows until it is full.
 type block struct {
 	*source
-	full    int
+	capacity    int
 	rows    int
 	x       []float64 // dense inputs and free capacity
 	indptr  []int     // sparse inputs
 	indices []uint32
 	values  []float64
-	own     []entry // sparse inputs of the current row
+	entries     []entry // sparse inputs of the current row
 	targets []float64
 	weights []float64
 	groups  []int
 	numbers map[string]int // group numbers by name
 	names   []string       // group names by number
-	kept    [][]string
-	lacking []place // first rows without a target
-	more    int     // number of other rows without a target
+	passthrough    [][]string
+	unlabeled []fieldPosition // first rows without a target
+	moreUnlabeled    int     // number of other rows without a target
 }
 
 // entry is one input of a sparse row.
@@ -43,9 +43,9 @@ type entry struct {
 }
 
 func (s *source) newBlock() *block {
-	b := &block{source: s, full: rowblock.Size, indptr: []int{0}, numbers: map[string]int{}}
+	b := &block{source: s, capacity: rowblock.Size, indptr: []int{0}, numbers: map[string]int{}}
 	if !s.layout.sparse {
-		b.full = rowblock.SizeForWidth(len(s.schema.Columns))
+		b.capacity = rowblock.SizeForWidth(len(s.schema.Columns))
 	}
 	return b
 }
@@ -56,16 +56,16 @@ func (b *block) row() []float64 {
 	if from := b.rows * cols; from+cols <= len(b.x) {
 		return b.x[from : from+cols]
 	}
-	return b.room(1)
+	return b.reserve(1)
 }
 
 // reserve returns the dense inputs of the next rows, to be set. A block starts small for small
 // files.
-func (b *block) room(rows int) []float64 {
+func (b *block) reserve(rows int) []float64 {
 	cols := len(b.schema.Columns)
 	from, to := b.rows*cols, (b.rows+rows)*cols
 	if to > len(b.x) {
-		x := make([]float64, max(to, min(max(2*len(b.x), 16*cols), b.full*cols)))
+		x := make([]float64, max(to, min(max(2*len(b.x), 16*cols), b.capacity*cols)))
 		copy(x, b.x[:from])
 		b.x = x
 	}
@@ -73,22 +73,22 @@ func (b *block) room(rows int) []float64 {
 }
 
 // reset empties the block and its group numbers.
-func (b *block) forget() {
+func (b *block) reset() {
 	b.clear()
 	clear(b.numbers)
-	b.names, b.lacking, b.more = b.names[:0], nil, 0
+	b.names, b.unlabeled, b.moreUnlabeled = b.names[:0], nil, 0
 }
 
 // clear removes the rows of the block.
 func (b *block) clear() {
 	b.rows = 0
 	b.indptr, b.indices, b.values = b.indptr[:1], b.indices[:0], b.values[:0]
-	b.targets, b.weights, b.groups, b.kept = b.targets[:0], b.weights[:0], b.groups[:0], b.kept[:0]
+	b.targets, b.weights, b.groups, b.passthrough = b.targets[:0], b.weights[:0], b.groups[:0], b.passthrough[:0]
 }
 
 // begin allocates targets, weight, group and passthrough strings of the next row.
 func (b *block) begin(rec *Record) {
-	b.targets = append(b.targets, b.absent...)
+	b.targets = append(b.targets, b.implicitTargets...)
 	if b.weighted {
 		b.weights = append(b.weights, rec.Weight)
 	} else if b.layout.weight >= 0 {
@@ -97,8 +97,8 @@ func (b *block) begin(rec *Record) {
 	if b.layout.group >= 0 {
 		b.groups = append(b.groups, 0)
 	}
-	if b.layout.keep != nil {
-		b.kept = append(b.kept, b.texts(rec))
+	if b.layout.passthrough != nil {
+		b.passthrough = append(b.passthrough, b.passthroughOf(rec))
 	}
 }
 
@@ -127,7 +127,7 @@ func (b *block) addNumbers(rec *Record) bool {
 
 // add encodes one record.
 func (b *block) add(rec *Record) error {
-	if b.simple && rec.Numbers != nil && b.addNumbers(rec) {
+	if b.numericOnly && rec.Numbers != nil && b.addNumbers(rec) {
 		return nil
 	}
 	b.begin(rec)
@@ -151,7 +151,7 @@ func (b *block) addDense(rec *Record) error {
 				v, ok = b.layout.number(rec, j)
 			}
 			if !ok {
-				return b.layout.noNumber(rec.Line, j, field)
+				return b.layout.notNumberError(rec.Line, j, field)
 			}
 			row[c.at] = v
 			continue
@@ -168,7 +168,7 @@ func (b *block) addDense(rec *Record) error {
 }
 
 func (b *block) addSparse(rec *Record) error {
-	b.own = b.own[:0]
+	b.entries = b.entries[:0]
 	for k, field := range rec.Fields {
 		j := rec.Columns[k]
 		c := &b.cells[j]
@@ -181,16 +181,16 @@ func (b *block) addSparse(rec *Record) error {
 		v := c.lookup(field)
 		if c.codes == nil && field != nil {
 			var ok bool
-			if v, ok = b.layout.numbers.Number(field); !ok {
-				return b.layout.noNumber(rec.Line, j, field)
+			if v, ok = b.layout.notation.Number(field); !ok {
+				return b.layout.notNumberError(rec.Line, j, field)
 			}
 		}
 		if v != 0 {
-			b.own = append(b.own, entry{uint32(c.at), v})
+			b.entries = append(b.entries, entry{uint32(c.at), v})
 		}
 	}
-	slices.SortFunc(b.own, func(x, y entry) int { return int(x.column) - int(y.column) })
-	for _, e := range b.own {
+	slices.SortFunc(b.entries, func(x, y entry) int { return int(x.column) - int(y.column) })
+	for _, e := range b.entries {
 		b.indices = append(b.indices, e.column)
 		b.values = append(b.values, e.value)
 	}
@@ -205,25 +205,25 @@ func (b *block) addSparse(rec *Record) error {
 }
 
 // missingMarkers are strings that often denote a missing value.
-var markers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
+var missingMarkers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "none"}
 
 // notNumberError returns an error about a string in a numeric column.
-func (l *layout) noNumber(line, j int, field []byte) error {
-	if slices.Contains(markers, string(field)) {
-		return l.fault(line, j, "must be a number, got %q; if it denotes a missing value, add it to missing", field)
+func (l *layout) notNumberError(line, j int, field []byte) error {
+	if slices.Contains(missingMarkers, string(field)) {
+		return l.fieldError(line, j, "must be a number, got %q; if it denotes a missing value, add it to missing", field)
 	}
-	return l.fault(line, j, "must be a number, got %q", field)
+	return l.fieldError(line, j, "must be a number, got %q", field)
 }
 
 // addOther encodes a field that is not an input.
 func (b *block) addOther(line, j int, c *cell, field []byte) error {
-	v, err := b.other(j, c, field)
+	v, err := b.parseOther(j, c, field)
 	if errors.Is(err, errNoTarget) { // reported at the end, with all such rows
-		b.lacks(line, j)
+		b.addUnlabeled(line, j)
 		err = nil
 	}
 	if err != nil {
-		return b.layout.fault(line, j, "%w", err)
+		return b.layout.fieldError(line, j, "%w", err)
 	}
 	switch c.use {
 	case target:
@@ -240,27 +240,27 @@ func (b *block) addOther(line, j int, c *cell, field []byte) error {
 }
 
 // parseOther returns the value of a target or weight.
-func (s *source) other(j int, c *cell, field []byte) (float64, error) {
+func (s *source) parseOther(j int, c *cell, field []byte) (float64, error) {
 	if c.use == dropped {
 		return 0, nil
 	}
-	if err := s.layout.lacks(j, field); err != nil || field == nil {
+	if err := s.layout.checkRequired(j, field); err != nil || field == nil {
 		return math.NaN(), err
 	}
 	switch c.use {
 	case target:
-		return s.target(c, bytes.TrimSuffix(field, s.layout.suffix))
+		return s.parseTarget(c, bytes.TrimSuffix(field, s.layout.suffix))
 	case weight:
-		v, _ := s.layout.numbers.Number(field)
+		v, _ := s.layout.notation.Number(field)
 		return v, nil
 	}
 	return 0, nil
 }
 
 // parseTarget returns the target in a field, NaN if it is invalid and Unlabelled is set.
-func (s *source) target(c *cell, field []byte) (float64, error) {
+func (s *source) parseTarget(c *cell, field []byte) (float64, error) {
 	if c.codes == nil {
-		if v, ok := s.layout.numbers.Number(field); ok {
+		if v, ok := s.layout.notation.Number(field); ok {
 			return v, nil
 		}
 		if !s.layout.roles.Unlabelled {
@@ -275,72 +275,72 @@ func (s *source) target(c *cell, field []byte) (float64, error) {
 	case s.layout.roles.Unlabelled:
 		return math.NaN(), nil
 	}
-	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", list(s.schema.Targets[c.at].Categories), field)
+	return 0, fmt.Errorf("class must be one of the schema (%s), got %q", joinNames(s.schema.Targets[c.at].Categories), field)
 }
 
 // fieldPosition is the position of a field.
-type place struct{ line, column int }
+type fieldPosition struct{ line, column int }
 
 // maxUnlabeled is the maximum number of rows without a target in an error.
-const mostLacking = 12
+const maxUnlabeled = 12
 
 // addUnlabeled records a row without a target.
-func (b *block) lacks(line, j int) {
-	last := len(b.lacking) - 1
+func (b *block) addUnlabeled(line, j int) {
+	last := len(b.unlabeled) - 1
 	switch {
-	case last >= 0 && b.lacking[last].line == line: // another target of the same row
-	case len(b.lacking) < mostLacking:
-		b.lacking = append(b.lacking, place{line, j})
+	case last >= 0 && b.unlabeled[last].line == line: // another target of the same row
+	case len(b.unlabeled) < maxUnlabeled:
+		b.unlabeled = append(b.unlabeled, fieldPosition{line, j})
 	default:
-		b.more++
+		b.moreUnlabeled++
 	}
 }
 
 // unlabeledError returns the error that lists the rows without a target.
-func (b *block) unlabelled() error {
-	if len(b.lacking) == 0 {
+func (b *block) unlabeledError() error {
+	if len(b.unlabeled) == 0 {
 		return nil
 	}
-	form, first, others := b.layout.form, b.lacking[0], ""
-	file, _ := form.place(first.line)
-	for k, p := range b.lacking[1:] {
-		other, at := form.place(p.line)
+	form, first, others := b.layout.form, b.unlabeled[0], ""
+	file, _ := form.fileLine(first.line)
+	for k, p := range b.unlabeled[1:] {
+		other, at := form.fileLine(p.line)
 		switch {
 		case k > 0:
 			others += ", "
-		case form.ByRow:
+		case form.NoLines:
 			others = "; also in row "
 		default:
 			others = "; also in line "
 		}
-		if form.ByRow {
+		if form.NoLines {
 			at--
 		}
 		switch {
 		case other == file:
 			others += strconv.Itoa(at)
-		case form.ByRow:
+		case form.NoLines:
 			others += fmt.Sprintf("%d of %s", at, other)
 		default:
 			others += fmt.Sprintf("%s:%d", other, at)
 		}
 	}
-	if b.more > 0 {
-		others += fmt.Sprintf(" and %d more", b.more)
+	if b.moreUnlabeled > 0 {
+		others += fmt.Sprintf(" and %d more", b.moreUnlabeled)
 	}
-	return b.layout.fault(first.line, first.column, "%w; set missing_target: drop to skip such rows%s", errNoTarget, others)
+	return b.layout.fieldError(first.line, first.column, "%w; set missing_target: drop to skip such rows%s", errNoTarget, others)
 }
 
 // passthroughOf returns the passthrough strings of a record. A sparse record omits zeros and first
 // categories.
-func (b *block) texts(rec *Record) []string {
-	out := make([]string, len(b.layout.keep))
-	for k, j := range b.layout.keep {
+func (b *block) passthroughOf(rec *Record) []string {
+	out := make([]string, len(b.layout.passthrough))
+	for k, j := range b.layout.passthrough {
 		at := j
 		if b.layout.sparse {
 			at = slices.Index(rec.Columns, j)
 		}
-		switch levels := b.layout.columns[j].Levels; {
+		switch levels := b.layout.columns[j].Categories; {
 		case at >= 0:
 			out[k] = string(rec.Fields[at])
 		case len(levels) > 0:
@@ -360,8 +360,8 @@ func (c *cell) lookup(level []byte) float64 {
 	if code, ok := c.codes[string(level)]; ok {
 		return code
 	}
-	if c.truths {
-		for _, as := range truths[string(level)] {
+	if c.isBoolean {
+		for _, as := range booleanSpellings[string(level)] {
 			if code, ok := c.codes[as]; ok {
 				return code
 			}
@@ -374,7 +374,7 @@ func (c *cell) lookup(level []byte) float64 {
 			}
 		}
 	}
-	return c.other
+	return c.unknownCode
 }
 
 // groupNumber returns the number of a group: the one from the first pass, else the next free one.
@@ -397,7 +397,7 @@ func (b *block) flush(yield func(datasets.Set) error) error {
 	if err != nil {
 		return err
 	}
-	if len(b.lacking) == 0 { // else an error at the end lists all such rows
+	if len(b.unlabeled) == 0 { // else an error at the end lists all such rows
 		if err := yield(out); err != nil {
 			return err
 		}
@@ -432,31 +432,31 @@ func (b *block) set(lo, hi int) (datasets.Set, error) {
 	if len(b.groups) > 0 {
 		out.Groups = b.groups[lo:hi:hi]
 	}
-	if len(b.kept) > 0 {
-		out.Passthrough = b.kept[lo:hi:hi]
+	if len(b.passthrough) > 0 {
+		out.Passthrough = b.passthrough[lo:hi:hi]
 	}
 	return out, nil
 }
 
 // join appends the rows of another block and yields all full blocks.
 func (b *block) join(o *block, yield func(datasets.Set) error) error {
-	b.renumber(o)
+	b.renumberGroups(o)
 	for lo := 0; lo < o.rows; {
-		if whole := o.rows-lo >= b.full; whole && b.rows == 0 && !b.layout.sparse && len(b.lacking) == 0 {
-			out, err := o.set(lo, lo+b.full)
+		if whole := o.rows-lo >= b.capacity; whole && b.rows == 0 && !b.layout.sparse && len(b.unlabeled) == 0 {
+			out, err := o.set(lo, lo+b.capacity)
 			if err == nil {
 				err = yield(out)
 			}
 			if err != nil {
 				return err
 			}
-			lo += b.full
+			lo += b.capacity
 			continue
 		}
-		hi := min(o.rows, lo+b.full-b.rows)
+		hi := min(o.rows, lo+b.capacity-b.rows)
 		b.append(o, lo, hi)
 		lo = hi
-		if b.rows == b.full {
+		if b.rows == b.capacity {
 			if err := b.flush(yield); err != nil {
 				return err
 			}
@@ -466,7 +466,7 @@ func (b *block) join(o *block, yield func(datasets.Set) error) error {
 }
 
 // renumberGroups converts the group numbers of another block to those of b.
-func (b *block) renumber(o *block) {
+func (b *block) renumberGroups(o *block) {
 	if len(o.groups) == 0 {
 		return
 	}
@@ -493,7 +493,7 @@ func (b *block) append(o *block, lo, hi int) {
 		}
 		b.indices, b.values = append(b.indices, o.indices[from:to]...), append(b.values, o.values[from:to]...)
 	} else {
-		copy(b.room(hi-lo), o.x[lo*cols:hi*cols])
+		copy(b.reserve(hi-lo), o.x[lo*cols:hi*cols])
 	}
 	b.targets = append(b.targets, o.targets[lo*t:hi*t]...)
 	if len(o.weights) > 0 {
@@ -502,8 +502,8 @@ func (b *block) append(o *block, lo, hi int) {
 	if len(o.groups) > 0 {
 		b.groups = append(b.groups, o.groups[lo:hi]...)
 	}
-	if len(o.kept) > 0 {
-		b.kept = append(b.kept, o.kept[lo:hi]...)
+	if len(o.passthrough) > 0 {
+		b.passthrough = append(b.passthrough, o.passthrough[lo:hi]...)
 	}
 	b.rows += hi - lo
 }

@@ -12,7 +12,7 @@ import (
 type Columnar interface {
 	ColumnForm() ColumnForm
 	// Read starts a pass over the requested columns.
-	Read(ctx context.Context, wanted []Reading) (Cursor, error)
+	Read(ctx context.Context, wanted []ColumnRequest) (Cursor, error)
 }
 
 // ColumnForm describes the columns of a file.
@@ -23,15 +23,15 @@ type ColumnForm struct {
 
 	// FileRow returns the file of a row among several files, and the row in that file, both counted
 	// from 1; nil for one file.
-	Place func(row int) (file string, at int)
+	FileRow func(row int) (file string, at int)
 }
 
 // TypedColumn is a column with its type.
 type TypedColumn struct {
 	Name string
 	Type Type
-	As   string // name of the type in the file format
-	Why  string // why the column is Unsupported; "" if because of its type
+	TypeName   string // name of the type in the file format
+	Reason  string // why the column is Unsupported; "" if because of its type
 }
 
 // Type is the type of the values of a column.
@@ -39,15 +39,15 @@ type Type uint8
 
 // The types, and the representations in which a reader provides them.
 const (
-	Unreadable Type = iota // cannot be a column
+	Unsupported Type = iota // cannot be a column
 	Numbers                // as Numbers, or as Strings, which are exact for integers
-	Truths                 // as Numbers, 0 and 1, or as Strings, "false" and "true"
-	Texts                  // as Strings
+	Booleans                 // as Numbers, 0 and 1, or as Strings, "false" and "true"
+	Strings                  // as Strings
 	Times                  // dates and times, as Times or as Strings
 )
 
 // ColumnRequest selects a column and its representation.
-type Reading struct {
+type ColumnRequest struct {
 	Column int
 	As     Type // Numbers, Strings or Times
 }
@@ -69,7 +69,7 @@ type Values struct {
 	Numbers []float64   // NaN if missing
 	Seconds []int64     // Unix time in UTC or local time; NoTime if missing
 	Codes   []int32     // codes in Dictionary; -1 if missing
-	Texts   *Dictionary // set by the reader
+	Dictionary   *Dictionary // set by the reader
 }
 
 // NoTime is a missing time.
@@ -77,17 +77,17 @@ const NoTime = math.MinInt64
 
 // Dictionary maps codes to strings. It may grow between calls of Decode, but never changes a code.
 type Dictionary struct {
-	Texts []string
+	Strings []string
 	codes map[string]int32
 }
 
 // maxDictionary is the size above which a dictionary is replaced, to bound the memory of columns
 // with many different strings.
-const mostTexts = 1 << 16
+const maxDictionary = 1 << 16
 
 // Reuse returns d, or a new dictionary if d is nil or large.
-func (d *Dictionary) Gathered() *Dictionary {
-	if d != nil && len(d.Texts) < mostTexts {
+func (d *Dictionary) Reuse() *Dictionary {
+	if d != nil && len(d.Strings) < maxDictionary {
 		return d
 	}
 	return &Dictionary{}
@@ -96,17 +96,17 @@ func (d *Dictionary) Gathered() *Dictionary {
 // Code returns the code of a string, which it adds if it is new.
 func (d *Dictionary) Code(text []byte) int32 {
 	if d.codes == nil {
-		d.codes = make(map[string]int32, len(d.Texts))
-		for k, t := range d.Texts {
+		d.codes = make(map[string]int32, len(d.Strings))
+		for k, t := range d.Strings {
 			d.codes[t] = int32(k)
 		}
 	}
 	if code, ok := d.codes[string(text)]; ok {
 		return code
 	}
-	code, own := int32(len(d.Texts)), string(text)
+	code, own := int32(len(d.Strings)), string(text)
 	d.codes[own] = code
-	d.Texts = append(d.Texts, own)
+	d.Strings = append(d.Strings, own)
 	return code
 }
 
@@ -132,7 +132,7 @@ func AppendTime(dst []byte, seconds int64, nanos int, day, utc bool) []byte {
 }
 
 // Float16 converts a half-precision number.
-func Half(b uint16) float64 {
+func Float16(b uint16) float64 {
 	exponent, fraction := int(b>>10&0x1f), float64(b&0x3ff)
 	var v float64
 	switch {
@@ -152,7 +152,7 @@ func Half(b uint16) float64 {
 }
 
 // UnixTime converts v/parts seconds since 1970 to seconds and nanoseconds.
-func Since1970(v, parts int64) (seconds int64, nanos int) {
+func UnixTime(v, parts int64) (seconds int64, nanos int) {
 	seconds = v / parts
 	if v%parts < 0 {
 		seconds--
@@ -189,4 +189,4 @@ func AppendDecimal(dst []byte, v *big.Int, digits int) []byte {
 }
 
 // NewDictionary returns a dictionary in which string i has code i.
-func NewDictionary(texts []string) *Dictionary { return &Dictionary{Texts: texts} }
+func NewDictionary(texts []string) *Dictionary { return &Dictionary{Strings: texts} }

@@ -11,12 +11,12 @@ import (
 )
 
 // columnBatch is a batch of rows by column, and the blocks of these rows.
-type slab struct {
+type columnBatch struct {
 	source *columnSource
 	full   int // rows
 	rows   int
 	from   int // row number in the file of the first row decoded last
-	feeds  []*feed
+	feeds  []*columnReader
 
 	x, y    [][]float64 // inputs and targets by column
 	weights []float64
@@ -31,19 +31,19 @@ type slab struct {
 }
 
 // maxBatchValues bounds the inputs of a batch beyond one block.
-const slabValues = 1 << 21
+const maxBatchValues = 1 << 21
 
 // newBatch returns an empty batch.
-func (s *columnSource) newSlab(feeds []*feed) *slab {
+func (s *columnSource) newBatch(feeds []*columnReader) *columnBatch {
 	cols := len(s.schema.Columns)
-	b := &slab{source: s, feeds: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
-	b.full = b.block * max(1, min(chunk/b.block, slabValues/(b.block*max(cols, 1))))
+	b := &columnBatch{source: s, feeds: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
+	b.full = b.block * max(1, min(chunk/b.block, maxBatchValues/(b.block*max(cols, 1))))
 	if s.rows >= 0 {
 		b.full = min(b.full, (s.rows+b.block)/b.block*b.block)
 	}
 	column := func() []float64 { return make([]float64, b.full) }
 	for range cols {
-		if !s.bare {
+		if !s.noInputs {
 			b.x = append(b.x, column())
 		}
 	}
@@ -56,7 +56,7 @@ func (s *columnSource) newSlab(feeds []*feed) *slab {
 	if s.layout.group >= 0 {
 		b.groups = make([]string, b.full)
 	}
-	for range s.layout.keep {
+	for range s.layout.passthrough {
 		b.kept = append(b.kept, make([]string, b.full))
 	}
 	b.matrix, b.labels = make([]float64, b.full*cols), make([]float64, b.full*len(b.y))
@@ -64,7 +64,7 @@ func (s *columnSource) newSlab(feeds []*feed) *slab {
 }
 
 // setDestinations sets the destinations of the readers after the present rows.
-func (b *slab) aim() {
+func (b *columnBatch) aim() {
 	for _, f := range b.feeds {
 		for k := range f.outs {
 			o := &f.outs[k]
@@ -85,7 +85,7 @@ func (b *slab) aim() {
 }
 
 // fill decodes rows until the batch is full or the file ends.
-func (b *slab) fill(ctx context.Context, p *columnPass, missing *block) error {
+func (b *columnBatch) fill(ctx context.Context, p *columnPass, missing *block) error {
 	b.rows = 0
 	for b.rows < b.full {
 		b.aim()
@@ -104,17 +104,17 @@ func (b *slab) fill(ctx context.Context, p *columnPass, missing *block) error {
 
 // checkRows drops rows without a target among the n decoded last, and returns an error for invalid
 // rows. It returns the number of remaining rows.
-func (b *slab) choose(n int, missing *block) (int, error) {
+func (b *columnBatch) choose(n int, missing *block) (int, error) {
 	s, at := b.source, b.rows
-	first, _ := slices.BinarySearch(s.left, b.from)
-	last, _ := slices.BinarySearch(s.left, b.from+n)
-	if without := s.left[first:last]; len(without) > 0 {
+	first, _ := slices.BinarySearch(s.skipped, b.from)
+	last, _ := slices.BinarySearch(s.skipped, b.from+n)
+	if without := s.skipped[first:last]; len(without) > 0 {
 		n = b.compact(n, without)
 	}
 	for i := 0; i < n && !s.layout.roles.Unlabelled; i++ {
 		for k, j := range s.layout.targets {
 			if math.IsNaN(b.y[k][at+i]) {
-				missing.lacks(b.numberOf(i)+1, j)
+				missing.addUnlabeled(b.numberOf(i)+1, j)
 			}
 		}
 	}
@@ -122,25 +122,25 @@ func (b *slab) choose(n int, missing *block) (int, error) {
 		for i, w := range b.weights[at : at+n] {
 			switch j := s.layout.weight; {
 			case math.IsNaN(w):
-				return 0, s.at(b.numberOf(i), j, "the weight is missing")
+				return 0, s.rowError(b.numberOf(i), j, "the weight is missing")
 			case w < 0:
-				return 0, s.at(b.numberOf(i), j, "%s", notWeight(w))
+				return 0, s.rowError(b.numberOf(i), j, "%s", negativeWeight(w))
 			}
 		}
 	}
 	if b.groups != nil {
 		if i := slices.Index(b.groups[at:at+n], ""); i >= 0 {
-			return 0, s.at(b.numberOf(i), s.layout.group, "the group is missing")
+			return 0, s.rowError(b.numberOf(i), s.layout.group, "the group is missing")
 		}
 	}
 	return n, nil
 }
 
 // fileRow returns the row number in the file of remaining row i of those decoded last.
-func (b *slab) numberOf(i int) int {
-	at, _ := slices.BinarySearch(b.source.left, b.from)
+func (b *columnBatch) numberOf(i int) int {
+	at, _ := slices.BinarySearch(b.source.skipped, b.from)
 	row := b.from + i
-	for at < len(b.source.left) && b.source.left[at] <= row {
+	for at < len(b.source.skipped) && b.source.skipped[at] <= row {
 		row++
 		at++
 	}
@@ -148,7 +148,7 @@ func (b *slab) numberOf(i int) int {
 }
 
 // dropRows removes the given rows from the n decoded last.
-func (b *slab) compact(n int, without []int) int {
+func (b *columnBatch) compact(n int, without []int) int {
 	columns := slices.Concat(b.x, b.y)
 	if b.weights != nil {
 		columns = append(columns, b.weights)
@@ -157,13 +157,13 @@ func (b *slab) compact(n int, without []int) int {
 	if b.groups != nil {
 		texts = append(slices.Clone(texts), b.groups)
 	}
-	atOnce(len(columns), func(k int) { closeGaps(columns[k][b.rows:b.rows+n], b.from, without) })
-	atOnce(len(texts), func(k int) { closeGaps(texts[k][b.rows:b.rows+n], b.from, without) })
+	parallel(len(columns), func(k int) { compact(columns[k][b.rows:b.rows+n], b.from, without) })
+	parallel(len(texts), func(k int) { compact(texts[k][b.rows:b.rows+n], b.from, without) })
 	return n - len(without)
 }
 
 // compact removes the values of the given rows.
-func closeGaps[T any](values []T, from int, without []int) {
+func compact[T any](values []T, from int, without []int) {
 	to := without[0] - from
 	for k, row := range without {
 		end := len(values)
@@ -175,14 +175,14 @@ func closeGaps[T any](values []T, from int, without []int) {
 }
 
 // transpose converts the columns to rows, in parallel.
-func (b *slab) lay() {
+func (b *columnBatch) lay() {
 	blocks := (b.rows + b.block - 1) / b.block
-	atOnce(blocks, func(k int) {
+	parallel(blocks, func(k int) {
 		from, to := k*b.block, min((k+1)*b.block, b.rows)
-		sideBySide(b.matrix, b.x, from, to)
-		sideBySide(b.labels, b.y, from, to)
+		transposeRows(b.matrix, b.x, from, to)
+		transposeRows(b.labels, b.y, from, to)
 	})
-	b.out.x, b.out.targets, b.out.kept = b.matrix, b.labels[:b.rows*len(b.y)], nil
+	b.out.x, b.out.targets, b.out.passthrough = b.matrix, b.labels[:b.rows*len(b.y)], nil
 	if b.weights != nil {
 		b.out.weights = b.weights[:b.rows]
 	}
@@ -195,13 +195,13 @@ func (b *slab) lay() {
 		for k := range b.kept {
 			texts[i*n+k] = b.kept[k][i]
 		}
-		b.out.kept = append(b.out.kept, texts[i*n:(i+1)*n:(i+1)*n])
+		b.out.passthrough = append(b.out.passthrough, texts[i*n:(i+1)*n:(i+1)*n])
 	}
 }
 
 // transposeRows writes rows from to to−1 of the columns row by row, in tiles that fit into the L1
 // cache.
-func sideBySide(out []float64, columns [][]float64, from, to int) {
+func transposeRows(out []float64, columns [][]float64, from, to int) {
 	cols := len(columns)
 	const tile = 16
 	for ; from < to; from += tile {
@@ -217,7 +217,7 @@ func sideBySide(out []float64, columns [][]float64, from, to int) {
 }
 
 // numberGroups numbers the groups of the rows; new ones in order of first appearance.
-func (b *slab) number(groups *block) {
+func (b *columnBatch) number(groups *block) {
 	if b.groups == nil {
 		return
 	}
@@ -236,10 +236,10 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 		return err
 	}
 	within, cancel := context.WithCancel(ctx)
-	ready, free := make(chan *slab), make(chan *slab, 2)
+	ready, free := make(chan *columnBatch), make(chan *columnBatch, 2)
 	go func() {
 		defer close(ready)
-		s.slabs(within, free, ready)
+		s.readBatches(within, free, ready)
 	}()
 	defer func() {
 		cancel()
@@ -274,39 +274,39 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 	}
 	switch {
 	case s.rows >= 0 && rows != s.rows:
-		return s.changed(rows, s.rows)
+		return s.errChanged(rows, s.rows)
 	case rows == 0:
-		return s.noRows()
+		return s.errNoRows()
 	}
 	return nil
 }
 
 // readBatches fills batches ahead of the consumer.
-func (s *columnSource) slabs(ctx context.Context, free <-chan *slab, ready chan<- *slab) {
-	feeds := s.feeds(func(j int) bool { return !s.bare || s.layout.use[j] != input }, true)
+func (s *columnSource) readBatches(ctx context.Context, free <-chan *columnBatch, ready chan<- *columnBatch) {
+	feeds := s.columnReaders(func(j int) bool { return !s.noInputs || s.layout.use[j] != input }, true)
 	p, err := s.pass(ctx, feeds)
 	if err == nil {
 		defer p.cursor.Close()
 	}
 	missing := s.newBlock()
 	for {
-		var b *slab
+		var b *columnBatch
 		select {
 		case b = <-free:
 		case <-ctx.Done():
 			return
 		}
 		if b == nil {
-			b = s.newSlab(feeds)
+			b = s.newBatch(feeds)
 		}
 		if err == nil {
 			err = b.fill(ctx, p, missing)
 		}
 		end := err != nil || b.rows < b.full
 		if b.err = err; end && err == nil {
-			b.err = missing.unlabelled()
+			b.err = missing.unlabeledError()
 		}
-		if err != nil || len(missing.lacking) > 0 {
+		if err != nil || len(missing.unlabeled) > 0 {
 			b.rows = 0 // an error has no block
 		}
 		b.lay()

@@ -13,8 +13,8 @@ import (
 // learn reads the columns that the schema needs: those with categories, targets, weights and
 // groups. It reads all columns if the number of rows is unknown.
 func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
-	use, all := s.layout.use, s.typed.Rows < 0
-	l, err := s.look(ctx, func(j int) bool { return all || use[j] != input || s.categorical(j) })
+	use, all := s.layout.use, s.form.Rows < 0
+	l, err := s.scanColumns(ctx, func(j int) bool { return all || use[j] != input || s.categorical(j) })
 	if err != nil {
 		return datasets.Schema{}, err
 	}
@@ -22,17 +22,17 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 		s.content = l.content()
 	}
 	if g := s.layout.group; g >= 0 {
-		s.groups = numbered(sorted(l.columns[g].levels.names, s.layout.numbers))
+		s.groups = indexByName(sorted(l.columns[g].levels.names, s.layout.notation))
 	}
 	return s.layout.schema(l.levels)
 }
 
 // ScanContent returns the content from the first pass, or else reads all columns.
-func (s *columnSource) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
+func (s *columnSource) ScanContent(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
 	}
-	l, err := s.look(ctx, func(int) bool { return true })
+	l, err := s.scanColumns(ctx, func(int) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +41,10 @@ func (s *columnSource) Survey(ctx context.Context) ([]datasets.ColumnContent, er
 
 // scanColumns reads the selected columns of all rows. The error contains the first error of each
 // column.
-func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Learned, error) {
-	out := &Learned{roles: s.layout.roles}
+func (s *columnSource) scanColumns(ctx context.Context, wanted func(j int) bool) (*SchemaLearner, error) {
+	out := &SchemaLearner{roles: s.layout.roles}
 	out.arrange(s.layout.form, s.layout)
-	feeds := s.feeds(wanted, false)
+	feeds := s.columnReaders(wanted, false)
 	for _, f := range feeds {
 		for k := range f.outs {
 			f.outs[k].into = make([]float64, chunk)
@@ -57,9 +57,9 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Lear
 		}
 		defer p.cursor.Close()
 		for {
-			n, err := p.next(ctx, chunk, func(f *feed, first, n int) error {
+			n, err := p.next(ctx, chunk, func(f *columnReader, first, n int) error {
 				for k := range f.outs {
-					s.lookAt(f, &f.outs[k], first, n, &out.columns[f.outs[k].column])
+					s.observe(f, &f.outs[k], first, n, &out.columns[f.outs[k].column])
 				}
 				return nil
 			})
@@ -70,40 +70,40 @@ func (s *columnSource) look(ctx context.Context, wanted func(j int) bool) (*Lear
 				break
 			}
 		}
-		rows := p.first - len(s.left)
+		rows := p.first - len(s.skipped)
 		if s.rows >= 0 && rows != s.rows {
-			return nil, s.changed(rows, s.rows)
+			return nil, s.errChanged(rows, s.rows)
 		}
 		s.rows = rows
 	}
 	var end error
 	if s.rows == 0 {
-		end = s.noRows()
+		end = s.errNoRows()
 	}
 	return out, out.faults(end)
 }
 
-func (s *columnSource) noRows() error {
+func (s *columnSource) errNoRows() error {
 	return fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 }
 
-func (s *columnSource) changed(rows, before int) error {
+func (s *columnSource) errChanged(rows, before int) error {
 	return fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", s.layout.file, before, rows)
 }
 
 // observe adds values of a column.
-func (s *columnSource) lookAt(f *feed, o *outlet, first, rows int, c *finding) {
+func (s *columnSource) observe(f *columnReader, o *destination, first, rows int, c *columnStats) {
 	switch f.As {
-	case Texts:
-		s.lookAtTexts(f, o, first, rows, c)
+	case Strings:
+		s.observeStrings(f, o, first, rows, c)
 		return
 	case Times:
 		for i, v := range f.values.Seconds[:rows] {
-			if s.skips(first + i) {
+			if s.isSkipped(first + i) {
 				continue
 			}
 			if c.values++; v == NoTime {
-				s.lookAtMissing(o, first+i, c)
+				s.observeMissing(o, first+i, c)
 			}
 		}
 		return
@@ -111,45 +111,45 @@ func (s *columnSource) lookAt(f *feed, o *outlet, first, rows int, c *finding) {
 	for i, v := range f.values.Numbers[:rows] {
 		row := first + i
 		switch {
-		case s.skips(row):
+		case s.isSkipped(row):
 		case v-v == 0:
 			c.values++
 			if o.use == weight {
 				c.weights = c.weights || v > 0
 				if v < 0 {
-					c.wrong(row, row+1, notWeight(v))
+					c.wrong(row, row+1, negativeWeight(v))
 				}
 			}
 		case math.IsNaN(v):
 			c.values++
-			s.lookAtMissing(o, row, c)
+			s.observeMissing(o, row, c)
 		case o.use != target || !s.layout.roles.Unlabelled:
-			c.wrong(row, row+1, isInfinite)
+			c.wrong(row, row+1, infiniteValue)
 		}
 	}
 }
 
 // isSkipped reports whether a row is skipped.
-func (s *columnSource) skips(row int) bool { return len(s.left) > 0 && s.number(row) < 0 }
+func (s *columnSource) isSkipped(row int) bool { return len(s.skipped) > 0 && s.rowIndex(row) < 0 }
 
 // observeMissing adds a missing value, which was counted as a value.
-func (s *columnSource) lookAtMissing(o *outlet, row int, c *finding) {
+func (s *columnSource) observeMissing(o *destination, row int, c *columnStats) {
 	c.values--
 	if o.use != input {
-		if err := s.layout.lacks(o.column, nil); err != nil {
+		if err := s.layout.checkRequired(o.column, nil); err != nil {
 			c.wrong(row, row+1, err.Error())
 		}
 	}
 	if c.missing == nil {
-		c.missing = &note{row: s.number(row), line: row + 1}
+		c.missing = &occurrence{row: s.rowIndex(row), line: row + 1}
 	}
 }
 
 // observeStrings adds strings. It inspects each string of a dictionary once.
-func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *finding) {
-	texts := f.values.Texts.Texts
-	if o.of != f.values.Texts {
-		o.of, o.seen, o.lost = f.values.Texts, nil, nil
+func (s *columnSource) observeStrings(f *columnReader, o *destination, first, rows int, c *columnStats) {
+	texts := f.values.Dictionary.Strings
+	if o.of != f.values.Dictionary {
+		o.of, o.seen, o.lost = f.values.Dictionary, nil, nil
 	}
 	for len(o.seen) < len(texts) {
 		o.seen, o.lost = append(o.seen, false), append(o.lost, s.isMissing(texts[len(o.lost)]))
@@ -157,11 +157,11 @@ func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *findi
 	collect := s.cells == nil && (s.categorical(o.column) || o.use == group)
 	for i, code := range f.values.Codes[:rows] {
 		row := first + i
-		if s.skips(row) {
+		if s.isSkipped(row) {
 			continue
 		}
 		if c.values++; code < 0 || o.lost[code] {
-			s.lookAtMissing(o, row, c)
+			s.observeMissing(o, row, c)
 			continue
 		}
 		if o.seen[code] {
@@ -177,7 +177,7 @@ func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *findi
 				c.wrong(row, row+1, err.Error())
 			}
 			if v == datasets.Unknown && s.cell(o.column).codes != nil && c.unknown == nil {
-				c.unknown = &note{row: s.number(row), line: row + 1}
+				c.unknown = &occurrence{row: s.rowIndex(row), line: row + 1}
 			}
 			c.weights = c.weights || o.use == weight && v > 0
 		}
@@ -188,7 +188,7 @@ func (s *columnSource) lookAtTexts(f *feed, o *outlet, first, rows int, c *findi
 // findUnlabelled finds the rows without a target.
 func (s *columnSource) findUnlabelled(ctx context.Context) error {
 	l := s.layout
-	feeds := s.feeds(func(j int) bool { return l.use[j] == target }, false)
+	feeds := s.columnReaders(func(j int) bool { return l.use[j] == target }, false)
 	for _, f := range feeds {
 		for k := range f.outs {
 			f.outs[k].into = make([]float64, chunk)
@@ -201,14 +201,14 @@ func (s *columnSource) findUnlabelled(ctx context.Context) error {
 	defer p.cursor.Close()
 	lack := make([][]bool, len(feeds))
 	for {
-		n, err := p.next(ctx, chunk, func(f *feed, _, n int) error {
+		n, err := p.next(ctx, chunk, func(f *columnReader, _, n int) error {
 			k := 0
 			for feeds[k] != f {
 				k++
 			}
-			lack[k] = grown(lack[k], n)
+			lack[k] = resized(lack[k], n)
 			for i := range n {
-				lack[k][i] = s.absent(f, i)
+				lack[k][i] = s.isMissingAt(f, i)
 			}
 			return nil
 		})
@@ -221,31 +221,31 @@ func (s *columnSource) findUnlabelled(ctx context.Context) error {
 		for i := range n {
 			for k := range feeds {
 				if lack[k][i] {
-					s.left = append(s.left, p.first-n+i)
+					s.skipped = append(s.skipped, p.first-n+i)
 					break
 				}
 			}
 		}
 	}
-	s.rows = p.first - len(s.left)
-	if s.rows == 0 && len(s.left) > 0 {
-		return fmt.Errorf("%s: column %s: %w in all %d rows", l.file, l.columns[l.targets[0]].Name, errNoTarget, len(s.left))
+	s.rows = p.first - len(s.skipped)
+	if s.rows == 0 && len(s.skipped) > 0 {
+		return fmt.Errorf("%s: column %s: %w in all %d rows", l.file, l.columns[l.targets[0]].Name, errNoTarget, len(s.skipped))
 	}
 	return nil
 }
 
 // isMissingAt reports whether decoded value i is missing.
-func (s *columnSource) absent(f *feed, i int) bool {
-	if f.As == Texts {
+func (s *columnSource) isMissingAt(f *columnReader, i int) bool {
+	if f.As == Strings {
 		code := f.values.Codes[i]
-		return code < 0 || s.isMissing(f.values.Texts.Texts[code])
+		return code < 0 || s.isMissing(f.values.Dictionary.Strings[code])
 	}
 	return math.IsNaN(f.values.Numbers[i])
 }
 
 // rowIndex returns the index of a row of the file among the rows that are not skipped, or -1.
-func (s *columnSource) number(row int) int {
-	before, is := slices.BinarySearch(s.left, row)
+func (s *columnSource) rowIndex(row int) int {
+	before, is := slices.BinarySearch(s.skipped, row)
 	if is {
 		return -1
 	}

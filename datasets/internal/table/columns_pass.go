@@ -22,14 +22,14 @@ const chunk = 1 << 15
 type columnPass struct {
 	source *columnSource
 	cursor Cursor
-	feeds  []*feed
+	feeds  []*columnReader
 	first  int // row number in the file of the next row
 }
 
-func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, error) {
-	wanted := make([]Reading, len(feeds))
+func (s *columnSource) pass(ctx context.Context, feeds []*columnReader) (*columnPass, error) {
+	wanted := make([]ColumnRequest, len(feeds))
 	for k, f := range feeds {
-		wanted[k] = f.Reading
+		wanted[k] = f.ColumnRequest
 	}
 	cursor, err := s.columns.Read(ctx, wanted)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *columnSource) pass(ctx context.Context, feeds []*feed) (*columnPass, er
 
 // next decodes at most maxRows rows and calls use for every reader, concurrently. It returns 0 rows
 // at the end. Of several errors it returns that of the first row.
-func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *feed, first, rows int) error) (rows int, err error) {
+func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *columnReader, first, rows int) error) (rows int, err error) {
 	if err := ctxerr.Check(ctx); err != nil {
 		return 0, err
 	}
@@ -53,22 +53,22 @@ func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *feed, fi
 	first := p.first
 	p.first += rows
 	errs := make([]error, len(p.feeds))
-	atOnce(len(p.feeds), func(k int) {
+	parallel(len(p.feeds), func(k int) {
 		f := p.feeds[k]
 		f.room(rows)
 		if errs[k] = p.cursor.Decode(k, &f.values); errs[k] == nil {
 			errs[k] = use(f, first, rows)
 		}
 	})
-	return rows, firstFault(errs)
+	return rows, firstRowError(errs)
 }
 
 // firstRowError returns the error of the first row, and within it of the first column.
-func firstFault(errs []error) error {
+func firstRowError(errs []error) error {
 	var out error
 	row, column := math.MaxInt, 0
 	for _, err := range errs {
-		var at *rowFault
+		var at *rowError
 		switch {
 		case err == nil:
 		case !errors.As(err, &at):
@@ -81,7 +81,7 @@ func firstFault(errs []error) error {
 }
 
 // parallel calls do for 0 to n−1 on all cores.
-func atOnce(n int, do func(k int)) {
+func parallel(n int, do func(k int)) {
 	helpers := min(n, runtime.GOMAXPROCS(0))
 	if helpers < 2 {
 		for k := range n {
@@ -102,7 +102,7 @@ func atOnce(n int, do func(k int)) {
 }
 
 // resize allocates values for rows. Numbers are written to the first destination.
-func (f *feed) room(rows int) {
+func (f *columnReader) room(rows int) {
 	switch f.As {
 	case Numbers:
 		if into := f.outs[0].into; into != nil {
@@ -114,14 +114,14 @@ func (f *feed) room(rows int) {
 		}
 		f.values.Numbers = f.own[:rows]
 	case Times:
-		f.values.Seconds = grown(f.values.Seconds, rows)
-	case Texts:
-		f.values.Codes = grown(f.values.Codes, rows)
+		f.values.Seconds = resized(f.values.Seconds, rows)
+	case Strings:
+		f.values.Codes = resized(f.values.Codes, rows)
 	}
 }
 
 // resized returns a slice of length n with undefined values, reusing a if possible.
-func grown[T any](a []T, n int) []T {
+func resized[T any](a []T, n int) []T {
 	if cap(a) < n {
 		return make([]T, n, max(n, min(2*cap(a), chunk)))
 	}
@@ -129,7 +129,7 @@ func grown[T any](a []T, n int) []T {
 }
 
 // stringCache caches the values of the strings of a dictionary, for each destination.
-type memo struct {
+type stringCache struct {
 	of     *Dictionary
 	lost   []bool      // whether a string denotes a missing value
 	values [][]float64 // by destination: the value of every string
@@ -137,12 +137,12 @@ type memo struct {
 }
 
 // update adds the new strings of the dictionary.
-func (m *memo) learn(f *feed, s *columnSource) *memo {
-	if m == nil || m.of != f.values.Texts {
-		m = &memo{of: f.values.Texts, values: make([][]float64, len(f.outs)), faults: map[int]error{}}
+func (m *stringCache) learn(f *columnReader, s *columnSource) *stringCache {
+	if m == nil || m.of != f.values.Dictionary {
+		m = &stringCache{of: f.values.Dictionary, values: make([][]float64, len(f.outs)), faults: map[int]error{}}
 	}
-	for code := len(m.lost); code < len(m.of.Texts); code++ {
-		t := m.of.Texts[code]
+	for code := len(m.lost); code < len(m.of.Strings); code++ {
+		t := m.of.Strings[code]
 		m.lost = append(m.lost, s.isMissing(t))
 		for k := range f.outs {
 			v, err := s.value(&f.outs[k], t, m.lost[code])
@@ -155,7 +155,7 @@ func (m *memo) learn(f *feed, s *columnSource) *memo {
 }
 
 // value returns the value of a string in a column.
-func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
+func (s *columnSource) value(o *destination, t string, lost bool) (float64, error) {
 	switch j := o.column; {
 	case o.keep >= 0 || o.use == group:
 		return 0, nil
@@ -165,12 +165,12 @@ func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 		date := s.origins[j].date
 		at, ok := date.Parse([]byte(t))
 		if !ok {
-			c := origin{date: *date}
+			c := dateColumn{date: *date}
 			return 0, fmt.Errorf("must be a date%s, got %q", c.wanted(), t)
 		}
 		return float64(date.Values(at)[s.origins[j].number]), nil
 	case o.use == target:
-		return s.target(s.cell(j), []byte(s.trimmed(o.use, t)))
+		return s.parseTarget(s.cell(j), []byte(s.trimmed(o.use, t)))
 	case s.cell(j).codes != nil:
 		return s.cell(j).lookup([]byte(t)), nil
 	}
@@ -181,20 +181,20 @@ func (s *columnSource) value(o *outlet, t string, lost bool) (float64, error) {
 }
 
 // put writes the values of a reader to its destinations.
-func (s *columnSource) put(f *feed, first, rows int) error {
+func (s *columnSource) put(f *columnReader, first, rows int) error {
 	switch f.As {
 	case Times:
 		s.putTimes(f, rows)
 		return nil
-	case Texts:
-		return s.putTexts(f, first, rows)
+	case Strings:
+		return s.putStrings(f, first, rows)
 	}
 	for k := range f.outs {
 		o := &f.outs[k]
 		if k > 0 {
 			copy(o.into[:rows], f.values.Numbers)
 		}
-		if err := s.finite(o, first, o.into[:rows]); err != nil {
+		if err := s.checkFinite(o, first, o.into[:rows]); err != nil {
 			return err
 		}
 	}
@@ -202,12 +202,12 @@ func (s *columnSource) put(f *feed, first, rows int) error {
 }
 
 // Text of errors.
-const isInfinite = "value must be finite; exclude the column with data.drop"
+const infiniteValue = "value must be finite; exclude the column with data.drop"
 
-func notWeight(v float64) string { return fmt.Sprintf("weight must be a number ≥ 0, got %v", v) }
+func negativeWeight(v float64) string { return fmt.Sprintf("weight must be a number ≥ 0, got %v", v) }
 
 // checkFinite returns an error at an infinite value.
-func (s *columnSource) finite(o *outlet, first int, values []float64) error {
+func (s *columnSource) checkFinite(o *destination, first int, values []float64) error {
 	for i, v := range values {
 		if v-v == 0 || v != v {
 			continue
@@ -216,19 +216,19 @@ func (s *columnSource) finite(o *outlet, first int, values []float64) error {
 			values[i] = math.NaN()
 			continue
 		}
-		return s.at(first+i, o.column, isInfinite)
+		return s.rowError(first+i, o.column, infiniteValue)
 	}
 	return nil
 }
 
-func (s *columnSource) putTexts(f *feed, first, rows int) error {
+func (s *columnSource) putStrings(f *columnReader, first, rows int) error {
 	f.memo = f.memo.learn(f, s)
 	codes := f.values.Codes[:rows]
 	for k := range f.outs {
 		o := &f.outs[k]
 		switch {
 		case o.texts != nil:
-			texts := f.values.Texts.Texts
+			texts := f.values.Dictionary.Strings
 			for i, code := range codes {
 				o.texts[i] = ""
 				if code >= 0 && !f.memo.lost[code] {
@@ -251,14 +251,14 @@ func (s *columnSource) putTexts(f *feed, first, rows int) error {
 	}
 	for i, code := range codes {
 		if err := f.memo.faults[int(code)]; err != nil {
-			return s.at(first+i, f.faulty(), "%w", err)
+			return s.rowError(first+i, f.faulty(), "%w", err)
 		}
 	}
 	return nil
 }
 
 // errorColumn returns the column that errors of strings name.
-func (f *feed) faulty() int {
+func (f *columnReader) faulty() int {
 	for _, o := range f.outs {
 		if o.keep < 0 {
 			return o.column
@@ -268,7 +268,7 @@ func (f *feed) faulty() int {
 }
 
 // putTimes writes parts of times. It reuses the parts of the previous row within the same hour.
-func (s *columnSource) putTimes(f *feed, rows int) {
+func (s *columnSource) putTimes(f *columnReader, rows int) {
 	date := *s.origins[f.outs[0].column].date
 	parts := make([]int, len(f.outs))
 	last := int64(NoTime)

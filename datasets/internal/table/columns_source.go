@@ -18,33 +18,33 @@ import (
 // as the target, where they are classes. Before the first pass it reads only columns with
 // categories, targets, weights and groups.
 func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (datasets.Source, error) {
-	s := &columnSource{source: source{rows: -1}, columns: r, typed: r.ColumnForm()}
-	form, err := s.form(roles.Dates)
+	s := &columnSource{source: source{rows: -1}, columns: r, form: r.ColumnForm()}
+	form, err := s.textForm(roles.Dates)
 	if err != nil {
 		return nil, err
 	}
 	if s.layout, err = arrange(form, roles); err != nil {
 		return nil, err
 	}
-	if err := s.readable(); err != nil {
+	if err := s.checkTypes(); err != nil {
 		return nil, err
 	}
-	s.rows = s.typed.Rows
-	s.missing = missingTexts(roles.Schema)
+	s.rows = s.form.Rows
+	s.missing = missingStrings(roles.Schema)
 	if roles.DropMissingTarget && len(s.layout.targets) > 0 {
 		if err := s.findUnlabelled(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if roles.Schema != nil {
-		err = s.bring(*roles.Schema)
+		err = s.useSchema(*roles.Schema)
 	} else if s.schema, err = s.learn(ctx); err == nil {
-		err = s.plan()
+		err = s.assignCells()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.alike()
+	s.matchSpellings()
 	return s, nil
 }
 
@@ -52,29 +52,29 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 type columnSource struct {
 	source
 	columns Columnar
-	typed   ColumnForm
-	origins []part   // for each column of the layout
+	form   ColumnForm
+	origins []columnOrigin   // for each column of the layout
 	missing []string // strings that denote a missing value
-	left    []int    // skipped rows
-	bare    bool     // whether inputs are not read
+	skipped    []int    // skipped rows
+	noInputs    bool     // whether inputs are not read
 }
 
 // columnOrigin is the origin of a column of the layout.
-type part struct {
+type columnOrigin struct {
 	column int // of the file
 	date   *datasets.Date
 	number int // index of the part of the date
 }
 
 // textForm returns the form of the columns, with dates replaced by their parts.
-func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
-	out := Form{Name: s.typed.Name, ByRow: true, Place: s.typed.Place}
+func (s *columnSource) textForm(dates map[string]datasets.Date) (Form, error) {
+	out := Form{Name: s.form.Name, NoLines: true, FileLine: s.form.FileRow}
 	var errs []error
-	s.typed.Columns = slices.Clone(s.typed.Columns)
-	for k := range s.typed.Columns {
-		c := &s.typed.Columns[k]
+	s.form.Columns = slices.Clone(s.form.Columns)
+	for k := range s.form.Columns {
+		c := &s.form.Columns[k]
 		if name := fmt.Sprintf("x%d", k); c.Name == "" { // as the CSV reader does
-			for slices.ContainsFunc(s.typed.Columns, func(c TypedColumn) bool { return c.Name == name }) {
+			for slices.ContainsFunc(s.form.Columns, func(c TypedColumn) bool { return c.Name == name }) {
 				name += "_"
 			}
 			c.Name = name
@@ -82,29 +82,29 @@ func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
 		date, is := dates[c.Name]
 		if !is {
 			kind := datasets.Numeric
-			if c.Type == Texts {
+			if c.Type == Strings {
 				kind = datasets.Categorical
 			}
 			out.Columns = append(out.Columns, Column{Name: c.Name, Declared: true, Kind: kind})
-			s.origins = append(s.origins, part{column: k})
+			s.origins = append(s.origins, columnOrigin{column: k})
 			continue
 		}
 		if err := date.Check(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: dates: column %s: %w", out.Name, c.Name, err))
 			continue
 		}
-		if c.Type != Times && c.Type != Texts {
-			errs = append(errs, fmt.Errorf("%s: dates: column %s is of type %s, wanted dates or texts", out.Name, c.Name, c.As))
+		if c.Type != Times && c.Type != Strings {
+			errs = append(errs, fmt.Errorf("%s: dates: column %s is of type %s, wanted dates or texts", out.Name, c.Name, c.TypeName))
 			continue
 		}
 		for i, name := range date.Names(c.Name) {
 			out.Columns = append(out.Columns, Column{Name: name, Declared: true, Kind: datasets.Numeric})
-			s.origins = append(s.origins, part{column: k, date: &date, number: i})
+			s.origins = append(s.origins, columnOrigin{column: k, date: &date, number: i})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(dates)) {
-		if !slices.ContainsFunc(s.typed.Columns, func(c TypedColumn) bool { return c.Name == name }) {
-			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", out.Name, name, list(s.names())))
+		if !slices.ContainsFunc(s.form.Columns, func(c TypedColumn) bool { return c.Name == name }) {
+			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", out.Name, name, joinNames(s.names())))
 		}
 	}
 	return out, errors.Join(errs...)
@@ -112,7 +112,7 @@ func (s *columnSource) form(dates map[string]datasets.Date) (Form, error) {
 
 func (s *columnSource) names() []string {
 	var names []string
-	for _, c := range s.typed.Columns {
+	for _, c := range s.form.Columns {
 		names = append(names, c.Name)
 	}
 	return names
@@ -120,7 +120,7 @@ func (s *columnSource) names() []string {
 
 // checkTypes returns errors for used columns of unsupported types. If only column names are
 // requested, all types are allowed.
-func (s *columnSource) readable() error {
+func (s *columnSource) checkTypes() error {
 	l := s.layout
 	if l.roles.Schema != nil && len(l.roles.Schema.Columns) == 0 {
 		return nil
@@ -128,24 +128,24 @@ func (s *columnSource) readable() error {
 	var errs []error
 	for j, u := range l.use {
 		o := s.origins[j]
-		c := s.typed.Columns[o.column]
-		kept := slices.Contains(l.keep, j)
+		c := s.form.Columns[o.column]
+		kept := slices.Contains(l.passthrough, j)
 		way := "; data.drop leaves the column out"
 		if u != input {
 			way = ""
 		}
 		switch {
 		case u == dropped && !kept:
-		case c.Type == Unreadable && c.Why != "":
-			errs = append(errs, fmt.Errorf("%s: column %s: %s%s", l.file, c.Name, c.Why, way))
-		case c.Type == Unreadable:
-			errs = append(errs, fmt.Errorf("%s: column %s is of type %s, wanted numbers, truths, texts or times%s", l.file, c.Name, c.As, way))
+		case c.Type == Unsupported && c.Reason != "":
+			errs = append(errs, fmt.Errorf("%s: column %s: %s%s", l.file, c.Name, c.Reason, way))
+		case c.Type == Unsupported:
+			errs = append(errs, fmt.Errorf("%s: column %s is of type %s, wanted numbers, truths, texts or times%s", l.file, c.Name, c.TypeName, way))
 		case c.Type == Times && o.date == nil && (u == input || u == target || u == weight):
-			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.As))
-		case c.Type == Texts && u == weight:
-			errs = append(errs, fmt.Errorf("%s: column %s has texts, of type %s, wanted weights, which are numbers", l.file, c.Name, c.As))
+			errs = append(errs, fmt.Errorf("%s: column %s has times, of type %s; data.dates takes them apart into numbers, data.drop leaves the column out", l.file, c.Name, c.TypeName))
+		case c.Type == Strings && u == weight:
+			errs = append(errs, fmt.Errorf("%s: column %s has texts, of type %s, wanted weights, which are numbers", l.file, c.Name, c.TypeName))
 		}
-		if u == target && c.Type == Truths && len(l.targets) == 1 {
+		if u == target && c.Type == Booleans && len(l.targets) == 1 {
 			l.columns[j].Kind = datasets.Categorical
 		}
 	}
@@ -155,14 +155,14 @@ func (s *columnSource) readable() error {
 // UnsupportedColumns returns the columns of the file whose types cannot be inputs.
 func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
 	var out []rowsource.UnsupportedColumn
-	for k, c := range s.typed.Columns {
-		dated := slices.ContainsFunc(s.origins, func(o part) bool { return o.column == k && o.date != nil })
+	for k, c := range s.form.Columns {
+		dated := slices.ContainsFunc(s.origins, func(o columnOrigin) bool { return o.column == k && o.date != nil })
 		switch {
-		case dated || c.Type != Unreadable && c.Type != Times:
-		case c.Why != "":
-			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, Reason: c.Why})
+		case dated || c.Type != Unsupported && c.Type != Times:
+		case c.Reason != "":
+			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, Reason: c.Reason})
 		default:
-			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, IsTime: c.Type == Times, Reason: "it is of type " + c.As})
+			out = append(out, rowsource.UnsupportedColumn{Column: c.Name, IsTime: c.Type == Times, Reason: "it is of type " + c.TypeName})
 		}
 	}
 	return out
@@ -170,7 +170,7 @@ func (s *columnSource) UnsupportedColumns() []rowsource.UnsupportedColumn {
 
 // missingStrings returns the strings that denote a missing value, besides the empty one: those of
 // the schema or the default.
-func missingTexts(s *datasets.Schema) []string {
+func missingStrings(s *datasets.Schema) []string {
 	if s != nil && s.Missing != nil {
 		return s.Missing
 	}
@@ -180,25 +180,25 @@ func missingTexts(s *datasets.Schema) []string {
 // WithoutInputs returns the rows with zeros for the inputs, which are not read.
 func (s *columnSource) WithoutInputs() datasets.Source {
 	out := *s
-	out.bare = true
+	out.noInputs = true
 	return &out
 }
 
 // SkippedRows returns the row numbers in the file of the skipped rows.
-func (s *columnSource) SkippedRows() []int { return s.left }
+func (s *columnSource) SkippedRows() []int { return s.skipped }
 
 // columnReader reads one column of the file in one representation.
-type feed struct {
-	Reading
+type columnReader struct {
+	ColumnRequest
 	name   string
-	outs   []outlet
+	outs   []destination
 	values Values
 	own    []float64 // buffer if no destination stores the numbers
-	memo   *memo
+	memo   *stringCache
 }
 
 // destination is the destination of values: a column of the layout.
-type outlet struct {
+type destination struct {
 	column int // of the layout
 	use    use
 	keep   int // index of the passthrough column; -1 if none
@@ -211,9 +211,9 @@ type outlet struct {
 
 // columnReaders returns readers for the selected columns of the layout, and for the passthrough
 // columns if kept.
-func (s *columnSource) feeds(wanted func(j int) bool, kept bool) []*feed {
-	var out []*feed
-	add := func(j int, as Type, o outlet) {
+func (s *columnSource) columnReaders(wanted func(j int) bool, kept bool) []*columnReader {
+	var out []*columnReader
+	add := func(j int, as Type, o destination) {
 		k := s.origins[j].column
 		for _, f := range out {
 			if f.Column == k && f.As == as {
@@ -221,25 +221,25 @@ func (s *columnSource) feeds(wanted func(j int) bool, kept bool) []*feed {
 				return
 			}
 		}
-		out = append(out, &feed{Reading: Reading{k, as}, name: s.typed.Columns[k].Name, outs: []outlet{o}})
+		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name, outs: []destination{o}})
 	}
 	for j, u := range s.layout.use {
 		if u == dropped || !wanted(j) {
 			continue
 		}
-		o := outlet{column: j, use: u, keep: -1}
-		as := s.typed.Columns[s.origins[j].column].Type
+		o := destination{column: j, use: u, keep: -1}
+		as := s.form.Columns[s.origins[j].column].Type
 		switch {
 		case u == group || s.categorical(j):
-			as = Texts
-		case as == Truths:
+			as = Strings
+		case as == Booleans:
 			as = Numbers
 		}
 		add(j, as, o)
 	}
 	if kept {
-		for i, j := range s.layout.keep {
-			add(j, Texts, outlet{column: j, keep: i})
+		for i, j := range s.layout.passthrough {
+			add(j, Strings, destination{column: j, keep: i})
 		}
 	}
 	return out
@@ -255,17 +255,17 @@ func (s *columnSource) categorical(j int) bool {
 }
 
 // rowError returns an error about a row of the file.
-func (s *columnSource) at(row, j int, format string, args ...any) error {
-	return &rowFault{row: row, column: j, LineError: *s.layout.fault(row+1, j, format, args...)}
+func (s *columnSource) rowError(row, j int, format string, args ...any) error {
+	return &rowError{row: row, column: j, LineError: *s.layout.fieldError(row+1, j, format, args...)}
 }
 
 // rowError is an error with its row.
-type rowFault struct {
+type rowError struct {
 	datasets.LineError
 	row, column int
 }
 
-func (f *rowFault) Unwrap() error { return &f.LineError }
+func (f *rowError) Unwrap() error { return &f.LineError }
 
 // isMissing reports whether a string denotes a missing value.
 func (s *columnSource) isMissing(t string) bool {
@@ -281,18 +281,18 @@ func (s *columnSource) trimmed(u use, t string) string {
 }
 
 // booleanSpellings are other spellings of booleans.
-var truths = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
+var booleanSpellings = map[string][]string{"false": {"False", "FALSE", "0"}, "true": {"True", "TRUE", "1"}}
 
 // matchSpellings matches other spellings of categories: 3 and 3.0, and booleans.
-func (s *columnSource) alike() {
+func (s *columnSource) matchSpellings() {
 	for j := range s.cells {
 		c := &s.cells[j]
 		if c.codes == nil {
 			continue
 		}
-		switch s.typed.Columns[s.origins[j].column].Type {
-		case Truths:
-			c.truths = true
+		switch s.form.Columns[s.origins[j].column].Type {
+		case Booleans:
+			c.isBoolean = true
 		case Numbers:
 			c.values = map[float64]float64{}
 			for name, code := range c.codes {

@@ -13,14 +13,14 @@ import (
 )
 
 // dateSplitter replaces columns of dates by their parts.
-type dated struct {
+type dateSplitter struct {
 	Reader
 	form Form
-	from []origin // by column of the inner records
+	from []dateColumn // by column of the inner records
 }
 
 // dateColumn is an input column: a date, or a column that is not changed.
-type origin struct {
+type dateColumn struct {
 	name  string
 	dates bool
 	date  datasets.Date
@@ -33,7 +33,7 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 		return r, nil
 	}
 	form := r.Form()
-	out := &dated{Reader: r, form: form}
+	out := &dateSplitter{Reader: r, form: form}
 	if form.Sparse {
 		return nil, fmt.Errorf("%s: dates: sparse rows must have only numbers and categories", form.Name)
 	}
@@ -43,7 +43,7 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 		date, is := dates[c.Name]
 		if !is {
 			out.form.Columns = append(out.form.Columns, c)
-			out.from = append(out.from, origin{name: c.Name, parts: 1})
+			out.from = append(out.from, dateColumn{name: c.Name, parts: 1})
 			continue
 		}
 		if err := date.Check(); err != nil {
@@ -54,27 +54,27 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 		for _, name := range names {
 			out.form.Columns = append(out.form.Columns, Column{Name: name, Line: c.Line, Declared: true, Kind: datasets.Numeric})
 		}
-		out.from = append(out.from, origin{c.Name, true, date, len(names)})
+		out.from = append(out.from, dateColumn{c.Name, true, date, len(names)})
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(dates)) {
 		if !found[name] {
 			l := layout{columns: form.Columns}
-			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", form.Name, name, list(l.names())))
+			errs = append(errs, fmt.Errorf("%s: dates: no column %q; there are %s", form.Name, name, joinNames(l.names())))
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
-func (r *dated) Form() Form { return r.form }
+func (r *dateSplitter) Form() Form { return r.form }
 
-func (r *dated) Records(ctx context.Context, yield func(rec *Record) error) error {
+func (r *dateSplitter) Records(ctx context.Context, yield func(rec *Record) error) error {
 	change := r.changed()
 	return r.Reader.Records(ctx, func(rec *Record) error { return change(rec, yield) })
 }
 
 // splitter returns a function that replaces the dates of a record, with its own buffers.
-func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error {
+func (r *dateSplitter) changed() func(rec *Record, yield func(rec *Record) error) error {
 	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
 	room := make([]byte, 0, 16*len(r.form.Columns))
 	return func(rec *Record, yield func(rec *Record) error) error {
@@ -96,7 +96,7 @@ func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error
 			}
 			t, ok := c.date.Parse(field)
 			if !ok {
-				return r.form.wrong(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.wanted(), field))
+				return r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.wanted(), field))
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(room)
@@ -110,7 +110,7 @@ func (r *dated) changed() func(rec *Record, yield func(rec *Record) error) error
 }
 
 // formatHint describes the date formats that the options allow.
-func (c *origin) wanted() string {
+func (c *dateColumn) wanted() string {
 	switch c.date.Order {
 	case "dmy":
 		return " such as 2024-03-31 or 31/3/2024"

@@ -14,7 +14,7 @@ type Format func(of *steady.File) (Columnar, error)
 
 // OpenFiles returns the rows of files in order; fsys nil is the file system of the host.
 func (f Format) OpenFiles(ctx context.Context, fsys fs.FS, paths []string, roles datasets.Roles) (datasets.Source, error) {
-	c, err := SeveralColumns(paths, func(path string) (Columnar, error) { return f(steady.New(fsys, path)) })
+	c, err := OpenAllColumns(paths, func(path string) (Columnar, error) { return f(steady.New(fsys, path)) })
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (f Format) ReadFile(ctx context.Context, fsys fs.FS, path string, roles dat
 
 // Read returns the rows that r contains, which are buffered first.
 func (f Format) Read(ctx context.Context, r io.Reader, roles datasets.Roles) (datasets.Set, error) {
-	held, err := steady.Hold(ctx, r)
+	held, err := steady.Buffer(ctx, r)
 	if err != nil {
 		return datasets.Set{}, err
 	}

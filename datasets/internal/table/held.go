@@ -8,19 +8,19 @@ import (
 
 // rowCache stores the rows of the first pass, to save the second one. During the pass, categories
 // have codes in order of appearance; these are replaced when the schema is known.
-type held struct {
+type rowCache struct {
 	source *source
 	most   int64  // bytes
 	all    *block // nil if the rows are no longer stored
 }
 
 // newRowCache returns a cache of at most maxBytes, or nil if rows cannot be stored.
-func hold(s *source, maxBytes int64) *held {
+func newRowCache(s *source, maxBytes int64) *rowCache {
 	if maxBytes <= 0 || s.layout.sparse {
 		return nil
 	}
 	l := s.layout
-	own := &source{layout: l, weighted: s.weighted, cells: make([]cell, len(l.columns)), absent: make([]float64, len(l.targets))}
+	own := &source{layout: l, weighted: s.weighted, cells: make([]cell, len(l.columns)), implicitTargets: make([]float64, len(l.targets))}
 	own.schema.Columns = make([]datasets.Column, len(l.inputs))
 	for k, j := range l.inputs {
 		own.cells[j] = cell{use: input, at: k}
@@ -34,23 +34,23 @@ func hold(s *source, maxBytes int64) *held {
 	if l.group >= 0 {
 		own.cells[l.group] = cell{use: group}
 	}
-	h := &held{source: own, most: maxBytes}
+	h := &rowCache{source: own, most: maxBytes}
 	h.all = h.part()
 	return h
 }
 
 // newBlock returns a block for the rows of a part, or nil if they are not stored.
-func (h *held) part() *block {
+func (h *rowCache) part() *block {
 	if h == nil {
 		return nil
 	}
 	b := h.source.newBlock()
-	b.full = math.MaxInt / max(len(h.source.schema.Columns), 1)
+	b.capacity = math.MaxInt / max(len(h.source.schema.Columns), 1)
 	return b
 }
 
 // current returns the block of all rows, or nil.
-func (h *held) block() *block {
+func (h *rowCache) block() *block {
 	if h == nil {
 		return nil
 	}
@@ -61,14 +61,14 @@ func (h *held) block() *block {
 }
 
 // bytes returns the memory of rows.
-func (h *held) bytes(rows int) int64 {
+func (h *rowCache) bytes(rows int) int64 {
 	l := h.source.layout
-	return 8 * int64(rows) * int64(len(l.inputs)+len(l.targets)+2+16*len(l.keep))
+	return 8 * int64(rows) * int64(len(l.inputs)+len(l.targets)+2+16*len(l.passthrough))
 }
 
 // join appends the rows of a part and reports whether rows are still stored. l must include the
-// part. share is the fraction of the file up to the end of the part, 0 if unknown.
-func (h *held) join(l *Learned, part *lesson, share float64) bool {
+// columnOrigin. share is the fraction of the file up to the end of the part, 0 if unknown.
+func (h *rowCache) join(l *SchemaLearner, part *partStats, share float64) bool {
 	if h == nil || h.all == nil || part.rows == nil {
 		return false
 	}
@@ -78,13 +78,13 @@ func (h *held) join(l *Learned, part *lesson, share float64) bool {
 	}
 	part.recode(l)
 	h.room(part.rows.rows, share)
-	h.all.renumber(part.rows)
+	h.all.renumberGroups(part.rows)
 	h.all.append(part.rows, 0, part.rows.rows)
 	return true
 }
 
 // reserve allocates memory for the rows, and an estimate of the remaining ones.
-func (h *held) room(rows int, share float64) {
+func (h *rowCache) room(rows int, share float64) {
 	b, cols := h.all, len(h.source.schema.Columns)
 	need := b.rows + rows
 	if need*cols <= len(b.x) {
@@ -103,7 +103,7 @@ func (h *held) room(rows int, share float64) {
 }
 
 // recode replaces the codes of a column.
-func (p *lesson) recode(l *Learned) {
+func (p *partStats) recode(l *SchemaLearner) {
 	for j := range l.columns {
 		c, o := &l.columns[j], &p.columns[j]
 		if !c.collect || len(o.levels.names) == 0 || l.layout.use[j] == group {
@@ -151,7 +151,7 @@ func (b *block) put(c *cell, v float64, field []byte) {
 }
 
 // consistent reports whether every column so far is either numeric or categorical, without errors.
-func (l *Learned) consistent() bool {
+func (l *SchemaLearner) consistent() bool {
 	for j := range l.columns {
 		if c := &l.columns[j]; c.fault != nil || c.over != nil || c.partial || c.texts > 0 && !c.collect {
 			return false
@@ -161,7 +161,7 @@ func (l *Learned) consistent() bool {
 }
 
 // set returns the rows as the source encodes them, or false if not all are stored.
-func (h *held) set(s *source, l *Learned) (datasets.Set, bool) {
+func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
 	if h == nil || h.all == nil || l.before != nil || h.all.rows != l.rows || !l.consistent() {
 		return datasets.Set{}, false
 	}
@@ -177,7 +177,7 @@ func (h *held) set(s *source, l *Learned) (datasets.Set, bool) {
 		}
 		b.recode(&b.cells[j], codes)
 	}
-	s.newBlock().renumber(b)
+	s.newBlock().renumberGroups(b)
 	out, err := b.set(0, b.rows)
 	out.Schema = s.schema
 	return out, err == nil

@@ -7,7 +7,7 @@ import (
 )
 
 // labeledReader reads the records that have all targets.
-type labelled struct {
+type labeledReader struct {
 	Reader
 	layout  *layout
 	kept    int   // number of records
@@ -15,15 +15,15 @@ type labelled struct {
 }
 
 // find makes a pass to find the records without a target.
-func (r *labelled) find(ctx context.Context) error {
-	all := &lacking{of: r}
+func (r *labeledReader) find(ctx context.Context) error {
+	all := &unlabeledRows{of: r}
 	var err error
-	if inner, ok := parted(r.Reader); ok {
-		err = inTurn(ctx, inner, func() share { return &lacking{of: r} }, func(w *worked, before int) (lines int, err error) {
+	if inner, ok := splittable(r.Reader); ok {
+		err = readParts(ctx, inner, func() partResult { return &unlabeledRows{of: r} }, func(w *partTask, before int) (lines int, err error) {
 			if w.err != nil {
 				return w.part.Records(ctx, before, all.add)
 			}
-			part := w.share.(*lacking)
+			part := w.share.(*unlabeledRows)
 			for _, row := range part.without {
 				all.without = append(all.without, all.rows+row)
 			}
@@ -41,15 +41,15 @@ func (r *labelled) find(ctx context.Context) error {
 }
 
 // unlabeledRows lists the rows of a part without a target.
-type lacking struct {
-	of      *labelled
+type unlabeledRows struct {
+	of      *labeledReader
 	rows    int
 	without []int
 }
 
-func (p *lacking) begin() { p.rows, p.without = 0, p.without[:0] }
+func (p *unlabeledRows) begin() { p.rows, p.without = 0, p.without[:0] }
 
-func (p *lacking) add(rec *Record) error {
+func (p *unlabeledRows) add(rec *Record) error {
 	if p.of.lacks(rec) {
 		p.without = append(p.without, p.rows)
 	}
@@ -57,12 +57,12 @@ func (p *lacking) add(rec *Record) error {
 	return nil
 }
 
-func (r *labelled) Records(ctx context.Context, yield func(rec *Record) error) error {
+func (r *labeledReader) Records(ctx context.Context, yield func(rec *Record) error) error {
 	return r.Reader.Records(ctx, func(rec *Record) error { return r.hand(rec, yield) })
 }
 
 // pass passes a record to yield if it has all targets.
-func (r *labelled) hand(rec *Record, yield func(rec *Record) error) error {
+func (r *labeledReader) hand(rec *Record, yield func(rec *Record) error) error {
 	if r.lacks(rec) {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (r *labelled) hand(rec *Record, yield func(rec *Record) error) error {
 }
 
 // isUnlabeled reports whether a target is missing. A target that a sparse record omits is zero.
-func (r *labelled) lacks(rec *Record) bool {
+func (r *labeledReader) lacks(rec *Record) bool {
 	for _, j := range r.layout.targets {
 		k := j
 		if rec.Columns != nil {

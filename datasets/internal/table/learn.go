@@ -18,10 +18,10 @@ import (
 
 // maxCategories bounds the categories of a column, and so the memory of the first pass. Tests lower
 // it.
-var maxLevels = 1 << 20
+var maxCategories = 1 << 20
 
 // numberThreshold is the share of numbers in a column above which other strings are errors.
-const mostly = 0.9
+const numberThreshold = 0.9
 
 // SchemaLearner accumulates the content of columns: kinds, categories, missing values, errors.
 // Consecutive parts of the records may be read separately and concurrently; merged in order, they
@@ -30,52 +30,52 @@ const mostly = 0.9
 // ([SchemaLearner.Deferred], [SchemaLearner.SecondPass]).
 //
 // A SchemaLearner must not be used concurrently.
-type Learned struct {
+type SchemaLearner struct {
 	roles   datasets.Roles
 	form    Form
 	layout  *layout  // nil before the first part
-	before  *Learned // state of the first pass; nil in the first pass
+	before  *SchemaLearner // state of the first pass; nil in the first pass
 	coded   *source  // source whose schema encodes the records, if only content is determined
-	files   []stretch
+	files   []fileRows
 	rows    int
 	plain   int  // rows of numbers that are not yet counted in columns
 	simple  bool // whether rows may be counted in this way
 	lines   int  // lines of the last file
 	ended   bool // whether the last file has been read completely
-	columns []finding
+	columns []columnStats
 }
 
 // fileRows is the range of rows of one file.
-type stretch struct {
+type fileRows struct {
 	file  string
 	first int
 }
 
 // columnStats is the content of one column.
-type finding struct {
+type columnStats struct {
 	values  int // records with a value
-	missing *note
-	unknown *note // first category that is not in the schema
+	missing *occurrence
+	unknown *occurrence // first category that is not in the schema
 	weights bool  // whether a weight is positive
 	numbers int
 	texts   int
-	first   *note // first string that is not a number
+	first   *occurrence // first string that is not a number
 	collect bool  // whether categories are collected
 	partial bool  // whether the categories of some records are missing
-	levels  levels
-	over    *note // first category above the limit
-	fault   *note // first other error
+	levels  categories
+	over    *occurrence // first category above the limit
+	fault   *occurrence // first other error
 	more    int   // number of errors
 }
 
 // occurrence is a string in a record.
-type note struct {
+type occurrence struct {
 	row, line int
 	text      string
 }
 
 // categories lists the categories of a column in order of appearance.
-type levels struct {
+type categories struct {
 	codes map[string]int
 	names []string
 	rows  []int // rows of the first occurrences
@@ -83,12 +83,12 @@ type levels struct {
 }
 
 // Begin returns the state before any record of columns with the given roles.
-func Begin(roles datasets.Roles) *Learned { return &Learned{roles: roles, ended: true} }
+func Begin(roles datasets.Roles) *SchemaLearner { return &SchemaLearner{roles: roles, ended: true} }
 
 // SecondPass returns the initial state of a second pass over the same records, which collects the
 // categories of the columns in Deferred.
-func (l *Learned) Again() *Learned {
-	out := &Learned{roles: l.roles, before: l, ended: true}
+func (l *SchemaLearner) Again() *SchemaLearner {
+	out := &SchemaLearner{roles: l.roles, before: l, ended: true}
 	if l.layout != nil {
 		out.arrange(l.form, l.layout)
 	}
@@ -96,9 +96,9 @@ func (l *Learned) Again() *Learned {
 }
 
 // setForm allocates the statistics for the columns of a form.
-func (l *Learned) arrange(form Form, layout *layout) {
+func (l *SchemaLearner) arrange(form Form, layout *layout) {
 	l.form, l.layout = form, layout
-	l.columns = make([]finding, len(layout.columns))
+	l.columns = make([]columnStats, len(layout.columns))
 	for j := range l.columns {
 		if l.coded != nil {
 			break
@@ -115,16 +115,16 @@ func (l *Learned) arrange(form Form, layout *layout) {
 
 // updateNumericOnly determines whether rows that contain only numbers can be counted without
 // inspecting each column.
-func (l *Learned) look() {
-	l.simple = l.before == nil && l.coded == nil && l.layout.quantities()
+func (l *SchemaLearner) look() {
+	l.simple = l.before == nil && l.coded == nil && l.layout.numericOnly()
 	for j := range l.columns {
 		l.simple = l.simple && !l.columns[j].collect
 	}
 }
 
 // newPart returns an empty state for later records of the same file.
-func (l *Learned) part() *Learned {
-	out := &Learned{roles: l.roles, before: l.before, coded: l.coded, files: []stretch{{file: l.layout.file}}}
+func (l *SchemaLearner) part() *SchemaLearner {
+	out := &SchemaLearner{roles: l.roles, before: l.before, coded: l.coded, files: []fileRows{{file: l.layout.file}}}
 	out.arrange(l.form, l.layout)
 	return out
 }
@@ -132,13 +132,13 @@ func (l *Learned) part() *Learned {
 // declared reports whether the file declares the categories of column j.
 func (l *layout) declared(j int) bool {
 	kind, known := l.kindOf(j)
-	return known && kind == datasets.Categorical && l.columns[j].Levels != nil
+	return known && kind == datasets.Categorical && l.columns[j].Categories != nil
 }
 
 // read adds all records of r.
-func (l *Learned) read(ctx context.Context, r Reader, h *held) error {
-	l.files, l.ended = []stretch{{file: l.layout.file}}, true
-	inner, ok := parted(r)
+func (l *SchemaLearner) read(ctx context.Context, r Reader, h *rowCache) error {
+	l.files, l.ended = []fileRows{{file: l.layout.file}}, true
+	inner, ok := splittable(r)
 	if !ok {
 		defer l.settle()
 		return r.Records(ctx, func(rec *Record) error {
@@ -148,41 +148,41 @@ func (l *Learned) read(ctx context.Context, r Reader, h *held) error {
 	}
 	l.ended = false
 	defer func() { l.ended = true }()
-	hints := hints{collect: make([]bool, len(l.columns))}
+	hints := partHints{collect: make([]bool, len(l.columns))}
 	l.hint(&hints, h != nil)
-	return inTurn(ctx, inner, func() share { return &lesson{Learned: l.part(), hints: &hints, rows: h.part()} }, func(w *worked, before int) (lines int, err error) {
-		part := w.share.(*lesson)
+	return readParts(ctx, inner, func() partResult { return &partStats{SchemaLearner: l.part(), hints: &hints, rows: h.part()} }, func(w *partTask, before int) (lines int, err error) {
+		part := w.share.(*partStats)
 		lines, l.lines = w.lines, before
-		if w.err != nil || !l.ready(part.Learned) {
+		if w.err != nil || !l.ready(part.SchemaLearner) {
 			part.begin()
 			lines, err = w.part.Records(ctx, before, part.add)
 			l.lines = 0 // lines are counted from the first part
 		}
 		part.settle()
-		if err := l.Merge(part.Learned); err != nil {
+		if err := l.Merge(part.SchemaLearner); err != nil {
 			return lines, err
 		}
-		l.hint(&hints, h.join(l, part, w.part.Share()))
+		l.hint(&hints, h.join(l, part, w.part.Fraction()))
 		return lines, err
 	})
 }
 
 // partStats is the state of one part of the records, with its rows if they are stored.
-type lesson struct {
-	*Learned
-	hints *hints
+type partStats struct {
+	*SchemaLearner
+	hints *partHints
 	rows  *block
 }
 
 // partHints tell workers which columns are categorical and whether rows are stored.
-type hints struct {
+type partHints struct {
 	sync.Mutex
 	collect []bool
 	hold    bool
 }
 
 // shareHints updates the hints for later parts.
-func (l *Learned) hint(h *hints, hold bool) {
+func (l *SchemaLearner) hint(h *partHints, hold bool) {
 	h.Lock()
 	defer h.Unlock()
 	h.hold = hold
@@ -191,33 +191,33 @@ func (l *Learned) hint(h *hints, hold bool) {
 	}
 }
 
-func (p *lesson) begin() {
+func (p *partStats) begin() {
 	p.hints.Lock()
 	defer p.hints.Unlock()
-	p.Learned.rows, p.plain = 0, 0
+	p.SchemaLearner.rows, p.plain = 0, 0
 	for j := range p.columns {
 		c := &p.columns[j]
 		levels := c.levels
 		clear(levels.codes)
 		levels.names, levels.rows, levels.lines = levels.names[:0], levels.rows[:0], levels.lines[:0]
-		*c = finding{collect: p.hints.collect[j], levels: levels}
+		*c = columnStats{collect: p.hints.collect[j], levels: levels}
 	}
 	p.look()
 	if !p.hints.hold {
 		p.rows = nil
 	}
 	if p.rows != nil {
-		p.rows.forget()
+		p.rows.reset()
 	}
 }
 
-func (p *lesson) add(rec *Record) error {
-	p.Learned.add(rec, p.rows)
+func (p *partStats) add(rec *Record) error {
+	p.SchemaLearner.add(rec, p.rows)
 	return nil
 }
 
 // canMerge reports whether a part has collected all categories of categorical columns.
-func (l *Learned) ready(part *Learned) bool {
+func (l *SchemaLearner) ready(part *SchemaLearner) bool {
 	for j := range l.columns {
 		if o := &part.columns[j]; l.columns[j].collect && !o.collect && o.numbers > 0 {
 			return false
@@ -227,12 +227,12 @@ func (l *Learned) ready(part *Learned) bool {
 }
 
 // Rows returns the number of records.
-func (l *Learned) Rows() int { return l.rows }
+func (l *SchemaLearner) Rows() int { return l.rows }
 
 // add adds a record, and encodes it as the next row of b unless b is nil.
-func (l *Learned) add(rec *Record, b *block) {
+func (l *SchemaLearner) add(rec *Record, b *block) {
 	if l.simple && rec.Numbers != nil {
-		if b == nil && l.layout.allNumbers(rec) || b != nil && b.addNumbers(rec) {
+		if b == nil && l.layout.allParsed(rec) || b != nil && b.addNumbers(rec) {
 			l.rows++
 			l.plain++
 			return
@@ -269,7 +269,7 @@ func (l *Learned) add(rec *Record, b *block) {
 }
 
 // flushCounts adds the uncounted rows to the columns.
-func (l *Learned) settle() {
+func (l *SchemaLearner) settle() {
 	if l.plain == 0 {
 		return
 	}
@@ -283,7 +283,7 @@ func (l *Learned) settle() {
 }
 
 // collect adds the category in a field.
-func (l *Learned) collect(j, line int, field []byte) {
+func (l *SchemaLearner) collect(j, line int, field []byte) {
 	c := &l.columns[j]
 	if field == nil || !c.collect {
 		return
@@ -296,17 +296,17 @@ func (l *Learned) collect(j, line int, field []byte) {
 
 // observe adds field k of a record, which is in column j. It returns the number in it, or the code
 // of its category in order of appearance.
-func (l *Learned) see(j, k int, rec *Record) float64 {
+func (l *SchemaLearner) see(j, k int, rec *Record) float64 {
 	c, use, field := &l.columns[j], l.layout.use[j], rec.Fields[k]
 	if use != input {
-		if err := l.layout.lacks(j, field); err != nil {
+		if err := l.layout.checkRequired(j, field); err != nil {
 			c.wrong(l.rows, rec.Line, err.Error())
 			return 0
 		}
 	}
 	if field == nil {
 		if c.missing == nil {
-			c.missing = &note{row: l.rows, line: rec.Line}
+			c.missing = &occurrence{row: l.rows, line: rec.Line}
 		}
 		return math.NaN()
 	}
@@ -328,7 +328,7 @@ func (l *Learned) see(j, k int, rec *Record) float64 {
 	if simple {
 		v, ok = l.layout.number(rec, k)
 	} else {
-		v, ok = l.layout.numbers.Number(field)
+		v, ok = l.layout.notation.Number(field)
 	}
 	switch {
 	case use == weight:
@@ -342,11 +342,11 @@ func (l *Learned) see(j, k int, rec *Record) float64 {
 }
 
 // observeText adds a string to a column that is not known to be categorical.
-func (l *Learned) text(j, line int, field []byte) float64 {
+func (l *SchemaLearner) text(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); known {
 		c.texts++
-		c.wrong(l.rows, line, l.layout.noQuantity(j, field))
+		c.wrong(l.rows, line, l.layout.notNumber(j, field))
 		return 0
 	}
 	if c.texts == 0 && c.numbers == 0 {
@@ -358,18 +358,18 @@ func (l *Learned) text(j, line int, field []byte) float64 {
 }
 
 // addText counts a string.
-func (c *finding) text(row, line int, field []byte) {
+func (c *columnStats) text(row, line int, field []byte) {
 	if c.texts++; c.texts == 1 {
-		c.first = &note{row, line, string(field)}
+		c.first = &occurrence{row, line, string(field)}
 	}
 }
 
 // observeCategory adds a value to a column that collects categories. It also counts numbers if the
 // kind is inferred, since earlier records may contain numbers.
-func (l *Learned) category(j, line int, field []byte) float64 {
+func (l *SchemaLearner) category(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); !known {
-		if _, ok := l.layout.numbers.Number(field); ok {
+		if _, ok := l.layout.notation.Number(field); ok {
 			c.numbers++
 		} else {
 			c.text(l.rows, line, field)
@@ -379,7 +379,7 @@ func (l *Learned) category(j, line int, field []byte) float64 {
 }
 
 // notNumber returns the error about a string in a numeric column.
-func (l *layout) noQuantity(j int, field []byte) string {
+func (l *layout) notNumber(j int, field []byte) string {
 	if l.use[j] == target && l.roles.Task == datasets.Regression {
 		return fmt.Sprintf("%q is not a number, and the task is regression", field)
 	}
@@ -387,31 +387,31 @@ func (l *layout) noQuantity(j int, field []byte) string {
 }
 
 // addError adds an error.
-func (c *finding) wrong(row, line int, what string) {
+func (c *columnStats) wrong(row, line int, what string) {
 	if c.more++; c.fault == nil {
-		c.fault = &note{row, line, what}
+		c.fault = &occurrence{row, line, what}
 	}
 }
 
 // addCategory adds a category and returns its code. It records the first category above the limit
 // and ignores the others.
-func (c *finding) add(row, line int, field []byte) int {
+func (c *columnStats) add(row, line int, field []byte) int {
 	if code, ok := c.levels.codes[string(field)]; ok {
 		return code
 	}
 	switch {
 	case !utf8.Valid(field):
 		c.wrong(row, line, fmt.Sprintf("%q is not UTF-8", field))
-	case len(c.levels.names) < maxLevels:
+	case len(c.levels.names) < maxCategories:
 		c.levels.add(row, line, string(field))
 		return len(c.levels.names) - 1
 	case c.over == nil:
-		c.over = &note{row: row, line: line}
+		c.over = &occurrence{row: row, line: line}
 	}
 	return 0
 }
 
-func (l *levels) add(row, line int, name string) {
+func (l *categories) add(row, line int, name string) {
 	if l.codes == nil {
 		l.codes = map[string]int{}
 	}
@@ -421,7 +421,7 @@ func (l *levels) add(row, line int, name string) {
 
 // Merge adds the state of the records after those of l, and does not modify other. Both must be the
 // same pass over the same columns, which may be in another order in other files.
-func (l *Learned) Merge(other *Learned) error {
+func (l *SchemaLearner) Merge(other *SchemaLearner) error {
 	if other.layout == nil {
 		return nil
 	}
@@ -432,7 +432,7 @@ func (l *Learned) Merge(other *Learned) error {
 	if err != nil {
 		return err
 	}
-	from := shift{rows: l.rows}
+	from := partOffset{rows: l.rows}
 	files := other.files
 	if !l.ended { // other continues the same file
 		from.lines, from.until = l.lines, other.rows
@@ -441,7 +441,7 @@ func (l *Learned) Merge(other *Learned) error {
 		}
 	}
 	for _, f := range files {
-		l.files = append(l.files, stretch{f.file, l.rows + f.first})
+		l.files = append(l.files, fileRows{f.file, l.rows + f.first})
 	}
 	for j := range l.columns {
 		at := j
@@ -461,14 +461,14 @@ func (l *Learned) Merge(other *Learned) error {
 
 // match finds the columns of l in other; nil means the same order. It adds categories that only
 // other declares.
-func (l *Learned) match(other *Learned) (order []int, err error) {
+func (l *SchemaLearner) match(other *SchemaLearner) (order []int, err error) {
 	if l.layout == other.layout {
 		return nil, nil
 	}
 	if (l.before == nil) != (other.before == nil) {
 		return nil, fmt.Errorf("%s: another reading than that of %s", other.form.Name, l.form.Name)
 	}
-	s := several{form: l.form, order: make([][]int, 1)}
+	s := multiFile{form: l.form, order: make([][]int, 1)}
 	s.form.Columns = slices.Clone(l.form.Columns)
 	if err := s.match(0, other.form, l.form.Name); err != nil {
 		return nil, err
@@ -483,9 +483,9 @@ func (l *Learned) match(other *Learned) (order []int, err error) {
 
 // partOffset is the position of a part: its first row, and the line offset of its rows before
 // untilRow.
-type shift struct{ rows, lines, until int }
+type partOffset struct{ rows, lines, until int }
 
-func (s shift) at(row, line int) (int, int) {
+func (s partOffset) at(row, line int) (int, int) {
 	if row < s.until {
 		line += s.lines
 	}
@@ -493,16 +493,16 @@ func (s shift) at(row, line int) (int, int) {
 }
 
 // orElse returns n, or else o, an occurrence in a later part.
-func (n *note) or(o *note, s shift) *note {
+func (n *occurrence) or(o *occurrence, s partOffset) *occurrence {
 	if n != nil || o == nil {
 		return n
 	}
 	row, line := s.at(o.row, o.line)
-	return &note{row, line, o.text}
+	return &occurrence{row, line, o.text}
 }
 
 // merge adds the statistics of a later part.
-func (c *finding) merge(o *finding, s shift) {
+func (c *columnStats) merge(o *columnStats, s partOffset) {
 	quiet := c.numbers+c.texts == 0 && !c.collect // no value so far
 	c.values, c.numbers, c.texts, c.more = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.more+o.more
 	c.weights = c.weights || o.weights
@@ -516,7 +516,7 @@ func (c *finding) merge(o *finding, s shift) {
 	case !c.collect:
 		return
 	case o.partial, !o.collect && o.numbers > 0: // the part treated numbers as numeric values
-		c.partial, c.levels, c.over = true, levels{}, nil
+		c.partial, c.levels, c.over = true, categories{}, nil
 		return
 	}
 	if !o.collect || o.partial {
@@ -527,8 +527,8 @@ func (c *finding) merge(o *finding, s shift) {
 			continue
 		}
 		row, line := s.at(o.levels.rows[k], o.levels.lines[k])
-		if len(c.levels.names) == maxLevels {
-			c.over = &note{row: row, line: line}
+		if len(c.levels.names) == maxCategories {
+			c.over = &occurrence{row: row, line: line}
 			break
 		}
 		c.levels.add(row, line, name)
@@ -537,13 +537,13 @@ func (c *finding) merge(o *finding, s shift) {
 }
 
 // isDeferred reports whether the categories of column j need a second pass.
-func (l *Learned) late(j int) bool {
+func (l *SchemaLearner) late(j int) bool {
 	c := &l.columns[j]
-	return c.partial || c.texts > 0 && !c.collect && c.fault == nil && l.share(j) < mostly
+	return c.partial || c.texts > 0 && !c.collect && c.fault == nil && l.share(j) < numberThreshold
 }
 
 // Deferred returns the names of the columns whose categories need a second pass.
-func (l *Learned) Late() []string {
+func (l *SchemaLearner) Late() []string {
 	var names []string
 	for j := range l.columns {
 		if l.late(j) {
@@ -554,25 +554,25 @@ func (l *Learned) Late() []string {
 }
 
 // err returns the first error of each column in order of lines, joined with end, the error that
-// ended the pass.
-func (l *Learned) faults(end error) error {
-	var all []note
+// closedCursor the pass.
+func (l *SchemaLearner) faults(end error) error {
+	var all []occurrence
 	for j := range l.columns {
 		n, more := l.columns[j].told(l, j, end == nil)
 		if n == nil {
 			continue
 		}
-		at := note{n.row, n.line, "column " + l.layout.columns[j].Name + ": " + n.text}
+		at := occurrence{n.row, n.line, "column " + l.layout.columns[j].Name + ": " + n.text}
 		if more > 0 {
 			at.text += fmt.Sprintf(" (and %d more in this column)", more)
 		}
 		all = append(all, at)
 	}
-	slices.SortStableFunc(all, func(a, b note) int { return cmp.Compare(a.row, b.row) })
+	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.row, b.row) })
 	var out []error
 	for _, n := range all {
-		if l.form.ByRow {
-			out = append(out, l.form.wrong(n.line, errors.New(n.text)))
+		if l.form.NoLines {
+			out = append(out, l.form.lineError(n.line, errors.New(n.text)))
 			continue
 		}
 		at := l.spot(&n)
@@ -588,10 +588,10 @@ func (l *Learned) faults(end error) error {
 }
 
 // report returns the first error of column j, or nil, and the number of other errors.
-func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
+func (c *columnStats) told(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
 	case c.over != nil && l.layout.use[j] != group:
-		over := &note{c.over.row, c.over.line, fmt.Sprintf("must have at most %d categories; drop the column", maxLevels)}
+		over := &occurrence{c.over.row, c.over.line, fmt.Sprintf("must have at most %d categories; drop the column", maxCategories)}
 		if c.fault == nil || over.row < c.fault.row {
 			return over, c.more
 		}
@@ -599,9 +599,9 @@ func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 	case c.fault != nil:
 		return c.fault, c.more - 1
 	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil && l.coded == nil:
-		return &note{row: -1, text: "weights must not all be 0"}, 0
-	case c.texts > 0 && !c.collect && l.share(j) >= mostly:
-		return &note{c.first.row, c.first.line, fmt.Sprintf(
+		return &occurrence{row: -1, text: "weights must not all be 0"}, 0
+	case c.texts > 0 && !c.collect && l.share(j) >= numberThreshold:
+		return &occurrence{c.first.row, c.first.line, fmt.Sprintf(
 			"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
 			c.first.text, 100*l.share(j), l.layout.columns[j].Name)}, 0
 	}
@@ -609,15 +609,15 @@ func (c *finding) told(l *Learned, j int, whole bool) (first *note, more int) {
 }
 
 // numberShare returns the share of numbers among the values of a column.
-func (l *Learned) share(j int) float64 {
+func (l *SchemaLearner) share(j int) float64 {
 	c := &l.columns[j]
 	return float64(c.numbers) / float64(c.numbers+c.texts)
 }
 
 // position returns the position of an occurrence.
-func (l *Learned) spot(n *note) datasets.Position {
-	if l.form.Place != nil || l.form.ByRow {
-		return l.form.spot(n.row, n.line)
+func (l *SchemaLearner) spot(n *occurrence) datasets.Position {
+	if l.form.FileLine != nil || l.form.NoLines {
+		return l.form.position(n.row, n.line)
 	}
 	k := len(l.files) - 1
 	for k > 0 && l.files[k].first > n.row {
@@ -627,7 +627,7 @@ func (l *Learned) spot(n *note) datasets.Position {
 }
 
 // Schema returns the schema, or all errors. Columns in Deferred need a second pass first.
-func (l *Learned) Schema() (s datasets.Schema, err error) {
+func (l *SchemaLearner) Schema() (s datasets.Schema, err error) {
 	if l.rows == 0 && l.layout != nil && l.before == nil {
 		err = fmt.Errorf("%s: %w", l.layout.file, rowsource.ErrNoRows)
 	}
@@ -640,7 +640,7 @@ func (l *Learned) Schema() (s datasets.Schema, err error) {
 	case l.before != nil && l.before.rows != l.rows:
 		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file, l.before.rows, l.rows)
 	case l.before == nil && len(late) > 0:
-		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, list(late))
+		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, joinNames(late))
 	}
 	s, err = l.layout.schema(l.levels)
 	s.Missing = l.form.Missing
@@ -648,22 +648,22 @@ func (l *Learned) Schema() (s datasets.Schema, err error) {
 }
 
 // categories returns the categories of column j, false for a numeric column.
-func (l *Learned) levels(j int) ([]string, bool) {
+func (l *SchemaLearner) levels(j int) ([]string, bool) {
 	c := &l.columns[j]
 	if l.before != nil && !c.collect {
 		return l.before.levels(j)
 	}
 	if l.layout.declared(j) {
-		return l.layout.columns[j].Levels, true
+		return l.layout.columns[j].Categories, true
 	}
 	if !c.collect {
 		return nil, false
 	}
-	return sorted(c.levels.names, l.layout.numbers), true
+	return sorted(c.levels.names, l.layout.notation), true
 }
 
 // content returns the content of the inputs.
-func (l *Learned) content() []datasets.ColumnContent {
+func (l *SchemaLearner) content() []datasets.ColumnContent {
 	if l.before != nil {
 		return l.before.content()
 	}
@@ -705,10 +705,10 @@ func (l *layout) schema(levels func(j int) ([]string, bool)) (datasets.Schema, e
 		if c.Kind == datasets.Categorical && len(l.roles.Positive) > 0 {
 			for _, p := range l.roles.Positive {
 				if !slices.Contains(c.Categories, p) && l.roles.Task != datasets.Anomaly { // the training rows may contain no anomaly
-					return s, fmt.Errorf("%s: positive: target %q has no category %q; it has %s", l.file, c.Name, p, list(c.Categories))
+					return s, fmt.Errorf("%s: positive: target %q has no category %q; it has %s", l.file, c.Name, p, joinNames(c.Categories))
 				}
 			}
-			c.Categories = positiveLevels(l.roles.Positive)
+			c.Categories = positiveCategories(l.roles.Positive)
 		}
 		s.Targets = append(s.Targets, c)
 	}

@@ -15,13 +15,13 @@ import (
 // parts cuts records into consecutive parts, learns each by itself, and merges them in a random tree.
 type parts struct {
 	random *rand.Rand
-	begin  func() *Learned // of no records
+	begin  func() *SchemaLearner // of no records
 	rows   [][]string
 	lines  []int
 }
 
 // learn returns what a part has learned.
-func (p *parts) learn(t *testing.T, lo, hi int) *Learned {
+func (p *parts) learn(t *testing.T, lo, hi int) *SchemaLearner {
 	t.Helper()
 	if hi-lo > 1 && p.random.IntN(4) > 0 {
 		mid := lo + p.random.IntN(hi-lo+1)
@@ -109,11 +109,11 @@ func TestMergedParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := &Learned{roles: roles}
+		one := &SchemaLearner{roles: roles}
 		one.arrange(form, at)
-		p.begin = func() *Learned { return one }
-		read := func(l *Learned) *Learned {
-			l.files = []stretch{{file: "f"}}
+		p.begin = func() *SchemaLearner { return one }
+		read := func(l *SchemaLearner) *SchemaLearner {
+			l.files = []fileRows{{file: "f"}}
 			for i := range n {
 				l.add(record(p.rows[i], p.lines[i]), nil)
 			}
@@ -122,8 +122,8 @@ func TestMergedParts(t *testing.T) {
 		read(one)
 		many := p.learn(t, 0, n)
 		schema, err := finish(one, read)
-		got, gotErr := finish(many, func(l *Learned) *Learned {
-			p.begin = func() *Learned { return l }
+		got, gotErr := finish(many, func(l *SchemaLearner) *SchemaLearner {
+			p.begin = func() *SchemaLearner { return l }
 			return p.learn(t, 0, n)
 		})
 		if fmt.Sprint(err) != fmt.Sprint(gotErr) || !reflect.DeepEqual(schema, got) {
@@ -148,7 +148,7 @@ func TestMergedParts(t *testing.T) {
 }
 
 // finish makes the schema, after another reading where one is needed.
-func finish(l *Learned, read func(l *Learned) *Learned) (datasets.Schema, error) {
+func finish(l *SchemaLearner, read func(l *SchemaLearner) *SchemaLearner) (datasets.Schema, error) {
 	if l.faults(nil) == nil && len(l.Late()) > 0 {
 		l = read(l.Again())
 	}
@@ -157,8 +157,8 @@ func finish(l *Learned, read func(l *Learned) *Learned) (datasets.Schema, error)
 
 // The first category of too many is found in its row, wherever the parts are cut.
 func TestMergedLevels(t *testing.T) {
-	defer func(n int) { maxLevels = n }(maxLevels)
-	maxLevels = 6
+	defer func(n int) { maxCategories = n }(maxCategories)
+	maxCategories = 6
 	over := 0
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -168,9 +168,9 @@ func TestMergedLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := &Learned{roles: roles, files: []stretch{{file: "f"}}}
+		one := &SchemaLearner{roles: roles, files: []fileRows{{file: "f"}}}
 		one.arrange(form, at)
-		p := parts{random: r, begin: func() *Learned { return one }}
+		p := parts{random: r, begin: func() *SchemaLearner { return one }}
 		for i := range r.IntN(40) {
 			row := []string{fmt.Sprint(r.IntN(8)), "1"}
 			if r.IntN(10) == 0 {
@@ -195,7 +195,7 @@ func TestMergedLevels(t *testing.T) {
 func TestMergedFiles(t *testing.T) {
 	ctx := context.Background()
 	roles := datasets.Roles{Target: []string{"b"}, Task: datasets.Regression}
-	file := func(name string, rows ...[]string) *Learned {
+	file := func(name string, rows ...[]string) *SchemaLearner {
 		l, err := learn(ctx, records{Form{Name: name, Columns: columns("a", "b")}, rows}, Begin(roles))
 		if err != nil {
 			t.Fatal(err)
@@ -203,20 +203,20 @@ func TestMergedFiles(t *testing.T) {
 		return l
 	}
 	first := file("f", []string{"1", "2"}, []string{"2", "3"})
-	middle := func() *Learned {
+	middle := func() *SchemaLearner {
 		return file("g", []string{"", "4"}, []string{"u", "5"}, []string{"v", "many"})
 	}
 	second := middle()
 	third := file("h", []string{"v", "more"})
 	for _, right := range []bool{false, true} {
 		all := Begin(roles)
-		list := []*Learned{file("f", []string{"1", "2"}, []string{"2", "3"}), second, third}
+		list := []*SchemaLearner{file("f", []string{"1", "2"}, []string{"2", "3"}), second, third}
 		if right {
 			joined := middle()
 			if err := joined.Merge(third); err != nil {
 				t.Fatal(err)
 			}
-			list = []*Learned{first, Begin(roles), joined}
+			list = []*SchemaLearner{first, Begin(roles), joined}
 		}
 		for _, l := range list {
 			if err := all.Merge(l); err != nil {
@@ -255,7 +255,7 @@ func TestMergedFiles(t *testing.T) {
 
 // Levels that a file declares are those of the column, whatever the values look like.
 func TestDeclaredLevels(t *testing.T) {
-	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical, Levels: []string{"1", "2", "none"}}}}}
+	r := records{form: Form{Name: "f", Columns: []Column{{Name: "a", Declared: true, Kind: datasets.Categorical, Categories: []string{"1", "2", "none"}}}}}
 	for range 20 {
 		r.rows = append(r.rows, []string{"1"})
 	}
@@ -269,8 +269,8 @@ func TestDeclaredLevels(t *testing.T) {
 	}
 }
 
-// learn reads the records of r once. From is what [Begin] or [Learned.Again] has returned, and is left as it is.
-func learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
+// learn reads the records of r once. From is what [Begin] or [SchemaLearner.SecondPass] has returned, and is left as it is.
+func learn(ctx context.Context, r Reader, from *SchemaLearner) (*SchemaLearner, error) {
 	r, err := withDates(r, from.roles.Dates)
 	if err != nil {
 		return nil, err
@@ -281,9 +281,9 @@ func learn(ctx context.Context, r Reader, from *Learned) (*Learned, error) {
 		return nil, err
 	}
 	if from.roles.DropMissingTarget && len(l.targets) > 0 {
-		r = &labelled{Reader: r, layout: l}
+		r = &labeledReader{Reader: r, layout: l}
 	}
-	out := &Learned{roles: from.roles, before: from.before}
+	out := &SchemaLearner{roles: from.roles, before: from.before}
 	out.arrange(form, l)
 	switch err := out.read(ctx, r, nil); {
 	case ctx.Err() != nil:

@@ -8,18 +8,18 @@ import (
 )
 
 // splittable returns r as a Splittable, if possible.
-func parted(r Reader) (Parted, bool) {
+func splittable(r Reader) (Splittable, bool) {
 	switch r := r.(type) {
-	case *dated:
-		inner, ok := parted(r.Reader)
-		return changed{r, inner, r.changed}, ok
-	case *labelled:
-		inner, ok := parted(r.Reader)
-		return changed{r, inner, func() change { return r.hand }}, ok
-	case *several:
-		out := inFiles{several: r}
+	case *dateSplitter:
+		inner, ok := splittable(r.Reader)
+		return mappedReader{r, inner, r.changed}, ok
+	case *labeledReader:
+		inner, ok := splittable(r.Reader)
+		return mappedReader{r, inner, func() recordMap { return r.hand }}, ok
+	case *multiFile:
+		out := splitFiles{multiFile: r}
 		for _, file := range r.readers {
-			inner, ok := parted(file)
+			inner, ok := splittable(file)
 			if !ok {
 				return nil, false
 			}
@@ -27,69 +27,69 @@ func parted(r Reader) (Parted, bool) {
 		}
 		return out, true
 	}
-	p, ok := r.(Parted)
+	p, ok := r.(Splittable)
 	return p, ok
 }
 
 // recordMap passes a record, a replacement or nothing to yield.
-type change = func(rec *Record, yield func(rec *Record) error) error
+type recordMap = func(rec *Record, yield func(rec *Record) error) error
 
 // mappedReader maps the records of a reader.
-type changed struct {
+type mappedReader struct {
 	Reader
-	inner  Parted
-	change func() change // returns a map for one goroutine
+	inner  Splittable
+	change func() recordMap // returns a map for one goroutine
 }
 
 // mappedParts is a pass in parts.
-type changedParts struct {
+type mappedParts struct {
 	Parts
-	change func() change
+	change func() recordMap
 }
 
-type changedPart struct {
+type mappedPart struct {
 	Part
-	change change
+	change recordMap
 }
 
-func (c changed) Parts(ctx context.Context) (Parts, int, error) {
+func (c mappedReader) Parts(ctx context.Context) (Parts, int, error) {
 	ps, before, err := c.inner.Parts(ctx)
-	return changedParts{ps, c.change}, before, err
+	return mappedParts{ps, c.change}, before, err
 }
 
-func (c changed) Same() error { return c.inner.Same() }
+func (c mappedReader) CheckUnchanged() error { return c.inner.CheckUnchanged() }
 
-func (c changedParts) Next(used Part) (Part, error) {
-	out, _ := used.(*changedPart)
+func (c mappedParts) Next(used Part) (Part, error) {
+	out, _ := used.(*mappedPart)
 	if out == nil {
-		out = &changedPart{change: c.change()}
+		out = &mappedPart{change: c.change()}
 	}
 	var err error
 	out.Part, err = c.Parts.Next(out.Part)
 	return out, err
 }
 
-func (c *changedPart) Records(ctx context.Context, before int, yield func(rec *Record) error) (lines int, err error) {
+func (c *mappedPart) Records(ctx context.Context, before int, yield func(rec *Record) error) (lines int, err error) {
 	return c.Part.Records(ctx, before, func(rec *Record) error { return c.change(rec, yield) })
 }
 
 // splitFiles reads the records of several files in parts.
-type inFiles struct {
-	*several
-	files []Parted
+type splitFiles struct {
+	*multiFile
+	files []Splittable
 }
 
 // fileParts is one pass over all files.
 type fileParts struct {
-	of   inFiles
+	files   splitFiles
 	ctx  context.Context
 	file int   // current or next file
-	here Parts // parts of the current file
+	current Parts // parts of the current file
 }
 
 // filePart is a part of a file, or the lines of its header.
 type filePart struct {
-	of     *several
+	of     *multiFile
 	file   int
 	from   int // lines before the file, once it is its turn
 	header bool
@@ -100,64 +100,64 @@ type filePart struct {
 }
 
 // Parts begins to read the first file; the header of each is a part of its own.
-func (f inFiles) Parts(ctx context.Context) (Parts, int, error) {
-	return &fileParts{of: f, ctx: ctx}, 0, nil
+func (f splitFiles) Parts(ctx context.Context) (Parts, int, error) {
+	return &fileParts{files: f, ctx: ctx}, 0, nil
 }
 
-func (f inFiles) Same() error {
+func (f splitFiles) CheckUnchanged() error {
 	for _, file := range f.files {
-		if err := file.Same(); err != nil {
+		if err := file.CheckUnchanged(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *fileParts) More() bool { return p.file < len(p.of.files) }
+func (p *fileParts) More() bool { return p.file < len(p.files.files) }
 
 func (p *fileParts) Close() error {
-	if p.here == nil {
+	if p.current == nil {
 		return nil
 	}
-	return p.here.Close()
+	return p.current.Close()
 }
 
 func (p *fileParts) Next(used Part) (Part, error) {
 	out, _ := used.(*filePart)
 	if out == nil {
-		out = &filePart{of: p.of.several, as: -1}
+		out = &filePart{of: p.files.multiFile, as: -1}
 	}
-	for p.file < len(p.of.files) {
-		out.file, out.from, out.header = p.file, 0, p.here == nil
+	for p.file < len(p.files.files) {
+		out.file, out.from, out.header = p.file, 0, p.current == nil
 		var err error
 		if out.header {
-			p.here, out.head, err = p.of.files[p.file].Parts(p.ctx)
+			p.current, out.head, err = p.files.files[p.file].Parts(p.ctx)
 			return out, err
 		}
-		if out.inner, err = p.here.Next(out.inner); err != io.EOF {
+		if out.inner, err = p.current.Next(out.inner); err != io.EOF {
 			return out, err
 		}
-		p.here.Close()
-		p.here = nil
+		p.current.Close()
+		p.current = nil
 		p.file++
 	}
 	return out, io.EOF
 }
 
-func (p *filePart) Turn(before int) {
+func (p *filePart) SetLine(before int) {
 	if p.header {
 		p.of.before[p.file].Store(int64(before))
 	}
 	p.from = int(p.of.before[p.file].Load())
 }
 
-func (p *filePart) Ahead() bool { return p.header || p.inner.Ahead() }
+func (p *filePart) Independent() bool { return p.header || p.inner.Independent() }
 
-func (p *filePart) Share() float64 {
+func (p *filePart) Fraction() float64 {
 	if p.header {
 		return 0
 	}
-	return (float64(p.file) + p.inner.Share()) / float64(len(p.of.readers))
+	return (float64(p.file) + p.inner.Fraction()) / float64(len(p.of.readers))
 }
 
 func (p *filePart) Records(ctx context.Context, before int, yield func(rec *Record) error) (lines int, err error) {

@@ -10,13 +10,13 @@ import (
 )
 
 // Splittable is a Reader whose records can be read by several goroutines, in parts.
-type Parted interface {
+type Splittable interface {
 	Reader
 	// Parts starts a pass, and returns the number of lines before the first part.
 	Parts(ctx context.Context) (ps Parts, before int, err error)
 	// CheckUnchanged returns an error if the file has changed since the first pass. Call it after
 	// reading and before using the records.
-	Same() error
+	CheckUnchanged() error
 }
 
 // Parts splits records into consecutive parts.
@@ -35,26 +35,26 @@ type Part interface {
 	// of lines. Line numbers start after before.
 	Records(ctx context.Context, before int, yield func(r *Record) error) (lines int, err error)
 	// SetLine sets the number of lines before the part.
-	Turn(before int)
+	SetLine(before int)
 	// Independent reports whether the part can be read before SetLine; if not, it is read only
 	// once.
-	Ahead() bool
+	Independent() bool
 	// Fraction returns the approximate fraction of the file up to the end of the part; 0 if
 	// unknown.
-	Share() float64
+	Fraction() float64
 }
 
 // partResult is computed from one part, independently of earlier parts.
-type share interface {
+type partResult interface {
 	// begin resets the result. Parts begin in their order.
 	begin()
 	add(rec *Record) error
 }
 
 // partTask is a part with its result.
-type worked struct {
+type partTask struct {
 	part  Part
-	share share
+	share partResult
 	lines int
 	err   error // the result is invalid, and the part must be read in order
 	end   error // error of Next, instead of a part
@@ -63,15 +63,15 @@ type worked struct {
 // readParts reads r in parts, and calls collect for every part in order. collect gets the result of
 // the part, unless its err is set, and the number of lines before; it returns the number of lines
 // of the part.
-func inTurn(ctx context.Context, r Parted, share func() share, take func(w *worked, before int) (lines int, err error)) error {
+func readParts(ctx context.Context, r Splittable, share func() partResult, take func(w *partTask, before int) (lines int, err error)) error {
 	ps, before, err := r.Parts(ctx)
 	if err != nil {
 		return err
 	}
 	defer ps.Close()
-	t := turn{reader: r, parts: ps, share: share, before: before, take: take}
+	t := partReader{reader: r, parts: ps, share: share, before: before, take: take}
 	workers := runtime.GOMAXPROCS(0)
-	for w := (&worked{}); ; {
+	for w := (&partTask{}); ; {
 		if ctx.Err() != nil {
 			return ctxerr.Check(ctx)
 		}
@@ -88,18 +88,18 @@ func inTurn(ctx context.Context, r Parted, share func() share, take func(w *work
 }
 
 // partReader is one pass in parts.
-type turn struct {
-	reader     Parted
+type partReader struct {
+	reader     Splittable
 	sync.Mutex // protects parts and number
 	parts      Parts
 	number     int // index of the next part
-	share      func() share
+	share      func() partResult
 	before     int // lines
-	take       func(w *worked, before int) (lines int, err error)
+	take       func(w *partTask, before int) (lines int, err error)
 }
 
 // next reads the next part.
-func (t *turn) next(w *worked) {
+func (t *partReader) next(w *partTask) {
 	if w.part, w.end = t.parts.Next(w.part); w.end != nil {
 		return
 	}
@@ -110,43 +110,43 @@ func (t *turn) next(w *worked) {
 }
 
 // work computes the result of a part.
-func (w *worked) work(ctx context.Context) {
-	if w.err = errTurn; w.part.Ahead() {
+func (w *partTask) work(ctx context.Context) {
+	if w.err = errNotIndependent; w.part.Independent() {
 		w.lines, w.err = w.part.Records(ctx, 0, w.share.add)
 	}
 }
 
 // errNotIndependent marks a part that must be read in order.
-var errTurn error = notYet{}
+var errNotIndependent error = notIndependent{}
 
-type notYet struct{}
+type notIndependent struct{}
 
-func (notYet) Error() string { return "the part must be read in order" }
+func (notIndependent) Error() string { return "the part must be read in order" }
 
 // finish collects the part, or handles the end.
-func (t *turn) done(w *worked) error {
+func (t *partReader) done(w *partTask) error {
 	if w.end == io.EOF {
-		return t.reader.Same()
+		return t.reader.CheckUnchanged()
 	}
 	if w.end != nil {
 		return w.end
 	}
-	w.part.Turn(t.before)
+	w.part.SetLine(t.before)
 	lines, err := t.take(w, t.before)
 	t.before += lines
 	return err
 }
 
 // run reads with several workers while the caller collects the results in order.
-func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
+func (t *partReader) run(ctx context.Context, spare *partTask, workers int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	slots := workers + 2
-	free := make(chan *worked, slots)
-	made := make([]chan *worked, slots) // by index of the part modulo slots
+	free := make(chan *partTask, slots)
+	made := make([]chan *partTask, slots) // by index of the part modulo slots
 	for k := range made {
-		made[k] = make(chan *worked, 1)
+		made[k] = make(chan *partTask, 1)
 		free <- spare
-		spare = &worked{}
+		spare = &partTask{}
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -158,7 +158,7 @@ func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
 		})
 	}
 	for number := 0; ; number++ {
-		var w *worked
+		var w *partTask
 		select {
 		case w = <-made[number%slots]:
 		case <-ctx.Done():
@@ -172,8 +172,8 @@ func (t *turn) run(ctx context.Context, spare *worked, workers int) error {
 }
 
 // worker computes the result of one part, and reports whether there may be another part.
-func (t *turn) worker(ctx context.Context, free <-chan *worked, made []chan *worked) bool {
-	var w *worked
+func (t *partReader) worker(ctx context.Context, free <-chan *partTask, made []chan *partTask) bool {
+	var w *partTask
 	select {
 	case w = <-free:
 	case <-ctx.Done():

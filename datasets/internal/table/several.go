@@ -25,19 +25,19 @@ func (emptyFile) Unwrap() error { return rowsource.ErrNoRows }
 // OpenAll opens all paths and returns a reader of the concatenated records. Columns are matched by
 // name, in the order of the first file. It skips files without rows unless all are empty, and
 // returns the errors of all files.
-func Several(paths []string, open func(path string) (Reader, error)) (Reader, error) {
-	readers, err := openAll(paths, open)
+func OpenAll(paths []string, open func(path string) (Reader, error)) (Reader, error) {
+	readers, err := openNonEmpty(paths, open)
 	if err != nil {
 		return nil, err
 	}
 	if len(readers) == 1 {
 		return readers[0], nil
 	}
-	return together(readers)
+	return concatFiles(readers)
 }
 
 // openNonEmpty opens the files that have rows.
-func openAll[R any](paths []string, open func(path string) (R, error)) (readers []R, err error) {
+func openNonEmpty[R any](paths []string, open func(path string) (R, error)) (readers []R, err error) {
 	var empty error
 	var wrong []error
 	for _, path := range paths {
@@ -65,7 +65,7 @@ func openAll[R any](paths []string, open func(path string) (R, error)) (readers 
 }
 
 // multiFile reads the records of files with the same columns.
-type several struct {
+type multiFile struct {
 	readers []Reader
 	form    Form
 	order   [][]int        // by file: indices of the columns of the form; nil if in the same order
@@ -73,8 +73,8 @@ type several struct {
 }
 
 // concatFiles is OpenAll for open files.
-func together(readers []Reader) (*several, error) {
-	s := &several{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
+func concatFiles(readers []Reader) (*multiFile, error) {
+	s := &multiFile{readers: readers, form: readers[0].Form(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
 	first := s.form.Name
 	var wrong []error
@@ -83,12 +83,12 @@ func together(readers []Reader) (*several, error) {
 		s.before[k+1].Store(math.MaxInt64)
 	}
 	s.form.Name = fmt.Sprintf("%s and %d more", first, len(readers)-1)
-	s.form.Place = s.place
+	s.form.FileLine = s.place
 	return s, errors.Join(wrong...)
 }
 
 // match finds the columns of the form in file k.
-func (s *several) match(k int, form Form, first string) error {
+func (s *multiFile) match(k int, form Form, first string) error {
 	if err := (&layout{form: form, file: form.Name, columns: form.Columns, byName: map[string]int{}}).checkNames(); err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (s *several) match(k int, form Form, first string) error {
 	}
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s, which %s has; column %s, which %s has not", form.Name, list(missing), first, list(extra), first)
+		return fmt.Errorf("%s: missing column %s, which %s has; column %s, which %s has not", form.Name, joinNames(missing), first, joinNames(extra), first)
 	case missing != nil:
-		return fmt.Errorf("%s: missing column %s, which %s has", form.Name, list(missing), first)
+		return fmt.Errorf("%s: missing column %s, which %s has", form.Name, joinNames(missing), first)
 	case extra != nil:
-		return fmt.Errorf("%s: column %s, which %s has not", form.Name, list(extra), first)
+		return fmt.Errorf("%s: column %s, which %s has not", form.Name, joinNames(extra), first)
 	}
 	if !slices.IsSorted(order) {
 		s.order[k] = order
@@ -128,34 +128,34 @@ func (s *several) match(k int, form Form, first string) error {
 
 // mergeDeclared merges declarations of categories: those of the first file, followed by those that
 // only later files declare.
-func (s *several) declare(form Form, order []int, first string) error {
+func (s *multiFile) declare(form Form, order []int, first string) error {
 	for j, at := range order {
 		c, other := &s.form.Columns[j], form.Columns[at]
-		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Levels == nil) != (other.Levels == nil) {
+		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Categories == nil) != (other.Categories == nil) {
 			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s must have the same kind as in %s", c.Name, first)}
 		}
-		if s.form.Sparse && len(c.Levels) > 0 && c.Levels[0] != other.Levels[0] {
-			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows omit category %q, the first in the file, which is not the first in %s", c.Name, other.Levels[0], first)}
+		if s.form.Sparse && len(c.Categories) > 0 && c.Categories[0] != other.Categories[0] {
+			return &datasets.LineError{File: form.Name, Line: other.Line, Err: fmt.Errorf("column %s: sparse rows omit category %q, the first in the file, which is not the first in %s", c.Name, other.Categories[0], first)}
 		}
-		for _, name := range other.Levels {
-			if !slices.Contains(c.Levels, name) {
-				c.Levels = append(slices.Clip(c.Levels), name)
+		for _, name := range other.Categories {
+			if !slices.Contains(c.Categories, name) {
+				c.Categories = append(slices.Clip(c.Categories), name)
 			}
 		}
 	}
 	return nil
 }
 
-func (s *several) Form() Form { return s.form }
+func (s *multiFile) Form() Form { return s.form }
 
 // fileLine returns the file of a line, and the line in that file.
-func (s *several) place(line int) (file string, at int) {
-	k, at := placeIn(s.before, line)
+func (s *multiFile) place(line int) (file string, at int) {
+	k, at := locate(s.before, line)
 	return s.readers[k].Form().Name, at
 }
 
 // locate finds the file of a line, given the number of lines before each file.
-func placeIn(before []atomic.Int64, line int) (file, at int) {
+func locate(before []atomic.Int64, line int) (file, at int) {
 	for file+2 < len(before) && before[file+1].Load() < int64(line) {
 		file++
 	}
@@ -163,7 +163,7 @@ func placeIn(before []atomic.Int64, line int) (file, at int) {
 }
 
 // Records continues the line numbers from file to file.
-func (s *several) Records(ctx context.Context, yield func(r *Record) error) error {
+func (s *multiFile) Records(ctx context.Context, yield func(r *Record) error) error {
 	for k, r := range s.readers {
 		before, last := int(s.before[k].Load()), 0
 		out := s.inOrder(k)
@@ -182,7 +182,7 @@ func (s *several) Records(ctx context.Context, yield func(r *Record) error) erro
 }
 
 // reorder returns a function that reorders the fields of a record of file k as in the form.
-func (s *several) inOrder(k int) func(rec *Record) *Record {
+func (s *multiFile) inOrder(k int) func(rec *Record) *Record {
 	order := s.order[k]
 	if order == nil {
 		return func(rec *Record) *Record { return rec }

@@ -13,19 +13,19 @@ import (
 // OpenAllColumns opens all paths and returns the concatenated rows. Columns are matched by name, in
 // the order of the first file. A column with different types has the most general one: booleans,
 // numbers, strings. It returns the errors of all files.
-func SeveralColumns(paths []string, open func(path string) (Columnar, error)) (Columnar, error) {
-	readers, err := openAll(paths, open)
+func OpenAllColumns(paths []string, open func(path string) (Columnar, error)) (Columnar, error) {
+	readers, err := openNonEmpty(paths, open)
 	if err != nil {
 		return nil, err
 	}
 	if len(readers) == 1 {
 		return readers[0], nil
 	}
-	return columnsTogether(readers)
+	return concatColumnFiles(readers)
 }
 
 // multiFileColumns reads the columns of files with the same columns.
-type severalColumns struct {
+type multiFileColumns struct {
 	readers []Columnar
 	form    ColumnForm
 	order   [][]int        // by file: indices of the columns of the form
@@ -33,8 +33,8 @@ type severalColumns struct {
 }
 
 // concatColumnFiles is OpenAllColumns for open files.
-func columnsTogether(readers []Columnar) (*severalColumns, error) {
-	s := &severalColumns{readers: readers, form: readers[0].ColumnForm(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
+func concatColumnFiles(readers []Columnar) (*multiFileColumns, error) {
+	s := &multiFileColumns{readers: readers, form: readers[0].ColumnForm(), order: make([][]int, len(readers)), before: make([]atomic.Int64, len(readers)+1)}
 	s.form.Columns = slices.Clone(s.form.Columns)
 	s.form.Rows = 0
 	first := s.form.Name
@@ -50,12 +50,12 @@ func columnsTogether(readers []Columnar) (*severalColumns, error) {
 		}
 	}
 	s.form.Name = fmt.Sprintf("%s and %d more", first, len(readers)-1)
-	s.form.Place = s.place
+	s.form.FileRow = s.place
 	return s, errors.Join(wrong...)
 }
 
 // match finds the columns of the form in file k, and their common types.
-func (s *severalColumns) match(k int, form ColumnForm, first string) error {
+func (s *multiFileColumns) match(k int, form ColumnForm, first string) error {
 	names := func(f ColumnForm) Form {
 		out := Form{Name: f.Name}
 		for _, c := range f.Columns {
@@ -63,7 +63,7 @@ func (s *severalColumns) match(k int, form ColumnForm, first string) error {
 		}
 		return out
 	}
-	same := several{form: names(s.form), order: make([][]int, 1)}
+	same := multiFile{form: names(s.form), order: make([][]int, 1)}
 	if err := same.match(0, names(form), first); err != nil {
 		return err
 	}
@@ -71,52 +71,52 @@ func (s *severalColumns) match(k int, form ColumnForm, first string) error {
 	for j := range s.form.Columns {
 		c, other := &s.form.Columns[j], form.Columns[s.column(k, j)]
 		switch is := func(a, b Type) bool { return c.Type == a && other.Type == b || c.Type == b && other.Type == a }; {
-		case c.Type == other.Type || c.Type == Unreadable:
-		case other.Type == Unreadable:
-			c.Type, c.As, c.Why = other.Type, other.As, other.Why
-		case is(Numbers, Truths):
+		case c.Type == other.Type || c.Type == Unsupported:
+		case other.Type == Unsupported:
+			c.Type, c.TypeName, c.Reason = other.Type, other.TypeName, other.Reason
+		case is(Numbers, Booleans):
 			c.Type = Numbers
-		case is(Texts, Numbers), is(Texts, Truths):
-			c.Type = Texts
+		case is(Strings, Numbers), is(Strings, Booleans):
+			c.Type = Strings
 		default:
-			return fmt.Errorf("%s: column %s is of type %s, in %s it is of type %s", form.Name, c.Name, other.As, first, c.As)
+			return fmt.Errorf("%s: column %s is of type %s, in %s it is of type %s", form.Name, c.Name, other.TypeName, first, c.TypeName)
 		}
 	}
 	return nil
 }
 
 // column returns the index in file k of column j of the form.
-func (s *severalColumns) column(k, j int) int {
+func (s *multiFileColumns) column(k, j int) int {
 	if s.order[k] == nil {
 		return j
 	}
 	return s.order[k][j]
 }
 
-func (s *severalColumns) ColumnForm() ColumnForm { return s.form }
+func (s *multiFileColumns) ColumnForm() ColumnForm { return s.form }
 
 // fileRow returns the file of a row, and the row in that file.
-func (s *severalColumns) place(row int) (file string, at int) {
-	k, at := placeIn(s.before, row)
+func (s *multiFileColumns) place(row int) (file string, at int) {
+	k, at := locate(s.before, row)
 	return s.readers[k].ColumnForm().Name, at
 }
 
-func (s *severalColumns) Read(ctx context.Context, wanted []Reading) (Cursor, error) {
-	c := &severalCursor{of: s, ctx: ctx, wanted: wanted}
+func (s *multiFileColumns) Read(ctx context.Context, wanted []ColumnRequest) (Cursor, error) {
+	c := &multiFileCursor{of: s, ctx: ctx, wanted: wanted}
 	return c, c.open()
 }
 
 // multiFileCursor reads the files in order.
-type severalCursor struct {
+type multiFileCursor struct {
 	Cursor // of the current file
-	of     *severalColumns
+	of     *multiFileColumns
 	ctx    context.Context
-	wanted []Reading
+	wanted []ColumnRequest
 	file   int
 	rows   int // of the current file
 }
 
-func (c *severalCursor) open() (err error) {
+func (c *multiFileCursor) open() (err error) {
 	own := slices.Clone(c.wanted)
 	for i := range own {
 		own[i].Column = c.of.column(c.file, own[i].Column)
@@ -125,7 +125,7 @@ func (c *severalCursor) open() (err error) {
 	return err
 }
 
-func (c *severalCursor) Next(maxRows int) (rows int, err error) {
+func (c *multiFileCursor) Next(maxRows int) (rows int, err error) {
 	for {
 		if rows, err = c.Cursor.Next(maxRows); err != io.EOF {
 			c.rows += rows
@@ -139,15 +139,15 @@ func (c *severalCursor) Next(maxRows int) (rows int, err error) {
 		}
 		c.file, c.rows = c.file+1, 0
 		if err := c.open(); err != nil {
-			c.Cursor = ended{}
+			c.Cursor = closedCursor{}
 			return 0, err
 		}
 	}
 }
 
 // closedCursor is a closed cursor.
-type ended struct{}
+type closedCursor struct{}
 
-func (ended) Next(int) (int, error)     { return 0, io.EOF }
-func (ended) Decode(int, *Values) error { return io.EOF }
-func (ended) Close() error              { return nil }
+func (closedCursor) Next(int) (int, error)     { return 0, io.EOF }
+func (closedCursor) Decode(int, *Values) error { return io.EOF }
+func (closedCursor) Close() error              { return nil }

@@ -30,16 +30,16 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 	}
 	s := &source{reader: r, layout: l, weighted: form.Weighted, rows: -1}
 	if roles.DropMissingTarget && len(l.targets) > 0 {
-		s.labelled = &labelled{Reader: r, layout: l}
-		if err := s.labelled.find(ctx); err != nil {
+		s.labeled = &labeledReader{Reader: r, layout: l}
+		if err := s.labeled.find(ctx); err != nil {
 			return nil, err
 		}
-		s.reader, r, s.rows = s.labelled, s.labelled, s.labelled.kept
+		s.reader, r, s.rows = s.labeled, s.labeled, s.labeled.kept
 	}
 	if roles.Schema != nil {
-		err = s.bring(*roles.Schema)
+		err = s.useSchema(*roles.Schema)
 	} else {
-		err = s.learn(ctx, form, hold(s, maxBytes))
+		err = s.learn(ctx, form, newRowCache(s, maxBytes))
 	}
 	if err != nil {
 		return nil, err
@@ -48,19 +48,19 @@ func Load(ctx context.Context, r Reader, roles datasets.Roles, maxBytes int64) (
 }
 
 // useSchema adopts a given schema; without columns it adopts the inputs of the file.
-func (s *source) bring(schema datasets.Schema) error {
+func (s *source) useSchema(schema datasets.Schema) error {
 	s.schema = schema
 	if len(schema.Columns) == 0 {
 		for _, j := range s.layout.inputs {
 			s.schema.Columns = append(s.schema.Columns, datasets.Column{Name: s.layout.columns[j].Name})
 		}
 	}
-	return s.plan()
+	return s.assignCells()
 }
 
 // learn infers the schema and the content of the columns, and encodes the rows that are stored.
-func (s *source) learn(ctx context.Context, form Form, h *held) error {
-	l := &Learned{roles: s.layout.roles}
+func (s *source) learn(ctx context.Context, form Form, h *rowCache) error {
+	l := &SchemaLearner{roles: s.layout.roles}
 	l.arrange(form, s.layout)
 	if g := s.layout.group; g >= 0 {
 		l.columns[g].collect = true
@@ -76,7 +76,7 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 		return err
 	}
 	if g := s.layout.group; g >= 0 {
-		s.groups = numbered(sorted(l.columns[g].levels.names, s.layout.numbers))
+		s.groups = indexByName(sorted(l.columns[g].levels.names, s.layout.notation))
 	}
 	if len(l.Late()) > 0 {
 		l = l.Again()
@@ -89,21 +89,21 @@ func (s *source) learn(ctx context.Context, form Form, h *held) error {
 		return err
 	}
 	s.rows, s.content = l.rows, l.content()
-	if err := s.plan(); err != nil {
+	if err := s.assignCells(); err != nil {
 		return err
 	}
 	if set, ok := h.set(s, l); ok {
-		s.held = &set
+		s.inMemory = &set
 	}
 	return nil
 }
 
 // InMemory returns the rows if they are in memory.
 func (s *source) InMemory() (set datasets.Set, ok bool) {
-	if s.held == nil {
+	if s.inMemory == nil {
 		return set, false
 	}
-	return *s.held, true
+	return *s.inMemory, true
 }
 
 // source encodes records by a schema.
@@ -115,15 +115,15 @@ type source struct {
 	rows     int                      // -1 if unknown
 	content  []datasets.ColumnContent // of the inputs; nil if unknown
 	cells    []cell
-	simple   bool           // whether rows contain only numbers
+	numericOnly   bool           // whether rows contain only numbers
 	groups   map[string]int // group numbers, in order of the values; nil if not inferred
-	absent   []float64      // codes of targets that a sparse record omits
-	labelled *labelled      // nil if no rows are skipped
-	held     *datasets.Set  // nil if the rows are not stored
+	implicitTargets   []float64      // codes of targets that a sparse record omits
+	labeled *labeledReader      // nil if no rows are skipped
+	inMemory     *datasets.Set  // nil if the rows are not stored
 }
 
 // indexByName returns the index of each name.
-func numbered(names []string) map[string]int {
+func indexByName(names []string) map[string]int {
 	out := make(map[string]int, len(names))
 	for k, name := range names {
 		out[name] = k
@@ -136,40 +136,40 @@ type cell struct {
 	use   use
 	at    int                // column of X or of the targets
 	codes map[string]float64 // of a categorical column
-	other float64            // code of categories that are not in codes
+	unknownCode float64            // code of categories that are not in codes
 
 	// Typed columns write a value in one way, whatever the rows of the schema did. These are codes
 	// by numeric value of the category, and whether categories are booleans.
 	values map[float64]float64
-	truths bool
+	isBoolean bool
 }
 
 func (s *source) Schema() datasets.Schema { return s.schema }
 
 // SkippedRows returns the row numbers in the file of the skipped rows.
 func (s *source) SkippedRows() []int {
-	if s.labelled == nil {
+	if s.labeled == nil {
 		return nil
 	}
-	return s.labelled.without
+	return s.labeled.without
 }
 
 func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
 
 // assignCells determines where each field is stored.
-func (s *source) plan() error {
+func (s *source) assignCells() error {
 	l := s.layout
 	s.cells = make([]cell, len(l.columns))
 	for k, j := range l.inputs {
-		s.cells[j] = cell{use: input, at: k, codes: codes(s.schema.Columns[k]), other: datasets.Unknown}
+		s.cells[j] = cell{use: input, at: k, codes: codes(s.schema.Columns[k]), unknownCode: datasets.Unknown}
 	}
 	for k, j := range l.targets {
 		if k >= len(s.schema.Targets) || l.roles.Schema != nil && len(l.targets) != len(s.schema.Targets) {
 			return fmt.Errorf("%s: must have %d targets as in the schema, got %d", l.file, len(s.schema.Targets), len(l.targets))
 		}
-		s.cells[j] = cell{use: target, at: k, codes: codes(s.schema.Targets[k]), other: datasets.Unknown}
+		s.cells[j] = cell{use: target, at: k, codes: codes(s.schema.Targets[k]), unknownCode: datasets.Unknown}
 		if len(l.roles.Positive) > 0 && s.cells[j].codes != nil {
-			s.cells[j].codes, s.cells[j].other = map[string]float64{}, 0
+			s.cells[j].codes, s.cells[j].unknownCode = map[string]float64{}, 0
 			for _, name := range l.roles.Positive {
 				s.cells[j].codes[name] = 1
 			}
@@ -181,25 +181,25 @@ func (s *source) plan() error {
 	if l.group >= 0 {
 		s.cells[l.group] = cell{use: group}
 	}
-	s.simple = l.quantities()
+	s.numericOnly = l.numericOnly()
 	for _, c := range s.cells {
-		s.simple = s.simple && c.codes == nil
+		s.numericOnly = s.numericOnly && c.codes == nil
 	}
-	return s.planAbsent()
+	return s.findImplicit()
 }
 
 // findImplicit determines the codes of values that sparse records omit: zeros and first categories.
-func (s *source) planAbsent() error {
+func (s *source) findImplicit() error {
 	l := s.layout
-	s.absent = make([]float64, len(l.targets))
+	s.implicitTargets = make([]float64, len(l.targets))
 	if !l.sparse {
 		return nil
 	}
 	for j, c := range s.cells {
-		if levels := l.columns[j].Levels; c.codes != nil && len(levels) > 0 {
+		if levels := l.columns[j].Categories; c.codes != nil && len(levels) > 0 {
 			code := c.lookup([]byte(levels[0]))
 			if c.use == target {
-				s.absent[c.at] = code
+				s.implicitTargets[c.at] = code
 			} else if code != 0 {
 				return fmt.Errorf("%s: column %s: sparse rows omit category %q, the first in the file, which is not the first in the schema", l.file, l.columns[j].Name, levels[0])
 			}
@@ -221,8 +221,8 @@ func codes(c datasets.Column) map[string]float64 {
 }
 
 func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) error) error {
-	if s.held != nil {
-		return s.held.Source().Blocks(ctx, yield)
+	if s.inMemory != nil {
+		return s.inMemory.Source().Blocks(ctx, yield)
 	}
 	b := s.newBlock()
 	rows := 0
@@ -231,16 +231,16 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 			return err
 		}
 		rows++
-		if b.rows < b.full {
+		if b.rows < b.capacity {
 			return nil
 		}
 		return b.flush(yield)
 	}
 	var err error
-	if r, ok := parted(s.reader); ok {
-		err = inTurn(ctx, r, s.newShare, func(w *worked, before int) (lines int, err error) {
-			part, ok := w.share.(*blockShare)
-			if !ok || w.err != nil || len(part.lacking) > 0 {
+	if r, ok := splittable(s.reader); ok {
+		err = readParts(ctx, r, s.newPartBlock, func(w *partTask, before int) (lines int, err error) {
+			part, ok := w.share.(*partBlock)
+			if !ok || w.err != nil || len(part.unlabeled) > 0 {
 				return w.part.Records(ctx, before, add)
 			}
 			rows += part.rows
@@ -252,7 +252,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	if err != nil {
 		return err
 	}
-	if err := b.unlabelled(); err != nil {
+	if err := b.unlabeledError(); err != nil {
 		return err
 	}
 	if s.rows >= 0 && rows != s.rows {
@@ -268,12 +268,12 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 }
 
 // partBlock contains the encoded records of one part.
-type blockShare struct{ *block }
+type partBlock struct{ *block }
 
-func (s *source) newShare() share {
+func (s *source) newPartBlock() partResult {
 	b := s.newBlock()
-	b.full = math.MaxInt / max(len(s.schema.Columns), 1)
-	return &blockShare{b}
+	b.capacity = math.MaxInt / max(len(s.schema.Columns), 1)
+	return &partBlock{b}
 }
 
-func (b *blockShare) begin() { b.forget() }
+func (b *partBlock) begin() { b.reset() }

@@ -11,11 +11,11 @@ import (
 
 // ScanContent returns the content from the first pass, or reads the rows if they are encoded by a
 // given schema.
-func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
+func (s *source) ScanContent(ctx context.Context) ([]datasets.ColumnContent, error) {
 	if s.content != nil {
 		return s.content, nil
 	}
-	l := &Learned{roles: s.layout.roles, coded: s}
+	l := &SchemaLearner{roles: s.layout.roles, coded: s}
 	l.arrange(s.layout.form, s.layout)
 	end := l.read(ctx, s.reader, nil)
 	if ctx.Err() != nil {
@@ -28,17 +28,17 @@ func (s *source) Survey(ctx context.Context) ([]datasets.ColumnContent, error) {
 }
 
 // check adds field k of a record that is encoded by a schema; it is in column j.
-func (l *Learned) check(j, k int, rec *Record) {
+func (l *SchemaLearner) check(j, k int, rec *Record) {
 	c, in, field := &l.columns[j], &l.coded.cells[j], rec.Fields[k]
 	switch {
 	case in.use != input:
-		if _, err := l.coded.other(j, in, field); err != nil {
+		if _, err := l.coded.parseOther(j, in, field); err != nil {
 			c.wrong(l.rows, rec.Line, err.Error())
 		}
 		return
 	case field == nil:
 		if c.missing == nil {
-			c.missing = &note{row: l.rows, line: rec.Line}
+			c.missing = &occurrence{row: l.rows, line: rec.Line}
 		}
 		return
 	}
@@ -48,6 +48,6 @@ func (l *Learned) check(j, k int, rec *Record) {
 			c.wrong(l.rows, rec.Line, fmt.Sprintf("%q is not a number", field))
 		}
 	} else if c.unknown == nil && in.lookup(field) == datasets.Unknown {
-		c.unknown = &note{row: l.rows, line: rec.Line}
+		c.unknown = &occurrence{row: l.rows, line: rec.Line}
 	}
 }

@@ -35,34 +35,34 @@ type Form struct {
 	Notation text.Notation
 	Missing  []string // strings that denote a missing value, if specified
 
-	ByRow bool // whether records have no lines; errors then contain row numbers, and Line is the row number plus 1
+	NoLines bool // whether records have no lines; errors then contain row numbers, and Line is the row number plus 1
 
 	// FileLine returns the file of a line among several files, and the line in that file; nil for
 	// one file.
-	Place func(line int) (file string, at int)
+	FileLine func(line int) (file string, at int)
 }
 
 // position returns the position of a row that starts at a line.
-func (f Form) spot(row, line int) datasets.Position {
-	if f.ByRow {
+func (f Form) position(row, line int) datasets.Position {
+	if f.NoLines {
 		return datasets.Position{Row: row}
 	}
-	file, at := f.place(line)
+	file, at := f.fileLine(line)
 	return datasets.Position{Row: row, File: file, Line: at}
 }
 
 // fileLine returns the file of a line and the line in that file.
-func (f Form) place(line int) (file string, at int) {
-	if f.Place != nil && line > 0 {
-		return f.Place(line)
+func (f Form) fileLine(line int) (file string, at int) {
+	if f.FileLine != nil && line > 0 {
+		return f.FileLine(line)
 	}
 	return f.Name, line
 }
 
 // lineError returns an error at a line; 0 means no particular line.
-func (f Form) wrong(line int, err error) *datasets.LineError {
-	file, at := f.place(line)
-	if f.ByRow && line > 0 {
+func (f Form) lineError(line int, err error) *datasets.LineError {
+	file, at := f.fileLine(line)
+	if f.NoLines && line > 0 {
 		return &datasets.LineError{File: file, Err: fmt.Errorf("row %d: %w", at-1, err)}
 	}
 	return &datasets.LineError{File: file, Line: at, Err: err}
@@ -74,7 +74,7 @@ type Column struct {
 	Line     int  // line of its declaration; 0 if none
 	Declared bool // whether the file declares the kind
 	Kind     datasets.Kind
-	Levels   []string // of a declared categorical column; nil to infer them
+	Categories   []string // of a declared categorical column; nil to infer them
 }
 
 // Record is one row of a file.
@@ -93,16 +93,16 @@ func (l *layout) number(rec *Record, k int) (v float64, ok bool) {
 			return v, true
 		}
 	}
-	return l.numbers.Number(rec.Fields[k])
+	return l.notation.Number(rec.Fields[k])
 }
 
 // numericOnly reports whether records contain only inputs and targets without suffixes.
-func (l *layout) quantities() bool {
+func (l *layout) numericOnly() bool {
 	return !l.sparse && l.weight < 0 && l.group < 0 && (len(l.suffix) == 0 || len(l.targets) == 0)
 }
 
 // allParsed reports whether the reader has parsed all inputs and targets.
-func (l *layout) allNumbers(rec *Record) bool {
+func (l *layout) allParsed(rec *Record) bool {
 	for j, v := range rec.Numbers {
 		if v != v && l.use[j] != dropped {
 			return false
@@ -117,7 +117,7 @@ type layout struct {
 	file    string
 	columns []Column
 	sparse  bool
-	numbers text.Notation
+	notation text.Notation
 	byName  map[string]int // column indices by name
 	use     []use
 	kinds   map[int]datasets.Kind // kinds of columns from the roles
@@ -125,7 +125,7 @@ type layout struct {
 	suffix  []byte
 	inputs  []int // input columns of the file, in the order of the schema
 	targets []int
-	keep    []int // passthrough columns
+	passthrough    []int // passthrough columns
 	weight  int   // -1 if none
 	group   int
 }
@@ -145,7 +145,7 @@ const (
 // name.
 func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	l := &layout{
-		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, numbers: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
+		form: form, file: form.Name, columns: form.Columns, sparse: form.Sparse, notation: form.Notation, roles: roles, suffix: []byte(roles.Suffix),
 		byName: map[string]int{}, use: make([]use, len(form.Columns)), kinds: map[int]datasets.Kind{},
 	}
 	if err := l.checkNames(); err != nil {
@@ -165,7 +165,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	for _, name := range l.targetNames() {
 		j, err := l.assign("target", name, target)
 		if err == nil && j < 0 {
-			err = l.noColumn("target", name)
+			err = l.unknownColumn("target", name)
 		}
 		if err != nil {
 			return nil, err
@@ -175,9 +175,9 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	for _, name := range roles.Passthrough {
 		j := l.find(name)
 		if j < 0 {
-			return nil, l.noColumn("keep", name)
+			return nil, l.unknownColumn("keep", name)
 		}
-		l.keep = append(l.keep, j)
+		l.passthrough = append(l.passthrough, j)
 	}
 	var err error
 	if l.weight, err = l.assign("weight", roles.Weight, weight); err != nil {
@@ -189,7 +189,7 @@ func arrange(form Form, roles datasets.Roles) (*layout, error) {
 	for _, name := range slices.Sorted(maps.Keys(roles.Kinds)) {
 		j := l.find(name)
 		if j < 0 {
-			return nil, l.noColumn("kinds", name)
+			return nil, l.unknownColumn("kinds", name)
 		}
 		l.kinds[j] = roles.Kinds[name]
 	}
@@ -215,11 +215,11 @@ func (l *layout) targetNames() []string {
 func (l *layout) checkNames() error {
 	for j, c := range l.columns {
 		if k, ok := l.byName[c.Name]; ok {
-			return l.form.wrong(c.Line, fmt.Errorf("columns %d and %d are both called %q", k+1, j+1, c.Name))
+			return l.form.lineError(c.Line, fmt.Errorf("columns %d and %d are both called %q", k+1, j+1, c.Name))
 		}
-		for _, name := range append([]string{c.Name}, c.Levels...) {
+		for _, name := range append([]string{c.Name}, c.Categories...) {
 			if !utf8.ValidString(name) {
-				return l.form.wrong(c.Line, fmt.Errorf("column %d: %q is not UTF-8", j+1, name))
+				return l.form.lineError(c.Line, fmt.Errorf("column %d: %q is not UTF-8", j+1, name))
 			}
 		}
 		l.byName[c.Name] = j
@@ -252,7 +252,7 @@ func (l *layout) assign(role, name string, u use) (int, error) {
 	}
 	j := l.find(name)
 	if j < 0 {
-		return -1, l.noColumn(role, name)
+		return -1, l.unknownColumn(role, name)
 	}
 	if l.use[j] != input {
 		return -1, fmt.Errorf("%s: %s: column %q is already the %s", l.file, role, name, l.use[j])
@@ -265,8 +265,8 @@ func (u use) String() string {
 	return [...]string{"dropped one", "input", "target", "weight", "group"}[u]
 }
 
-func (l *layout) noColumn(role, name string) error {
-	return fmt.Errorf("%s: %s: no column %q; there are %s", l.file, role, name, list(l.names()))
+func (l *layout) unknownColumn(role, name string) error {
+	return fmt.Errorf("%s: %s: no column %q; there are %s", l.file, role, name, joinNames(l.names()))
 }
 
 func (l *layout) names() []string {
@@ -278,9 +278,9 @@ func (l *layout) names() []string {
 }
 
 // joinNames joins at most a dozen names.
-func list(names []string) string { return upTo(12, names) }
+func joinNames(names []string) string { return joinMax(12, names) }
 
-func upTo(most int, names []string) string {
+func joinMax(most int, names []string) string {
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
@@ -288,7 +288,7 @@ func upTo(most int, names []string) string {
 }
 
 // maxMissingNames is the maximum number of missing columns in an error.
-const manyMissing = 100
+const maxMissingNames = 100
 
 // arrangeInputs lists the input columns, in the order of the schema if there is one.
 func (l *layout) arrangeInputs() error {
@@ -323,7 +323,7 @@ func (l *layout) arrangeInputs() error {
 		name := l.columns[j].Name
 		switch {
 		case listed[name]:
-		case l.spare(j) || l.roles.IgnoreExtra:
+		case l.optional(j) || l.roles.IgnoreExtra:
 			l.use[j] = dropped
 		default:
 			extra = append(extra, strconv.Quote(name))
@@ -332,20 +332,20 @@ func (l *layout) arrangeInputs() error {
 	l.inputs = inputs
 	switch {
 	case missing != nil && extra != nil:
-		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, upTo(manyMissing, missing), list(extra))
+		return fmt.Errorf("%s: missing column %s; column %s is not in the schema", l.file, joinMax(maxMissingNames, missing), joinNames(extra))
 	case missing != nil:
-		return fmt.Errorf("%s: missing column %s", l.file, upTo(manyMissing, missing))
+		return fmt.Errorf("%s: missing column %s", l.file, joinMax(maxMissingNames, missing))
 	case extra != nil:
-		return fmt.Errorf("%s: column %s is not in the schema; drop it", l.file, list(extra))
+		return fmt.Errorf("%s: column %s is not in the schema; drop it", l.file, joinNames(extra))
 	}
 	return nil
 }
 
 // optional reports whether a column that is not in the schema is allowed: a passthrough column or a
 // target.
-func (l *layout) spare(j int) bool {
+func (l *layout) optional(j int) bool {
 	isIt := func(c datasets.Column) bool { return c.Name == l.columns[j].Name }
-	return slices.Contains(l.keep, j) || slices.ContainsFunc(l.roles.Schema.Targets, isIt)
+	return slices.Contains(l.passthrough, j) || slices.ContainsFunc(l.roles.Schema.Targets, isIt)
 }
 
 // kindOf returns the kind of column j that the roles or the file define.
@@ -370,7 +370,7 @@ func (l *layout) kindOf(j int) (kind datasets.Kind, known bool) {
 var errNoTarget = errors.New("the target is missing")
 
 // checkRequired returns an error if a target, weight or group is missing, or a weight is invalid.
-func (l *layout) lacks(j int, field []byte) error {
+func (l *layout) checkRequired(j int, field []byte) error {
 	switch {
 	case field == nil && l.use[j] == target && l.roles.Unlabelled:
 		return nil
@@ -380,7 +380,7 @@ func (l *layout) lacks(j int, field []byte) error {
 		return fmt.Errorf("the %s is missing", l.use[j])
 	}
 	if l.use[j] == weight {
-		if v, ok := l.numbers.Number(field); !ok || v < 0 {
+		if v, ok := l.notation.Number(field); !ok || v < 0 {
 			return fmt.Errorf("weight must be a number ≥ 0, got %q", field)
 		}
 	}
@@ -388,17 +388,17 @@ func (l *layout) lacks(j int, field []byte) error {
 }
 
 // fieldError returns an error about a field.
-func (l *layout) fault(line, j int, format string, args ...any) *datasets.LineError {
-	return l.form.wrong(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
+func (l *layout) fieldError(line, j int, format string, args ...any) *datasets.LineError {
+	return l.form.lineError(line, fmt.Errorf("column %s: "+format, append([]any{l.columns[j].Name}, args...)...))
 }
 
 // restClass is the class of the categories that are not in Roles.Positive.
-const rest = "rest"
+const restClass = "rest"
 
 // positiveCategories returns the two classes that Roles.Positive defines.
-func positiveLevels(positive []string) []string {
+func positiveCategories(positive []string) []string {
 	if len(positive) == 1 {
-		return []string{rest, positive[0]}
+		return []string{restClass, positive[0]}
 	}
-	return []string{rest, strings.Join(slices.Clone(positive), "|")}
+	return []string{restClass, strings.Join(slices.Clone(positive), "|")}
 }

@@ -99,8 +99,8 @@ func TestTooManyLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.arrange(form, at)
-	l.files = []stretch{{file: "f"}}
-	for i := range maxLevels {
+	l.files = []fileRows{{file: "f"}}
+	for i := range maxCategories {
 		l.columns[0].levels.add(i, i, fmt.Sprint(i))
 	}
 	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}}, nil)
@@ -243,7 +243,7 @@ func TestKeptColumns(t *testing.T) {
 	if _, err := Open(context.Background(), r, datasets.Roles{Passthrough: []string{"di"}}); err == nil || err.Error() != `f: keep: no column "di"; there are id, a` {
 		t.Error(err)
 	}
-	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"}, {Name: "b", Declared: true, Kind: datasets.Categorical, Levels: []string{"u", "v"}}}}, [][]string{}}
+	sparse := records{Form{Name: "f", Sparse: true, Columns: []Column{{Name: "a"}, {Name: "b", Declared: true, Kind: datasets.Categorical, Categories: []string{"u", "v"}}}}, [][]string{}}
 	src, err = Open(context.Background(), sparseRecord{sparse}, datasets.Roles{Passthrough: []string{"b", "a"}})
 	if err != nil {
 		t.Fatal(err)

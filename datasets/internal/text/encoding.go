@@ -12,9 +12,9 @@ import (
 // Encodings are the names of the encodings that Decode knows.
 var Encodings = []string{"utf-8", "latin-1", "windows-1252", "utf-16"}
 
-// broken stands for what is no letter in its encoding. UTF-8 never has this byte, so that whoever
+// invalidByte stands for what is no letter in its encoding. UTF-8 never has this byte, so that whoever
 // checks the text finds it in its place.
-const broken = 0xff
+const invalidByte = 0xff
 
 // Decode returns the text of r, which is in the encoding of that name ("" is utf-8), as UTF-8. What is
 // not valid stays invalid.
@@ -52,7 +52,7 @@ func (d *decoder) Read(p []byte) (n int, err error) {
 		case err != nil:
 			return 0, err
 		case c < 0:
-			p[n] = broken
+			p[n] = invalidByte
 			n++
 		default:
 			n += utf8.EncodeRune(p[n:], c)

@@ -37,19 +37,19 @@ func Leading(b []byte) (f float64, n int) {
 		}
 	}
 	if i+25 > len(b) {
-		return short(b, i, sign)
+		return parseShort(b, i, sign)
 	}
 	// Up to eight digits before the point and up to sixteen behind it are read eight at once.
-	mantissa, whole := upToEight(b, i)
+	mantissa, whole := parseEight(b, i)
 	i += whole
 	fraction, point := 0, 0
 	if b[i] == '.' {
 		point = 1
 		var more uint64
-		more, fraction = upToEight(b, i+1)
+		more, fraction = parseEight(b, i+1)
 		mantissa = mantissa*eighths[fraction&15] + more
 		if fraction == 8 {
-			more, next := upToEight(b, i+9)
+			more, next := parseEight(b, i+9)
 			mantissa = mantissa*eighths[next&15] + more
 			fraction += next
 		}
@@ -57,14 +57,14 @@ func Leading(b []byte) (f float64, n int) {
 	}
 	switch {
 	case whole == 8:
-		return short(b, i-whole-point-fraction, sign)
+		return parseShort(b, i-whole-point-fraction, sign)
 	case fraction == 16:
 		end := 0
 		mantissa, end = digits(mantissa, b, i)
 		fraction += end - i
-		return scaled(b, end, mantissa, whole+fraction, -fraction, sign)
+		return parseScaled(b, end, mantissa, whole+fraction, -fraction, sign)
 	case b[i]|0x20 == 'e', mantissa > 1<<53, whole+fraction == 0:
-		return scaled(b, i, mantissa, whole+fraction, -fraction, sign)
+		return parseScaled(b, i, mantissa, whole+fraction, -fraction, sign)
 	case fraction == 0:
 		f = float64(int64(mantissa))
 	default:
@@ -73,9 +73,9 @@ func Leading(b []byte) (f float64, n int) {
 	return math.Float64frombits(math.Float64bits(f) | sign), i
 }
 
-// upToEight returns the number that the digits at b[i:] make, of which it takes up to eight, and how many these are.
+// parseEight returns the number that the digits at b[i:] make, of which it takes up to eight, and how many these are.
 // There are as many bytes.
-func upToEight(b []byte, i int) (v uint64, n int) {
+func parseEight(b []byte, i int) (v uint64, n int) {
 	// Bytes of digits become 0 to 9, and the first that is none ends them; behind it they are shifted out.
 	word := binary.LittleEndian.Uint64(b[i:i+8]) ^ 0x3030303030303030
 	n = bits.TrailingZeros64((word+0x7676767676767676|word)&0x8080808080808080) >> 3
@@ -88,8 +88,8 @@ func upToEight(b []byte, i int) (v uint64, n int) {
 // eighths are the powers of ten up to the eighth.
 var eighths = [16]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
-// short is Leading of a number behind its sign, digit by digit.
-func short(b []byte, i int, sign uint64) (f float64, n int) {
+// parseShort is Leading of a number behind its sign, digit by digit.
+func parseShort(b []byte, i int, sign uint64) (f float64, n int) {
 	from := i
 	mantissa, i := digits(0, b, i)
 	count, exponent := i-from, 0
@@ -99,11 +99,11 @@ func short(b []byte, i int, sign uint64) (f float64, n int) {
 		exponent = from - i
 		count -= exponent
 	}
-	return scaled(b, i, mantissa, count, exponent, sign)
+	return parseScaled(b, i, mantissa, count, exponent, sign)
 }
 
-// scaled is Leading of a number whose mantissa, of so many digits, ends at b[i].
-func scaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) (f float64, n int) {
+// parseScaled is Leading of a number whose mantissa, of so many digits, ends at b[i].
+func parseScaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) (f float64, n int) {
 	if count == 0 || count > 19 {
 		return 0, 0
 	}
@@ -133,7 +133,7 @@ func scaled(b []byte, i int, mantissa uint64, count, exponent int, sign uint64) 
 // mantissa is worthless.
 func digits(mantissa uint64, b []byte, i int) (uint64, int) {
 	for i+8 <= len(b) {
-		v, n := upToEight(b, i)
+		v, n := parseEight(b, i)
 		mantissa = mantissa*eighths[n&15] + v
 		if i += n; n < 8 {
 			return mantissa, i

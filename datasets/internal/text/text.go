@@ -33,9 +33,9 @@ type File struct {
 // NewFile returns the file at path in fsys, or in the machine's own file system where fsys is nil.
 func NewFile(fsys fs.FS, path string) *File { return &File{fsys: fsys, path: path} }
 
-// Hold reads all of r, which can be read once, to be opened as often as a file. It is called what r's
+// Buffer reads all of r, which can be read once, to be opened as often as a file. It is called what r's
 // method Name returns, as that of an os.File does, or else "input".
-func Hold(ctx context.Context, r io.Reader) (f *File, name string, err error) {
+func Buffer(ctx context.Context, r io.Reader) (f *File, name string, err error) {
 	name = "input"
 	if named, ok := r.(interface{ Name() string }); ok {
 		name = named.Name()
@@ -79,7 +79,7 @@ func (f *File) Open() (io.ReadCloser, error) {
 	info, err := file.Stat()
 	in := io.ReadCloser(file)
 	if own := f.fsys != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0; !own { // whose system has pipes knows how often they can be read
-		err, in = f.check(info, err), steady{file, f}
+		err, in = f.check(info, err), checkedReader{file, f}
 	}
 	if err != nil {
 		file.Close()
@@ -122,22 +122,22 @@ func (f *File) check(now fs.FileInfo, err error) error {
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
 }
 
-// steady is a file that is looked at again at its end.
-type steady struct {
+// checkedReader is a file that is looked at again at its end.
+type checkedReader struct {
 	fs.File
 	of *File
 }
 
-func (s steady) Read(p []byte) (int, error) {
+func (s checkedReader) Read(p []byte) (int, error) {
 	n, err := s.File.Read(p)
-	if err == io.EOF && !s.of.same() {
+	if err == io.EOF && !s.of.unchanged() {
 		err = datasets.ErrChanged
 	}
 	return n, err
 }
 
-// same reports whether the file is the one first opened.
-func (f *File) same() bool {
+// unchanged reports whether the file is the one first opened.
+func (f *File) unchanged() bool {
 	first := f.first.Load()
 	if first == nil { // it is none that could be looked at
 		return true
@@ -152,9 +152,9 @@ func (f *File) same() bool {
 	return err == nil && rowfile.SameFile(*first, now)
 }
 
-// Same returns an error where the file is not the one first opened.
-func (f *File) Same() error {
-	if f.same() {
+// CheckUnchanged returns an error where the file is not the one first opened.
+func (f *File) CheckUnchanged() error {
+	if f.unchanged() {
 		return nil
 	}
 	return &datasets.LineError{File: f.path, Err: datasets.ErrChanged}
@@ -164,18 +164,18 @@ func (f *File) Same() error {
 type stream struct {
 	io.Reader
 	closers []io.Closer
-	file    counted
+	file    countingReader
 	size    int64 // of the file; 0 where it does not say
 	packed  bool
 }
 
-// counted counts the bytes that are read.
-type counted struct {
+// countingReader counts the bytes that are read.
+type countingReader struct {
 	io.Reader
 	n int64
 }
 
-func (c *counted) Read(p []byte) (n int, err error) {
+func (c *countingReader) Read(p []byte) (n int, err error) {
 	n, err = c.Reader.Read(p)
 	c.n += int64(n)
 	return n, err
@@ -206,7 +206,7 @@ func Share(text io.Closer, n int64) float64 {
 
 // unpack returns the text that is read from in, which is closed at an error.
 func (f *File) unpack(in io.ReadCloser, size int64) (io.ReadCloser, error) {
-	out := &stream{closers: []io.Closer{in}, file: counted{Reader: in}, size: size}
+	out := &stream{closers: []io.Closer{in}, file: countingReader{Reader: in}, size: size}
 	if err := out.unpack(); err != nil {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w", f.path, err)
@@ -250,7 +250,7 @@ type Window struct {
 	buf    []byte
 	lo, hi int
 	Bound  int  // of the unconsumed bytes
-	whole  bool // whether there is nothing behind the bytes in memory
+	eof  bool // whether there is nothing behind the bytes in memory
 }
 
 // NewWindow returns the window over r that holds at most bound unconsumed bytes (MaxLine where bound
@@ -262,8 +262,8 @@ func NewWindow(r io.Reader, bound int) *Window {
 	return &Window{r: r, buf: make([]byte, smallWindow), Bound: bound}
 }
 
-// Over makes w the window over all of b, which is not written to.
-func (w *Window) Over(b []byte) { w.buf, w.lo, w.hi, w.whole = b, 0, len(b), true }
+// SetBytes makes w the window over all of b, which is not written to.
+func (w *Window) SetBytes(b []byte) { w.buf, w.lo, w.hi, w.eof = b, 0, len(b), true }
 
 // Rest returns the unconsumed bytes and what there is to read behind them.
 func (w *Window) Rest() ([]byte, io.Reader) { return w.Bytes(), w.r }
@@ -278,7 +278,7 @@ func (w *Window) Consume(n int) { w.lo += n }
 // ErrTooLong when the bound is reached.
 func (w *Window) Fill() error {
 	held := w.hi - w.lo
-	if w.whole {
+	if w.eof {
 		return io.EOF
 	}
 	if held >= w.Bound {

@@ -116,7 +116,7 @@ func checkSQL(d *decoder, clash func(a, b, why string)) {
 	}
 	for _, part := range []struct {
 		path    string
-		queries reader.Texts
+		queries reader.Strings
 	}{{"data.sql.train", s.Train}, {"data.sql.test", s.Test}} {
 		if slices.ContainsFunc(part.queries, func(q string) bool { return strings.TrimSpace(q) == "" }) {
 			add(part.path, param.FieldError{Problem: "must not be empty"})

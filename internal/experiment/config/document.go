@@ -98,7 +98,7 @@ func (s *Data) Params(l *param.List) {
 	l.Child("sql", &s.SQL)
 	l.String(&s.Dataset, "dataset", "Built-in data instead of a file; `bochner datasets` lists them.")
 	l.Child("split", &s.Split)
-	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Endings(), " ")+"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
+	l.Choice(&s.Format, "format", "Format of the files; auto goes by the ending ("+strings.Join(reader.Extensions(), " ")+"; those of text also .gz).", append([]string{"auto"}, reader.Formats()...)...)
 	l.Child("csv", &s.CSV)
 	l.Child("svmlight", &s.SVMLight)
 	l.Value(&s.Target, "target", "Column to predict, or several with numbers. Of a CSV or ARFF file the last one when left out; an svmlight file has its own, and so have built-in data. For clustering and anomaly none is needed: one that is named is no input, and nothing is learned from it; it scores what was found.")

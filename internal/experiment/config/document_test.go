@@ -52,7 +52,7 @@ func TestJSONSchema(t *testing.T) {
 func TestReference(t *testing.T) {
 	text := Reference()
 	for _, p := range param.All(declared()) {
-		if !strings.Contains(text, "| `"+p.Name+"` | "+cell(typeOf(p.Wanted))) {
+		if !strings.Contains(text, "| `"+p.Name+"` | "+cell(typeOf(p.Constraint))) {
 			t.Errorf("%s is not in the reference", p.Path)
 		}
 	}
@@ -84,8 +84,8 @@ func TestDuration(t *testing.T) {
 			t.Errorf("%q is %v, %v", text, d, err)
 		}
 		var again Duration
-		if err := again.Set(d.Plain()); err != nil || again != d {
-			t.Errorf("%q is written %q", text, d.Plain())
+		if err := again.Set(d.Get()); err != nil || again != d {
+			t.Errorf("%q is written %q", text, d.Get())
 		}
 	}
 	for _, bad := range []any{"soon", 10, "-1s", "0s", nil} {

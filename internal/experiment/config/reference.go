@@ -61,7 +61,7 @@ func Reference() string {
 func table(b *strings.Builder, what string, rows []param.Param) {
 	fmt.Fprintf(b, "| %s | type | default | description |\n|---|---|---|---|\n", what)
 	for _, p := range rows {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.Name, cell(typeOf(p.Wanted)), cell(initial(p)), cell(p.Doc))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.Name, cell(typeOf(p.Constraint)), cell(initial(p)), cell(p.Doc))
 	}
 	b.WriteByte('\n')
 }
@@ -139,12 +139,12 @@ func stepReference(b *strings.Builder) {
 // innerModels describes the named children of a step, such as the inner estimator of a wrapper.
 func innerModels(e pipeline.Entry) (rows []param.Param) {
 	for _, c := range pipeline.Within(e.New()) {
-		row := param.Param{Name: c.Name, Wanted: "a step or list of steps", Doc: "inner step"}
+		row := param.Param{Name: c.Name, Constraint: "a step or list of steps", Doc: "inner step"}
 		if c.Type == reflect.TypeFor[estimator.Estimator]() {
-			row.Wanted, row.Doc = "an estimator, or a list of steps ending in one", "inner estimator"
+			row.Constraint, row.Doc = "an estimator, or a list of steps ending in one", "inner estimator"
 		}
 		if pipeline.HoldsMembers(c) {
-			row.Wanted, row.Doc = "a map from names to estimators or lists of steps ending in one", "inner estimators"
+			row.Constraint, row.Doc = "a map from names to estimators or lists of steps ending in one", "inner estimators"
 		}
 		if own, ok := pipeline.EntryOf(c.Spec); ok {
 			row.Value = own.Name
@@ -190,7 +190,7 @@ func childrenOf(e pipeline.Entry) children {
 	if inside, ok := h.Kind.(pipeline.Composite); ok {
 		out.members = append(out.members, listOf(inside.Holds()))
 	}
-	out.members = append(out.members, param.Param{Name: "name", Wanted: "a string", Doc: fmt.Sprintf("name of the %s in parameter paths; default: %s", h.What, h.Named)})
+	out.members = append(out.members, param.Param{Name: "name", Constraint: "a string", Doc: fmt.Sprintf("name of the %s in parameter paths; default: %s", h.What, h.Named)})
 	return out
 }
 
@@ -200,5 +200,5 @@ func listOf(h pipeline.ChildrenSpec) param.Param {
 	if h.Kind != nil {
 		one = h.What
 	}
-	return param.Param{Name: h.Key, Wanted: "a list of " + one + "s", Doc: h.Doc}
+	return param.Param{Name: h.Key, Constraint: "a list of " + one + "s", Doc: h.Doc}
 }

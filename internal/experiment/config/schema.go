@@ -152,7 +152,7 @@ func value(p param.Param) *property {
 	case paramkind.Names:
 		out.Type, out.Items = "array", &property{Type: "string"}
 	case paramkind.Mixed:
-		out.Description = sentence(p.Doc) + " Takes " + p.Wanted + "."
+		out.Description = sentence(p.Doc) + " Takes " + p.Constraint + "."
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 // SQL contains database queries that replace data files.
 type SQL struct {
 	URL         string
-	Train, Test reader.Texts
+	Train, Test reader.Strings
 }
 
 // Params declares the keys of the section.
@@ -37,8 +37,8 @@ type Database interface {
 	Open(ctx context.Context, roles datasets.Roles, queries ...string) (datasets.Source, error)
 	// Digest returns the SHA-256 sum of the rows of the queries; "" without queries.
 	Digest(ctx context.Context, queries ...string) (string, error)
-	// Lasts reports whether reads are isolated from concurrent writes.
-	Lasts() bool
+	// Transactional reports whether reads are isolated from concurrent writes.
+	Transactional() bool
 }
 
 // superuserKey is the context key of [AllowSuperuser].

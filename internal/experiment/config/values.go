@@ -17,7 +17,7 @@ type Score string
 func (s *Score) Set(plain any) error {
 	name, ok := plain.(string)
 	if !ok {
-		return param.FieldError{Constraint: s.Wanted()}
+		return param.FieldError{Constraint: s.Constraint()}
 	}
 	if name == "auto" {
 		name = ""
@@ -26,16 +26,16 @@ func (s *Score) Set(plain any) error {
 	return s.Check()
 }
 
-// Plain returns the name, or auto.
-func (s *Score) Plain() any {
+// Get returns the name, or auto.
+func (s *Score) Get() any {
 	if *s == "" {
 		return "auto"
 	}
 	return string(*s)
 }
 
-// Wanted returns the constraint.
-func (s *Score) Wanted() string { return "the name of a metric, or auto" }
+// Constraint describes the accepted values.
+func (s *Score) Constraint() string { return "the name of a metric, or auto" }
 
 // Check reports an unknown metric.
 func (s *Score) Check() error {
@@ -49,7 +49,7 @@ func (s *Score) Check() error {
 	for _, name := range slices.Clone(names) {
 		names = append(names, "neg_"+name)
 	}
-	f := param.FieldError{Constraint: s.Wanted()}
+	f := param.FieldError{Constraint: s.Constraint()}
 	if near := suggest.Nearest(string(*s), names); near != "" {
 		f.Hint = "did you mean " + near + "?"
 	}
@@ -68,14 +68,14 @@ func (t *Duration) Set(plain any) error {
 	}
 	length, err := time.ParseDuration(text)
 	if !ok || err != nil || length <= 0 {
-		return param.FieldError{Constraint: t.Wanted()}
+		return param.FieldError{Constraint: t.Constraint()}
 	}
 	*t = Duration(length)
 	return nil
 }
 
 // Plain formats the duration for Set.
-func (t *Duration) Plain() any {
+func (t *Duration) Get() any {
 	if *t == 0 {
 		return ""
 	}
@@ -89,8 +89,8 @@ func (t *Duration) Plain() any {
 	return text
 }
 
-// Wanted returns the constraint.
-func (t *Duration) Wanted() string { return "a length of time such as 90s, 10m or 1h30m" }
+// Constraint describes the accepted values.
+func (t *Duration) Constraint() string { return "a length of time such as 90s, 10m or 1h30m" }
 
 // Check always returns nil.
 func (t *Duration) Check() error { return nil }

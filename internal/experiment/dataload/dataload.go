@@ -59,8 +59,8 @@ func Open(ctx context.Context, spec config.Spec) (*Parts, error) {
 	}
 	if len(testFrom) > 0 {
 		_, cols := p.Train.Dims()
-		like := reader.Likeness{Schema: p.Train.Schema(), Cols: cols, Scored: true}
-		if p.Test, err = file.WrittenAs(testFrom).OpenLike(ctx, testFrom, like); err != nil {
+		like := reader.MatchOptions{Schema: p.Train.Schema(), Cols: cols, Scored: true}
+		if p.Test, err = file.WithFormatOf(testFrom).OpenMatching(ctx, testFrom, like); err != nil {
 			return nil, ErrorOf(ctx, spec, "data.test", err)
 		}
 	}
@@ -104,7 +104,7 @@ func openBuiltin(ctx context.Context, data config.Data) (train, test datasets.So
 func (p *Parts) openTrain(ctx context.Context, f reader.Files, known *config.Known, from reader.Paths, tested bool) error {
 	var err error
 	if known != nil {
-		p.Train, err = f.OpenLike(ctx, from, reader.Likeness{Schema: known.Schema, Cols: known.Cols, Scored: true})
+		p.Train, err = f.OpenMatching(ctx, from, reader.MatchOptions{Schema: known.Schema, Cols: known.Cols, Scored: true})
 		return err
 	}
 	var found reader.Inferred

@@ -36,7 +36,7 @@ func FaultsOf(spec config.Spec, path string, err error) param.FieldErrors {
 	path = PathOf(spec, path)
 	var at *datasets.LineError
 	if errors.As(err, &at) && at.Line > 0 {
-		return param.FieldErrors{{File: at.File, Line: at.Line, Column: at.Letter, Problem: at.Err.Error(), Err: err}}
+		return param.FieldErrors{{File: at.File, Line: at.Line, Column: at.Column, Problem: at.Err.Error(), Err: err}}
 	}
 	return param.FieldErrors{spec.Fault(path, param.FieldError{Problem: config.Problem(err), Err: err})}
 }

@@ -226,9 +226,9 @@ func positive(f reader.Files, s *datasets.Schema) error {
 }
 
 // OpenPiece opens a file that has some of the rows of the data, whose columns are known by now.
-func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.Likeness) (datasets.Source, error) {
+func OpenPiece(ctx context.Context, f reader.Files, path string, all reader.MatchOptions) (datasets.Source, error) {
 	all.Scored = true
-	src, err := f.OpenLike(ctx, []string{path}, all)
+	src, err := f.OpenMatching(ctx, []string{path}, all)
 	if err == nil && all.Targetless {
 		src = rowsource.DropTargets(src)
 	}

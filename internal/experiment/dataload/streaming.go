@@ -24,13 +24,13 @@ func Streams(s config.Spec, train datasets.Source) bool {
 	if s.Search != nil {
 		return size > memory.Available()/2
 	}
-	return size > memory.Available()/4 || size > reader.SmallData && s.Pipeline.EstimatorReadsOnce(train.Dims())
+	return size > memory.Available()/4 || size > reader.MaxInMemory && s.Pipeline.EstimatorReadsOnce(train.Dims())
 }
 
 // Memory estimates what the rows of the files take in memory.
 func Memory(s config.Spec, train datasets.Source) int64 {
 	n, d := train.Dims()
-	if f := Files(s.Data); f.SVM(s.Data.Train) {
+	if f := Files(s.Data); f.IsSVMLight(s.Data.Train) {
 		return 4 * f.Bytes(s.Data.Train)
 	}
 	return int64(max(n, 0)) * int64(d+2) * 8
@@ -40,7 +40,7 @@ func Memory(s config.Spec, train datasets.Source) int64 {
 func Entries(s config.Spec, rows, cols int) (entries int, sparse bool) {
 	const text = 8 // bytes of an entry
 	f := Files(s.Data)
-	if !f.SVM(s.Data.Train) {
+	if !f.IsSVMLight(s.Data.Train) {
 		return 0, false
 	}
 	return int(min(f.Bytes(s.Data.Train)/text, int64(rows)*int64(cols))), true
@@ -59,10 +59,10 @@ func keeps(s config.Spec) int64 {
 			size += info.Size()
 		}
 	}
-	if size > 2*reader.SmallData { // a number takes about as many letters as bytes
+	if size > 2*reader.MaxInMemory { // a number takes about as many letters as bytes
 		return 0
 	}
-	return reader.SmallData
+	return reader.MaxInMemory
 }
 
 // Gather reads a source into memory, unless it is there, and tells how many rows it has so far.

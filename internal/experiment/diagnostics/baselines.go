@@ -57,7 +57,7 @@ func Linear(shape datasets.Shape, task datasets.Task) pipeline.Pipeline {
 		logistic.Tol = linearTol
 		last = logistic
 	}
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		return pipeline.Steps().Then(last)
 	}
 	if len(shape.Columns) == 0 {

@@ -52,11 +52,11 @@ func Experiment(ctx context.Context, path string, o Options) ([]byte, error) {
 func experiment(ctx context.Context, path string, o Options) (text []byte, where fs.FS, err error) {
 	spec := config.New()
 	spec.Data.Train = append(reader.Paths{path}, o.More...)
-	if err := spec.Data.Hold(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
+	if err := spec.Data.Spool(ctx, spec.Data.TrainAndTest(), o.Input); err != nil {
 		return nil, nil, fmt.Errorf("experiment: %w", err)
 	}
 	if o.Target != "" {
-		spec.Data.Target = reader.Texts{o.Target}
+		spec.Data.Target = reader.Strings{o.Target}
 	}
 	for _, given := range []param.Setting{{Path: "data.format", Value: o.Format}, {Path: "data.task", Value: o.Task}} {
 		if given.Value == "" {
@@ -228,7 +228,7 @@ func (d *draft) text() string {
 	if d.sparse {
 		inputs = d.survey.inputs
 	}
-	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.Called(d.paths.String()))), d.rows, inputs)
+	d.line("# An experiment on %s: %d rows, %d inputs.", printable(filepath.Base(reader.DisplayName(d.paths.String()))), d.rows, inputs)
 	d.line("# Check it with `bochner validate`, see what it costs with `bochner plan`, do it with `bochner run`.")
 	for _, text := range d.remarks {
 		d.doubt("", "%s", text)
@@ -250,7 +250,7 @@ func (d *draft) dataSection() {
 		}
 	}
 	d.line("data:")
-	d.line("  train: %s # path relative to this file", config.Flow(paths.Plain()))
+	d.line("  train: %s # path relative to this file", config.Flow(paths.Get()))
 	switch {
 	case d.task == datasets.Clustering || d.task == datasets.Anomaly && d.goal.classes == nil:
 		d.line("  # All rows are learned from; split: {test: 0.2} holds some out.")
@@ -365,7 +365,7 @@ func (d *draft) dialect() {
 		}
 	}
 	if missing := d.survey.words(d.words); len(missing) > 0 {
-		say("missing", missing.Plain())
+		say("missing", missing.Get())
 	}
 	if len(words) > 0 {
 		d.line("  csv: {%s}%s", strings.Join(words, ", "), note)
@@ -450,7 +450,7 @@ func (d *draft) dates() {
 // Name is what an experiment on files is called: as the first one, or as the folder of a pattern.
 func Name(paths []string) string {
 	first := filepath.ToSlash(paths[0])
-	if reader.ComesOnce(first) {
+	if reader.ReadOnce(first) {
 		return "rows"
 	}
 	base := strings.TrimSuffix(filepath.Base(first), ".gz")

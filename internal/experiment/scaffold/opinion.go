@@ -164,7 +164,7 @@ func (p *profile) written(v *opinion) {
 	alike, example := 0, ""
 	all, _ := p.tally.all()
 	for _, l := range all {
-		if reader.IsFigure(l.name) {
+		if reader.IsNumber(l.name) {
 			if alike++; example == "" {
 				example = l.name
 			}

@@ -199,19 +199,19 @@ func (s *survey) present(field []byte) []byte {
 	if c := field[0]; c != '?' && c != 'N' && c != 'n' {
 		return field
 	}
-	at := slices.Index(reader.MissingWords, string(field))
+	at := slices.Index(reader.MissingStrings, string(field))
 	if at < 0 {
 		return field
 	}
-	if !slices.Contains(s.missing, reader.MissingWords[at]) {
-		s.missing = append(s.missing, reader.MissingWords[at])
+	if !slices.Contains(s.missing, reader.MissingStrings[at]) {
+		s.missing = append(s.missing, reader.MissingStrings[at])
 	}
 	return nil
 }
 
 // words returns what csv.missing has to say, with more words: nothing where only NaN occurs, which is
 // a missing value anyway.
-func (s *survey) words(more []string) reader.Texts {
+func (s *survey) words(more []string) reader.Strings {
 	out := append(slices.Clone(s.missing), more...)
 	if !slices.ContainsFunc(out, func(word string) bool { return word != "NaN" && word != "nan" }) {
 		return nil
@@ -265,7 +265,7 @@ func (s *survey) read(ctx context.Context) error {
 // look like: times as texts.
 func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, error) {
 	file := dataload.Files(*data)
-	if file.SVM(data.Train) {
+	if file.IsSVMLight(data.Train) {
 		return nil, nil
 	}
 	src, err := file.Open(ctx, data.Train, datasets.Roles{Schema: &datasets.Schema{}})
@@ -292,7 +292,7 @@ func (s *survey) leaveOut(ctx context.Context, data *config.Data) ([]profile, er
 		return nil, fmt.Errorf("%s: no column is one of numbers or texts", data.Train[0])
 	}
 	if len(data.Target) == 0 && !datasets.Task(data.Task).Unsupervised() {
-		data.Target = reader.Texts{names[len(names)-1].Name}
+		data.Target = reader.Strings{names[len(names)-1].Name}
 	}
 	return out, s.takeTimes(ctx, file, names[0], times, out)
 }

@@ -64,7 +64,7 @@ func learnShare(ctx context.Context, s *State, share distributed.Share, in input
 		return err
 	}
 	defer end()
-	src, err := dataload.OpenPiece(ctx, file, name, reader.Likeness{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Unsupervised()})
+	src, err := dataload.OpenPiece(ctx, file, name, reader.MatchOptions{Schema: s.all.Schema, Cols: s.all.Cols, Targetless: s.spec.Task().Unsupervised()})
 	if err != nil {
 		return dataload.ErrorOf(ctx, s.spec, "data.train", err)
 	}

@@ -47,7 +47,7 @@ func filesOf(s *State) ([]input, error) {
 // open says how a file is read, and how it is called. The function returned ends the reading.
 func open(ctx context.Context, s *State, path string, o Options) (file reader.Files, name string, last func(), end func(), err error) {
 	file, name, last, end = s.spec.Data.Files, path, func() {}, func() {}
-	if reader.ComesOnce(path) {
+	if reader.ReadOnce(path) {
 		stream := reader.NewStream(ctx, path, o.Input)
 		if path == reader.StandardInput {
 			name = "standard input"
@@ -55,7 +55,7 @@ func open(ctx context.Context, s *State, path string, o Options) (file reader.Fi
 		file.FS, last, end = stream, stream.LastPass, stream.Close
 	}
 	if file.Format == "auto" && reader.FormatOf(name) == "" {
-		file, err = file.Guessed(name)
+		file, err = file.Guess(name)
 	}
 	if err != nil {
 		end()

@@ -121,7 +121,7 @@ type glance struct{ dataload.Piece }
 
 func (g glance) Schema() datasets.Schema { return g.Piece.Schema }
 func (g glance) Dims() (n, cols int)     { return g.Rows, g.Cols }
-func (g glance) Survey(context.Context) ([]datasets.ColumnContent, error) {
+func (g glance) ScanContent(context.Context) ([]datasets.ColumnContent, error) {
 	return g.Content, nil
 }
 func (g glance) Blocks(context.Context, func(datasets.Set) error) error {

@@ -53,7 +53,7 @@ func (d *heads) files(ctx context.Context) {
 		return
 	}
 	for _, c := range d.namedColumns() {
-		if !reader.Among(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
+		if !reader.MatchName(train, c.name) && !(c.path == "data.drop" && slices.Contains(test, c.name)) {
 			f := param.FieldError{Problem: fmt.Sprintf("no column %q in %s", c.name, d.called("data.train")), Hint: "columns: " + suggest.List(train)}
 			if near := suggest.Nearest(c.name, train); near != "" {
 				f.Hint = "did you mean " + near + "?"
@@ -207,7 +207,7 @@ func (d *heads) openable(path string, paths []string) bool {
 			wrong = true
 		}
 	}
-	return !wrong && !d.file().SVM(paths)
+	return !wrong && !d.file().IsSVMLight(paths)
 }
 
 // unopenable returns the fault of a file that is unreadable, or empty and the only one.
@@ -227,7 +227,7 @@ func (d *heads) unopenable(file string, only bool) (f param.FieldError, wrong bo
 		return param.FieldError{Problem: fmt.Sprintf("%s: %v", file, files.Reason(err)), Err: err}, true
 	}
 	defer opened.Close()
-	if d.Spec.Data.Format != "auto" || d.file().FormatShown(file) != "" {
+	if d.Spec.Data.Format != "auto" || d.file().FormatName(file) != "" {
 		return param.FieldError{}, false
 	}
 	start, _ := io.ReadAll(io.LimitReader(opened, files.KindBytes))

@@ -25,7 +25,7 @@ func Rounds(cost datasets.Cost, shape datasets.Shape, memory int64) bool {
 	const many = 32 << 20 // bytes, beyond which caches of processors do not hold them
 	mapped := shape.After(cost)
 	features := float64(shape.Rows) * float64(mapped.Cols)
-	if mapped.Filled > 0 || 8*features < many {
+	if mapped.NonZeros > 0 || 8*features < many {
 		return false
 	}
 	return 8*features > float64(memory) || !cost.WidthEstimated && cost.CheapToRecompute
@@ -39,7 +39,7 @@ type rounded struct {
 
 var _ datasets.Float32Source = rounded{}
 
-func (r rounded) Rounded() datasets.Source { return r.single }
+func (r rounded) Float32() datasets.Source { return r.single }
 
 // rounded returns rows in memory as they come out of a fitted step, whose features in single precision are cached where
 // there is room, else mapped whenever they are read.

@@ -52,14 +52,14 @@ func CostOf(spec any, shape datasets.Shape) datasets.Cost {
 	if c, ok := spec.(datasets.CostEstimator); ok {
 		return c.Cost(shape)
 	}
-	return datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.Filled, WidthEstimated: true}
+	return datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, WidthEstimated: true}
 }
 
 // Cost adds up the steps: the work of all of them, the memory of the one that takes most, and the
 // width that comes out, which is a guess where that of a step is one and none behind it has a width that
 // does not depend on its input.
 func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
-	sum := datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.Filled, CheapToRecompute: true}
+	sum := datasets.Cost{OutputWidth: shape.Cols, NonZeros: shape.NonZeros, CheapToRecompute: true}
 	for _, s := range specs {
 		cost := CostOf(s.Fitter, shape)
 		sum = sum.Add(cost)
@@ -68,7 +68,7 @@ func Cost(specs []Spec, shape datasets.Shape) datasets.Cost {
 		wider.Cols, wider.Columns = 2*shape.Cols+1, nil
 		sum.WidthEstimated = cost.OutputWidth < 0 || cost.WidthEstimated || sum.WidthEstimated && cost.OutputWidth != CostOf(s.Fitter, wider).OutputWidth
 		shape = shape.After(cost)
-		sum.OutputWidth, sum.NonZeros = shape.Cols, shape.Filled
+		sum.OutputWidth, sum.NonZeros = shape.Cols, shape.NonZeros
 	}
 	return sum
 }

@@ -55,7 +55,7 @@ func featureBytes(step rows.Spec, shape datasets.Shape) int64 {
 // held is what rows of a shape take: of sparse ones the entries that are not 0, with their columns.
 func held(shape datasets.Shape) int64 {
 	number := int64(8)
-	if shape.Filled > 0 {
+	if shape.NonZeros > 0 {
 		number = 12
 	}
 	return int64(float64(number) * float64(shape.Rows) * shape.Entries())
