@@ -14,9 +14,9 @@ import (
 func TestSplitsRefuseWhatDoesNotFitTheRows(t *testing.T) {
 	X := mat.NewDense(4, 1, []float64{1, 2, 3, 4})
 	for want, data := range map[string]Set{
-		"X has 4 rows, Y has 3":      {X: X, Y: []float64{0, 1, 0}},
-		"X has 4 rows, Groups has 3": {X: X, Y: []float64{0, 1, 0, 1}, Groups: []int{0, 1, 0}},
-		"row 2: target is NaN":       {X: X, Y: []float64{0, 1, math.NaN(), 1}},
+		"datasets: Y must have 4 rows as X, got 3":      {X: X, Y: []float64{0, 1, 0}},
+		"datasets: Groups must have 4 rows as X, got 3": {X: X, Y: []float64{0, 1, 0, 1}, Groups: []int{0, 1, 0}},
+		"datasets: row 2: target must not be NaN":       {X: X, Y: []float64{0, 1, math.NaN(), 1}},
 	} {
 		_, err := rowsByClass(data)
 		if strings.Contains(want, "Groups") {

@@ -50,23 +50,23 @@ type Constraint int
 
 // The constraints.
 const (
-	Numbers     Constraint = iota // all columns are numeric
-	Categories                    // all columns are categorical
-	SomeValue                      // every column has a value in some row
-	NoMissing                    // numeric columns have no missing values
+	Numbers         Constraint = iota // all columns are numeric
+	Categories                        // all columns are categorical
+	SomeValue                         // every column has a value in some row
+	NoMissing                         // numeric columns have no missing values
 	KnownCategories                   // all categories are in the schema
-	ManyColumns                   // at least Requirement.Columns columns
-	NamedColumn                   // a column named Requirement.Name
-	Targets                       // rows have targets
+	ManyColumns                       // at least Requirement.Columns columns
+	NamedColumn                       // a column named Requirement.Name
+	Targets                           // rows have targets
 )
 
 // Requirement is a constraint with the text of its error.
 type Requirement struct {
-	Constraint    Constraint
-	Columns int    // for ManyColumns
-	Name    string // for NamedColumn
-	Reason string // follows "column age is categorical" in the error; "" is the default text
-	Hint    string // remedy; "" is the default one
+	Constraint Constraint
+	Columns    int    // for ManyColumns
+	Name       string // for NamedColumn
+	Reason     string // follows "column age is categorical" in the error; "" is the default text
+	Hint       string // remedy; "" is the default one
 }
 
 // Requirer is a step or model that declares requirements on its columns, for checks before fitting.

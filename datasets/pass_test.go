@@ -51,8 +51,8 @@ func TestLearnReadsTheSameRows(t *testing.T) {
 		want string
 	}{
 		{[]int{3, 3, 3}, ""},
-		{[]int{3, 3, 2}, "3 rows when read before, 2 now"},
-		{[]int{3, 5, 3}, "3 rows when read before, 4 or more now"},
+		{[]int{3, 3, 2}, "datasets: source must have 3 rows as in the previous pass, got 2"},
+		{[]int{3, 5, 3}, "datasets: source must have 3 rows as in the previous pass, got at least 4"},
 	} {
 		src := &fickle{rows, c.rows}
 		last, err := Scan(context.Background(), &counting{left: 2}, src)

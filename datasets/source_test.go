@@ -205,7 +205,7 @@ func TestPrefetchFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = datasets.ReadAll(context.Background(), rowsource.Prefetch(sub))
-	if err == nil || err.Error() != "datasets: no row 10 in 10 rows" {
+	if err == nil || err.Error() != "datasets: row number must be from 0 to 9, got 10" {
 		t.Error(err)
 	}
 }
@@ -243,19 +243,19 @@ func TestCheck(t *testing.T) {
 	}{
 		{datasets.Set{X: fine, Y: []float64{0, 1}, Schema: classes}, ""},
 		{datasets.Set{}, "datasets: nothing to learn from: 0 rows, 0 columns"},
-		{datasets.Set{X: fine, Y: []float64{}}, "datasets: X has 2 rows, Y has 0"},
-		{datasets.Set{X: fine, Weights: []float64{1}}, "datasets: X has 2 rows, Weights has 1"},
-		{datasets.Set{X: fine, Groups: []int{1}}, "datasets: X has 2 rows, Groups has 1"},
-		{datasets.Set{X: fine, Targets: mat.NewDense(3, 1, nil)}, "datasets: X has 2 rows, Targets has 3"},
-		{datasets.Set{X: fine, Targets: mat.NewDense(2, 1, []float64{0, math.NaN()})}, "datasets: row 1: target 0 is NaN"},
-		{datasets.Set{X: fine, Y: []float64{0, math.Inf(1)}}, "datasets: row 1: target is +Inf"},
-		{datasets.Set{X: fine, Y: []float64{0, 2}, Schema: classes}, "datasets: row 1: target 2, wanted a class code from 0 to 1"},
-		{datasets.Set{X: fine, Y: []float64{0.5, 0}, Schema: classes}, "datasets: row 0: target 0.5, wanted a class code from 0 to 1"},
-		{datasets.Set{X: fine, Weights: []float64{1, -1}}, "datasets: row 1: weight -1, wanted a number ≥ 0"},
-		{datasets.Set{X: fine, Weights: []float64{0, 0}}, "datasets: every weight is 0"},
+		{datasets.Set{X: fine, Y: []float64{}}, "datasets: Y must have 2 rows as X, got 0"},
+		{datasets.Set{X: fine, Weights: []float64{1}}, "datasets: Weights must have 2 rows as X, got 1"},
+		{datasets.Set{X: fine, Groups: []int{1}}, "datasets: Groups must have 2 rows as X, got 1"},
+		{datasets.Set{X: fine, Targets: mat.NewDense(3, 1, nil)}, "datasets: Targets must have 2 rows as X, got 3"},
+		{datasets.Set{X: fine, Targets: mat.NewDense(2, 1, []float64{0, math.NaN()})}, "datasets: row 1: target 0 must be finite, got NaN"},
+		{datasets.Set{X: fine, Y: []float64{0, math.Inf(1)}}, "datasets: row 1: target must be finite, got +Inf"},
+		{datasets.Set{X: fine, Y: []float64{0, 2}, Schema: classes}, "datasets: row 1: target must be a class code from 0 to 1, got 2"},
+		{datasets.Set{X: fine, Y: []float64{0.5, 0}, Schema: classes}, "datasets: row 0: target must be a class code from 0 to 1, got 0.5"},
+		{datasets.Set{X: fine, Weights: []float64{1, -1}}, "datasets: row 1: weight must be ≥ 0, got -1"},
+		{datasets.Set{X: fine, Weights: []float64{0, 0}}, "datasets: weights must not all be 0"},
 		{datasets.Set{X: inf}, "datasets: row 1, column x0: infinite value"},
 		{datasets.Set{X: sparse.FromDense(inf)}, "datasets: row 1, column x0: infinite value"},
-		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}}, "datasets: the schema names 2 columns, X has 1"},
+		{datasets.Set{X: fine, Schema: datasets.Schema{Columns: make([]datasets.Column, 2)}}, "datasets: X must have 2 columns as the schema, got 1"},
 	} {
 		if err := c.set.Check(); c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("error %v, want %s", err, c.want)
@@ -333,7 +333,7 @@ func TestCheckBlock(t *testing.T) {
 	if err := block.CheckBlock(10); err != nil {
 		t.Error(err)
 	}
-	if err := block.Check(); err == nil || !strings.Contains(err.Error(), "every weight is 0") {
+	if err := block.Check(); err == nil || !strings.Contains(err.Error(), "weights must not all be 0") {
 		t.Errorf("of a set: %v", err)
 	}
 	block.Y[2] = math.NaN()

@@ -207,22 +207,22 @@ func TestSplitErrors(t *testing.T) {
 		set  datasets.Set
 		want string
 	}{
-		{datasets.KFold{Folds: 1}, set, "datasets: 1 folds, wanted at least 2"},
-		{datasets.KFold{Folds: 11}, set, "datasets: 10 rows are fewer than the 11 folds"},
-		{datasets.StratifiedKFold{Folds: 2}, named, `datasets: class "b" has 1 rows, fewer than the 2 stratified folds; take fewer folds, or plain ones`},
-		{datasets.StratifiedKFold{Folds: 2}, bare, "datasets: stratified folds need a target"},
-		{datasets.StratifiedKFold{Folds: 0}, set, "datasets: 0 folds, wanted at least 2"},
-		{datasets.GroupKFold{Folds: 2}, bare, "datasets: folds by group need groups"},
-		{datasets.GroupKFold{Folds: 3}, few, "datasets: 2 groups are fewer than the 3 folds"},
-		{datasets.TimeSeriesSplit{Folds: 10}, set, "datasets: 10 rows are too few for 10 folds in order of time with a gap of 0"},
-		{datasets.TimeSeriesSplit{Folds: 2, Gap: 4}, set, "datasets: 10 rows are too few for 2 folds in order of time with a gap of 4"},
-		{datasets.TimeSeriesSplit{}, set, "datasets: 0 folds with a gap of 0, wanted at least 1 fold and no negative gap"},
-		{datasets.TrainTest{}, set, "datasets: test share 0, wanted a number between 0 and 1"},
-		{datasets.TrainTest{Test: math.NaN()}, set, "datasets: test share NaN, wanted a number between 0 and 1"},
-		{datasets.TrainTest{Test: .95}, set, "datasets: 10 rows are too few to hold out a share of 0.95"},
-		{datasets.TrainTest{Test: .5, Stratify: true, Group: true}, set, "datasets: a split is stratified or by groups, not both"},
-		{datasets.TrainTest{Test: .5, Stratify: true}, named, `datasets: class "b" has 1 row, wanted at least 2 for a stratified split`},
-		{datasets.TrainTest{Test: .5, Group: true}, bare, "datasets: folds by group need groups"},
+		{datasets.KFold{Folds: 1}, set, "datasets: folds must be ≥ 2, got 1"},
+		{datasets.KFold{Folds: 11}, set, "datasets: must have at least 11 rows for 11 folds, got 10"},
+		{datasets.StratifiedKFold{Folds: 2}, named, `datasets: class "b" must have at least 2 rows for stratified folds, got 1; use fewer folds or KFold`},
+		{datasets.StratifiedKFold{Folds: 2}, bare, "datasets: stratified folds require a target"},
+		{datasets.StratifiedKFold{Folds: 0}, set, "datasets: folds must be ≥ 2, got 0"},
+		{datasets.GroupKFold{Folds: 2}, bare, "datasets: folds by group require groups"},
+		{datasets.GroupKFold{Folds: 3}, few, "datasets: must have at least 3 groups for 3 folds, got 2"},
+		{datasets.TimeSeriesSplit{Folds: 10}, set, "datasets: too few rows (10) for 10 folds in order of time with a gap of 0"},
+		{datasets.TimeSeriesSplit{Folds: 2, Gap: 4}, set, "datasets: too few rows (10) for 2 folds in order of time with a gap of 4"},
+		{datasets.TimeSeriesSplit{}, set, "datasets: folds must be ≥ 1 and gap ≥ 0, got 0 and 0"},
+		{datasets.TrainTest{}, set, "datasets: test share must be between 0 and 1, got 0"},
+		{datasets.TrainTest{Test: math.NaN()}, set, "datasets: test share must be between 0 and 1, got NaN"},
+		{datasets.TrainTest{Test: .95}, set, "datasets: cannot select a test share of 0.95 from 10 rows"},
+		{datasets.TrainTest{Test: .5, Stratify: true, Group: true}, set, "datasets: a split cannot be both stratified and by groups"},
+		{datasets.TrainTest{Test: .5, Stratify: true}, named, `datasets: class "b" must have at least 2 rows for a stratified split, got 1`},
+		{datasets.TrainTest{Test: .5, Group: true}, bare, "datasets: folds by group require groups"},
 	} {
 		if _, err := c.s.Split(c.set); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: error %v, want %s", c.s, err, c.want)

@@ -179,7 +179,7 @@ func TestEvaluateSaysWhichRowsLackTheTarget(t *testing.T) {
 		return class(i)
 	}))
 	_, err := Evaluate(context.Background(), "model", "new.csv", Options{})
-	if want := "new.csv:4: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
+	if want := "new.csv:4: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3502, 4002, 4502"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	put(t, "none.csv", without(sample(9, class), 5))
@@ -494,7 +494,7 @@ func TestModelsOfPrograms(t *testing.T) {
 		}
 	}
 	put(t, "na.csv", strings.ReplaceAll(sample(120, class), "?", "NA"))
-	if _, err := Predict(context.Background(), "model", "na.csv", io.Discard, others); err == nil || err.Error() != `na.csv:5: column b: "NA" is not a number; if it stands for a missing value name it under missing` {
+	if _, err := Predict(context.Background(), "model", "na.csv", io.Discard, others); err == nil || err.Error() != `na.csv:5: column b: "NA" is not a number; if it denotes a missing value, add it to missing` {
 		t.Error(err)
 	}
 	others.Missing = []string{"NA"}

@@ -210,9 +210,9 @@ func (c *cell) code(v uint64) (float64, error) {
 // group is the storage of attributes of one kind of width, row after row.
 type group struct {
 	storage []byte
-	size    int    // bytes of a row
-	runs    []attributeRun  // floats that stay neighbours
-	singles []cell // categories and bits
+	size    int            // bytes of a row
+	runs    []attributeRun // floats that stay neighbours
+	singles []cell         // categories and bits
 }
 
 // attributeRun is floats that are neighbours in a row of the group and in one of the output.

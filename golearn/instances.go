@@ -177,7 +177,7 @@ func (r *attributeWriter) write(i int, row []float64) error {
 	row = row[r.first:][:width]
 	if r.columns[0].Kind == datasets.Categorical { // which is alone in its group
 		if err := check(r.columns[0], row[0]); err != nil {
-			return r.fault(i, 0, err)
+			return r.fieldError(i, 0, err)
 		}
 		binary.LittleEndian.PutUint64(to, uint64(row[0]))
 		return nil
@@ -189,13 +189,13 @@ func (r *attributeWriter) write(i int, row []float64) error {
 	}
 	for j := 0; sum != sum && j < width; j++ {
 		if err := check(r.columns[j], row[j]); err != nil {
-			return r.fault(i, j, err)
+			return r.fieldError(i, j, err)
 		}
 	}
 	return nil
 }
 
-func (r *attributeWriter) fault(i, j int, err error) error {
+func (r *attributeWriter) fieldError(i, j int, err error) error {
 	what := "column"
 	if r.target {
 		what = "target"

@@ -29,8 +29,8 @@ func TestCountIsHeldToTheState(t *testing.T) {
 		{hollow{width: 0}, ""},
 		{hollow{width: model.UncheckedCount}, ""},
 		{hollow{width: model.UncheckedCount + 90, held: make([]float64, 100)}, ""},
-		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)}, "width is 1048776, and the state holds 101 numbers"},
-		{hollow{width: -1}, "width is -1"},
+		{hollow{width: model.UncheckedCount + 200, held: make([]float64, 100)}, "width must be at most the size of the state, got 1048776 for 101 numbers"},
+		{hollow{width: -1}, "width must be at most the size of the state, got -1 for 1 numbers"},
 	} {
 		_, err := model.Record(&c.h)
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -56,7 +56,7 @@ func TestTextsHaveBounds(t *testing.T) {
 	if _, _, err := model.Read(bytes.NewReader(b.Bytes()), int64(b.Len())); !errors.Is(err, model.ErrDamaged) || !strings.Contains(err.Error(), "deep is not a list of texts") {
 		t.Errorf("lists in lists: %v", err)
 	}
-	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil || !strings.Contains(err.Error(), "5242880 bytes") {
+	if err := model.Write(&b, model.Header{Spec: strings.Repeat("[", 5<<20)}, &model.Archive{}); err == nil || !strings.Contains(err.Error(), "got 5242880") {
 		t.Errorf("a spec of 5 MB: %v", err)
 	}
 }

@@ -44,5 +44,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// a line {[1 2] 0.5} <nil>
-	// model: the model file is damaged or is none: its checksum is not that of its contents
+	// model: the file is damaged or not a model file: its checksum is not that of its contents
 }

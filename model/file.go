@@ -64,11 +64,11 @@ type arrayEntry struct {
 func (e arrayEntry) file() string { return e.Name + ".npy" }
 
 const (
-	indexName  = "model.json"
+	indexName      = "model.json"
 	maxIndexBytes  = 256 << 20 // bytes of model.json
-	maxStringBytes   = 4 << 20   // bytes of a string that is parsed
-	sealPrefix = "sha256:"
-	sealLength = len(sealPrefix) + 2*sha256.Size
+	maxStringBytes = 4 << 20   // bytes of a string that is parsed
+	sealPrefix     = "sha256:"
+	sealLength     = len(sealPrefix) + 2*sha256.Size
 )
 
 // Errors of [Read] wrap one of these.
@@ -108,7 +108,7 @@ func Write(w io.Writer, h Header, a *Archive) error {
 		err = z.Close()
 	}
 	if err == nil {
-		err = s.seal()
+		err = s.writeChecksum()
 	}
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
@@ -190,7 +190,7 @@ func (s *checksumWriter) pass(p []byte) error {
 	return err
 }
 
-func (s *checksumWriter) seal() error {
+func (s *checksumWriter) writeChecksum() error {
 	if err := s.pass(binary.LittleEndian.AppendUint16(nil, uint16(sealLength))); err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func forge(t *testing.T, fill func(z *zip.Writer)) []byte {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.seal(); err != nil {
+	if err := s.writeChecksum(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -309,10 +309,10 @@ func TestWriteRefuses(t *testing.T) {
 		h    Header
 		a    Archive
 	}{
-		{"not UTF-8", Header{}, Archive{Scalars: map[string]any{"a": "\xff"}}},
-		{"not UTF-8", Header{Columns: []Column{{Name: "\xff"}}}, Archive{}},
-		{"not UTF-8", Header{}, Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
-		{"a metric is NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
+		{"string must be UTF-8", Header{}, Archive{Scalars: map[string]any{"a": "\xff"}}},
+		{"string must be UTF-8", Header{Columns: []Column{{Name: "\xff"}}}, Archive{}},
+		{"string must be UTF-8", Header{}, Archive{Scalars: map[string]any{"a": []string{"\xff"}}}},
+		{"model: metrics must be finite, got NaN", Header{Metrics: map[string]float64{"m": math.NaN()}}, Archive{}},
 		{"3 numbers for the shape [2]", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{2}, Floats: make([]float64, 3)}}}},
 		{"several kinds", Header{}, Archive{Arrays: map[string]Array{"x": {Shape: []int{0}, Floats: []float64{}, Ints: []int64{}}}}},
 		{"0 dimensions", Header{}, Archive{Arrays: map[string]Array{"x": {Floats: []float64{1}}}}},
@@ -436,7 +436,7 @@ func FuzzRead(f *testing.F) {
 			var sealed bytes.Buffer
 			s := newSealer(&sealed)
 			s.Write(append(bytes.Clone(b), 0, 0))
-			if err := s.seal(); err != nil {
+			if err := s.writeChecksum(); err != nil {
 				t.Fatal(err)
 			}
 			b = sealed.Bytes()

@@ -33,7 +33,7 @@ func (n named) Set(plain any) error {
 	return n.Check()
 }
 
-func (n named) Get() any     { return *n.values }
+func (n named) Get() any           { return *n.values }
 func (n named) Constraint() string { return "a map" }
 
 func (n named) Check() error {

@@ -55,7 +55,7 @@ type Param struct {
 	Name       string         // last element of the path: "gamma"
 	Doc        string         // description
 	Kind       paramkind.Kind // kind of its plain value
-	Constraint     string         // description of the accepted values
+	Constraint string         // description of the accepted values
 	Options    []string       // of a Choice
 	Range      Range          // of a Float, Int or Floats
 	Complexity Complexity     // effect of a larger value on the complexity of the model
@@ -93,7 +93,7 @@ type entry struct {
 type List struct {
 	entries  []*entry
 	children []childField
-	errs   FieldErrors // invalid declarations
+	errs     FieldErrors // invalid declarations
 }
 
 // Setting is a new value for the parameter at Path: a plain value, or any Go number, string, bool

@@ -62,7 +62,7 @@ func (r Range) checkAll(list []float64) error {
 
 // describe returns the range as a suffix of "a number": " > 0", " ≥ 1", " from 0 to 1".
 func (r Range) describe() string {
-	text := func(v float64) string {
+	format := func(v float64) string {
 		if v == math.Trunc(v) && math.Abs(v) < 1e9 {
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
@@ -71,13 +71,13 @@ func (r Range) describe() string {
 	low, high := !math.IsInf(r.Low, 0), !math.IsInf(r.High, 0)
 	switch {
 	case low && high && !r.LowOpen && !r.HighOpen:
-		return " from " + text(r.Low) + " to " + text(r.High)
+		return " from " + format(r.Low) + " to " + format(r.High)
 	case low && high:
-		return " with " + text(r.Low) + sign(" <", " ≤", r.LowOpen) + " it" + sign(" < ", " ≤ ", r.HighOpen) + text(r.High)
+		return " with " + format(r.Low) + sign(" <", " ≤", r.LowOpen) + " it" + sign(" < ", " ≤ ", r.HighOpen) + format(r.High)
 	case low:
-		return sign(" > ", " ≥ ", r.LowOpen) + text(r.Low)
+		return sign(" > ", " ≥ ", r.LowOpen) + format(r.Low)
 	case high:
-		return sign(" < ", " ≤ ", r.HighOpen) + text(r.High)
+		return sign(" < ", " ≤ ", r.HighOpen) + format(r.High)
 	}
 	return ""
 }

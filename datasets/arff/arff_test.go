@@ -79,7 +79,7 @@ func TestSparse(t *testing.T) {
 		t.Errorf("targets %v, %v; a level left out is the first of its own file", other.Y, err)
 	}
 	_, err = read(strings.Replace(sparseHeader, "{u,v,w}", "{v,u,w}", 1)+"{0 1}\n", arff.Options{Roles: datasets.Roles{Schema: &set.Schema}})
-	if want := `f.arff: column b: sparse rows leave out level "v", the first here, which is not the first in the schema`; err == nil || err.Error() != want {
+	if want := `f.arff: column b: sparse rows omit category "v", the first in the file, which is not the first in the schema`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -138,7 +138,7 @@ func TestBadInput(t *testing.T) {
 		{head + "1,'u\n", arff.Options{}, "f.arff:4: ' is never closed"},
 		{head + "1,u {2}\n3,u} \n", arff.Options{}, "f.arff:5: an empty value; a missing one is written ?"},
 		{head + "1,u\n1,u,{2}\n", arff.Options{}, "f.arff:5: a weight here and none in the first row"},
-		{head + "1,u,{-2}\n", arff.Options{}, `f.arff:4: "-2" is not a weight, wanted a number ≥ 0 in braces`},
+		{head + "1,u,{-2}\n", arff.Options{}, `f.arff:4: weight must be a number ≥ 0 in braces, got "-2"`},
 		{head + "1,u,{2} 3\n", arff.Options{}, `f.arff:4: "3" behind the values`},
 		{head + "1,u\n{0 1}\n", arff.Options{}, "f.arff:5: sparse and dense rows in one file"},
 		{head + "{0 1\n", arff.Options{}, "f.arff:4: a sparse row ends without }"},
@@ -147,7 +147,7 @@ func TestBadInput(t *testing.T) {
 		{head + "{x 1}\n", arff.Options{}, `f.arff:4: "x" is not an attribute number`},
 		{"@attribute a real\n@attribute b {u,\u00e9\xe9}\n@data\n1,u\n", arff.Options{}, "f.arff:2:18: this is not utf-8, in which ARFF files are read"},
 		{head + "1,u\x00\n", arff.Options{}, "f.arff:4: NUL byte; is this a text file?"},
-		{head + "1,?\n", arff.Options{Roles: target("b")}, "f.arff:4: column b: the target is missing; missing_target: drop leaves such rows out"},
+		{head + "1,?\n", arff.Options{Roles: target("b")}, "f.arff:4: column b: the target is missing; set missing_target: drop to skip such rows"},
 		{head + "1,u\n", arff.Options{Roles: target("c")}, `f.arff: target: no column "c"; there are a, b`},
 		{head + "1," + strings.Repeat(" ", 99) + "u\n", arff.Options{MaxRecord: 50}, "f.arff:4: line too long: more than 50 bytes"},
 	} {
@@ -221,7 +221,7 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if err := set.Check(); err != nil && err.Error() != "datasets: every weight is 0" {
+			if err := set.Check(); err != nil && err.Error() != "datasets: weights must not all be 0" {
 				t.Fatalf("read, but %v", err)
 			}
 			o.Schema, o.Target = &set.Schema, nil

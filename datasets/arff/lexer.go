@@ -226,7 +226,7 @@ func (r *row) weight() error {
 	v, ok := text.Number(word)
 	r.x.blanks()
 	if !ok || v < 0 || !r.x.at('}') {
-		return fmt.Errorf("%q is not a weight, wanted a number ≥ 0 in braces", word)
+		return fmt.Errorf("weight must be a number ≥ 0 in braces, got %q", word)
 	}
 	r.Weight, r.weighted = v, true
 	return nil

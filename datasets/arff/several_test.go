@@ -54,16 +54,16 @@ func TestSeveralFiles(t *testing.T) {
 		sourcetest.Run(t, src)
 	}
 	for other, want := range map[string]string{
-		"sparse.arff":  "sparse.arff: its rows are sparse, those of a.arff are not",
-		"weights.arff": "weights.arff: the rows of weights.arff have weights, and those of other files have none",
-		"kinds.arff":   "kinds.arff:2: column x is of another kind than in a.arff",
+		"sparse.arff":  "sparse.arff: its rows are sparse, but those of a.arff are not",
+		"weights.arff": "weights.arff: all or no files must have weights, but only weights.arff has them",
+		"kinds.arff":   "kinds.arff:2: column x must have the same kind as in a.arff",
 		"wrong.arff":   `wrong.arff:7: column k: "pink" is not a declared level`,
 	} {
 		if _, err := arff.OpenFiles(ctx, []string{"a.arff", other}, o); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", other, err, want)
 		}
 	}
-	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil || err.Error() != `sparse3.arff:3: column k: sparse rows leave out level "blue", the first here, which is not the first in sparse.arff` {
+	if _, err := arff.OpenFiles(ctx, []string{"sparse.arff", "sparse3.arff"}, o); err == nil || err.Error() != `sparse3.arff:3: column k: sparse rows omit category "blue", the first in the file, which is not the first in sparse.arff` {
 		t.Error(err)
 	}
 	if _, err := arff.OpenFiles(ctx, []string{"none.arff", "none.arff"}, o); err == nil || err.Error() != "none.arff: no rows" {

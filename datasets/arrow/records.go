@@ -59,14 +59,14 @@ func ReadRecords(ctx context.Context, r array.RecordReader, o Options) (datasets
 }
 
 // recordSlice are the batches that have not been read.
-type recordSlice struct{ left []arrow.RecordBatch }
+type recordSlice struct{ remaining []arrow.RecordBatch }
 
 func (m *recordSlice) Read() (arrow.RecordBatch, error) {
-	if len(m.left) == 0 {
+	if len(m.remaining) == 0 {
 		return nil, io.EOF
 	}
-	b := m.left[0]
-	m.left = m.left[1:]
+	b := m.remaining[0]
+	m.remaining = m.remaining[1:]
 	return b, nil
 }
 

@@ -131,8 +131,8 @@ func TestSchema(t *testing.T) {
 		{"a,b,c\n1,u,2\n", `f.csv: column "c" is not in the schema; drop it`},
 		{"a,c\n1,u\n", `f.csv: missing column "b"; column "c" is not in the schema`},
 		{"a,b\nx,u\n", `f.csv:2: column a: "x" is not a number`},
-		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class "maybe" is not among the 2 of the schema: no, yes`},
-		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out`},
+		{"a,b,y\n1,u,maybe\n", `f.csv:2: column y: class must be one of the schema (no, yes), got "maybe"`},
+		{"a,b,y\n1,u,\n", `f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows`},
 		{"a,b\n", `f.csv: no rows`},
 	} {
 		if _, err := read(c.text, csv.Options{Roles: roles}); err == nil || err.Error() != c.want {
@@ -248,7 +248,7 @@ func TestBadInput(t *testing.T) {
 		{"a,b\n\"1\n\n\",2\n3\n", csv.Options{}, "f.csv:5: 1 fields, wanted 2"},
 		{"a,a\n1,2\n", csv.Options{}, `f.csv:1: columns 1 and 2 are both called "a"`},
 		{"a,b\n1,2\n", csv.Options{Columns: []string{"p", "p"}}, `f.csv: columns 1 and 2 are both called "p"`},
-		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}}, `f.csv:1: 2 fields, the options name 1 columns`},
+		{"1,2\n", csv.Options{NoHeader: true, Columns: []string{"p"}}, `f.csv:1: must have 1 fields as Options.Columns, got 2`},
 		{"a\n\"x\n", csv.Options{}, `f.csv:2: quoted field is never closed`},
 		{"a\nb\"x\n", csv.Options{}, `f.csv:2: " inside of a field that does not begin with one`},
 		{"a\n\"b\"x\n", csv.Options{}, `f.csv:2: text behind the closing " of a field`},
@@ -256,30 +256,30 @@ func TestBadInput(t *testing.T) {
 		{"a\n1\n\"2\x00\"\n", csv.Options{}, "f.csv:3: NUL byte; is this a text file? csv.encoding: utf-16 reads one of two bytes a letter"},
 		{"a\n" + strings.Repeat("1", 2000) + "\n", csv.Options{MaxRecord: 1000}, "f.csv:2: line too long: more than 1000 bytes"},
 		{"a\n\"" + strings.Repeat("1\n", 1<<20), csv.Options{MaxRecord: 1 << 20}, "f.csv:2: line too long: more than 1048576 bytes; is a quote left open?"},
-		{mostly, csv.Options{}, `f.csv:20: column a: "n/a" is not a number, though 90 % of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {a: categorical}`},
+		{mostly, csv.Options{}, `f.csv:20: column a: "n/a" is not a number, though 90 % of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {a: categorical}`},
 		{"a\n1\nx\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "x" is not a number`},
 		{"a\n1\n1e999\n" + strings.Repeat("1\n", 10), csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"a": datasets.Numeric}}}, `f.csv:3: column a: "1e999" is not a number`},
-		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
-		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; missing_target: drop leaves such rows out"},
+		{"a,y\n1,\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
+		{"a,y\n1,NaN\n", csv.Options{Roles: target("y")}, "f.csv:2: column y: the target is missing; set missing_target: drop to skip such rows"},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Task: datasets.Regression}}, `f.csv:2: column y: "x" is not a number, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("z")}, `f.csv: target: no column "z"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("2")}, `f.csv: target: no column "2"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: target("y", "y")}, `f.csv: target: column "y" is already the target`},
-		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")}, `f.csv: target "y" is categorical; several targets are numeric ones`},
-		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}}, `f.csv: positive: target "y" has no level "z"; there are x`},
+		{"a,y,b\n1,x,2\n", csv.Options{Roles: target("a", "y")}, `f.csv: target "y" is categorical; several targets must be numeric`},
+		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"z"}}}, `f.csv: positive: target "y" has no category "z"; it has x`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Positive: []string{"z"}}}, `f.csv: positive: there is no target`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Positive: []string{"x"}, Task: datasets.Regression}}, `f.csv: positive: makes classes of the target, and the task is regression`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"b"}}}, `f.csv: drop: no column "b"; there are a, y`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a"}, Target: []string{"a"}}}, `f.csv: target: column "a" is already the dropped one`},
 		{"a,y\n1,x\n", csv.Options{Roles: datasets.Roles{Drop: []string{"a", "y"}}}, `f.csv: no column is left to learn from`},
-		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: "-1" is not a weight, wanted a number ≥ 0`},
-		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: "x" is not a weight, wanted a number ≥ 0`},
+		{"a,w\n1,-1\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: weight must be a number ≥ 0, got "-1"`},
+		{"a,w\n1,x\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: weight must be a number ≥ 0, got "x"`},
 		{"a,w\n1,\n", csv.Options{Roles: datasets.Roles{Weight: "w"}}, `f.csv:2: column w: the weight is missing`},
 		{"a,g\n1,\n", csv.Options{Roles: datasets.Roles{Group: "g"}}, `f.csv:2: column g: the group is missing`},
 		{"a\n1\n", csv.Options{Roles: datasets.Roles{Kinds: map[string]datasets.Kind{"b": 0}}}, `f.csv: kinds: no column "b"; there are a`},
-		{"a\n1\n", csv.Options{Delimiter: "ab"}, `f.csv: delimiter "ab", wanted one character, "tab" or "space"`},
-		{"a\n1\n", csv.Options{Comment: "#\n"}, `f.csv: comment "#\n" contains the end of a line`},
-		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and the bound on records are not negative`},
+		{"a\n1\n", csv.Options{Delimiter: "ab"}, `f.csv: delimiter must be one character, "tab" or "space", got "ab"`},
+		{"a\n1\n", csv.Options{Comment: "#\n"}, `f.csv: comment must not contain a line break, got "#\n"`},
+		{"a\n1\n", csv.Options{Skip: -1}, `f.csv: skip and max_record must be ≥ 0`},
 		{"a\n1\n", csv.Options{Skip: 5}, `f.csv: empty file`},
 		{"\x1f\x8bgarbage", csv.Options{}, `f.csv: unexpected EOF`},
 		{"a,b\n1,caf\u00e9 caf\xe9\n", csv.Options{}, `f.csv:2:11: column b: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
@@ -289,15 +289,15 @@ func TestBadInput(t *testing.T) {
 		{"a\nx\ny\x81\n", csv.Options{Encoding: "windows-1252"}, `f.csv:3:2: column a: this is not windows-1252; csv.encoding says what the file is in: utf-8, latin-1, utf-16`},
 		{"\xff\xfea\x00\n\x001\x00\n\x00\x00\xdc\n\x00", csv.Options{Encoding: "utf-16"}, `f.csv:3:1: column a: this is not utf-16; csv.encoding says what the file is in: utf-8, latin-1, windows-1252`},
 		{"a\n1\n", csv.Options{Encoding: "ebcdic"}, `f.csv: encoding "ebcdic", wanted utf-8, latin-1, windows-1252, utf-16`},
-		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal ";", wanted a point or a comma`},
-		{"a\n1\n", csv.Options{Thousands: "_"}, `f.csv: thousands "_", wanted , . ' or "space"`},
-		{"a\n1\n", csv.Options{Decimal: ",", Thousands: ","}, `f.csv: decimal and thousands are both ','`},
+		{"a\n1\n", csv.Options{Decimal: ";"}, `f.csv: decimal must be a point or a comma, got ";"`},
+		{"a\n1\n", csv.Options{Thousands: "_"}, `f.csv: thousands must be , . ' or "space", got "_"`},
+		{"a\n1\n", csv.Options{Decimal: ",", Thousands: ","}, `f.csv: decimal and thousands must differ, got ','`},
 		{"a,y\n1,\n2,\n", csv.Options{Roles: datasets.Roles{Target: []string{"y"}, DropMissingTarget: true}}, `f.csv: column y: the target is missing in all 2 rows`},
-		{"a,d\n1,2024-03-32\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv:2: column d: "2024-03-32" is not a date, wanted one such as 2024-03-31 or 31.3.2024; for 31/3/2024 say order: dmy, for 3/31/2024 order: mdy`},
-		{"a,d\n1,13/3/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "mdy"})}, `f.csv:2: column d: "13/3/2024" is not a date, wanted the year or the month first, such as 2024-03-31 or 3/31/2024`},
-		{"a,d\n1,3/13/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "dmy"})}, `f.csv:2: column d: "3/13/2024" is not a date, wanted the year or the day first, such as 2024-03-31 or 31/3/2024`},
+		{"a,d\n1,2024-03-32\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "2024-03-32"`},
+		{"a,d\n1,13/3/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "mdy"})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 3/31/2024, got "13/3/2024"`},
+		{"a,d\n1,3/13/2024\n", csv.Options{Roles: dated(datasets.Date{Order: "dmy"})}, `f.csv:2: column d: must be a date such as 2024-03-31 or 31/3/2024, got "3/13/2024"`},
 		{"a,b\n1,2\n", csv.Options{Roles: dated(datasets.Date{})}, `f.csv: dates: no column "d"; there are a, b`},
-		{"a,d\n1,2\n", csv.Options{Roles: dated(datasets.Date{Order: "ymd"})}, `f.csv: dates: column d: order "ymd", wanted dmy or mdy`},
+		{"a,d\n1,2\n", csv.Options{Roles: dated(datasets.Date{Order: "ymd"})}, `f.csv: dates: column d: order must be dmy or mdy, got "ymd"`},
 	} {
 		if _, err := read(c.text, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
@@ -370,7 +370,7 @@ func TestFileChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	files["f.csv"] = &fstest.MapFile{Data: []byte("a\n1\n \n")} // as large as before
-	if _, err := datasets.ReadAll(context.Background(), src); err == nil || err.Error() != "f.csv: 1 rows, there were 2 before; the file has changed" {
+	if _, err := datasets.ReadAll(context.Background(), src); err == nil || err.Error() != "f.csv: the file has changed: it had 2 rows in the first pass, now 1" {
 		t.Error(err)
 	}
 }
@@ -622,7 +622,7 @@ func TestMissingMarkersTravelWithTheSchema(t *testing.T) {
 		t.Errorf("%v, %v", rows.X, err)
 	}
 	_, err = csv.ReadFile(context.Background(), "new.csv", csv.Options{Roles: datasets.Roles{Schema: &train.Schema}, Missing: []string{"?"}, FS: files})
-	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it stands for a missing value name it under missing` {
+	if err == nil || err.Error() != `new.csv:2: column b: "-" is not a number; if it denotes a missing value, add it to missing` {
 		t.Errorf("options beside the schema: %v", err)
 	}
 }

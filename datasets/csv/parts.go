@@ -36,13 +36,13 @@ type parts struct {
 
 // part is consecutive records: in memory, or all that are left to be read.
 type part struct {
-	file  *file
-	buf   []byte
-	text  []byte // of whole records, in buf
+	file     *file
+	buf      []byte
+	text     []byte // of whole records, in buf
 	fraction float64
-	tail  io.Reader
-	scan  *scanner
-	w     text.Window
+	tail     io.Reader
+	scan     *scanner
+	w        text.Window
 }
 
 // Parts begins to read the file behind its header.

@@ -186,7 +186,7 @@ func TestSeveralFilesFaults(t *testing.T) {
 		{[]string{"a.csv", "b.csv", "c.csv"}, csv.Options{Roles: datasets.Roles{Kinds: numeric}}, `c.csv:3: column x: "five" is not a number`},
 		{[]string{"a.csv", "latin.csv"}, csv.Options{}, `latin.csv:2:6: column k: this is not utf-8; csv.encoding says what the file is in: latin-1, windows-1252, utf-16`},
 		{[]string{"a.csv", "lacks.csv", "lacks2.csv"}, csv.Options{Roles: datasets.Roles{Target: []string{"y"}, Schema: &datasets.Schema{Columns: []datasets.Column{{Name: "x"}, {Name: "k", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}, Targets: []datasets.Column{{Name: "y", Kind: datasets.Categorical, Categories: []string{"no", "yes"}}}}}},
-			"lacks.csv:3: column y: the target is missing; missing_target: drop leaves such rows out; also in line 4, lacks2.csv:2"},
+			"lacks.csv:3: column y: the target is missing; set missing_target: drop to skip such rows; also in line 4, lacks2.csv:2"},
 		{[]string{"empty.csv", "empty.csv"}, csv.Options{}, "empty.csv: empty file"},
 		{[]string{"header.csv", "empty.csv", "header.csv"}, csv.Options{}, "header.csv and 1 more: no rows"},
 		{nil, csv.Options{}, "no files are named"},

@@ -141,7 +141,7 @@ func (c *columns) scan(ctx context.Context, files []*file, o *Options) error {
 				}
 				last = k
 				if !names {
-					shapes[k].see(c, f, line, kind, v)
+					shapes[k].observe(c, f, line, kind, v)
 				}
 				return nil
 			})
@@ -175,7 +175,7 @@ func (f *file) readOnce() bool {
 	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
-func (s *columnValues) see(c *columns, f *file, line int, kind jsonscan.Kind, v []byte) {
+func (s *columnValues) observe(c *columns, f *file, line int, kind jsonscan.Kind, v []byte) {
 	switch kind {
 	case jsonscan.Number:
 		s.numbers++
@@ -220,7 +220,7 @@ func (c *columns) declare(shapes []columnValues, o *Options) error {
 			column.Declared, column.Kind = true, datasets.Numeric
 		case s.texts > 0 && float64(s.numbers) >= numberThreshold*float64(all):
 			wrong = append(wrong, &datasets.LineError{File: s.in.path, Line: s.first, Err: fmt.Errorf(
-				"column %s: %q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
+				"column %s: %q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
 				column.Name, s.value, 100*float64(s.numbers)/float64(all), column.Name)})
 		case !target || o.Task == datasets.AnyTask:
 			column.Declared, column.Kind = true, datasets.Categorical

@@ -202,14 +202,14 @@ func TestErrors(t *testing.T) {
 		{"empty.npy", datasets.Roles{}, `empty.npy: not an array as numpy writes it: it does not begin with \x93NUMPY`},
 		{"huge.npy", datasets.Roles{}, "huge.npy: the file is cut off: 79 bytes, the array of shape [1000000000000] and type <f8 takes 8000000000079"},
 		{"wrong.npy", datasets.Roles{}, "wrong.npy: its shape [4611686018427387904 4] is larger than any file"},
-		{"infinite.npy", datasets.Roles{}, "infinite.npy: row 1: column x0: the value is infinite, wanted a number; data.drop leaves the column out"},
+		{"infinite.npy", datasets.Roles{}, "infinite.npy: row 1: column x0: value must be finite; exclude the column with data.drop"},
 		{"norows.npy", datasets.Roles{}, "norows.npy: no rows"},
 		{"claim.npy", datasets.Roles{}, "claim.npy: column x0: the array has 1000000000 columns and no rows; data.drop leaves the column out"},
 		{"cube.npy", datasets.Roles{}, "cube.npy: column x0: the array has 3 axes, wanted one or two; data.drop leaves the column out"},
 		{"void.npy", datasets.Roles{}, "void.npy: column x0 is of type |V8, wanted numbers, truths, texts or times; data.drop leaves the column out"},
 		{"nested.npy", datasets.Roles{}, `nested.npy: field "a" is itself an array or a structure; write it as columns of its own`},
-		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}}, "weights.npy: row 0: column w: -1 is not a weight, wanted a number ≥ 0 (and 1 more in this column)\n" +
-			"weights.npy: row 0: column y: the target is missing; missing_target: drop leaves such rows out (and 1 more in this column)"},
+		{"weights.npy", datasets.Roles{Weight: "w", Target: []string{"y"}}, "weights.npy: row 0: column w: weight must be a number ≥ 0, got -1 (and 1 more in this column)\n" +
+			"weights.npy: row 0: column y: the target is missing; set missing_target: drop to skip such rows (and 1 more in this column)"},
 		{"pipe.npz", datasets.Roles{}, "pipe.npz: the archive is damaged: zip: not a valid zip file"},
 		{"testdata/complex.npy", datasets.Roles{}, "testdata/complex.npy: column x0 is of type <c16, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
 			"testdata/complex.npy: column x1 is of type <c16, wanted numbers, truths, texts or times; data.drop leaves the column out\n" +
@@ -223,7 +223,7 @@ func TestErrors(t *testing.T) {
 		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}, "big": {}, "gone": {}}},
 			"testdata/rows.npy: dates: column big is of type >f8, wanted dates or texts\n" +
 				`testdata/rows.npy: dates: no column "gone"; there are big, single, half, count, small, unsigned, truth, city, letter, sold, seen, id and 2 more`},
-		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 2: column city_year: "Zürich" is not a date, wanted one such as 2024-03-31 or 31.3.2024; for 31/3/2024 say order: dmy, for 3/31/2024 order: mdy`},
+		{"testdata/rows.npy", datasets.Roles{Dates: map[string]datasets.Date{"city": {}}, Drop: []string{"sold", "seen"}}, `testdata/rows.npy: row 2: column city_year: must be a date such as 2024-03-31 or 31.3.2024 (for 31/3/2024 set order: dmy, for 3/31/2024 order: mdy), got "Zürich"`},
 	} {
 		o := npy.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {
@@ -253,7 +253,7 @@ func TestUnlabelled(t *testing.T) {
 	roles = datasets.Roles{Schema: &other, Target: []string{"city"}, Dates: roles.Dates, IgnoreExtra: true}
 	other.Columns = schema.Columns[:3]
 	_, err = npy.ReadFile(ctx, "testdata/rows.npy", npy.Options{Roles: roles})
-	if want := "testdata/rows.npy: row 0: column city: the target is missing; missing_target: drop leaves such rows out; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
+	if want := "testdata/rows.npy: row 0: column city: the target is missing; set missing_target: drop to skip such rows; also in row 1, 3, 4, 5, 7, 8, 11, 14, 15, 16, 19 and 71 more"; fmt.Sprint(err) != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
 	roles.Unlabelled = true

@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 		{"testdata/snappy.parquet", datasets.Roles{}, "testdata/snappy.parquet: column sold has times, of type date; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
 			"testdata/snappy.parquet: column seen has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out\n" +
 			"testdata/snappy.parquet: column zoned has times, of type timestamp; data.dates takes them apart into numbers, data.drop leaves the column out"},
-		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}}, "testdata/snappy.parquet: row 3: column double: the target is missing; missing_target: drop leaves such rows out (and 24 more in this column)"},
+		{"testdata/snappy.parquet", datasets.Roles{Drop: []string{"sold", "seen", "zoned"}, Target: []string{"double"}}, "testdata/snappy.parquet: row 3: column double: the target is missing; set missing_target: drop to skip such rows (and 24 more in this column)"},
 	} {
 		o := parquet.Options{Roles: c.roles}
 		if !strings.HasPrefix(c.path, "testdata") {

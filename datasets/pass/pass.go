@@ -43,12 +43,12 @@ type Sums interface {
 // Pass is a [datasets.Pass] with sums.
 type Pass struct {
 	config Config
-	number  int // number of the pass, from 1
-	want  int // rows of the previous pass; 0 in the first pass
-	rows  int // rows added and merged
-	own   int // rows added
-	sums  Sums
-	fault error // first error; the pass is then invalid
+	number int // number of the pass, from 1
+	want   int // rows of the previous pass; 0 in the first pass
+	rows   int // rows added and merged
+	own    int // rows added
+	sums   Sums
+	fault  error // first error; the pass is then invalid
 }
 
 // Config identifies how a pass was started. Only passes with equal configurations can be merged.
@@ -70,7 +70,7 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 	if !ok || p == nil {
 		return nil, Config{}, errorf(name, "pass must be one of this spec, got a %T", last)
 	}
-	if own, its := Describe(spec), p.config.spec(); own != its {
+	if own, its := Describe(spec), p.config.describeSpec(); own != its {
 		return nil, Config{}, errorf(name, "pass must be of the spec %s, got %s", own, its)
 	}
 	next, err := p.next(ctx)
@@ -84,24 +84,24 @@ func Last(ctx context.Context, name string, spec any, last datasets.Pass) (Sums,
 }
 
 // check returns other as a *Pass with the configuration b.
-func (b Config) own(other datasets.Pass) (*Pass, error) {
+func (b Config) check(other datasets.Pass) (*Pass, error) {
 	p, ok := other.(*Pass)
 	if !ok || p == nil {
 		return nil, errorf(b.Name, "pass must be one of this spec, got a %T", other)
 	}
-	return p, b.same(p.config.spec(), p.config.Mark, p.config.Cols, p.config.columns())
+	return p, b.checkSame(p.config.describeSpec(), p.config.Mark, p.config.Cols, p.config.describeColumns())
 }
 
 // checkSame returns an error if the configuration b differs from the arguments.
-func (b Config) same(spec, mark string, cols int, columns string) error {
-	switch own := b.spec(); {
+func (b Config) checkSame(spec, mark string, cols int, columns string) error {
+	switch own := b.describeSpec(); {
 	case spec != own:
 		return errorf(b.Name, "pass must be of the spec %s, got %s", own, spec)
 	case mark != b.Mark:
 		return errorf(b.Name, "pass must start from the same model")
 	case cols != b.Cols:
 		return errorf(b.Name, "pass must have %d columns, got %d", b.Cols, cols)
-	case columns != b.columns():
+	case columns != b.describeColumns():
 		return errorf(b.Name, "pass must have columns with the same names, kinds and categories")
 	}
 	return nil
@@ -117,7 +117,7 @@ func errorf(name, format string, args ...any) error {
 }
 
 // describeSpec returns the type and the parameters of the spec.
-func (b Config) spec() string { return Describe(b.Spec) }
+func (b Config) describeSpec() string { return Describe(b.Spec) }
 
 // Describe returns a spec's type and the values of its parameters.
 func Describe(spec any) string {
@@ -138,7 +138,7 @@ func typeName(t reflect.Type) string {
 }
 
 // describeColumns returns a hash of the names, kinds and categories of the columns and targets.
-func (b Config) columns() string {
+func (b Config) describeColumns() string {
 	h := sha256.New()
 	for _, list := range [][]datasets.Column{b.Schema.Columns, b.Schema.Targets} {
 		for _, c := range list {
@@ -178,7 +178,7 @@ func (p *Pass) Merge(ctx context.Context, other datasets.Pass) error {
 	if err := p.checkUsable(ctx); err != nil {
 		return err
 	}
-	o, err := p.config.own(other)
+	o, err := p.config.check(other)
 	switch {
 	case err != nil:
 		return err
@@ -228,16 +228,16 @@ func (p *Pass) State(s *model.State) {
 		s.Fail("%v", p.checkUsable(context.Background()))
 		return
 	}
-	spec, mark, cols, columns := p.config.spec(), p.config.Mark, p.config.Cols, p.config.columns()
+	spec, mark, cols, columns := p.config.describeSpec(), p.config.Mark, p.config.Cols, p.config.describeColumns()
 	s.String("spec", &spec)
 	s.String("mark", &mark)
 	s.Int("width", &cols)
 	s.String("columns", &columns)
 	if s.Reading() && s.Err() == nil {
 		if spec == adoptedMark {
-			spec = p.config.spec()
+			spec = p.config.describeSpec()
 		}
-		if err := p.config.same(spec, mark, cols, columns); err != nil {
+		if err := p.config.checkSame(spec, mark, cols, columns); err != nil {
 			s.Fail("%v", err)
 		}
 	}

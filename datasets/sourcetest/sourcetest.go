@@ -55,7 +55,9 @@ func testSize(t testing.TB, src datasets.Source, all datasets.Set) {
 }
 
 // testSecondPass: a model may need many passes.
-func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) { Equal(t, gather(t, src), all) }
+func testSecondPass(t testing.TB, src datasets.Source, all datasets.Set) {
+	Equal(t, gather(t, src), all)
+}
 
 // testPrefetch: a pass may read ahead of what is done with the blocks.
 func testPrefetch(t testing.TB, src datasets.Source, all datasets.Set) {

@@ -105,7 +105,7 @@ func (q *query) inferTypes(ctx context.Context, columns []table.ColumnRequest) e
 }
 
 // valueCounts counts the values of a column.
-type valueCounts struct{ numbers, truths, texts, times, others int }
+type valueCounts struct{ numbers, booleans, strings, times, others int }
 
 func (f *valueCounts) add(src any) {
 	switch src.(type) {
@@ -113,9 +113,9 @@ func (f *valueCounts) add(src any) {
 	case int64, float64, float32, int32, int:
 		f.numbers++
 	case bool:
-		f.truths++
+		f.booleans++
 	case string:
-		f.texts++
+		f.strings++
 	case time.Time:
 		f.times++
 	default:
@@ -126,13 +126,13 @@ func (f *valueCounts) add(src any) {
 // columnType is the one that takes all values.
 func (f *valueCounts) columnType() table.Type {
 	switch {
-	case f.others > 0 || f.times > 0 && f.numbers+f.truths+f.texts > 0:
+	case f.others > 0 || f.times > 0 && f.numbers+f.booleans+f.strings > 0:
 		return table.Unsupported
 	case f.times > 0:
 		return table.Times
-	case f.texts > 0:
+	case f.strings > 0:
 		return table.Strings
-	case f.truths > 0 && f.numbers == 0:
+	case f.booleans > 0 && f.numbers == 0:
 		return table.Booleans
 	}
 	return table.Numbers

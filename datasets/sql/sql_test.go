@@ -224,7 +224,7 @@ func TestFaults(t *testing.T) {
 				{"select area, built from flats", datasets.Roles{}, "select area, built from flats: column built has times, of type DATE; data.dates takes them apart into numbers, data.drop leaves the column out"},
 				{"select area, y from flats where 1 = 0", datasets.Roles{Target: []string{"y"}}, "select area, y from flats where 1 = 0: no rows"},
 				{"select area, city from flats order by id", datasets.Roles{Target: []string{"city"}}, "row "},
-				{"select area, city, weight - 2 as w from flats where city is not null order by id", datasets.Roles{Target: []string{"city"}, Weight: "w"}, "is not a weight, wanted a number ≥ 0"},
+				{"select area, city, weight - 2 as w from flats where city is not null order by id", datasets.Roles{Target: []string{"city"}, Weight: "w"}, "select area, city, weight - 2 as w from flats where city is …: row 1: column w: weight must be a number ≥ 0, got -1 (and 15 more in this column)"},
 				{"select area, price, city, balcony, street, weight, y, id from flats where nowhere = 1", datasets.Roles{}, "select area, price, city, balcony, street, weight, y, id fro…: "},
 			} {
 				_, err := sql.Read(ctx, db, c.query, nil, sql.Options{Roles: c.o})

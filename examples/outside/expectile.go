@@ -177,7 +177,7 @@ func (q *squares) Merge(ctx context.Context, other pass.Sums) error {
 func (q *squares) solve() ([]float64, error) {
 	m := q.d + 1
 	if !(q.gram[m*m-1] > 0) {
-		return nil, errors.New("expectile: every weight is 0")
+		return nil, errors.New("expectile: weights must not all be 0")
 	}
 	a := mat.NewSymDense(m, slices.Clone(q.gram))
 	for j := range q.d {

@@ -29,10 +29,10 @@ type Files struct {
 	CSV      CSV
 	SVMLight SVMLight
 
-	Target   Strings  // columns to predict; none for the last one
-	Positive Strings  // values of the target that are the class of interest
-	Suffix   string // text behind each value of the target that does not belong to it
-	Task     string // a [datasets.Task], or auto for the one that the target tells
+	Target   Strings // columns to predict; none for the last one
+	Positive Strings // values of the target that are the class of interest
+	Suffix   string  // text behind each value of the target that does not belong to it
+	Task     string  // a [datasets.Task], or auto for the one that the target tells
 	Weight   string
 	Group    string
 	Drop     []string

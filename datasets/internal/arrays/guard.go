@@ -24,14 +24,14 @@ const (
 
 // Allocate returns size bytes.
 func (g *MemoryLimit) Allocate(size int) []byte {
-	g.hold(size)
+	g.reserve(size)
 	return g.GoAllocator.Allocate(size)
 }
 
 // Reallocate returns size bytes that begin as b does.
 func (g *MemoryLimit) Reallocate(size int, b []byte) []byte {
 	if size > cap(b) {
-		g.hold(size)
+		g.reserve(size)
 		g.Free(b)
 	}
 	return g.GoAllocator.Reallocate(size, b)
@@ -44,7 +44,7 @@ func (g *MemoryLimit) Free(b []byte) {
 	}
 }
 
-func (g *MemoryLimit) hold(size int) {
+func (g *MemoryLimit) reserve(size int) {
 	if size < largePiece {
 		return
 	}

@@ -19,21 +19,21 @@ import (
 // block collects encoded rows until it is full.
 type block struct {
 	*source
-	capacity    int
-	rows    int
-	x       []float64 // dense inputs and free capacity
-	indptr  []int     // sparse inputs
-	indices []uint32
-	values  []float64
-	entries     []entry // sparse inputs of the current row
-	targets []float64
-	weights []float64
-	groups  []int
-	numbers map[string]int // group numbers by name
-	names   []string       // group names by number
-	passthrough    [][]string
-	unlabeled []fieldPosition // first rows without a target
-	moreUnlabeled    int     // number of other rows without a target
+	capacity      int
+	rows          int
+	x             []float64 // dense inputs and free capacity
+	indptr        []int     // sparse inputs
+	indices       []uint32
+	values        []float64
+	entries       []entry // sparse inputs of the current row
+	targets       []float64
+	weights       []float64
+	groups        []int
+	numbers       map[string]int // group numbers by name
+	names         []string       // group names by number
+	passthrough   [][]string
+	unlabeled     []fieldPosition // first rows without a target
+	moreUnlabeled int             // number of other rows without a target
 }
 
 // entry is one input of a sparse row.
@@ -210,9 +210,9 @@ var missingMarkers = []string{"?", "-", ".", "NA", "N/A", "n/a", "NULL", "null",
 // notNumberError returns an error about a string in a numeric column.
 func (l *layout) notNumberError(line, j int, field []byte) error {
 	if slices.Contains(missingMarkers, string(field)) {
-		return l.fieldError(line, j, "must be a number, got %q; if it denotes a missing value, add it to missing", field)
+		return l.fieldError(line, j, "%q is not a number; if it denotes a missing value, add it to missing", field)
 	}
-	return l.fieldError(line, j, "must be a number, got %q", field)
+	return l.fieldError(line, j, "%q is not a number", field)
 }
 
 // addOther encodes a field that is not an input.

@@ -28,10 +28,10 @@ type ColumnForm struct {
 
 // TypedColumn is a column with its type.
 type TypedColumn struct {
-	Name string
-	Type Type
-	TypeName   string // name of the type in the file format
-	Reason  string // why the column is Unsupported; "" if because of its type
+	Name     string
+	Type     Type
+	TypeName string // name of the type in the file format
+	Reason   string // why the column is Unsupported; "" if because of its type
 }
 
 // Type is the type of the values of a column.
@@ -40,10 +40,10 @@ type Type uint8
 // The types, and the representations in which a reader provides them.
 const (
 	Unsupported Type = iota // cannot be a column
-	Numbers                // as Numbers, or as Strings, which are exact for integers
-	Booleans                 // as Numbers, 0 and 1, or as Strings, "false" and "true"
-	Strings                  // as Strings
-	Times                  // dates and times, as Times or as Strings
+	Numbers                 // as Numbers, or as Strings, which are exact for integers
+	Booleans                // as Numbers, 0 and 1, or as Strings, "false" and "true"
+	Strings                 // as Strings
+	Times                   // dates and times, as Times or as Strings
 )
 
 // ColumnRequest selects a column and its representation.
@@ -66,10 +66,10 @@ type Cursor interface {
 // Values are values of a column in the requested representation. The length of Numbers, Seconds or
 // Codes is the number of rows.
 type Values struct {
-	Numbers []float64   // NaN if missing
-	Seconds []int64     // Unix time in UTC or local time; NoTime if missing
-	Codes   []int32     // codes in Dictionary; -1 if missing
-	Dictionary   *Dictionary // set by the reader
+	Numbers    []float64   // NaN if missing
+	Seconds    []int64     // Unix time in UTC or local time; NoTime if missing
+	Codes      []int32     // codes in Dictionary; -1 if missing
+	Dictionary *Dictionary // set by the reader
 }
 
 // NoTime is a missing time.
@@ -78,7 +78,7 @@ const NoTime = math.MinInt64
 // Dictionary maps codes to strings. It may grow between calls of Decode, but never changes a code.
 type Dictionary struct {
 	Strings []string
-	codes map[string]int32
+	codes   map[string]int32
 }
 
 // maxDictionary is the size above which a dictionary is replaced, to bound the memory of columns

@@ -12,16 +12,16 @@ import (
 
 // columnBatch is a batch of rows by column, and the blocks of these rows.
 type columnBatch struct {
-	source *columnSource
-	full   int // rows
-	rows   int
-	from   int // row number in the file of the first row decoded last
-	feeds  []*columnReader
+	source   *columnSource
+	capacity int // rows
+	rows     int
+	firstRow int // row number in the file of the first row decoded last
+	readers  []*columnReader
 
-	x, y    [][]float64 // inputs and targets by column
-	weights []float64
-	groups  []string
-	kept    [][]string // by passthrough column
+	x, y        [][]float64 // inputs and targets by column
+	weights     []float64
+	groups      []string
+	passthrough [][]string // by passthrough column
 
 	block  int       // rows of a block
 	matrix []float64 // the inputs row by row
@@ -36,12 +36,12 @@ const maxBatchValues = 1 << 21
 // newBatch returns an empty batch.
 func (s *columnSource) newBatch(feeds []*columnReader) *columnBatch {
 	cols := len(s.schema.Columns)
-	b := &columnBatch{source: s, feeds: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
-	b.full = b.block * max(1, min(chunk/b.block, maxBatchValues/(b.block*max(cols, 1))))
+	b := &columnBatch{source: s, readers: feeds, block: rowblock.SizeForWidth(cols), out: s.newBlock()}
+	b.capacity = b.block * max(1, min(chunk/b.block, maxBatchValues/(b.block*max(cols, 1))))
 	if s.rows >= 0 {
-		b.full = min(b.full, (s.rows+b.block)/b.block*b.block)
+		b.capacity = min(b.capacity, (s.rows+b.block)/b.block*b.block)
 	}
-	column := func() []float64 { return make([]float64, b.full) }
+	column := func() []float64 { return make([]float64, b.capacity) }
 	for range cols {
 		if !s.noInputs {
 			b.x = append(b.x, column())
@@ -54,31 +54,31 @@ func (s *columnSource) newBatch(feeds []*columnReader) *columnBatch {
 		b.weights = column()
 	}
 	if s.layout.group >= 0 {
-		b.groups = make([]string, b.full)
+		b.groups = make([]string, b.capacity)
 	}
 	for range s.layout.passthrough {
-		b.kept = append(b.kept, make([]string, b.full))
+		b.passthrough = append(b.passthrough, make([]string, b.capacity))
 	}
-	b.matrix, b.labels = make([]float64, b.full*cols), make([]float64, b.full*len(b.y))
+	b.matrix, b.labels = make([]float64, b.capacity*cols), make([]float64, b.capacity*len(b.y))
 	return b
 }
 
 // setDestinations sets the destinations of the readers after the present rows.
-func (b *columnBatch) aim() {
-	for _, f := range b.feeds {
-		for k := range f.outs {
-			o := &f.outs[k]
+func (b *columnBatch) setDestinations() {
+	for _, f := range b.readers {
+		for k := range f.destinations {
+			o := &f.destinations[k]
 			switch c := &b.source.cells[o.column]; {
-			case o.keep >= 0:
-				o.texts = b.kept[o.keep][b.rows:]
+			case o.passthrough >= 0:
+				o.strings = b.passthrough[o.passthrough][b.rows:]
 			case o.use == input:
-				o.into = b.x[c.at][b.rows:]
+				o.numbers = b.x[c.at][b.rows:]
 			case o.use == target:
-				o.into = b.y[c.at][b.rows:]
+				o.numbers = b.y[c.at][b.rows:]
 			case o.use == weight:
-				o.into = b.weights[b.rows:]
+				o.numbers = b.weights[b.rows:]
 			case o.use == group:
-				o.texts = b.groups[b.rows:]
+				o.strings = b.groups[b.rows:]
 			}
 		}
 	}
@@ -87,14 +87,14 @@ func (b *columnBatch) aim() {
 // fill decodes rows until the batch is full or the file ends.
 func (b *columnBatch) fill(ctx context.Context, p *columnPass, missing *block) error {
 	b.rows = 0
-	for b.rows < b.full {
-		b.aim()
-		b.from = p.first
-		n, err := p.next(ctx, b.full-b.rows, b.source.put)
+	for b.rows < b.capacity {
+		b.setDestinations()
+		b.firstRow = p.first
+		n, err := p.next(ctx, b.capacity-b.rows, b.source.put)
 		if err != nil || n == 0 {
 			return err
 		}
-		if n, err = b.choose(n, missing); err != nil {
+		if n, err = b.checkRows(n, missing); err != nil {
 			return err
 		}
 		b.rows += n
@@ -104,17 +104,17 @@ func (b *columnBatch) fill(ctx context.Context, p *columnPass, missing *block) e
 
 // checkRows drops rows without a target among the n decoded last, and returns an error for invalid
 // rows. It returns the number of remaining rows.
-func (b *columnBatch) choose(n int, missing *block) (int, error) {
+func (b *columnBatch) checkRows(n int, missing *block) (int, error) {
 	s, at := b.source, b.rows
-	first, _ := slices.BinarySearch(s.skipped, b.from)
-	last, _ := slices.BinarySearch(s.skipped, b.from+n)
+	first, _ := slices.BinarySearch(s.skipped, b.firstRow)
+	last, _ := slices.BinarySearch(s.skipped, b.firstRow+n)
 	if without := s.skipped[first:last]; len(without) > 0 {
-		n = b.compact(n, without)
+		n = b.dropRows(n, without)
 	}
 	for i := 0; i < n && !s.layout.roles.Unlabelled; i++ {
 		for k, j := range s.layout.targets {
 			if math.IsNaN(b.y[k][at+i]) {
-				missing.addUnlabeled(b.numberOf(i)+1, j)
+				missing.addUnlabeled(b.fileRow(i)+1, j)
 			}
 		}
 	}
@@ -122,24 +122,24 @@ func (b *columnBatch) choose(n int, missing *block) (int, error) {
 		for i, w := range b.weights[at : at+n] {
 			switch j := s.layout.weight; {
 			case math.IsNaN(w):
-				return 0, s.rowError(b.numberOf(i), j, "the weight is missing")
+				return 0, s.rowError(b.fileRow(i), j, "the weight is missing")
 			case w < 0:
-				return 0, s.rowError(b.numberOf(i), j, "%s", negativeWeight(w))
+				return 0, s.rowError(b.fileRow(i), j, "%s", negativeWeight(w))
 			}
 		}
 	}
 	if b.groups != nil {
 		if i := slices.Index(b.groups[at:at+n], ""); i >= 0 {
-			return 0, s.rowError(b.numberOf(i), s.layout.group, "the group is missing")
+			return 0, s.rowError(b.fileRow(i), s.layout.group, "the group is missing")
 		}
 	}
 	return n, nil
 }
 
 // fileRow returns the row number in the file of remaining row i of those decoded last.
-func (b *columnBatch) numberOf(i int) int {
-	at, _ := slices.BinarySearch(b.source.skipped, b.from)
-	row := b.from + i
+func (b *columnBatch) fileRow(i int) int {
+	at, _ := slices.BinarySearch(b.source.skipped, b.firstRow)
+	row := b.firstRow + i
 	for at < len(b.source.skipped) && b.source.skipped[at] <= row {
 		row++
 		at++
@@ -148,17 +148,17 @@ func (b *columnBatch) numberOf(i int) int {
 }
 
 // dropRows removes the given rows from the n decoded last.
-func (b *columnBatch) compact(n int, without []int) int {
+func (b *columnBatch) dropRows(n int, without []int) int {
 	columns := slices.Concat(b.x, b.y)
 	if b.weights != nil {
 		columns = append(columns, b.weights)
 	}
-	texts := b.kept
+	texts := b.passthrough
 	if b.groups != nil {
 		texts = append(slices.Clone(texts), b.groups)
 	}
-	parallel(len(columns), func(k int) { compact(columns[k][b.rows:b.rows+n], b.from, without) })
-	parallel(len(texts), func(k int) { compact(texts[k][b.rows:b.rows+n], b.from, without) })
+	parallel(len(columns), func(k int) { compact(columns[k][b.rows:b.rows+n], b.firstRow, without) })
+	parallel(len(texts), func(k int) { compact(texts[k][b.rows:b.rows+n], b.firstRow, without) })
 	return n - len(without)
 }
 
@@ -175,7 +175,7 @@ func compact[T any](values []T, from int, without []int) {
 }
 
 // transpose converts the columns to rows, in parallel.
-func (b *columnBatch) lay() {
+func (b *columnBatch) transpose() {
 	blocks := (b.rows + b.block - 1) / b.block
 	parallel(blocks, func(k int) {
 		from, to := k*b.block, min((k+1)*b.block, b.rows)
@@ -186,14 +186,14 @@ func (b *columnBatch) lay() {
 	if b.weights != nil {
 		b.out.weights = b.weights[:b.rows]
 	}
-	if b.kept == nil {
+	if b.passthrough == nil {
 		return
 	}
-	n := len(b.kept)
+	n := len(b.passthrough)
 	texts := make([]string, b.rows*n)
 	for i := range b.rows {
-		for k := range b.kept {
-			texts[i*n+k] = b.kept[k][i]
+		for k := range b.passthrough {
+			texts[i*n+k] = b.passthrough[k][i]
 		}
 		b.out.passthrough = append(b.out.passthrough, texts[i*n:(i+1)*n:(i+1)*n])
 	}
@@ -217,7 +217,7 @@ func transposeRows(out []float64, columns [][]float64, from, to int) {
 }
 
 // numberGroups numbers the groups of the rows; new ones in order of first appearance.
-func (b *columnBatch) number(groups *block) {
+func (b *columnBatch) numberGroups(groups *block) {
 	if b.groups == nil {
 		return
 	}
@@ -251,7 +251,7 @@ func (s *columnSource) Blocks(ctx context.Context, yield func(block datasets.Set
 	free <- nil
 	for b := range ready {
 		rows += b.rows
-		b.number(groups)
+		b.numberGroups(groups)
 		for from := 0; from < b.rows; from += b.block {
 			if err := ctxerr.Check(ctx); err != nil {
 				return err
@@ -302,14 +302,14 @@ func (s *columnSource) readBatches(ctx context.Context, free <-chan *columnBatch
 		if err == nil {
 			err = b.fill(ctx, p, missing)
 		}
-		end := err != nil || b.rows < b.full
+		end := err != nil || b.rows < b.capacity
 		if b.err = err; end && err == nil {
 			b.err = missing.unlabeledError()
 		}
 		if err != nil || len(missing.unlabeled) > 0 {
 			b.rows = 0 // an error has no block
 		}
-		b.lay()
+		b.transpose()
 		select {
 		case ready <- b:
 		case <-ctx.Done():

@@ -22,9 +22,9 @@ func (s *columnSource) learn(ctx context.Context) (datasets.Schema, error) {
 		s.content = l.content()
 	}
 	if g := s.layout.group; g >= 0 {
-		s.groups = indexByName(sorted(l.columns[g].levels.names, s.layout.notation))
+		s.groups = indexByName(sorted(l.columns[g].categories.names, s.layout.notation))
 	}
-	return s.layout.schema(l.levels)
+	return s.layout.schema(l.categories)
 }
 
 // ScanContent returns the content from the first pass, or else reads all columns.
@@ -43,11 +43,11 @@ func (s *columnSource) ScanContent(ctx context.Context) ([]datasets.ColumnConten
 // column.
 func (s *columnSource) scanColumns(ctx context.Context, wanted func(j int) bool) (*SchemaLearner, error) {
 	out := &SchemaLearner{roles: s.layout.roles}
-	out.arrange(s.layout.form, s.layout)
+	out.setForm(s.layout.form, s.layout)
 	feeds := s.columnReaders(wanted, false)
 	for _, f := range feeds {
-		for k := range f.outs {
-			f.outs[k].into = make([]float64, chunk)
+		for k := range f.destinations {
+			f.destinations[k].numbers = make([]float64, chunk)
 		}
 	}
 	if len(feeds) > 0 || s.rows < 0 {
@@ -58,8 +58,8 @@ func (s *columnSource) scanColumns(ctx context.Context, wanted func(j int) bool)
 		defer p.cursor.Close()
 		for {
 			n, err := p.next(ctx, chunk, func(f *columnReader, first, n int) error {
-				for k := range f.outs {
-					s.observe(f, &f.outs[k], first, n, &out.columns[f.outs[k].column])
+				for k := range f.destinations {
+					s.observe(f, &f.destinations[k], first, n, &out.columns[f.destinations[k].column])
 				}
 				return nil
 			})
@@ -80,7 +80,7 @@ func (s *columnSource) scanColumns(ctx context.Context, wanted func(j int) bool)
 	if s.rows == 0 {
 		end = s.errNoRows()
 	}
-	return out, out.faults(end)
+	return out, out.err(end)
 }
 
 func (s *columnSource) errNoRows() error {
@@ -115,16 +115,16 @@ func (s *columnSource) observe(f *columnReader, o *destination, first, rows int,
 		case v-v == 0:
 			c.values++
 			if o.use == weight {
-				c.weights = c.weights || v > 0
+				c.hasPositiveWeight = c.hasPositiveWeight || v > 0
 				if v < 0 {
-					c.wrong(row, row+1, negativeWeight(v))
+					c.addError(row, row+1, negativeWeight(v))
 				}
 			}
 		case math.IsNaN(v):
 			c.values++
 			s.observeMissing(o, row, c)
 		case o.use != target || !s.layout.roles.Unlabelled:
-			c.wrong(row, row+1, infiniteValue)
+			c.addError(row, row+1, infiniteValue)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (s *columnSource) observeMissing(o *destination, row int, c *columnStats) {
 	c.values--
 	if o.use != input {
 		if err := s.layout.checkRequired(o.column, nil); err != nil {
-			c.wrong(row, row+1, err.Error())
+			c.addError(row, row+1, err.Error())
 		}
 	}
 	if c.missing == nil {
@@ -148,11 +148,11 @@ func (s *columnSource) observeMissing(o *destination, row int, c *columnStats) {
 // observeStrings adds strings. It inspects each string of a dictionary once.
 func (s *columnSource) observeStrings(f *columnReader, o *destination, first, rows int, c *columnStats) {
 	texts := f.values.Dictionary.Strings
-	if o.of != f.values.Dictionary {
-		o.of, o.seen, o.lost = f.values.Dictionary, nil, nil
+	if o.dictionary != f.values.Dictionary {
+		o.dictionary, o.seen, o.missing = f.values.Dictionary, nil, nil
 	}
 	for len(o.seen) < len(texts) {
-		o.seen, o.lost = append(o.seen, false), append(o.lost, s.isMissing(texts[len(o.lost)]))
+		o.seen, o.missing = append(o.seen, false), append(o.missing, s.isMissing(texts[len(o.missing)]))
 	}
 	collect := s.cells == nil && (s.categorical(o.column) || o.use == group)
 	for i, code := range f.values.Codes[:rows] {
@@ -160,28 +160,28 @@ func (s *columnSource) observeStrings(f *columnReader, o *destination, first, ro
 		if s.isSkipped(row) {
 			continue
 		}
-		if c.values++; code < 0 || o.lost[code] {
+		if c.values++; code < 0 || o.missing[code] {
 			s.observeMissing(o, row, c)
 			continue
 		}
 		if o.seen[code] {
 			continue
 		}
-		faults := c.more
+		faults := c.errCount
 		switch {
 		case collect:
-			c.add(row, row+1, []byte(s.trimmed(o.use, texts[code])))
+			c.addCategory(row, row+1, []byte(s.trimmed(o.use, texts[code])))
 		case o.use != group:
 			v, err := s.value(o, texts[code], false)
 			if err != nil {
-				c.wrong(row, row+1, err.Error())
+				c.addError(row, row+1, err.Error())
 			}
 			if v == datasets.Unknown && s.cell(o.column).codes != nil && c.unknown == nil {
 				c.unknown = &occurrence{row: s.rowIndex(row), line: row + 1}
 			}
-			c.weights = c.weights || o.use == weight && v > 0
+			c.hasPositiveWeight = c.hasPositiveWeight || o.use == weight && v > 0
 		}
-		o.seen[code] = c.more == faults // an invalid string is an error in every row
+		o.seen[code] = c.errCount == faults // an invalid string is an error in every row
 	}
 }
 
@@ -190,8 +190,8 @@ func (s *columnSource) findUnlabelled(ctx context.Context) error {
 	l := s.layout
 	feeds := s.columnReaders(func(j int) bool { return l.use[j] == target }, false)
 	for _, f := range feeds {
-		for k := range f.outs {
-			f.outs[k].into = make([]float64, chunk)
+		for k := range f.destinations {
+			f.destinations[k].numbers = make([]float64, chunk)
 		}
 	}
 	p, err := s.pass(ctx, feeds)

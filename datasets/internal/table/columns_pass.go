@@ -55,7 +55,7 @@ func (p *columnPass) next(ctx context.Context, maxRows int, use func(f *columnRe
 	errs := make([]error, len(p.feeds))
 	parallel(len(p.feeds), func(k int) {
 		f := p.feeds[k]
-		f.room(rows)
+		f.resize(rows)
 		if errs[k] = p.cursor.Decode(k, &f.values); errs[k] == nil {
 			errs[k] = use(f, first, rows)
 		}
@@ -102,17 +102,17 @@ func parallel(n int, do func(k int)) {
 }
 
 // resize allocates values for rows. Numbers are written to the first destination.
-func (f *columnReader) room(rows int) {
+func (f *columnReader) resize(rows int) {
 	switch f.As {
 	case Numbers:
-		if into := f.outs[0].into; into != nil {
+		if into := f.destinations[0].numbers; into != nil {
 			f.values.Numbers = into[:rows]
 			return
 		}
-		if len(f.own) < rows {
-			f.own = make([]float64, max(rows, min(2*len(f.own), chunk)))
+		if len(f.buffer) < rows {
+			f.buffer = make([]float64, max(rows, min(2*len(f.buffer), chunk)))
 		}
-		f.values.Numbers = f.own[:rows]
+		f.values.Numbers = f.buffer[:rows]
 	case Times:
 		f.values.Seconds = resized(f.values.Seconds, rows)
 	case Strings:
@@ -130,24 +130,24 @@ func resized[T any](a []T, n int) []T {
 
 // stringCache caches the values of the strings of a dictionary, for each destination.
 type stringCache struct {
-	of     *Dictionary
-	lost   []bool      // whether a string denotes a missing value
-	values [][]float64 // by destination: the value of every string
-	faults map[int]error
+	dictionary *Dictionary
+	missing    []bool      // whether a string denotes a missing value
+	values     [][]float64 // by destination: the value of every string
+	errs       map[int]error
 }
 
 // update adds the new strings of the dictionary.
-func (m *stringCache) learn(f *columnReader, s *columnSource) *stringCache {
-	if m == nil || m.of != f.values.Dictionary {
-		m = &stringCache{of: f.values.Dictionary, values: make([][]float64, len(f.outs)), faults: map[int]error{}}
+func (m *stringCache) update(f *columnReader, s *columnSource) *stringCache {
+	if m == nil || m.dictionary != f.values.Dictionary {
+		m = &stringCache{dictionary: f.values.Dictionary, values: make([][]float64, len(f.destinations)), errs: map[int]error{}}
 	}
-	for code := len(m.lost); code < len(m.of.Strings); code++ {
-		t := m.of.Strings[code]
-		m.lost = append(m.lost, s.isMissing(t))
-		for k := range f.outs {
-			v, err := s.value(&f.outs[k], t, m.lost[code])
+	for code := len(m.missing); code < len(m.dictionary.Strings); code++ {
+		t := m.dictionary.Strings[code]
+		m.missing = append(m.missing, s.isMissing(t))
+		for k := range f.destinations {
+			v, err := s.value(&f.destinations[k], t, m.missing[code])
 			if m.values[k] = append(m.values[k], v); err != nil {
-				m.faults[code] = err
+				m.errs[code] = err
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (m *stringCache) learn(f *columnReader, s *columnSource) *stringCache {
 // value returns the value of a string in a column.
 func (s *columnSource) value(o *destination, t string, lost bool) (float64, error) {
 	switch j := o.column; {
-	case o.keep >= 0 || o.use == group:
+	case o.passthrough >= 0 || o.use == group:
 		return 0, nil
 	case lost:
 		return math.NaN(), nil
@@ -166,9 +166,9 @@ func (s *columnSource) value(o *destination, t string, lost bool) (float64, erro
 		at, ok := date.Parse([]byte(t))
 		if !ok {
 			c := dateColumn{date: *date}
-			return 0, fmt.Errorf("must be a date%s, got %q", c.wanted(), t)
+			return 0, fmt.Errorf("must be a date%s, got %q", c.formatHint(), t)
 		}
-		return float64(date.Values(at)[s.origins[j].number]), nil
+		return float64(date.Values(at)[s.origins[j].datePart]), nil
 	case o.use == target:
 		return s.parseTarget(s.cell(j), []byte(s.trimmed(o.use, t)))
 	case s.cell(j).codes != nil:
@@ -177,7 +177,7 @@ func (s *columnSource) value(o *destination, t string, lost bool) (float64, erro
 	if v, ok := text.Number([]byte(t)); ok {
 		return v, nil
 	}
-	return 0, fmt.Errorf("must be a number, got %q", t)
+	return 0, fmt.Errorf("%q is not a number", t)
 }
 
 // put writes the values of a reader to its destinations.
@@ -189,12 +189,12 @@ func (s *columnSource) put(f *columnReader, first, rows int) error {
 	case Strings:
 		return s.putStrings(f, first, rows)
 	}
-	for k := range f.outs {
-		o := &f.outs[k]
+	for k := range f.destinations {
+		o := &f.destinations[k]
 		if k > 0 {
-			copy(o.into[:rows], f.values.Numbers)
+			copy(o.numbers[:rows], f.values.Numbers)
 		}
-		if err := s.checkFinite(o, first, o.into[:rows]); err != nil {
+		if err := s.checkFinite(o, first, o.numbers[:rows]); err != nil {
 			return err
 		}
 	}
@@ -222,72 +222,72 @@ func (s *columnSource) checkFinite(o *destination, first int, values []float64) 
 }
 
 func (s *columnSource) putStrings(f *columnReader, first, rows int) error {
-	f.memo = f.memo.learn(f, s)
+	f.cache = f.cache.update(f, s)
 	codes := f.values.Codes[:rows]
-	for k := range f.outs {
-		o := &f.outs[k]
+	for k := range f.destinations {
+		o := &f.destinations[k]
 		switch {
-		case o.texts != nil:
+		case o.strings != nil:
 			texts := f.values.Dictionary.Strings
 			for i, code := range codes {
-				o.texts[i] = ""
-				if code >= 0 && !f.memo.lost[code] {
-					o.texts[i] = texts[code]
+				o.strings[i] = ""
+				if code >= 0 && !f.cache.missing[code] {
+					o.strings[i] = texts[code]
 				}
 			}
 		default:
-			values := f.memo.values[k]
+			values := f.cache.values[k]
 			for i, code := range codes {
 				if code < 0 {
-					o.into[i] = math.NaN()
+					o.numbers[i] = math.NaN()
 				} else {
-					o.into[i] = values[code]
+					o.numbers[i] = values[code]
 				}
 			}
 		}
 	}
-	if len(f.memo.faults) == 0 {
+	if len(f.cache.errs) == 0 {
 		return nil
 	}
 	for i, code := range codes {
-		if err := f.memo.faults[int(code)]; err != nil {
-			return s.rowError(first+i, f.faulty(), "%w", err)
+		if err := f.cache.errs[int(code)]; err != nil {
+			return s.rowError(first+i, f.errorColumn(), "%w", err)
 		}
 	}
 	return nil
 }
 
 // errorColumn returns the column that errors of strings name.
-func (f *columnReader) faulty() int {
-	for _, o := range f.outs {
-		if o.keep < 0 {
+func (f *columnReader) errorColumn() int {
+	for _, o := range f.destinations {
+		if o.passthrough < 0 {
 			return o.column
 		}
 	}
-	return f.outs[0].column
+	return f.destinations[0].column
 }
 
 // putTimes writes parts of times. It reuses the parts of the previous row within the same hour.
 func (s *columnSource) putTimes(f *columnReader, rows int) {
-	date := *s.origins[f.outs[0].column].date
-	parts := make([]int, len(f.outs))
+	date := *s.origins[f.destinations[0].column].date
+	parts := make([]int, len(f.destinations))
 	last := int64(NoTime)
 	for i, at := range f.values.Seconds[:rows] {
 		if at == NoTime {
-			for k := range f.outs {
-				f.outs[k].into[i] = math.NaN()
+			for k := range f.destinations {
+				f.destinations[k].numbers[i] = math.NaN()
 			}
 			continue
 		}
 		if hour := at - (at%3600+3600)%3600; hour != last || last == NoTime {
 			last = hour
 			all := date.Values(time.Unix(at, 0).UTC())
-			for k := range f.outs {
-				parts[k] = all[s.origins[f.outs[k].column].number]
+			for k := range f.destinations {
+				parts[k] = all[s.origins[f.destinations[k].column].datePart]
 			}
 		}
-		for k := range f.outs {
-			f.outs[k].into[i] = float64(parts[k])
+		for k := range f.destinations {
+			f.destinations[k].numbers[i] = float64(parts[k])
 		}
 	}
 }

@@ -51,19 +51,19 @@ func OpenColumns(ctx context.Context, r Columnar, roles datasets.Roles) (dataset
 // columnSource encodes typed columns by a schema.
 type columnSource struct {
 	source
-	columns Columnar
-	form   ColumnForm
-	origins []columnOrigin   // for each column of the layout
-	missing []string // strings that denote a missing value
-	skipped    []int    // skipped rows
-	noInputs    bool     // whether inputs are not read
+	columns  Columnar
+	form     ColumnForm
+	origins  []columnOrigin // for each column of the layout
+	missing  []string       // strings that denote a missing value
+	skipped  []int          // skipped rows
+	noInputs bool           // whether inputs are not read
 }
 
 // columnOrigin is the origin of a column of the layout.
 type columnOrigin struct {
-	column int // of the file
-	date   *datasets.Date
-	number int // index of the part of the date
+	column   int // of the file
+	date     *datasets.Date
+	datePart int // index of the part of the date
 }
 
 // textForm returns the form of the columns, with dates replaced by their parts.
@@ -99,7 +99,7 @@ func (s *columnSource) textForm(dates map[string]datasets.Date) (Form, error) {
 		}
 		for i, name := range date.Names(c.Name) {
 			out.Columns = append(out.Columns, Column{Name: name, Declared: true, Kind: datasets.Numeric})
-			s.origins = append(s.origins, columnOrigin{column: k, date: &date, number: i})
+			s.origins = append(s.origins, columnOrigin{column: k, date: &date, datePart: i})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(dates)) {
@@ -190,23 +190,23 @@ func (s *columnSource) SkippedRows() []int { return s.skipped }
 // columnReader reads one column of the file in one representation.
 type columnReader struct {
 	ColumnRequest
-	name   string
-	outs   []destination
-	values Values
-	own    []float64 // buffer if no destination stores the numbers
-	memo   *stringCache
+	name         string
+	destinations []destination
+	values       Values
+	buffer       []float64 // buffer if no destination stores the numbers
+	cache        *stringCache
 }
 
 // destination is the destination of values: a column of the layout.
 type destination struct {
-	column int // of the layout
-	use    use
-	keep   int // index of the passthrough column; -1 if none
-	into   []float64
-	texts  []string
+	column      int // of the layout
+	use         use
+	passthrough int // index of the passthrough column; -1 if none
+	numbers     []float64
+	strings     []string
 
-	of         *Dictionary // the dictionary of seen and missing
-	seen, lost []bool      // by code: whether a string was observed, and whether it denotes a missing value
+	dictionary    *Dictionary // the dictionary of seen and missing
+	seen, missing []bool      // by code: whether a string was observed, and whether it denotes a missing value
 }
 
 // columnReaders returns readers for the selected columns of the layout, and for the passthrough
@@ -217,17 +217,17 @@ func (s *columnSource) columnReaders(wanted func(j int) bool, kept bool) []*colu
 		k := s.origins[j].column
 		for _, f := range out {
 			if f.Column == k && f.As == as {
-				f.outs = append(f.outs, o)
+				f.destinations = append(f.destinations, o)
 				return
 			}
 		}
-		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name, outs: []destination{o}})
+		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name, destinations: []destination{o}})
 	}
 	for j, u := range s.layout.use {
 		if u == dropped || !wanted(j) {
 			continue
 		}
-		o := destination{column: j, use: u, keep: -1}
+		o := destination{column: j, use: u, passthrough: -1}
 		as := s.form.Columns[s.origins[j].column].Type
 		switch {
 		case u == group || s.categorical(j):
@@ -239,7 +239,7 @@ func (s *columnSource) columnReaders(wanted func(j int) bool, kept bool) []*colu
 	}
 	if kept {
 		for i, j := range s.layout.passthrough {
-			add(j, Strings, destination{column: j, keep: i})
+			add(j, Strings, destination{column: j, passthrough: i})
 		}
 	}
 	return out

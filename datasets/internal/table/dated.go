@@ -15,16 +15,16 @@ import (
 // dateSplitter replaces columns of dates by their parts.
 type dateSplitter struct {
 	Reader
-	form Form
-	from []dateColumn // by column of the inner records
+	form    Form
+	columns []dateColumn // by column of the inner records
 }
 
 // dateColumn is an input column: a date, or a column that is not changed.
 type dateColumn struct {
-	name  string
-	dates bool
-	date  datasets.Date
-	parts int // number of output columns
+	name   string
+	isDate bool
+	date   datasets.Date
+	parts  int // number of output columns
 }
 
 // withDates returns r with the named columns replaced by the parts of their dates.
@@ -43,7 +43,7 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 		date, is := dates[c.Name]
 		if !is {
 			out.form.Columns = append(out.form.Columns, c)
-			out.from = append(out.from, dateColumn{name: c.Name, parts: 1})
+			out.columns = append(out.columns, dateColumn{name: c.Name, parts: 1})
 			continue
 		}
 		if err := date.Check(); err != nil {
@@ -54,7 +54,7 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 		for _, name := range names {
 			out.form.Columns = append(out.form.Columns, Column{Name: name, Line: c.Line, Declared: true, Kind: datasets.Numeric})
 		}
-		out.from = append(out.from, dateColumn{c.Name, true, date, len(names)})
+		out.columns = append(out.columns, dateColumn{c.Name, true, date, len(names)})
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(dates)) {
@@ -69,12 +69,12 @@ func withDates(r Reader, dates map[string]datasets.Date) (Reader, error) {
 func (r *dateSplitter) Form() Form { return r.form }
 
 func (r *dateSplitter) Records(ctx context.Context, yield func(rec *Record) error) error {
-	change := r.changed()
+	change := r.splitter()
 	return r.Reader.Records(ctx, func(rec *Record) error { return change(rec, yield) })
 }
 
 // splitter returns a function that replaces the dates of a record, with its own buffers.
-func (r *dateSplitter) changed() func(rec *Record, yield func(rec *Record) error) error {
+func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) error) error {
 	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
 	room := make([]byte, 0, 16*len(r.form.Columns))
 	return func(rec *Record, yield func(rec *Record) error) error {
@@ -82,8 +82,8 @@ func (r *dateSplitter) changed() func(rec *Record, yield func(rec *Record) error
 		room = room[:0]
 		at := 0
 		for j, field := range rec.Fields {
-			c := &r.from[j]
-			if !c.dates || field == nil {
+			c := &r.columns[j]
+			if !c.isDate || field == nil {
 				number := math.NaN()
 				if rec.Numbers != nil {
 					number = rec.Numbers[j]
@@ -96,7 +96,7 @@ func (r *dateSplitter) changed() func(rec *Record, yield func(rec *Record) error
 			}
 			t, ok := c.date.Parse(field)
 			if !ok {
-				return r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.wanted(), field))
+				return r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.formatHint(), field))
 			}
 			for _, v := range c.date.Values(t) {
 				from := len(room)
@@ -110,7 +110,7 @@ func (r *dateSplitter) changed() func(rec *Record, yield func(rec *Record) error
 }
 
 // formatHint describes the date formats that the options allow.
-func (c *dateColumn) wanted() string {
+func (c *dateColumn) formatHint() string {
 	switch c.date.Order {
 	case "dmy":
 		return " such as 2024-03-31 or 31/3/2024"

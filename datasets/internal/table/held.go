@@ -9,9 +9,9 @@ import (
 // rowCache stores the rows of the first pass, to save the second one. During the pass, categories
 // have codes in order of appearance; these are replaced when the schema is known.
 type rowCache struct {
-	source *source
-	most   int64  // bytes
-	all    *block // nil if the rows are no longer stored
+	source   *source
+	maxBytes int64  // bytes
+	all      *block // nil if the rows are no longer stored
 }
 
 // newRowCache returns a cache of at most maxBytes, or nil if rows cannot be stored.
@@ -34,13 +34,13 @@ func newRowCache(s *source, maxBytes int64) *rowCache {
 	if l.group >= 0 {
 		own.cells[l.group] = cell{use: group}
 	}
-	h := &rowCache{source: own, most: maxBytes}
-	h.all = h.part()
+	h := &rowCache{source: own, maxBytes: maxBytes}
+	h.all = h.newBlock()
 	return h
 }
 
 // newBlock returns a block for the rows of a part, or nil if they are not stored.
-func (h *rowCache) part() *block {
+func (h *rowCache) newBlock() *block {
 	if h == nil {
 		return nil
 	}
@@ -50,11 +50,11 @@ func (h *rowCache) part() *block {
 }
 
 // current returns the block of all rows, or nil.
-func (h *rowCache) block() *block {
+func (h *rowCache) current() *block {
 	if h == nil {
 		return nil
 	}
-	if h.all != nil && h.bytes(h.all.rows) > h.most {
+	if h.all != nil && h.bytes(h.all.rows) > h.maxBytes {
 		h.all = nil
 	}
 	return h.all
@@ -72,19 +72,19 @@ func (h *rowCache) join(l *SchemaLearner, part *partStats, share float64) bool {
 	if h == nil || h.all == nil || part.rows == nil {
 		return false
 	}
-	if h.bytes(l.rows) > h.most || !l.consistent() {
+	if h.bytes(l.rows) > h.maxBytes || !l.consistent() {
 		h.all = nil
 		return false
 	}
 	part.recode(l)
-	h.room(part.rows.rows, share)
+	h.reserve(part.rows.rows, share)
 	h.all.renumberGroups(part.rows)
 	h.all.append(part.rows, 0, part.rows.rows)
 	return true
 }
 
 // reserve allocates memory for the rows, and an estimate of the remaining ones.
-func (h *rowCache) room(rows int, share float64) {
+func (h *rowCache) reserve(rows int, share float64) {
 	b, cols := h.all, len(h.source.schema.Columns)
 	need := b.rows + rows
 	if need*cols <= len(b.x) {
@@ -94,7 +94,7 @@ func (h *rowCache) room(rows int, share float64) {
 	if share > 0 {
 		room = int(float64(need)/min(share, 1)*1.01) + rows
 	}
-	if limit := h.most / max(h.bytes(1), 1); int64(room) > limit {
+	if limit := h.maxBytes / max(h.bytes(1), 1); int64(room) > limit {
 		room = max(need, int(limit))
 	}
 	x := make([]float64, room*cols)
@@ -102,16 +102,16 @@ func (h *rowCache) room(rows int, share float64) {
 	b.x = x
 }
 
-// recode replaces the codes of a column.
+// recode replaces the codes of a part by those of all rows.
 func (p *partStats) recode(l *SchemaLearner) {
 	for j := range l.columns {
 		c, o := &l.columns[j], &p.columns[j]
-		if !c.collect || len(o.levels.names) == 0 || l.layout.use[j] == group {
+		if !c.collect || len(o.categories.names) == 0 || l.layout.use[j] == group {
 			continue
 		}
-		codes, same := make([]float64, len(o.levels.names)), true
-		for k, name := range o.levels.names {
-			codes[k] = float64(c.levels.codes[name])
+		codes, same := make([]float64, len(o.categories.names)), true
+		for k, name := range o.categories.names {
+			codes[k] = float64(c.categories.codes[name])
 			same = same && codes[k] == float64(k)
 		}
 		if !same {
@@ -153,7 +153,7 @@ func (b *block) put(c *cell, v float64, field []byte) {
 // consistent reports whether every column so far is either numeric or categorical, without errors.
 func (l *SchemaLearner) consistent() bool {
 	for j := range l.columns {
-		if c := &l.columns[j]; c.fault != nil || c.over != nil || c.partial || c.texts > 0 && !c.collect {
+		if c := &l.columns[j]; c.firstErr != nil || c.excess != nil || c.partial || c.texts > 0 && !c.collect {
 			return false
 		}
 	}
@@ -162,12 +162,12 @@ func (l *SchemaLearner) consistent() bool {
 
 // set returns the rows as the source encodes them, or false if not all are stored.
 func (h *rowCache) set(s *source, l *SchemaLearner) (datasets.Set, bool) {
-	if h == nil || h.all == nil || l.before != nil || h.all.rows != l.rows || !l.consistent() {
+	if h == nil || h.all == nil || l.previous != nil || h.all.rows != l.rows || !l.consistent() {
 		return datasets.Set{}, false
 	}
 	b := h.all
 	for j := range l.columns {
-		names := l.columns[j].levels.names
+		names := l.columns[j].categories.names
 		if !l.columns[j].collect || len(names) == 0 || l.layout.use[j] == group {
 			continue
 		}

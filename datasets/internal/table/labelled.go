@@ -11,7 +11,7 @@ type labeledReader struct {
 	Reader
 	layout  *layout
 	kept    int   // number of records
-	without []int // skipped records
+	skipped []int // skipped records
 }
 
 // find makes a pass to find the records without a target.
@@ -23,9 +23,9 @@ func (r *labeledReader) find(ctx context.Context) error {
 			if w.err != nil {
 				return w.part.Records(ctx, before, all.add)
 			}
-			part := w.share.(*unlabeledRows)
-			for _, row := range part.without {
-				all.without = append(all.without, all.rows+row)
+			part := w.result.(*unlabeledRows)
+			for _, row := range part.skipped {
+				all.skipped = append(all.skipped, all.rows+row)
 			}
 			all.rows += part.rows
 			return w.lines, nil
@@ -33,9 +33,9 @@ func (r *labeledReader) find(ctx context.Context) error {
 	} else {
 		err = r.Reader.Records(ctx, all.add)
 	}
-	r.without, r.kept = all.without, all.rows-len(all.without)
-	if err == nil && r.kept == 0 && len(r.without) > 0 {
-		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, errNoTarget, len(r.without))
+	r.skipped, r.kept = all.skipped, all.rows-len(all.skipped)
+	if err == nil && r.kept == 0 && len(r.skipped) > 0 {
+		return fmt.Errorf("%s: column %s: %w in all %d rows", r.layout.file, r.layout.columns[r.layout.targets[0]].Name, errNoTarget, len(r.skipped))
 	}
 	return err
 }
@@ -44,33 +44,33 @@ func (r *labeledReader) find(ctx context.Context) error {
 type unlabeledRows struct {
 	of      *labeledReader
 	rows    int
-	without []int
+	skipped []int
 }
 
-func (p *unlabeledRows) begin() { p.rows, p.without = 0, p.without[:0] }
+func (p *unlabeledRows) begin() { p.rows, p.skipped = 0, p.skipped[:0] }
 
 func (p *unlabeledRows) add(rec *Record) error {
-	if p.of.lacks(rec) {
-		p.without = append(p.without, p.rows)
+	if p.of.isUnlabeled(rec) {
+		p.skipped = append(p.skipped, p.rows)
 	}
 	p.rows++
 	return nil
 }
 
 func (r *labeledReader) Records(ctx context.Context, yield func(rec *Record) error) error {
-	return r.Reader.Records(ctx, func(rec *Record) error { return r.hand(rec, yield) })
+	return r.Reader.Records(ctx, func(rec *Record) error { return r.pass(rec, yield) })
 }
 
 // pass passes a record to yield if it has all targets.
-func (r *labeledReader) hand(rec *Record, yield func(rec *Record) error) error {
-	if r.lacks(rec) {
+func (r *labeledReader) pass(rec *Record, yield func(rec *Record) error) error {
+	if r.isUnlabeled(rec) {
 		return nil
 	}
 	return yield(rec)
 }
 
 // isUnlabeled reports whether a target is missing. A target that a sparse record omits is zero.
-func (r *labeledReader) lacks(rec *Record) bool {
+func (r *labeledReader) isUnlabeled(rec *Record) bool {
 	for _, j := range r.layout.targets {
 		k := j
 		if rec.Columns != nil {

@@ -31,18 +31,18 @@ const numberThreshold = 0.9
 //
 // A SchemaLearner must not be used concurrently.
 type SchemaLearner struct {
-	roles   datasets.Roles
-	form    Form
-	layout  *layout  // nil before the first part
-	before  *SchemaLearner // state of the first pass; nil in the first pass
-	coded   *source  // source whose schema encodes the records, if only content is determined
-	files   []fileRows
-	rows    int
-	plain   int  // rows of numbers that are not yet counted in columns
-	simple  bool // whether rows may be counted in this way
-	lines   int  // lines of the last file
-	ended   bool // whether the last file has been read completely
-	columns []columnStats
+	roles       datasets.Roles
+	form        Form
+	layout      *layout        // nil before the first part
+	previous    *SchemaLearner // state of the first pass; nil in the first pass
+	coder       *source        // source whose schema encodes the records, if only content is determined
+	files       []fileRows
+	rows        int
+	uncounted   int  // rows of numbers that are not yet counted in columns
+	numericOnly bool // whether rows may be counted in this way
+	lines       int  // lines of the last file
+	fileEnded   bool // whether the last file has been read completely
+	columns     []columnStats
 }
 
 // fileRows is the range of rows of one file.
@@ -53,19 +53,19 @@ type fileRows struct {
 
 // columnStats is the content of one column.
 type columnStats struct {
-	values  int // records with a value
-	missing *occurrence
-	unknown *occurrence // first category that is not in the schema
-	weights bool  // whether a weight is positive
-	numbers int
-	texts   int
-	first   *occurrence // first string that is not a number
-	collect bool  // whether categories are collected
-	partial bool  // whether the categories of some records are missing
-	levels  categories
-	over    *occurrence // first category above the limit
-	fault   *occurrence // first other error
-	more    int   // number of errors
+	values            int // records with a value
+	missing           *occurrence
+	unknown           *occurrence // first category that is not in the schema
+	hasPositiveWeight bool        // whether a weight is positive
+	numbers           int
+	texts             int
+	firstText         *occurrence // first string that is not a number
+	collect           bool        // whether categories are collected
+	partial           bool        // whether the categories of some records are missing
+	categories        categories
+	excess            *occurrence // first category above the limit
+	firstErr          *occurrence // first other error
+	errCount          int         // number of errors
 }
 
 // occurrence is a string in a record.
@@ -83,49 +83,49 @@ type categories struct {
 }
 
 // Begin returns the state before any record of columns with the given roles.
-func Begin(roles datasets.Roles) *SchemaLearner { return &SchemaLearner{roles: roles, ended: true} }
+func Begin(roles datasets.Roles) *SchemaLearner { return &SchemaLearner{roles: roles, fileEnded: true} }
 
 // SecondPass returns the initial state of a second pass over the same records, which collects the
 // categories of the columns in Deferred.
-func (l *SchemaLearner) Again() *SchemaLearner {
-	out := &SchemaLearner{roles: l.roles, before: l, ended: true}
+func (l *SchemaLearner) SecondPass() *SchemaLearner {
+	out := &SchemaLearner{roles: l.roles, previous: l, fileEnded: true}
 	if l.layout != nil {
-		out.arrange(l.form, l.layout)
+		out.setForm(l.form, l.layout)
 	}
 	return out
 }
 
 // setForm allocates the statistics for the columns of a form.
-func (l *SchemaLearner) arrange(form Form, layout *layout) {
+func (l *SchemaLearner) setForm(form Form, layout *layout) {
 	l.form, l.layout = form, layout
 	l.columns = make([]columnStats, len(layout.columns))
 	for j := range l.columns {
-		if l.coded != nil {
+		if l.coder != nil {
 			break
 		}
-		if l.before != nil {
-			l.columns[j].collect = l.before.late(j)
+		if l.previous != nil {
+			l.columns[j].collect = l.previous.isDeferred(j)
 			continue
 		}
 		kind, known := layout.kindOf(j)
 		l.columns[j].collect = known && kind == datasets.Categorical && (layout.use[j] == input || layout.use[j] == target)
 	}
-	l.look()
+	l.updateNumericOnly()
 }
 
 // updateNumericOnly determines whether rows that contain only numbers can be counted without
 // inspecting each column.
-func (l *SchemaLearner) look() {
-	l.simple = l.before == nil && l.coded == nil && l.layout.numericOnly()
+func (l *SchemaLearner) updateNumericOnly() {
+	l.numericOnly = l.previous == nil && l.coder == nil && l.layout.numericOnly()
 	for j := range l.columns {
-		l.simple = l.simple && !l.columns[j].collect
+		l.numericOnly = l.numericOnly && !l.columns[j].collect
 	}
 }
 
 // newPart returns an empty state for later records of the same file.
-func (l *SchemaLearner) part() *SchemaLearner {
-	out := &SchemaLearner{roles: l.roles, before: l.before, coded: l.coded, files: []fileRows{{file: l.layout.file}}}
-	out.arrange(l.form, l.layout)
+func (l *SchemaLearner) newPart() *SchemaLearner {
+	out := &SchemaLearner{roles: l.roles, previous: l.previous, coder: l.coder, files: []fileRows{{file: l.layout.file}}}
+	out.setForm(l.form, l.layout)
 	return out
 }
 
@@ -137,32 +137,32 @@ func (l *layout) declared(j int) bool {
 
 // read adds all records of r.
 func (l *SchemaLearner) read(ctx context.Context, r Reader, h *rowCache) error {
-	l.files, l.ended = []fileRows{{file: l.layout.file}}, true
+	l.files, l.fileEnded = []fileRows{{file: l.layout.file}}, true
 	inner, ok := splittable(r)
 	if !ok {
-		defer l.settle()
+		defer l.flushCounts()
 		return r.Records(ctx, func(rec *Record) error {
-			l.add(rec, h.block())
+			l.add(rec, h.current())
 			return nil
 		})
 	}
-	l.ended = false
-	defer func() { l.ended = true }()
+	l.fileEnded = false
+	defer func() { l.fileEnded = true }()
 	hints := partHints{collect: make([]bool, len(l.columns))}
-	l.hint(&hints, h != nil)
-	return readParts(ctx, inner, func() partResult { return &partStats{SchemaLearner: l.part(), hints: &hints, rows: h.part()} }, func(w *partTask, before int) (lines int, err error) {
-		part := w.share.(*partStats)
+	l.shareHints(&hints, h != nil)
+	return readParts(ctx, inner, func() partResult { return &partStats{SchemaLearner: l.newPart(), hints: &hints, rows: h.newBlock()} }, func(w *partTask, before int) (lines int, err error) {
+		part := w.result.(*partStats)
 		lines, l.lines = w.lines, before
-		if w.err != nil || !l.ready(part.SchemaLearner) {
+		if w.err != nil || !l.canMerge(part.SchemaLearner) {
 			part.begin()
 			lines, err = w.part.Records(ctx, before, part.add)
 			l.lines = 0 // lines are counted from the first part
 		}
-		part.settle()
+		part.flushCounts()
 		if err := l.Merge(part.SchemaLearner); err != nil {
 			return lines, err
 		}
-		l.hint(&hints, h.join(l, part, w.part.Fraction()))
+		l.shareHints(&hints, h.join(l, part, w.part.Fraction()))
 		return lines, err
 	})
 }
@@ -182,7 +182,7 @@ type partHints struct {
 }
 
 // shareHints updates the hints for later parts.
-func (l *SchemaLearner) hint(h *partHints, hold bool) {
+func (l *SchemaLearner) shareHints(h *partHints, hold bool) {
 	h.Lock()
 	defer h.Unlock()
 	h.hold = hold
@@ -194,15 +194,15 @@ func (l *SchemaLearner) hint(h *partHints, hold bool) {
 func (p *partStats) begin() {
 	p.hints.Lock()
 	defer p.hints.Unlock()
-	p.SchemaLearner.rows, p.plain = 0, 0
+	p.SchemaLearner.rows, p.uncounted = 0, 0
 	for j := range p.columns {
 		c := &p.columns[j]
-		levels := c.levels
+		levels := c.categories
 		clear(levels.codes)
 		levels.names, levels.rows, levels.lines = levels.names[:0], levels.rows[:0], levels.lines[:0]
-		*c = columnStats{collect: p.hints.collect[j], levels: levels}
+		*c = columnStats{collect: p.hints.collect[j], categories: levels}
 	}
-	p.look()
+	p.updateNumericOnly()
 	if !p.hints.hold {
 		p.rows = nil
 	}
@@ -217,7 +217,7 @@ func (p *partStats) add(rec *Record) error {
 }
 
 // canMerge reports whether a part has collected all categories of categorical columns.
-func (l *SchemaLearner) ready(part *SchemaLearner) bool {
+func (l *SchemaLearner) canMerge(part *SchemaLearner) bool {
 	for j := range l.columns {
 		if o := &part.columns[j]; l.columns[j].collect && !o.collect && o.numbers > 0 {
 			return false
@@ -231,14 +231,14 @@ func (l *SchemaLearner) Rows() int { return l.rows }
 
 // add adds a record, and encodes it as the next row of b unless b is nil.
 func (l *SchemaLearner) add(rec *Record, b *block) {
-	if l.simple && rec.Numbers != nil {
+	if l.numericOnly && rec.Numbers != nil {
 		if b == nil && l.layout.allParsed(rec) || b != nil && b.addNumbers(rec) {
 			l.rows++
-			l.plain++
+			l.uncounted++
 			return
 		}
 	}
-	l.settle()
+	l.flushCounts()
 	if b != nil {
 		b.begin(rec)
 	}
@@ -250,15 +250,15 @@ func (l *SchemaLearner) add(rec *Record, b *block) {
 		if l.layout.use[j] == dropped {
 			continue
 		}
-		if l.before != nil {
+		if l.previous != nil {
 			l.collect(j, rec.Line, field)
 			continue
 		}
-		if l.coded != nil {
+		if l.coder != nil {
 			l.check(j, k, rec)
 			continue
 		}
-		v := l.see(j, k, rec)
+		v := l.observe(j, k, rec)
 		if b != nil {
 			b.put(&b.cells[j], v, field)
 		}
@@ -269,17 +269,17 @@ func (l *SchemaLearner) add(rec *Record, b *block) {
 }
 
 // flushCounts adds the uncounted rows to the columns.
-func (l *SchemaLearner) settle() {
-	if l.plain == 0 {
+func (l *SchemaLearner) flushCounts() {
+	if l.uncounted == 0 {
 		return
 	}
 	for j := range l.columns {
 		if l.layout.use[j] != dropped {
-			l.columns[j].values += l.plain
-			l.columns[j].numbers += l.plain
+			l.columns[j].values += l.uncounted
+			l.columns[j].numbers += l.uncounted
 		}
 	}
-	l.plain = 0
+	l.uncounted = 0
 }
 
 // collect adds the category in a field.
@@ -291,16 +291,16 @@ func (l *SchemaLearner) collect(j, line int, field []byte) {
 	if l.layout.use[j] == target {
 		field = bytes.TrimSuffix(field, l.layout.suffix)
 	}
-	c.add(l.rows, line, field)
+	c.addCategory(l.rows, line, field)
 }
 
 // observe adds field k of a record, which is in column j. It returns the number in it, or the code
 // of its category in order of appearance.
-func (l *SchemaLearner) see(j, k int, rec *Record) float64 {
+func (l *SchemaLearner) observe(j, k int, rec *Record) float64 {
 	c, use, field := &l.columns[j], l.layout.use[j], rec.Fields[k]
 	if use != input {
 		if err := l.layout.checkRequired(j, field); err != nil {
-			c.wrong(l.rows, rec.Line, err.Error())
+			c.addError(l.rows, rec.Line, err.Error())
 			return 0
 		}
 	}
@@ -313,7 +313,7 @@ func (l *SchemaLearner) see(j, k int, rec *Record) float64 {
 	c.values++
 	if use == group {
 		if c.collect {
-			c.add(l.rows, rec.Line, field)
+			c.addCategory(l.rows, rec.Line, field)
 		}
 		return 0
 	}
@@ -322,7 +322,7 @@ func (l *SchemaLearner) see(j, k int, rec *Record) float64 {
 		field = bytes.TrimSuffix(field, l.layout.suffix)
 	}
 	if c.collect {
-		return l.category(j, rec.Line, field)
+		return l.observeCategory(j, rec.Line, field)
 	}
 	v, ok := 0.0, false
 	if simple {
@@ -332,50 +332,50 @@ func (l *SchemaLearner) see(j, k int, rec *Record) float64 {
 	}
 	switch {
 	case use == weight:
-		c.weights = c.weights || v > 0
+		c.hasPositiveWeight = c.hasPositiveWeight || v > 0
 	case ok:
 		c.numbers++
 	default:
-		return l.text(j, rec.Line, field)
+		return l.observeText(j, rec.Line, field)
 	}
 	return v
 }
 
 // observeText adds a string to a column that is not known to be categorical.
-func (l *SchemaLearner) text(j, line int, field []byte) float64 {
+func (l *SchemaLearner) observeText(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); known {
 		c.texts++
-		c.wrong(l.rows, line, l.layout.notNumber(j, field))
+		c.addError(l.rows, line, l.layout.notNumber(j, field))
 		return 0
 	}
 	if c.texts == 0 && c.numbers == 0 {
-		c.collect, l.simple = true, false
-		return l.category(j, line, field)
+		c.collect, l.numericOnly = true, false
+		return l.observeCategory(j, line, field)
 	}
-	c.text(l.rows, line, field)
+	c.addText(l.rows, line, field)
 	return 0
 }
 
 // addText counts a string.
-func (c *columnStats) text(row, line int, field []byte) {
+func (c *columnStats) addText(row, line int, field []byte) {
 	if c.texts++; c.texts == 1 {
-		c.first = &occurrence{row, line, string(field)}
+		c.firstText = &occurrence{row, line, string(field)}
 	}
 }
 
 // observeCategory adds a value to a column that collects categories. It also counts numbers if the
 // kind is inferred, since earlier records may contain numbers.
-func (l *SchemaLearner) category(j, line int, field []byte) float64 {
+func (l *SchemaLearner) observeCategory(j, line int, field []byte) float64 {
 	c := &l.columns[j]
 	if _, known := l.layout.kindOf(j); !known {
 		if _, ok := l.layout.notation.Number(field); ok {
 			c.numbers++
 		} else {
-			c.text(l.rows, line, field)
+			c.addText(l.rows, line, field)
 		}
 	}
-	return float64(c.add(l.rows, line, field))
+	return float64(c.addCategory(l.rows, line, field))
 }
 
 // notNumber returns the error about a string in a numeric column.
@@ -387,26 +387,26 @@ func (l *layout) notNumber(j int, field []byte) string {
 }
 
 // addError adds an error.
-func (c *columnStats) wrong(row, line int, what string) {
-	if c.more++; c.fault == nil {
-		c.fault = &occurrence{row, line, what}
+func (c *columnStats) addError(row, line int, what string) {
+	if c.errCount++; c.firstErr == nil {
+		c.firstErr = &occurrence{row, line, what}
 	}
 }
 
 // addCategory adds a category and returns its code. It records the first category above the limit
 // and ignores the others.
-func (c *columnStats) add(row, line int, field []byte) int {
-	if code, ok := c.levels.codes[string(field)]; ok {
+func (c *columnStats) addCategory(row, line int, field []byte) int {
+	if code, ok := c.categories.codes[string(field)]; ok {
 		return code
 	}
 	switch {
 	case !utf8.Valid(field):
-		c.wrong(row, line, fmt.Sprintf("%q is not UTF-8", field))
-	case len(c.levels.names) < maxCategories:
-		c.levels.add(row, line, string(field))
-		return len(c.levels.names) - 1
-	case c.over == nil:
-		c.over = &occurrence{row: row, line: line}
+		c.addError(row, line, fmt.Sprintf("%q is not UTF-8", field))
+	case len(c.categories.names) < maxCategories:
+		c.categories.add(row, line, string(field))
+		return len(c.categories.names) - 1
+	case c.excess == nil:
+		c.excess = &occurrence{row: row, line: line}
 	}
 	return 0
 }
@@ -426,7 +426,7 @@ func (l *SchemaLearner) Merge(other *SchemaLearner) error {
 		return nil
 	}
 	if l.layout == nil {
-		l.arrange(other.form, other.layout)
+		l.setForm(other.form, other.layout)
 	}
 	order, err := l.match(other)
 	if err != nil {
@@ -434,10 +434,10 @@ func (l *SchemaLearner) Merge(other *SchemaLearner) error {
 	}
 	from := partOffset{rows: l.rows}
 	files := other.files
-	if !l.ended { // other continues the same file
-		from.lines, from.until = l.lines, other.rows
+	if !l.fileEnded { // other continues the same file
+		from.lines, from.untilRow = l.lines, other.rows
 		if files = files[1:]; len(files) > 0 {
-			from.until = files[0].first
+			from.untilRow = files[0].first
 		}
 	}
 	for _, f := range files {
@@ -451,7 +451,7 @@ func (l *SchemaLearner) Merge(other *SchemaLearner) error {
 		l.columns[j].merge(&other.columns[at], from)
 	}
 	l.rows += other.rows
-	if l.ended = other.ended; len(files) == 0 {
+	if l.fileEnded = other.fileEnded; len(files) == 0 {
 		l.lines += other.lines
 	} else {
 		l.lines = other.lines
@@ -465,7 +465,7 @@ func (l *SchemaLearner) match(other *SchemaLearner) (order []int, err error) {
 	if l.layout == other.layout {
 		return nil, nil
 	}
-	if (l.before == nil) != (other.before == nil) {
+	if (l.previous == nil) != (other.previous == nil) {
 		return nil, fmt.Errorf("%s: another reading than that of %s", other.form.Name, l.form.Name)
 	}
 	s := multiFile{form: l.form, order: make([][]int, 1)}
@@ -483,17 +483,17 @@ func (l *SchemaLearner) match(other *SchemaLearner) (order []int, err error) {
 
 // partOffset is the position of a part: its first row, and the line offset of its rows before
 // untilRow.
-type partOffset struct{ rows, lines, until int }
+type partOffset struct{ rows, lines, untilRow int }
 
 func (s partOffset) at(row, line int) (int, int) {
-	if row < s.until {
+	if row < s.untilRow {
 		line += s.lines
 	}
 	return s.rows + row, line
 }
 
 // orElse returns n, or else o, an occurrence in a later part.
-func (n *occurrence) or(o *occurrence, s partOffset) *occurrence {
+func (n *occurrence) orElse(o *occurrence, s partOffset) *occurrence {
 	if n != nil || o == nil {
 		return n
 	}
@@ -504,10 +504,10 @@ func (n *occurrence) or(o *occurrence, s partOffset) *occurrence {
 // merge adds the statistics of a later part.
 func (c *columnStats) merge(o *columnStats, s partOffset) {
 	quiet := c.numbers+c.texts == 0 && !c.collect // no value so far
-	c.values, c.numbers, c.texts, c.more = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.more+o.more
-	c.weights = c.weights || o.weights
-	c.missing, c.unknown = c.missing.or(o.missing, s), c.unknown.or(o.unknown, s)
-	c.first, c.fault = c.first.or(o.first, s), c.fault.or(o.fault, s)
+	c.values, c.numbers, c.texts, c.errCount = c.values+o.values, c.numbers+o.numbers, c.texts+o.texts, c.errCount+o.errCount
+	c.hasPositiveWeight = c.hasPositiveWeight || o.hasPositiveWeight
+	c.missing, c.unknown = c.missing.orElse(o.missing, s), c.unknown.orElse(o.unknown, s)
+	c.firstText, c.firstErr = c.firstText.orElse(o.firstText, s), c.firstErr.orElse(o.firstErr, s)
 	switch {
 	case c.partial:
 		return
@@ -516,37 +516,37 @@ func (c *columnStats) merge(o *columnStats, s partOffset) {
 	case !c.collect:
 		return
 	case o.partial, !o.collect && o.numbers > 0: // the part treated numbers as numeric values
-		c.partial, c.levels, c.over = true, categories{}, nil
+		c.partial, c.categories, c.excess = true, categories{}, nil
 		return
 	}
 	if !o.collect || o.partial {
 		return
 	}
-	for k, name := range o.levels.names {
-		if _, ok := c.levels.codes[name]; ok || c.over != nil {
+	for k, name := range o.categories.names {
+		if _, ok := c.categories.codes[name]; ok || c.excess != nil {
 			continue
 		}
-		row, line := s.at(o.levels.rows[k], o.levels.lines[k])
-		if len(c.levels.names) == maxCategories {
-			c.over = &occurrence{row: row, line: line}
+		row, line := s.at(o.categories.rows[k], o.categories.lines[k])
+		if len(c.categories.names) == maxCategories {
+			c.excess = &occurrence{row: row, line: line}
 			break
 		}
-		c.levels.add(row, line, name)
+		c.categories.add(row, line, name)
 	}
-	c.over = c.over.or(o.over, s)
+	c.excess = c.excess.orElse(o.excess, s)
 }
 
 // isDeferred reports whether the categories of column j need a second pass.
-func (l *SchemaLearner) late(j int) bool {
+func (l *SchemaLearner) isDeferred(j int) bool {
 	c := &l.columns[j]
-	return c.partial || c.texts > 0 && !c.collect && c.fault == nil && l.share(j) < numberThreshold
+	return c.partial || c.texts > 0 && !c.collect && c.firstErr == nil && l.numberShare(j) < numberThreshold
 }
 
 // Deferred returns the names of the columns whose categories need a second pass.
-func (l *SchemaLearner) Late() []string {
+func (l *SchemaLearner) Deferred() []string {
 	var names []string
 	for j := range l.columns {
-		if l.late(j) {
+		if l.isDeferred(j) {
 			names = append(names, l.layout.columns[j].Name)
 		}
 	}
@@ -555,10 +555,10 @@ func (l *SchemaLearner) Late() []string {
 
 // err returns the first error of each column in order of lines, joined with end, the error that
 // closedCursor the pass.
-func (l *SchemaLearner) faults(end error) error {
+func (l *SchemaLearner) err(end error) error {
 	var all []occurrence
 	for j := range l.columns {
-		n, more := l.columns[j].told(l, j, end == nil)
+		n, more := l.columns[j].report(l, j, end == nil)
 		if n == nil {
 			continue
 		}
@@ -575,7 +575,7 @@ func (l *SchemaLearner) faults(end error) error {
 			out = append(out, l.form.lineError(n.line, errors.New(n.text)))
 			continue
 		}
-		at := l.spot(&n)
+		at := l.position(&n)
 		out = append(out, &datasets.LineError{File: at.File, Line: at.Line, Err: errors.New(n.text)})
 	}
 	if end != nil {
@@ -588,34 +588,34 @@ func (l *SchemaLearner) faults(end error) error {
 }
 
 // report returns the first error of column j, or nil, and the number of other errors.
-func (c *columnStats) told(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
+func (c *columnStats) report(l *SchemaLearner, j int, whole bool) (first *occurrence, more int) {
 	switch {
-	case c.over != nil && l.layout.use[j] != group:
-		over := &occurrence{c.over.row, c.over.line, fmt.Sprintf("must have at most %d categories; drop the column", maxCategories)}
-		if c.fault == nil || over.row < c.fault.row {
-			return over, c.more
+	case c.excess != nil && l.layout.use[j] != group:
+		over := &occurrence{c.excess.row, c.excess.line, fmt.Sprintf("must have at most %d categories; drop the column", maxCategories)}
+		if c.firstErr == nil || over.row < c.firstErr.row {
+			return over, c.errCount
 		}
-		return c.fault, c.more
-	case c.fault != nil:
-		return c.fault, c.more - 1
-	case l.layout.use[j] == weight && !c.weights && whole && l.before == nil && l.coded == nil:
+		return c.firstErr, c.errCount
+	case c.firstErr != nil:
+		return c.firstErr, c.errCount - 1
+	case l.layout.use[j] == weight && !c.hasPositiveWeight && whole && l.previous == nil && l.coder == nil:
 		return &occurrence{row: -1, text: "weights must not all be 0"}, 0
-	case c.texts > 0 && !c.collect && l.share(j) >= numberThreshold:
-		return &occurrence{c.first.row, c.first.line, fmt.Sprintf(
-			"%q is not a number, though %.4g %% of the values are; if it stands for a missing value name it under missing, if the column is text write kinds: {%s: categorical}",
-			c.first.text, 100*l.share(j), l.layout.columns[j].Name)}, 0
+	case c.texts > 0 && !c.collect && l.numberShare(j) >= numberThreshold:
+		return &occurrence{c.firstText.row, c.firstText.line, fmt.Sprintf(
+			"%q is not a number, though %.4g %% of the values are; if it denotes a missing value, add it to missing; if the column is text, set kinds: {%s: categorical}",
+			c.firstText.text, 100*l.numberShare(j), l.layout.columns[j].Name)}, 0
 	}
 	return nil, 0
 }
 
 // numberShare returns the share of numbers among the values of a column.
-func (l *SchemaLearner) share(j int) float64 {
+func (l *SchemaLearner) numberShare(j int) float64 {
 	c := &l.columns[j]
 	return float64(c.numbers) / float64(c.numbers+c.texts)
 }
 
 // position returns the position of an occurrence.
-func (l *SchemaLearner) spot(n *occurrence) datasets.Position {
+func (l *SchemaLearner) position(n *occurrence) datasets.Position {
 	if l.form.FileLine != nil || l.form.NoLines {
 		return l.form.position(n.row, n.line)
 	}
@@ -628,30 +628,30 @@ func (l *SchemaLearner) spot(n *occurrence) datasets.Position {
 
 // Schema returns the schema, or all errors. Columns in Deferred need a second pass first.
 func (l *SchemaLearner) Schema() (s datasets.Schema, err error) {
-	if l.rows == 0 && l.layout != nil && l.before == nil {
+	if l.rows == 0 && l.layout != nil && l.previous == nil {
 		err = fmt.Errorf("%s: %w", l.layout.file, rowsource.ErrNoRows)
 	}
-	if err := l.faults(err); err != nil {
+	if err := l.err(err); err != nil {
 		return s, err
 	}
-	switch late := l.Late(); {
+	switch late := l.Deferred(); {
 	case l.layout == nil:
 		return s, datasets.ErrEmpty
-	case l.before != nil && l.before.rows != l.rows:
-		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file, l.before.rows, l.rows)
-	case l.before == nil && len(late) > 0:
+	case l.previous != nil && l.previous.rows != l.rows:
+		return s, fmt.Errorf("%s: the file has changed: it had %d rows in the first pass, now %d", l.layout.file, l.previous.rows, l.rows)
+	case l.previous == nil && len(late) > 0:
 		return s, fmt.Errorf("%s: column %s: text comes after numbers; read the rows again for the categories", l.layout.file, joinNames(late))
 	}
-	s, err = l.layout.schema(l.levels)
+	s, err = l.layout.schema(l.categories)
 	s.Missing = l.form.Missing
 	return s, err
 }
 
 // categories returns the categories of column j, false for a numeric column.
-func (l *SchemaLearner) levels(j int) ([]string, bool) {
+func (l *SchemaLearner) categories(j int) ([]string, bool) {
 	c := &l.columns[j]
-	if l.before != nil && !c.collect {
-		return l.before.levels(j)
+	if l.previous != nil && !c.collect {
+		return l.previous.categories(j)
 	}
 	if l.layout.declared(j) {
 		return l.layout.columns[j].Categories, true
@@ -659,24 +659,24 @@ func (l *SchemaLearner) levels(j int) ([]string, bool) {
 	if !c.collect {
 		return nil, false
 	}
-	return sorted(c.levels.names, l.layout.notation), true
+	return sorted(c.categories.names, l.layout.notation), true
 }
 
 // content returns the content of the inputs.
 func (l *SchemaLearner) content() []datasets.ColumnContent {
-	if l.before != nil {
-		return l.before.content()
+	if l.previous != nil {
+		return l.previous.content()
 	}
 	var out []datasets.ColumnContent
 	for _, j := range l.layout.inputs {
 		c := &l.columns[j]
 		held := datasets.ColumnContent{Empty: c.values == 0 && !l.layout.sparse}
 		if c.missing != nil {
-			at := l.spot(c.missing)
+			at := l.position(c.missing)
 			held.Missing = &at
 		}
 		if c.unknown != nil {
-			at := l.spot(c.unknown)
+			at := l.position(c.unknown)
 			held.Unknown = &at
 		}
 		out = append(out, held)

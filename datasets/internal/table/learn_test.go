@@ -31,7 +31,7 @@ func (p *parts) learn(t *testing.T, lo, hi int) *SchemaLearner {
 		}
 		return a
 	}
-	out := p.begin().part()
+	out := p.begin().newPart()
 	before := 0
 	if lo > 0 {
 		before = p.lines[lo-1]
@@ -110,7 +110,7 @@ func TestMergedParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := &SchemaLearner{roles: roles}
-		one.arrange(form, at)
+		one.setForm(form, at)
 		p.begin = func() *SchemaLearner { return one }
 		read := func(l *SchemaLearner) *SchemaLearner {
 			l.files = []fileRows{{file: "f"}}
@@ -138,7 +138,7 @@ func TestMergedParts(t *testing.T) {
 		default:
 			schemas++
 		}
-		if len(one.Late()) > 0 {
+		if len(one.Deferred()) > 0 {
 			late++
 		}
 	}
@@ -149,8 +149,8 @@ func TestMergedParts(t *testing.T) {
 
 // finish makes the schema, after another reading where one is needed.
 func finish(l *SchemaLearner, read func(l *SchemaLearner) *SchemaLearner) (datasets.Schema, error) {
-	if l.faults(nil) == nil && len(l.Late()) > 0 {
-		l = read(l.Again())
+	if l.err(nil) == nil && len(l.Deferred()) > 0 {
+		l = read(l.SecondPass())
 	}
 	return l.Schema()
 }
@@ -169,7 +169,7 @@ func TestMergedLevels(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := &SchemaLearner{roles: roles, files: []fileRows{{file: "f"}}}
-		one.arrange(form, at)
+		one.setForm(form, at)
 		p := parts{random: r, begin: func() *SchemaLearner { return one }}
 		for i := range r.IntN(40) {
 			row := []string{fmt.Sprint(r.IntN(8)), "1"}
@@ -179,10 +179,10 @@ func TestMergedLevels(t *testing.T) {
 			p.rows, p.lines = append(p.rows, row), append(p.lines, 2*i+2)
 			one.add(record(row, 2*i+2), nil)
 		}
-		if one.columns[0].over != nil {
+		if one.columns[0].excess != nil {
 			over++
 		}
-		if want, got := fmt.Sprint(one.faults(nil)), fmt.Sprint(p.learn(t, 0, len(p.rows)).faults(nil)); got != want {
+		if want, got := fmt.Sprint(one.err(nil)), fmt.Sprint(p.learn(t, 0, len(p.rows)).err(nil)); got != want {
 			t.Fatalf("seed %d: one reading: %s\nparts: %s", seed, want, got)
 		}
 	}
@@ -226,8 +226,8 @@ func TestMergedFiles(t *testing.T) {
 		if got := all.content()[0].Missing; got == nil || *got != (datasets.Position{Row: 2, File: "g", Line: 1}) {
 			t.Errorf("missing in %v", got)
 		}
-		if all.Rows() != 6 || strings.Join(all.Late(), " ") != "a" {
-			t.Errorf("%d rows, late: %s", all.Rows(), all.Late())
+		if all.Rows() != 6 || strings.Join(all.Deferred(), " ") != "a" {
+			t.Errorf("%d rows, late: %s", all.Rows(), all.Deferred())
 		}
 		if _, err := all.Schema(); err == nil || err.Error() != `g:3: column b: "many" is not a number, and the task is regression (and 1 more in this column)` {
 			t.Error(err)
@@ -248,7 +248,7 @@ func TestMergedFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := second.Merge(first.Again()); err == nil || err.Error() != "f: another reading than that of g" {
+	if err := second.Merge(first.SecondPass()); err == nil || err.Error() != "f: another reading than that of g" {
 		t.Error(err)
 	}
 }
@@ -283,13 +283,13 @@ func learn(ctx context.Context, r Reader, from *SchemaLearner) (*SchemaLearner, 
 	if from.roles.DropMissingTarget && len(l.targets) > 0 {
 		r = &labeledReader{Reader: r, layout: l}
 	}
-	out := &SchemaLearner{roles: from.roles, before: from.before}
-	out.arrange(form, l)
+	out := &SchemaLearner{roles: from.roles, previous: from.previous}
+	out.setForm(form, l)
 	switch err := out.read(ctx, r, nil); {
 	case ctx.Err() != nil:
 		return nil, ctxerr.Check(ctx)
 	case err != nil:
-		return nil, out.faults(err)
+		return nil, out.err(err)
 	}
 	return out, nil
 }

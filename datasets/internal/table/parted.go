@@ -12,10 +12,10 @@ func splittable(r Reader) (Splittable, bool) {
 	switch r := r.(type) {
 	case *dateSplitter:
 		inner, ok := splittable(r.Reader)
-		return mappedReader{r, inner, r.changed}, ok
+		return mappedReader{r, inner, r.splitter}, ok
 	case *labeledReader:
 		inner, ok := splittable(r.Reader)
-		return mappedReader{r, inner, func() recordMap { return r.hand }}, ok
+		return mappedReader{r, inner, func() recordMap { return r.pass }}, ok
 	case *multiFile:
 		out := splitFiles{multiFile: r}
 		for _, file := range r.readers {
@@ -82,8 +82,8 @@ type splitFiles struct {
 // fileParts is one pass over all files.
 type fileParts struct {
 	files   splitFiles
-	ctx  context.Context
-	file int   // current or next file
+	ctx     context.Context
+	file    int   // current or next file
 	current Parts // parts of the current file
 }
 
@@ -165,7 +165,7 @@ func (p *filePart) Records(ctx context.Context, before int, yield func(rec *Reco
 		return p.head, ctxerr.Check(ctx)
 	}
 	if p.as != p.file {
-		p.order, p.as = p.of.inOrder(p.file), p.file
+		p.order, p.as = p.of.reorder(p.file), p.file
 	}
 	return p.inner.Records(ctx, before-p.from, func(rec *Record) error {
 		line := p.from + rec.Line

@@ -53,11 +53,11 @@ type partResult interface {
 
 // partTask is a part with its result.
 type partTask struct {
-	part  Part
-	share partResult
-	lines int
-	err   error // the result is invalid, and the part must be read in order
-	end   error // error of Next, instead of a part
+	part   Part
+	result partResult
+	lines  int
+	err    error // the result is invalid, and the part must be read in order
+	end    error // error of Next, instead of a part
 }
 
 // readParts reads r in parts, and calls collect for every part in order. collect gets the result of
@@ -69,7 +69,7 @@ func readParts(ctx context.Context, r Splittable, share func() partResult, take 
 		return err
 	}
 	defer ps.Close()
-	t := partReader{reader: r, parts: ps, share: share, before: before, take: take}
+	t := partReader{reader: r, parts: ps, newResult: share, before: before, collect: take}
 	workers := runtime.GOMAXPROCS(0)
 	for w := (&partTask{}); ; {
 		if ctx.Err() != nil {
@@ -78,7 +78,7 @@ func readParts(ctx context.Context, r Splittable, share func() partResult, take 
 		if t.next(w); w.end == nil {
 			w.work(ctx)
 		}
-		if err := t.done(w); err != nil || w.end != nil {
+		if err := t.finish(w); err != nil || w.end != nil {
 			return err
 		}
 		if ps.More() && workers > 1 {
@@ -93,9 +93,9 @@ type partReader struct {
 	sync.Mutex // protects parts and number
 	parts      Parts
 	number     int // index of the next part
-	share      func() partResult
+	newResult  func() partResult
 	before     int // lines
-	take       func(w *partTask, before int) (lines int, err error)
+	collect    func(w *partTask, before int) (lines int, err error)
 }
 
 // next reads the next part.
@@ -103,16 +103,16 @@ func (t *partReader) next(w *partTask) {
 	if w.part, w.end = t.parts.Next(w.part); w.end != nil {
 		return
 	}
-	if w.share == nil {
-		w.share = t.share()
+	if w.result == nil {
+		w.result = t.newResult()
 	}
-	w.share.begin()
+	w.result.begin()
 }
 
 // work computes the result of a part.
 func (w *partTask) work(ctx context.Context) {
 	if w.err = errNotIndependent; w.part.Independent() {
-		w.lines, w.err = w.part.Records(ctx, 0, w.share.add)
+		w.lines, w.err = w.part.Records(ctx, 0, w.result.add)
 	}
 }
 
@@ -124,7 +124,7 @@ type notIndependent struct{}
 func (notIndependent) Error() string { return "the part must be read in order" }
 
 // finish collects the part, or handles the end.
-func (t *partReader) done(w *partTask) error {
+func (t *partReader) finish(w *partTask) error {
 	if w.end == io.EOF {
 		return t.reader.CheckUnchanged()
 	}
@@ -132,7 +132,7 @@ func (t *partReader) done(w *partTask) error {
 		return w.end
 	}
 	w.part.SetLine(t.before)
-	lines, err := t.take(w, t.before)
+	lines, err := t.collect(w, t.before)
 	t.before += lines
 	return err
 }
@@ -164,7 +164,7 @@ func (t *partReader) run(ctx context.Context, spare *partTask, workers int) erro
 		case <-ctx.Done():
 			return ctxerr.Check(ctx)
 		}
-		if err := t.done(w); err != nil || w.end != nil {
+		if err := t.finish(w); err != nil || w.end != nil {
 			return err
 		}
 		free <- w

@@ -83,7 +83,7 @@ func concatFiles(readers []Reader) (*multiFile, error) {
 		s.before[k+1].Store(math.MaxInt64)
 	}
 	s.form.Name = fmt.Sprintf("%s and %d more", first, len(readers)-1)
-	s.form.FileLine = s.place
+	s.form.FileLine = s.fileLine
 	return s, errors.Join(wrong...)
 }
 
@@ -123,12 +123,12 @@ func (s *multiFile) match(k int, form Form, first string) error {
 	if !slices.IsSorted(order) {
 		s.order[k] = order
 	}
-	return s.declare(form, order, first)
+	return s.mergeDeclared(form, order, first)
 }
 
 // mergeDeclared merges declarations of categories: those of the first file, followed by those that
 // only later files declare.
-func (s *multiFile) declare(form Form, order []int, first string) error {
+func (s *multiFile) mergeDeclared(form Form, order []int, first string) error {
 	for j, at := range order {
 		c, other := &s.form.Columns[j], form.Columns[at]
 		if c.Declared != other.Declared || c.Kind != other.Kind || (c.Categories == nil) != (other.Categories == nil) {
@@ -149,7 +149,7 @@ func (s *multiFile) declare(form Form, order []int, first string) error {
 func (s *multiFile) Form() Form { return s.form }
 
 // fileLine returns the file of a line, and the line in that file.
-func (s *multiFile) place(line int) (file string, at int) {
+func (s *multiFile) fileLine(line int) (file string, at int) {
 	k, at := locate(s.before, line)
 	return s.readers[k].Form().Name, at
 }
@@ -166,7 +166,7 @@ func locate(before []atomic.Int64, line int) (file, at int) {
 func (s *multiFile) Records(ctx context.Context, yield func(r *Record) error) error {
 	for k, r := range s.readers {
 		before, last := int(s.before[k].Load()), 0
-		out := s.inOrder(k)
+		out := s.reorder(k)
 		err := r.Records(ctx, func(rec *Record) error {
 			last = rec.Line
 			rec = out(rec)
@@ -182,7 +182,7 @@ func (s *multiFile) Records(ctx context.Context, yield func(r *Record) error) er
 }
 
 // reorder returns a function that reorders the fields of a record of file k as in the form.
-func (s *multiFile) inOrder(k int) func(rec *Record) *Record {
+func (s *multiFile) reorder(k int) func(rec *Record) *Record {
 	order := s.order[k]
 	if order == nil {
 		return func(rec *Record) *Record { return rec }

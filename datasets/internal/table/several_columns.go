@@ -50,7 +50,7 @@ func concatColumnFiles(readers []Columnar) (*multiFileColumns, error) {
 		}
 	}
 	s.form.Name = fmt.Sprintf("%s and %d more", first, len(readers)-1)
-	s.form.FileRow = s.place
+	s.form.FileRow = s.fileRow
 	return s, errors.Join(wrong...)
 }
 
@@ -96,20 +96,20 @@ func (s *multiFileColumns) column(k, j int) int {
 func (s *multiFileColumns) ColumnForm() ColumnForm { return s.form }
 
 // fileRow returns the file of a row, and the row in that file.
-func (s *multiFileColumns) place(row int) (file string, at int) {
+func (s *multiFileColumns) fileRow(row int) (file string, at int) {
 	k, at := locate(s.before, row)
 	return s.readers[k].ColumnForm().Name, at
 }
 
 func (s *multiFileColumns) Read(ctx context.Context, wanted []ColumnRequest) (Cursor, error) {
-	c := &multiFileCursor{of: s, ctx: ctx, wanted: wanted}
+	c := &multiFileCursor{files: s, ctx: ctx, wanted: wanted}
 	return c, c.open()
 }
 
 // multiFileCursor reads the files in order.
 type multiFileCursor struct {
 	Cursor // of the current file
-	of     *multiFileColumns
+	files  *multiFileColumns
 	ctx    context.Context
 	wanted []ColumnRequest
 	file   int
@@ -119,9 +119,9 @@ type multiFileCursor struct {
 func (c *multiFileCursor) open() (err error) {
 	own := slices.Clone(c.wanted)
 	for i := range own {
-		own[i].Column = c.of.column(c.file, own[i].Column)
+		own[i].Column = c.files.column(c.file, own[i].Column)
 	}
-	c.Cursor, err = c.of.readers[c.file].Read(c.ctx, own)
+	c.Cursor, err = c.files.readers[c.file].Read(c.ctx, own)
 	return err
 }
 
@@ -131,7 +131,7 @@ func (c *multiFileCursor) Next(maxRows int) (rows int, err error) {
 			c.rows += rows
 			return rows, err
 		}
-		if c.of.before[c.file+1].Store(c.of.before[c.file].Load() + int64(c.rows)); c.file+1 == len(c.of.readers) {
+		if c.files.before[c.file+1].Store(c.files.before[c.file].Load() + int64(c.rows)); c.file+1 == len(c.files.readers) {
 			return 0, io.EOF
 		}
 		if err := c.Cursor.Close(); err != nil {

@@ -61,7 +61,7 @@ func (s *source) useSchema(schema datasets.Schema) error {
 // learn infers the schema and the content of the columns, and encodes the rows that are stored.
 func (s *source) learn(ctx context.Context, form Form, h *rowCache) error {
 	l := &SchemaLearner{roles: s.layout.roles}
-	l.arrange(form, s.layout)
+	l.setForm(form, s.layout)
 	if g := s.layout.group; g >= 0 {
 		l.columns[g].collect = true
 	}
@@ -72,16 +72,16 @@ func (s *source) learn(ctx context.Context, form Form, h *rowCache) error {
 	if end == nil && l.rows == 0 {
 		end = fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
-	if err := l.faults(end); err != nil {
+	if err := l.err(end); err != nil {
 		return err
 	}
 	if g := s.layout.group; g >= 0 {
-		s.groups = indexByName(sorted(l.columns[g].levels.names, s.layout.notation))
+		s.groups = indexByName(sorted(l.columns[g].categories.names, s.layout.notation))
 	}
-	if len(l.Late()) > 0 {
-		l = l.Again()
+	if len(l.Deferred()) > 0 {
+		l = l.SecondPass()
 		if end := l.read(ctx, s.reader, nil); end != nil {
-			return l.faults(end)
+			return l.err(end)
 		}
 	}
 	var err error
@@ -108,18 +108,18 @@ func (s *source) InMemory() (set datasets.Set, ok bool) {
 
 // source encodes records by a schema.
 type source struct {
-	reader   Reader
-	layout   *layout
-	schema   datasets.Schema
-	weighted bool
-	rows     int                      // -1 if unknown
-	content  []datasets.ColumnContent // of the inputs; nil if unknown
-	cells    []cell
-	numericOnly   bool           // whether rows contain only numbers
-	groups   map[string]int // group numbers, in order of the values; nil if not inferred
-	implicitTargets   []float64      // codes of targets that a sparse record omits
-	labeled *labeledReader      // nil if no rows are skipped
-	inMemory     *datasets.Set  // nil if the rows are not stored
+	reader          Reader
+	layout          *layout
+	schema          datasets.Schema
+	weighted        bool
+	rows            int                      // -1 if unknown
+	content         []datasets.ColumnContent // of the inputs; nil if unknown
+	cells           []cell
+	numericOnly     bool           // whether rows contain only numbers
+	groups          map[string]int // group numbers, in order of the values; nil if not inferred
+	implicitTargets []float64      // codes of targets that a sparse record omits
+	labeled         *labeledReader // nil if no rows are skipped
+	inMemory        *datasets.Set  // nil if the rows are not stored
 }
 
 // indexByName returns the index of each name.
@@ -133,14 +133,14 @@ func indexByName(names []string) map[string]int {
 
 // cell describes where the fields of a column are stored.
 type cell struct {
-	use   use
-	at    int                // column of X or of the targets
-	codes map[string]float64 // of a categorical column
+	use         use
+	at          int                // column of X or of the targets
+	codes       map[string]float64 // of a categorical column
 	unknownCode float64            // code of categories that are not in codes
 
 	// Typed columns write a value in one way, whatever the rows of the schema did. These are codes
 	// by numeric value of the category, and whether categories are booleans.
-	values map[float64]float64
+	values    map[float64]float64
 	isBoolean bool
 }
 
@@ -151,7 +151,7 @@ func (s *source) SkippedRows() []int {
 	if s.labeled == nil {
 		return nil
 	}
-	return s.labeled.without
+	return s.labeled.skipped
 }
 
 func (s *source) Dims() (rows, cols int) { return s.rows, len(s.schema.Columns) }
@@ -239,7 +239,7 @@ func (s *source) Blocks(ctx context.Context, yield func(block datasets.Set) erro
 	var err error
 	if r, ok := splittable(s.reader); ok {
 		err = readParts(ctx, r, s.newPartBlock, func(w *partTask, before int) (lines int, err error) {
-			part, ok := w.share.(*partBlock)
+			part, ok := w.result.(*partBlock)
 			if !ok || w.err != nil || len(part.unlabeled) > 0 {
 				return w.part.Records(ctx, before, add)
 			}

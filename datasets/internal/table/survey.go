@@ -15,8 +15,8 @@ func (s *source) ScanContent(ctx context.Context) ([]datasets.ColumnContent, err
 	if s.content != nil {
 		return s.content, nil
 	}
-	l := &SchemaLearner{roles: s.layout.roles, coded: s}
-	l.arrange(s.layout.form, s.layout)
+	l := &SchemaLearner{roles: s.layout.roles, coder: s}
+	l.setForm(s.layout.form, s.layout)
 	end := l.read(ctx, s.reader, nil)
 	if ctx.Err() != nil {
 		return nil, ctxerr.Check(ctx)
@@ -24,16 +24,16 @@ func (s *source) ScanContent(ctx context.Context) ([]datasets.ColumnContent, err
 	if end == nil && l.rows == 0 {
 		end = fmt.Errorf("%s: %w", s.layout.file, rowsource.ErrNoRows)
 	}
-	return l.content(), l.faults(end)
+	return l.content(), l.err(end)
 }
 
 // check adds field k of a record that is encoded by a schema; it is in column j.
 func (l *SchemaLearner) check(j, k int, rec *Record) {
-	c, in, field := &l.columns[j], &l.coded.cells[j], rec.Fields[k]
+	c, in, field := &l.columns[j], &l.coder.cells[j], rec.Fields[k]
 	switch {
 	case in.use != input:
-		if _, err := l.coded.parseOther(j, in, field); err != nil {
-			c.wrong(l.rows, rec.Line, err.Error())
+		if _, err := l.coder.parseOther(j, in, field); err != nil {
+			c.addError(l.rows, rec.Line, err.Error())
 		}
 		return
 	case field == nil:
@@ -45,7 +45,7 @@ func (l *SchemaLearner) check(j, k int, rec *Record) {
 	c.values++
 	if in.codes == nil {
 		if _, ok := l.layout.number(rec, k); !ok {
-			c.wrong(l.rows, rec.Line, fmt.Sprintf("%q is not a number", field))
+			c.addError(l.rows, rec.Line, fmt.Sprintf("%q is not a number", field))
 		}
 	} else if c.unknown == nil && in.lookup(field) == datasets.Unknown {
 		c.unknown = &occurrence{row: l.rows, line: rec.Line}

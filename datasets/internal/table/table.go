@@ -70,11 +70,11 @@ func (f Form) lineError(line int, err error) *datasets.LineError {
 
 // Column describes a column of a file.
 type Column struct {
-	Name     string
-	Line     int  // line of its declaration; 0 if none
-	Declared bool // whether the file declares the kind
-	Kind     datasets.Kind
-	Categories   []string // of a declared categorical column; nil to infer them
+	Name       string
+	Line       int  // line of its declaration; 0 if none
+	Declared   bool // whether the file declares the kind
+	Kind       datasets.Kind
+	Categories []string // of a declared categorical column; nil to infer them
 }
 
 // Record is one row of a file.
@@ -113,21 +113,21 @@ func (l *layout) allParsed(rec *Record) bool {
 
 // layout assigns the columns of a file to roles.
 type layout struct {
-	form    Form
-	file    string
-	columns []Column
-	sparse  bool
-	notation text.Notation
-	byName  map[string]int // column indices by name
-	use     []use
-	kinds   map[int]datasets.Kind // kinds of columns from the roles
-	roles   datasets.Roles
-	suffix  []byte
-	inputs  []int // input columns of the file, in the order of the schema
-	targets []int
-	passthrough    []int // passthrough columns
-	weight  int   // -1 if none
-	group   int
+	form        Form
+	file        string
+	columns     []Column
+	sparse      bool
+	notation    text.Notation
+	byName      map[string]int // column indices by name
+	use         []use
+	kinds       map[int]datasets.Kind // kinds of columns from the roles
+	roles       datasets.Roles
+	suffix      []byte
+	inputs      []int // input columns of the file, in the order of the schema
+	targets     []int
+	passthrough []int // passthrough columns
+	weight      int   // -1 if none
+	group       int
 }
 
 // use is the role of a column.

@@ -98,18 +98,18 @@ func TestTooManyLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.arrange(form, at)
+	l.setForm(form, at)
 	l.files = []fileRows{{file: "f"}}
 	for i := range maxCategories {
-		l.columns[0].levels.add(i, i, fmt.Sprint(i))
+		l.columns[0].categories.add(i, i, fmt.Sprint(i))
 	}
 	l.add(&Record{Line: 6, Fields: [][]byte{[]byte("5")}}, nil)
-	if err := l.faults(nil); err != nil {
+	if err := l.err(nil); err != nil {
 		t.Error(err)
 	}
 	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}}, nil)
 	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}}, nil)
-	if err := l.faults(nil); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
+	if err := l.err(nil); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
 		t.Error(err)
 	}
 }
@@ -169,9 +169,9 @@ func TestRowsWithoutATarget(t *testing.T) {
 		lacking int
 		want    string
 	}{
-		{1, "f:2: column y: the target is missing; missing_target: drop leaves such rows out"},
-		{3, "f:2: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3, 4"},
-		{40, "f:2: column y: the target is missing; missing_target: drop leaves such rows out; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
+		{1, "f:2: column y: the target is missing; set missing_target: drop to skip such rows"},
+		{3, "f:2: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3, 4"},
+		{40, "f:2: column y: the target is missing; set missing_target: drop to skip such rows; also in line 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 28 more"},
 	} {
 		r.rows = rows[:1]
 		for range test.lacking {

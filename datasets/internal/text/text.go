@@ -250,7 +250,7 @@ type Window struct {
 	buf    []byte
 	lo, hi int
 	Bound  int  // of the unconsumed bytes
-	eof  bool // whether there is nothing behind the bytes in memory
+	eof    bool // whether there is nothing behind the bytes in memory
 }
 
 // NewWindow returns the window over r that holds at most bound unconsumed bytes (MaxLine where bound
