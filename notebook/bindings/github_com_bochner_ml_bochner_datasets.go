@@ -16,32 +16,32 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/datasets"] = imports.Package{
 		Name: "datasets",
 		Binds: map[string]reflect.Value{
-			"Anomaly":        reflect.ValueOf(datasets.Anomaly),
-			"AnyTask":        reflect.ValueOf(datasets.AnyTask),
-			"AnyValue":       reflect.ValueOf(datasets.AnyValue),
-			"Categorical":    reflect.ValueOf(datasets.Categorical),
-			"Categories":     reflect.ValueOf(datasets.Categories),
-			"Classification": reflect.ValueOf(datasets.Classification),
-			"Clustering":     reflect.ValueOf(datasets.Clustering),
-			"Concat":         reflect.ValueOf(datasets.Concat),
-			"DateParts":      reflect.ValueOf(&datasets.DateParts).Elem(),
-			"ErrChanged":     reflect.ValueOf(&datasets.ErrChanged).Elem(),
-			"ErrEmpty":       reflect.ValueOf(&datasets.ErrEmpty).Elem(),
-			"ErrMissing":     reflect.ValueOf(&datasets.ErrMissing).Elem(),
-			"ErrNoPasses":    reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
-			"EveryValue":     reflect.ValueOf(datasets.EveryValue),
-			"FromRow":        reflect.ValueOf(datasets.FromRow),
-			"KnownLevels":    reflect.ValueOf(datasets.KnownLevels),
-			"ManyColumns":    reflect.ValueOf(datasets.ManyColumns),
-			"NamedColumn":    reflect.ValueOf(datasets.NamedColumn),
-			"Numbers":        reflect.ValueOf(datasets.Numbers),
-			"Numeric":        reflect.ValueOf(datasets.Numeric),
-			"ReadAll":        reflect.ValueOf(datasets.ReadAll),
-			"Regression":     reflect.ValueOf(datasets.Regression),
-			"Scan":           reflect.ValueOf(datasets.Scan),
-			"ScanContent":    reflect.ValueOf(datasets.ScanContent),
-			"Targets":        reflect.ValueOf(datasets.Targets),
-			"Unknown":        reflect.ValueOf(datasets.Unknown),
+			"Anomaly":         reflect.ValueOf(datasets.Anomaly),
+			"AnyTask":         reflect.ValueOf(datasets.AnyTask),
+			"Categorical":     reflect.ValueOf(datasets.Categorical),
+			"Categories":      reflect.ValueOf(datasets.Categories),
+			"Classification":  reflect.ValueOf(datasets.Classification),
+			"Clustering":      reflect.ValueOf(datasets.Clustering),
+			"Concat":          reflect.ValueOf(datasets.Concat),
+			"DateParts":       reflect.ValueOf(&datasets.DateParts).Elem(),
+			"ErrChanged":      reflect.ValueOf(&datasets.ErrChanged).Elem(),
+			"ErrEmpty":        reflect.ValueOf(&datasets.ErrEmpty).Elem(),
+			"ErrMissing":      reflect.ValueOf(&datasets.ErrMissing).Elem(),
+			"ErrNoPasses":     reflect.ValueOf(&datasets.ErrNoPasses).Elem(),
+			"FromRow":         reflect.ValueOf(datasets.FromRow),
+			"KnownCategories": reflect.ValueOf(datasets.KnownCategories),
+			"ManyColumns":     reflect.ValueOf(datasets.ManyColumns),
+			"NamedColumn":     reflect.ValueOf(datasets.NamedColumn),
+			"NoMissing":       reflect.ValueOf(datasets.NoMissing),
+			"Numbers":         reflect.ValueOf(datasets.Numbers),
+			"Numeric":         reflect.ValueOf(datasets.Numeric),
+			"ReadAll":         reflect.ValueOf(datasets.ReadAll),
+			"Regression":      reflect.ValueOf(datasets.Regression),
+			"Scan":            reflect.ValueOf(datasets.Scan),
+			"ScanContent":     reflect.ValueOf(datasets.ScanContent),
+			"SomeValue":       reflect.ValueOf(datasets.SomeValue),
+			"Targets":         reflect.ValueOf(datasets.Targets),
+			"Unknown":         reflect.ValueOf(datasets.Unknown),
 		},
 		Types: map[string]reflect.Type{
 			"Buffer":          reflect.TypeOf((*datasets.Buffer)(nil)).Elem(),
@@ -105,7 +105,7 @@ type proxy_datasets_Float32Source struct {
 	Object   any
 	Blocks_  func(_proxy_obj_ any, a0 context.Context, a1 func(block datasets.Set) error) error
 	Dims_    func(_proxy_obj_ any) (int, int)
-	Rounded_ func(_proxy_obj_ any) datasets.Source
+	Float32_ func(_proxy_obj_ any) datasets.Source
 	Schema_  func(_proxy_obj_ any) datasets.Schema
 }
 
@@ -113,7 +113,7 @@ func (p *proxy_datasets_Float32Source) Blocks(a0 context.Context, a1 func(block 
 	return p.Blocks_(p.Object, a0, a1)
 }
 func (p *proxy_datasets_Float32Source) Dims() (int, int)         { return p.Dims_(p.Object) }
-func (p *proxy_datasets_Float32Source) Rounded() datasets.Source { return p.Rounded_(p.Object) }
+func (p *proxy_datasets_Float32Source) Float32() datasets.Source { return p.Float32_(p.Object) }
 func (p *proxy_datasets_Float32Source) Schema() datasets.Schema  { return p.Schema_(p.Object) }
 
 type proxy_datasets_Pass struct {

@@ -14,17 +14,17 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/model"] = imports.Package{
 		Name: "model",
 		Binds: map[string]reflect.Value{
-			"ErrDamaged":   reflect.ValueOf(&model.ErrDamaged).Elem(),
-			"ErrNewer":     reflect.ValueOf(&model.ErrNewer).Elem(),
-			"FreeCount":    reflect.ValueOf(model.FreeCount),
-			"KindOf":       reflect.ValueOf(model.KindOf),
-			"Read":         reflect.ValueOf(model.Read),
-			"ReadFile":     reflect.ValueOf(model.ReadFile),
-			"Record":       reflect.ValueOf(model.Record),
-			"RegisterKind": reflect.ValueOf(model.RegisterKind),
-			"Restore":      reflect.ValueOf(model.Restore),
-			"Write":        reflect.ValueOf(model.Write),
-			"WriteFile":    reflect.ValueOf(model.WriteFile),
+			"ErrDamaged":     reflect.ValueOf(&model.ErrDamaged).Elem(),
+			"ErrNewer":       reflect.ValueOf(&model.ErrNewer).Elem(),
+			"KindOf":         reflect.ValueOf(model.KindOf),
+			"Read":           reflect.ValueOf(model.Read),
+			"ReadFile":       reflect.ValueOf(model.ReadFile),
+			"Record":         reflect.ValueOf(model.Record),
+			"RegisterKind":   reflect.ValueOf(model.RegisterKind),
+			"Restore":        reflect.ValueOf(model.Restore),
+			"UncheckedCount": reflect.ValueOf(model.UncheckedCount),
+			"Write":          reflect.ValueOf(model.Write),
+			"WriteFile":      reflect.ValueOf(model.WriteFile),
 		},
 		Types: map[string]reflect.Type{
 			"Archive":  reflect.TypeOf((*model.Archive)(nil)).Elem(),
@@ -38,7 +38,7 @@ func init() {
 			"Stateful": reflect.TypeOf((*proxy_model_Stateful)(nil)).Elem(),
 		},
 		Untypeds: map[string]string{
-			"FreeCount": "int:1048576",
+			"UncheckedCount": "int:1048576",
 		},
 	}
 }

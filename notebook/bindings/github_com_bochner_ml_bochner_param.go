@@ -58,14 +58,14 @@ type proxy_param_Declarer struct {
 func (p *proxy_param_Declarer) Params(a0 *param.List) { p.Params_(p.Object, a0) }
 
 type proxy_param_Value struct {
-	Object  any
-	Check_  func(_proxy_obj_ any) error
-	Plain_  func(_proxy_obj_ any) any
-	Set_    func(_proxy_obj_ any, a0 any) error
-	Wanted_ func(_proxy_obj_ any) string
+	Object      any
+	Check_      func(_proxy_obj_ any) error
+	Constraint_ func(_proxy_obj_ any) string
+	Get_        func(_proxy_obj_ any) any
+	Set_        func(_proxy_obj_ any, a0 any) error
 }
 
-func (p *proxy_param_Value) Check() error     { return p.Check_(p.Object) }
-func (p *proxy_param_Value) Plain() any       { return p.Plain_(p.Object) }
-func (p *proxy_param_Value) Set(a0 any) error { return p.Set_(p.Object, a0) }
-func (p *proxy_param_Value) Wanted() string   { return p.Wanted_(p.Object) }
+func (p *proxy_param_Value) Check() error       { return p.Check_(p.Object) }
+func (p *proxy_param_Value) Constraint() string { return p.Constraint_(p.Object) }
+func (p *proxy_param_Value) Get() any           { return p.Get_(p.Object) }
+func (p *proxy_param_Value) Set(a0 any) error   { return p.Set_(p.Object, a0) }
