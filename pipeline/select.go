@@ -16,7 +16,9 @@ import (
 type selection struct{ terms *[]string }
 
 // Constraint says what a term is.
-func (s *selection) Constraint() string { return "a name, kind or pattern of columns, or a list of them" }
+func (s *selection) Constraint() string {
+	return "a name, kind or pattern of columns, or a list of them"
+}
 
 // Set takes a string or a list of texts.
 func (s *selection) Set(plain any) error {
