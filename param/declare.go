@@ -192,7 +192,7 @@ func (l *List) Value(v Value, name, doc string) {
 // Check adds a check to a declared parameter that may depend on other parameters. The text of its
 // error is the constraint: "must be TEXT, got VALUE".
 func (l *List) Check(name string, check func() error) {
-	e := l.declared("Also", name)
+	e := l.declared("Check", name)
 	e.checks = append(e.checks, check)
 }
 

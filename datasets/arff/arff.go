@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/rowsource"
 )
 
-// Options say what the attributes are for. The zero value makes all of them inputs.
+// Options assign the attributes to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -30,7 +30,7 @@ type Options struct {
 	FS        fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it
 // and to count its rows.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {
@@ -121,7 +121,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 			f.levels[j][level] = true
 		}
 	}
-	if err := f.checkStrings(h.texts); err != nil {
+	if err := f.checkStrings(h.stringColumns); err != nil {
 		return nil, err
 	}
 	line, err := h.next()
@@ -136,7 +136,7 @@ func open(t *text.File, path string, o Options) (*file, error) {
 		return nil, h.lineError(err)
 	}
 	f.form.Sparse, f.form.Weighted = r.sparse, r.weighted
-	for _, j := range h.texts {
+	for _, j := range h.stringColumns {
 		if r.sparse && !slices.Contains(o.Drop, h.columns[j].Name) {
 			return nil, &datasets.LineError{File: path, Line: h.columns[j].Line, Err: fmt.Errorf("attribute %q is a string, which sparse rows do not go with; drop it", h.columns[j].Name)}
 		}
@@ -145,8 +145,8 @@ func open(t *text.File, path string, o Options) (*file, error) {
 }
 
 // checkStrings reports a string attribute that nobody has said what to do with.
-func (f *file) checkStrings(texts []int) error {
-	for _, j := range texts {
+func (f *file) checkStrings(stringColumns []int) error {
+	for _, j := range stringColumns {
 		c := f.form.Columns[j]
 		_, known := f.o.Kinds[c.Name]
 		if !known && !slices.Contains(f.o.Drop, c.Name) && !slices.Contains(f.o.Target, c.Name) && f.o.Group != c.Name && f.o.Schema == nil {
@@ -218,11 +218,11 @@ func (f *file) check(r *row) error {
 // header is an open file, read up to the data.
 type header struct {
 	io.Closer
-	path    string
-	w       *text.Window
-	line    int // of the line read last
-	columns []table.Column
-	texts   []int // the string attributes
+	path          string
+	w             *text.Window
+	line          int // of the line read last
+	columns       []table.Column
+	stringColumns []int // the string attributes
 }
 
 func (h *header) lineError(err error) error {
@@ -326,7 +326,7 @@ func (h *header) attribute(x *lexer) error {
 	case "numeric", "real", "integer":
 	case "string":
 		c.Declared = false
-		h.texts = append(h.texts, len(h.columns))
+		h.stringColumns = append(h.stringColumns, len(h.columns))
 	default:
 		return fmt.Errorf("attribute %q: type %q, wanted numeric, real, integer, string or levels in braces", c.Name, kind)
 	}

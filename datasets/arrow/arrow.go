@@ -39,7 +39,7 @@ func init() {
 	})
 }
 
-// Options say what the columns are for. The zero value makes all of them inputs.
+// Options assign the columns to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 
@@ -127,13 +127,13 @@ type cursor struct {
 	rows     int // at hand
 }
 
-func (f *file) Read(_ context.Context, wanted []columnar.ColumnRequest) (columnar.Cursor, error) {
+func (f *file) Read(_ context.Context, requests []columnar.ColumnRequest) (columnar.Cursor, error) {
 	b, err := f.open()
 	if err != nil {
 		return nil, fileError(f.path, err)
 	}
 	c := &cursor{file: f, batches: b, number: -1}
-	for _, w := range wanted {
+	for _, w := range requests {
 		c.decoders = append(c.decoders, &arrays.Decoder{ColumnPath: f.places[w.Column], As: w.As, Name: f.form.Columns[w.Column].Name})
 	}
 	return c, nil

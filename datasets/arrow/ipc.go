@@ -28,7 +28,7 @@ type ipcReader struct {
 	schema *arrow.Schema
 	next   func() (arrow.RecordBatch, error)
 	close  func()
-	rows   int64 // -1 where only reading tells
+	rows   int64 // -1 if unknown before a pass
 }
 
 // openIPC begins to read a file or a stream.

@@ -45,7 +45,7 @@ type Options struct {
 	FS        fs.FS    // file system; nil is that of the host
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to learn the
 // schema.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {

@@ -17,10 +17,10 @@ import (
 // columns are the keys that make columns, and how their values are read.
 type columns struct {
 	form    []table.Column
-	texts   []bool // whether truths are texts
-	dropped []bool // whether nobody asks for the values
+	texts   []bool // whether booleans are strings
+	dropped []bool // whether the values are not used
 	byKey   map[string]int
-	missing map[string]bool // texts that stand for a missing value
+	missing map[string]bool // strings that denote a missing value
 	others  bool            // whether other keys are left out
 	learned bool            // whether other keys are those of a file that has changed, and not of one of other columns
 }

@@ -27,16 +27,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Options say what the columns are for. The zero value makes all of them inputs.
+// Options assign the columns to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 
-	Missing   []string // texts that stand for a missing value, as the empty one does; nil is what Schema says, else "NaN" and "nan"
+	Missing   []string // strings that denote a missing value, besides the empty one; nil means those of Schema, else "NaN" and "nan"
 	MaxRecord int      // bytes that a line may have; 0 is 16 MiB
 	FS        fs.FS    // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
 // every pass and holds one block of rows. Without Options.Schema it reads the file twice, for its columns and to learn
 // the schema.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {

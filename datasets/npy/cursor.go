@@ -16,13 +16,13 @@ import (
 
 // cursor is one pass over some columns.
 type cursor struct {
-	file    *file
-	bytes   *steady.Bytes
-	wanted  []table.ColumnRequest
-	texts   []*table.Dictionary // by wanted column
-	streams []*stream           // by array; nil where no column of it is wanted
-	at      int                 // row behind those at hand
-	rows    int                 // at hand
+	file         *file
+	bytes        *steady.Bytes
+	requests     []table.ColumnRequest
+	dictionaries []*table.Dictionary // by requests column
+	streams      []*stream           // by array; nil where no column of it is requests
+	at           int                 // row behind those at hand
+	rows         int                 // at hand
 }
 
 // stream is the values of an array, of which some rows are at hand.
@@ -35,13 +35,13 @@ type stream struct {
 	buffer []byte
 }
 
-func (f *file) Read(_ context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
+func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cursor, error) {
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{file: f, bytes: b, wanted: wanted, texts: make([]*table.Dictionary, len(wanted)), streams: make([]*stream, len(f.arrays))}
-	for _, w := range wanted {
+	c := &cursor{file: f, bytes: b, requests: requests, dictionaries: make([]*table.Dictionary, len(requests)), streams: make([]*stream, len(f.arrays))}
+	for _, w := range requests {
 		k := f.columns[w.Column].array
 		if c.streams[k] != nil {
 			continue
@@ -111,7 +111,7 @@ func (c *cursor) Close() error {
 
 // Decode decodes the values of the rows at hand in one column.
 func (c *cursor) Decode(k int, v *table.Values) error {
-	at := c.file.columns[c.wanted[k].Column]
+	at := c.file.columns[c.requests[k].Column]
 	s := c.streams[at.array]
 	h := &s.of.head
 	f := &h.fields[at.field]
@@ -125,15 +125,15 @@ func (c *cursor) Decode(k int, v *table.Values) error {
 		}
 		elements.data = data[f.offset:]
 	}
-	switch c.wanted[k].As {
+	switch c.requests[k].As {
 	case table.Numbers:
 		elements.numbers(v.Numbers)
 	case table.Times:
 		elements.seconds(v.Seconds)
 	default:
-		c.texts[k] = c.texts[k].Reuse()
-		elements.strings(v.Codes, c.texts[k])
-		v.Dictionary = c.texts[k]
+		c.dictionaries[k] = c.dictionaries[k].Reuse()
+		elements.strings(v.Codes, c.dictionaries[k])
+		v.Dictionary = c.dictionaries[k]
 	}
 	return nil
 }
@@ -211,14 +211,14 @@ func (e elements) numbers(out []float64) {
 
 // strings writes the codes of texts, or of numbers, truths and times as texts.
 func (e elements) strings(out []int32, d *table.Dictionary) {
-	var room []byte
+	var buffer []byte
 	for i := range out {
 		element := e.data[i*e.step:][:e.f.size]
 		var ok bool
-		if room, ok = e.f.text(room[:0], element); !ok {
+		if buffer, ok = e.f.text(buffer[:0], element); !ok {
 			out[i] = -1
 		} else {
-			out[i] = d.Code(room)
+			out[i] = d.Code(buffer)
 		}
 	}
 }

@@ -31,14 +31,14 @@ import (
 	"github.com/bochner-ml/bochner/datasets/internal/table"
 )
 
-// Options say what the columns are for. The zero value makes all of them inputs.
+// Options assign the columns to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 
 	FS fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path as a source that reads the file anew for every pass and holds
+// Open returns the rows of the file at path as a source that reads the file again for every pass and stores
 // a few blocks of rows. Without Options.Schema it reads the columns that are no plain numbers once, to
 // learn their categories, and the target, weights and groups to check them.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {

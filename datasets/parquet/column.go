@@ -26,16 +26,16 @@ type column struct {
 	mem     memory.Allocator
 	group   int // at hand; -1 before the first
 
-	chunk   pq.ColumnChunkReader
-	levels  []int16 // whether the values are there
-	floats  []float64
-	singles []float32
-	longs   []int64
-	ints    []int32
-	truths  []bool
-	times   []parquet.Int96
-	texts   []parquet.ByteArray
-	fixed   []parquet.FixedLenByteArray
+	chunk      pq.ColumnChunkReader
+	levels     []int16 // whether the values are there
+	floats     []float64
+	singles    []float32
+	longs      []int64
+	ints       []int32
+	booleans   []bool
+	times      []parquet.Int96
+	byteArrays []parquet.ByteArray
+	fixed      []parquet.FixedLenByteArray
 
 	words *table.Dictionary
 	seen  *[1 << 11]pageState
@@ -63,8 +63,8 @@ func (c *column) decode(r *pq.Reader, group, rows int, v *table.Values) (err err
 		insertMissing(v.Numbers, len(there), c.levels, math.NaN())
 		return err
 	}
-	if texts, ok := c.chunk.(*pq.ByteArrayColumnChunkReader); ok && c.as.ID() == arrow.BINARY {
-		return c.decodeStrings(texts, rows, v)
+	if byteArrays, ok := c.chunk.(*pq.ByteArrayColumnChunkReader); ok && c.as.ID() == arrow.BINARY {
+		return c.decodeStrings(byteArrays, rows, v)
 	}
 	a, err := c.read(rows)
 	if err != nil {
@@ -141,17 +141,17 @@ func (c *column) decodeStrings(r *pq.ByteArrayColumnChunkReader, rows int, v *ta
 		c.seen = new([1 << 11]pageState)
 	}
 	v.Dictionary = c.words
-	c.texts = resized(c.texts, rows)
+	c.byteArrays = resized(c.byteArrays, rows)
 	there := 0
 	for done := 0; done < rows; {
-		total, n, err := r.ReadBatchInPage(int64(rows-done), c.texts, c.levels[done:], nil)
+		total, n, err := r.ReadBatchInPage(int64(rows-done), c.byteArrays, c.levels[done:], nil)
 		if err != nil {
 			return fmt.Errorf("damaged: %w", err)
 		}
 		if total == 0 {
 			return errEnd
 		}
-		for _, t := range c.texts[:n] {
+		for _, t := range c.byteArrays[:n] {
 			v.Codes[there] = c.code(t)
 			there++
 		}
@@ -178,16 +178,16 @@ type batches[T any] interface {
 }
 
 // values reads those of some rows that are there.
-func values[T any](c *column, r batches[T], room *[]T, rows int) ([]T, error) {
-	*room = resized(*room, rows)
-	total, n, err := r.ReadBatch(int64(rows), *room, c.levels, nil)
+func values[T any](c *column, r batches[T], buffer *[]T, rows int) ([]T, error) {
+	*buffer = resized(*buffer, rows)
+	total, n, err := r.ReadBatch(int64(rows), *buffer, c.levels, nil)
 	if err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	if total != int64(rows) || n > rows {
 		return nil, errEnd
 	}
-	return (*room)[:n], nil
+	return (*buffer)[:n], nil
 }
 
 // read reads the values of some rows that are there.
@@ -209,7 +209,7 @@ func (c *column) read(rows int) (arrow.Array, error) {
 		v, err := values(c, r, &c.times, rows)
 		return c.array(len(v), micros(v), err)
 	case *pq.BooleanColumnChunkReader:
-		v, err := values(c, r, &c.truths, rows)
+		v, err := values(c, r, &c.booleans, rows)
 		b := array.NewBooleanBuilder(c.mem)
 		b.AppendValues(v, nil)
 		return b.NewArray(), err
@@ -220,7 +220,7 @@ func (c *column) read(rows int) (arrow.Array, error) {
 		}
 		return convert(c, v)
 	case *pq.ByteArrayColumnChunkReader:
-		v, err := values(c, r, &c.texts, rows)
+		v, err := values(c, r, &c.byteArrays, rows)
 		if err != nil {
 			return nil, err
 		}

@@ -42,14 +42,14 @@ func init() {
 	})
 }
 
-// Options say what the columns are for. The zero value makes all of them inputs.
+// Options assign the columns to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 
 	FS fs.FS // where the file is; nil is the machine's own file system
 }
 
-// Open returns the rows of the file at path as a source that reads the file anew for every pass and holds
+// Open returns the rows of the file at path as a source that reads the file again for every pass and stores
 // a few pages of each column and a few blocks of rows. Without Options.Schema it reads the columns of texts
 // once, to learn their categories, and the target, weights and groups to check them. The file is one that can be
 // read at any place.
@@ -126,7 +126,7 @@ type cursor struct {
 	rows    int // at hand
 }
 
-func (f *file) Read(_ context.Context, wanted []table.ColumnRequest) (table.Cursor, error) {
+func (f *file) Read(_ context.Context, requests []table.ColumnRequest) (table.Cursor, error) {
 	b, err := f.bytes.Open()
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (f *file) Read(_ context.Context, wanted []table.ColumnRequest) (table.Curs
 		return nil, f.columnError(err)
 	}
 	c := &cursor{file: f, bytes: b, reader: r}
-	for _, w := range wanted {
+	for _, w := range requests {
 		c.columns = append(c.columns, &column{leaf: f.leaves[w.Column], name: f.form.Columns[w.Column].Name, decoder: arrays.Decoder{As: w.As}, group: -1, mem: props.Allocator()})
 	}
 	return c, nil

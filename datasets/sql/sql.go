@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/ctxerr"
 )
 
-// Options say what the columns are for. The zero value makes all of them inputs.
+// Options assign the columns to roles. With the zero value all are inputs.
 type Options struct {
 	datasets.Roles
 }

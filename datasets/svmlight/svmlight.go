@@ -46,7 +46,7 @@ const Target = "label"
 // restClass is the class of labels that are not among Options.Positive.
 const restClass = "rest"
 
-// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file anew for
+// Open returns the rows of the file at path, gzip'd or not, as a source that reads the file again for
 // every pass and holds one block of rows. Without Options.Schema it reads the file once to check it,
 // to count rows and columns and to learn the classes.
 func Open(ctx context.Context, path string, o Options) (datasets.Source, error) {

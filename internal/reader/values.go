@@ -38,10 +38,10 @@ func (h *Header) Get() any {
 	return h.Given
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (h *Header) Constraint() string { return "true, false or auto" }
 
-// Check finds no fault.
+// Check returns nil.
 func (h *Header) Check() error { return nil }
 
 // Strings is one text or several.
@@ -77,10 +77,10 @@ func (t *Strings) Get() any {
 	return out
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (t *Strings) Constraint() string { return "a string or a list of texts" }
 
-// Check finds no fault.
+// Check returns nil.
 func (t *Strings) Check() error { return nil }
 
 // Paths are files of rows: each is a file, a pattern or a folder, as [rowfile.List] has them.
@@ -111,12 +111,12 @@ func (p *Paths) Get() any {
 	return texts.Get()
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (p *Paths) Constraint() string {
 	return "a file, a pattern such as \"parts/*.csv\" or a folder, or a list of them"
 }
 
-// Check finds no fault.
+// Check returns nil.
 func (p *Paths) Check() error { return nil }
 
 // String names one path, and says how many there are beside.
@@ -160,7 +160,7 @@ func (k *Kinds) Get() any {
 	return out
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (k *Kinds) Constraint() string { return "names of columns, each with numeric or categorical" }
 
 // Check looks for a kind that does not exist.
@@ -249,7 +249,7 @@ func (d *Dates) Get() any {
 	return out
 }
 
-// Constraint says what Set takes.
+// Constraint describes the values that Set accepts.
 func (d *Dates) Constraint() string {
 	return "names of columns, each with a list of parts or with {order: dmy or mdy, parts: a list}; parts are " + strings.Join(datasets.DateParts, ", ")
 }

@@ -21,8 +21,8 @@ type Decoder struct {
 	As   table.Type
 	Name string
 
-	words *table.Dictionary // of texts without a dictionary of their own
-	room  []byte
+	words  *table.Dictionary // of texts without a dictionary of their own
+	buffer []byte
 
 	of      arrow.ArrayData // the values of the dictionary at hand, and what they are
 	numbers []float64
@@ -51,8 +51,8 @@ func (d *Decoder) Decode(a arrow.Array, v *table.Values) error {
 	v.Dictionary = d.words
 	for i := range v.Codes {
 		if v.Codes[i] = -1; a.IsValid(i) {
-			d.room = appendString(d.room[:0], a, i)
-			v.Codes[i] = d.words.Code(d.room)
+			d.buffer = appendString(d.buffer[:0], a, i)
+			v.Codes[i] = d.words.Code(d.buffer)
 		}
 	}
 	return nil
@@ -331,18 +331,18 @@ func (d *Decoder) updateDictionary(values arrow.Array) error {
 // it, is the same one.
 func (d *Decoder) addStrings(values arrow.Array) {
 	for i := range values.Len() {
-		if d.room = d.room[:0]; values.IsValid(i) { // a missing value is an empty text
-			d.room = appendString(d.room, values, i)
+		if d.buffer = d.buffer[:0]; values.IsValid(i) { // a missing value is an empty text
+			d.buffer = appendString(d.buffer, values, i)
 		}
 		switch {
 		case d.texts == nil:
 			d.texts = table.NewDictionary(nil)
-		case i < len(d.texts.Strings) && d.texts.Strings[i] == string(d.room):
+		case i < len(d.texts.Strings) && d.texts.Strings[i] == string(d.buffer):
 			continue
 		case i < len(d.texts.Strings):
 			d.texts = table.NewDictionary(slices.Clone(d.texts.Strings[:i]))
 		}
-		d.texts.Strings = append(d.texts.Strings, string(d.room))
+		d.texts.Strings = append(d.texts.Strings, string(d.buffer))
 	}
 	if d.texts == nil {
 		d.texts = table.NewDictionary(nil)

@@ -63,7 +63,7 @@ type Bytes struct {
 	// At reads at any place, and is nil where the file can only be read from its beginning: what gzip
 	// has packed, and what comes through a pipe.
 	At io.ReaderAt
-	// Size is the number of bytes, -1 where only reading tells.
+	// Size is the number of bytes, -1 if unknown before a pass.
 	Size int64
 
 	of       *File
@@ -104,7 +104,7 @@ func (f *File) open() (fs.File, error) {
 	return f.fsys.Open(f.path)
 }
 
-// openError calls a failed look at a file a failed opening.
+// openError reports a failed stat as a failed open.
 func openError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -41,10 +41,10 @@ func (s *columnSource) ScanContent(ctx context.Context) ([]datasets.ColumnConten
 
 // scanColumns reads the selected columns of all rows. The error contains the first error of each
 // column.
-func (s *columnSource) scanColumns(ctx context.Context, wanted func(j int) bool) (*SchemaLearner, error) {
+func (s *columnSource) scanColumns(ctx context.Context, selected func(j int) bool) (*SchemaLearner, error) {
 	out := &SchemaLearner{roles: s.layout.roles}
 	out.setForm(s.layout.form, s.layout)
-	feeds := s.columnReaders(wanted, false)
+	feeds := s.columnReaders(selected, false)
 	for _, f := range feeds {
 		for k := range f.destinations {
 			f.destinations[k].numbers = make([]float64, chunk)

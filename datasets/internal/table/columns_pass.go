@@ -27,11 +27,11 @@ type columnPass struct {
 }
 
 func (s *columnSource) pass(ctx context.Context, feeds []*columnReader) (*columnPass, error) {
-	wanted := make([]ColumnRequest, len(feeds))
+	requests := make([]ColumnRequest, len(feeds))
 	for k, f := range feeds {
-		wanted[k] = f.ColumnRequest
+		requests[k] = f.ColumnRequest
 	}
-	cursor, err := s.columns.Read(ctx, wanted)
+	cursor, err := s.columns.Read(ctx, requests)
 	if err != nil {
 		return nil, err
 	}

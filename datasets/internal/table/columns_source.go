@@ -211,7 +211,7 @@ type destination struct {
 
 // columnReaders returns readers for the selected columns of the layout, and for the passthrough
 // columns if kept.
-func (s *columnSource) columnReaders(wanted func(j int) bool, kept bool) []*columnReader {
+func (s *columnSource) columnReaders(selected func(j int) bool, kept bool) []*columnReader {
 	var out []*columnReader
 	add := func(j int, as Type, o destination) {
 		k := s.origins[j].column
@@ -224,7 +224,7 @@ func (s *columnSource) columnReaders(wanted func(j int) bool, kept bool) []*colu
 		out = append(out, &columnReader{ColumnRequest: ColumnRequest{k, as}, name: s.form.Columns[k].Name, destinations: []destination{o}})
 	}
 	for j, u := range s.layout.use {
-		if u == dropped || !wanted(j) {
+		if u == dropped || !selected(j) {
 			continue
 		}
 		o := destination{column: j, use: u, passthrough: -1}

@@ -76,10 +76,10 @@ func (r *dateSplitter) Records(ctx context.Context, yield func(rec *Record) erro
 // splitter returns a function that replaces the dates of a record, with its own buffers.
 func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) error) error {
 	out := Record{Fields: make([][]byte, len(r.form.Columns)), Numbers: make([]float64, len(r.form.Columns))}
-	room := make([]byte, 0, 16*len(r.form.Columns))
+	buffer := make([]byte, 0, 16*len(r.form.Columns))
 	return func(rec *Record, yield func(rec *Record) error) error {
 		out.Line, out.Weight = rec.Line, rec.Weight
-		room = room[:0]
+		buffer = buffer[:0]
 		at := 0
 		for j, field := range rec.Fields {
 			c := &r.columns[j]
@@ -99,9 +99,9 @@ func (r *dateSplitter) splitter() func(rec *Record, yield func(rec *Record) erro
 				return r.form.lineError(rec.Line, fmt.Errorf("column %s: must be a date%s, got %q", c.name, c.formatHint(), field))
 			}
 			for _, v := range c.date.Values(t) {
-				from := len(room)
-				room = strconv.AppendInt(room, int64(v), 10)
-				out.Fields[at], out.Numbers[at] = room[from:len(room):len(room)], float64(v)
+				from := len(buffer)
+				buffer = strconv.AppendInt(buffer, int64(v), 10)
+				out.Fields[at], out.Numbers[at] = buffer[from:len(buffer):len(buffer)], float64(v)
 				at++
 			}
 		}

@@ -90,14 +90,14 @@ func (h *rowCache) reserve(rows int, share float64) {
 	if need*cols <= len(b.x) {
 		return
 	}
-	room := need + need/4
+	capacity := need + need/4
 	if share > 0 {
-		room = int(float64(need)/min(share, 1)*1.01) + rows
+		capacity = int(float64(need)/min(share, 1)*1.01) + rows
 	}
-	if limit := h.maxBytes / max(h.bytes(1), 1); int64(room) > limit {
-		room = max(need, int(limit))
+	if limit := h.maxBytes / max(h.bytes(1), 1); int64(capacity) > limit {
+		capacity = max(need, int(limit))
 	}
-	x := make([]float64, room*cols)
+	x := make([]float64, capacity*cols)
 	copy(x, b.x[:b.rows*cols])
 	b.x = x
 }

@@ -101,23 +101,23 @@ func (s *multiFileColumns) fileRow(row int) (file string, at int) {
 	return s.readers[k].ColumnForm().Name, at
 }
 
-func (s *multiFileColumns) Read(ctx context.Context, wanted []ColumnRequest) (Cursor, error) {
-	c := &multiFileCursor{files: s, ctx: ctx, wanted: wanted}
+func (s *multiFileColumns) Read(ctx context.Context, requests []ColumnRequest) (Cursor, error) {
+	c := &multiFileCursor{files: s, ctx: ctx, requests: requests}
 	return c, c.open()
 }
 
 // multiFileCursor reads the files in order.
 type multiFileCursor struct {
-	Cursor // of the current file
-	files  *multiFileColumns
-	ctx    context.Context
-	wanted []ColumnRequest
-	file   int
-	rows   int // of the current file
+	Cursor   // of the current file
+	files    *multiFileColumns
+	ctx      context.Context
+	requests []ColumnRequest
+	file     int
+	rows     int // of the current file
 }
 
 func (c *multiFileCursor) open() (err error) {
-	own := slices.Clone(c.wanted)
+	own := slices.Clone(c.requests)
 	for i := range own {
 		own[i].Column = c.files.column(c.file, own[i].Column)
 	}

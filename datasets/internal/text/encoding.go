@@ -80,7 +80,7 @@ var windows1252 = [32]rune{
 	-1, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', -1, 'ž', 'Ÿ',
 }
 
-// byteOrder says whether the larger byte of a unit of UTF-16 comes first: by the byte order mark,
+// byteOrder reports whether the larger byte of a unit of UTF-16 comes first: by the byte order mark,
 // which it leaves out, else by the first letter, which is one of ASCII as a rule.
 func byteOrder(src *bufio.Reader) (bigEndian bool) {
 	first, _ := src.Peek(2)

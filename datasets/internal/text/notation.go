@@ -13,8 +13,8 @@ func (n Notation) Number(b []byte) (float64, bool) {
 	if n.Thousands == 0 && (n.Decimal == 0 || n.Decimal == '.') {
 		return Number(b)
 	}
-	var room [48]byte
-	plain, ok := n.plain(room[:0], Trim(b))
+	var buffer [48]byte
+	plain, ok := n.plain(buffer[:0], Trim(b))
 	if !ok {
 		return 0, false
 	}

@@ -92,7 +92,7 @@ func (f *File) Open() (io.ReadCloser, error) {
 	return f.unpack(in, size)
 }
 
-// openError calls a failed look at a file a failed opening.
+// openError reports a failed stat as a failed open.
 func openError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
