@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// blocks is a source of a set, so many rows at a time.
+// blocks is a source that yields a set in blocks of a given size.
 type blocks struct {
 	datasets.Set
 	size int
@@ -31,11 +31,11 @@ func (b blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 	return nil
 }
 
-// other hides what a matrix is.
+// other hides the type of a matrix.
 type other struct{ mat.Matrix }
 
-// kinds returns the same rows in every kind there is; some entries are 0, the others are one value where
-// shared says so, and all are numbers of single precision.
+// kinds returns the same float32-representable rows in every storage. Some entries are 0; the
+// others are equal if shared.
 func kinds(t *testing.T, n, d int, shared bool) map[string]mat.Matrix {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -63,7 +63,7 @@ func kinds(t *testing.T, n, d int, shared bool) map[string]mat.Matrix {
 	return out
 }
 
-// collected reads all rows, as often as asked, one number after the other, and the target of each.
+// collected reads all rows the given number of times, and their targets.
 func collected(t *testing.T, r *Rows, times int) (all, y []float64) {
 	t.Helper()
 	for range times {
@@ -87,8 +87,8 @@ func collected(t *testing.T, r *Rows, times int) (all, y []float64) {
 	return all, y
 }
 
-// Rows of every kind, from memory or from a stream, whole, selected, gathered, cached or widened, are the
-// same rows however often they are read.
+// Rows of every kind, whether in memory, streamed, selected, cached or converted, yield the same
+// data in every pass.
 func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 	const n, d = 37, 5
 	ctx := context.Background()
@@ -148,7 +148,7 @@ func TestEveryKindOfRowsIsTheSameRows(t *testing.T) {
 	}
 }
 
-// AddSquares is the same sum for rows of every kind.
+// AddSquares agrees for all kinds of rows.
 func TestAddSquaresOfEveryKind(t *testing.T) {
 	const n, d = 11, 4
 	weights := make([]float64, n)
@@ -174,13 +174,13 @@ func TestAddSquaresOfEveryKind(t *testing.T) {
 	}
 }
 
-// Scores and what is collected by them are the products that they say, for few outputs and for many.
+// MulT and AddTMul are matrix products, for few and many outputs.
 func TestProjectAndCollect(t *testing.T) {
 	const n, d = 9, 5
 	matrices := kinds(t, n, d, false)
 	X := matrices["dense"].(*mat.Dense)
 	for _, k := range []int{1, 3, MinGEMMOutputs} {
-		w := make([]float64, d*k) // outputs × cols, small integers, so that no sum rounds
+		w := make([]float64, d*k) // outputs × cols, small integers, so that sums are exact
 		for i := range w {
 			w[i] = float64(i%5 - 2)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// A reading both ways is the products element by element, of few outputs and of many, in both precisions, and the same bits on
-// any number of cores.
+// A fused product equals the products element by element, for few and many outputs and both
+// precisions. It has the same bits on any number of cores.
 func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 	const n, d = 700, 37
 	random := rand.New(rand.NewPCG(1, 7))
@@ -59,7 +59,7 @@ func TestBothWaysIsTheProductsByThemselves(t *testing.T) {
 	}
 }
 
-// Outputs of fewer columns have the sums of those, and zeros for the others, in blocks one after the other.
+// Narrower outputs have zero sums beyond their width.
 func TestBothWaysOfWidths(t *testing.T) {
 	const n, d = 700, 230
 	random := rand.New(rand.NewPCG(2, 7))
@@ -95,7 +95,7 @@ func TestBothWaysOfWidths(t *testing.T) {
 	}
 }
 
-// readBothWays adds up sines of scores, and their squares as values, in two blocks.
+// readBothWays sums sines of scores, and their squares as values, in two blocks.
 func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) []float64 {
 	n, d := X.Dims()
 	k := len(offsets)
@@ -119,7 +119,7 @@ func readBothWays(X mat.Matrix, short bool, w, offsets []float64, widths []int) 
 	return slices.Concat(sums.Rows, sums.Totals, sums.Values)
 }
 
-// bothWaysByHand is readBothWays one product after the other.
+// bothWaysByHand is the reference implementation of readBothWays.
 func bothWaysByHand(X *mat.Dense, w, offsets []float64) []float64 {
 	n, d := X.Dims()
 	k := len(offsets)
@@ -140,7 +140,7 @@ func bothWaysByHand(X *mat.Dense, w, offsets []float64) []float64 {
 	return out
 }
 
-// An infinite or missing input is noticed in the sums, also where its score is finite or its weight 0.
+// Non-finite inputs make the sums non-finite, even if the score is finite or the weight is 0.
 func TestBothWaysNoticesWhatIsNotFinite(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		X := mat.NewDense(40, 3, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Moments are those of all entries, also far from 0, whatever blocks the rows come in and whether zeros are stored;
-// what is missing is left out.
+// Moments are accurate far from 0 and do not depend on blocks or storage; missing values are
+// skipped.
 func TestMoments(t *testing.T) {
 	const n, far = 90, 1e9
 	offset := []float64{far, 0, 0}
@@ -68,7 +68,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// Columns of very small and very large values have the deviation of the same column in other units.
+// The deviation is scale-equivariant for very small and very large values.
 func TestMomentsOfAnyUnit(t *testing.T) {
 	const n = 40
 	rng := rand.New(rand.NewPCG(3, 2))

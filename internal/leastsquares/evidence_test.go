@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// evidenceOf returns the evidence of rows of three inputs and two targets, and the same by the covariance of the targets.
+// evidenceOf returns the evidence of rows with three inputs and two targets, and a reference from
+// the covariance of the targets.
 func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []float64, amplitude []float64) float64) {
 	t.Helper()
 	const n, d = 30, 3
@@ -57,7 +58,7 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 			}
 			rows, square := float64(n), mat.Dot(target, &a)
 			value += f.LogDet() / 2
-			if centred { // the flat prior integrates the level out
+			if centred { // the flat prior integrates the intercept out
 				if err := f.SolveVecTo(&b, ones); err != nil {
 					t.Fatal(err)
 				}
@@ -72,8 +73,8 @@ func evidenceOf(t *testing.T, centred bool) (*Moments, *evidence, func(noise []f
 	}
 }
 
-// The evidence is the density by the n×n covariance; its derivative is that of differences, and vanishes where it
-// is greatest: with nothing, the noise or the amplitude given.
+// The evidence agrees with the n×n covariance. Its derivative agrees with finite differences and
+// vanishes at the maximum, with any known variance.
 func TestEvidenceOfVariances(t *testing.T) {
 	ctx := context.Background()
 	for _, centred := range []bool{true, false} {
@@ -83,7 +84,7 @@ func TestEvidenceOfVariances(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g.Noise > 0 && g.Amplitude > 0 { // without the tridiagonal form
+			if g.Noise > 0 && g.Amplitude > 0 { // not tridiagonalized
 				a, _ := e.evaluate(v.Ratio)
 				if want := -e.negLog(a, g); math.Abs(v.LogEvidence-want) > 1e-12*math.Abs(want) {
 					t.Errorf("centred %v: log evidence %v, by the tridiagonal form %v", centred, v.LogEvidence, want)
@@ -118,7 +119,7 @@ func TestEvidenceOfVariances(t *testing.T) {
 			if g.Noise > 0 && g.Amplitude > 0 {
 				continue
 			}
-			for _, factor := range []float64{0.9, 1.1} { // no neighbour has more
+			for _, factor := range []float64{0.9, 1.1} { // a local maximum
 				noise, amplitude := append([]float64{}, v.Noise...), append([]float64{}, v.Amplitude...)
 				for k := range noise {
 					if g.Noise == 0 {
@@ -130,7 +131,7 @@ func TestEvidenceOfVariances(t *testing.T) {
 				if slow(noise, amplitude) >= v.LogEvidence {
 					t.Errorf("centred %v, given %+v: the evidence is not the greatest", centred, g)
 				}
-				for k := range noise { // along the common ratio, too
+				for k := range noise { // along the common ratio
 					noise[k], amplitude[k] = v.Noise[k]*factor, v.Amplitude[k]*factor
 				}
 				if g == (KnownVariances{}) && slow(noise, amplitude) >= v.LogEvidence {

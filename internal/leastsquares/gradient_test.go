@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// The gradient of rows in single precision is that of the same rows widened, with few columns and with many, and has the
-// same bits with any number of cores.
+// The float32 gradient equals that of the rows in float64, for few and many columns, with the same
+// bits on any number of cores.
 func TestGradientOfRowsInSinglePrecision(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const n, d = float32BlockRows + 2*float32ChunkRows + 3, 37

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The factor of the first columns in single precision is that of their centred products and alpha, also where a column is nearly another
-// one, so that single precision would have no digit of its pivot.
+// FactorizeLeading is accurate even if two columns are so similar that a float32 factorization
+// would lose all digits of a pivot.
 func TestLeadingFactorInSinglePrecision(t *testing.T) {
 	const n, d, cols = 500, 90, 70
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// far makes rows whose first column is far from 0 against its spread, as years are.
+// far returns rows whose first column has a large mean relative to its deviation.
 func far(seed uint64, n int) (x *mat.Dense, y, weights []float64) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	x, y, weights = mat.NewDense(n, 4, nil), make([]float64, 2*n), make([]float64, n)
@@ -62,7 +62,7 @@ func sameSolution(t *testing.T, what string, got, want *Moments, tol float64) {
 	}
 }
 
-// Parts merged are the whole, and the whole less a part is the rest: with shifts of their own.
+// Merging and subtracting parts with different shifts is consistent.
 func TestMomentsMergeAndSubtract(t *testing.T) {
 	x, y, w := far(1, 60)
 	whole, head, tail := sums(x, y, w, 0, 60), sums(x, y, w, 0, 25), sums(x, y, w, 25, 60)
@@ -82,8 +82,8 @@ func TestMomentsMergeAndSubtract(t *testing.T) {
 	}
 }
 
-// Centring keeps the digits of columns far from the origin: the solution on rows moved to the
-// origin, computed without any shift, is the same.
+// Centering is accurate for columns far from 0: the solution agrees with that of rows moved to the
+// origin.
 func TestMomentsCentreCarefully(t *testing.T) {
 	x, y, w := far(2, 80)
 	near := mat.DenseCopyOf(x)
@@ -122,7 +122,7 @@ func TestMomentsOfSparseRows(t *testing.T) {
 }
 
 func TestLeastNormSolvesWithinTheRange(t *testing.T) {
-	// A = diag(4, 0) in a basis turned by 30°, b inside its range.
+	// A = diag(4, 0) rotated by 30°, b in its range.
 	c, s := math.Cos(math.Pi/6), math.Sin(math.Pi/6)
 	b := []float64{4 * c, 4 * s}
 	rank, err := minNormSolve(context.Background(), []float64{4 * c * c, 0, 4 * s * c, 4 * s * s}, 2, b, 1)

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Many alphas that share a band have the weights, the intercepts and the refusals of alphas with a factor each, on leading
-// columns too, of several targets, with a constant column and where refinements follow.
+// A band gives the same weights, intercepts and failures as a factor per alpha. This includes
+// leading columns, several targets, a constant column and refinement.
 func TestManyAlphasAreAsFew(t *testing.T) {
 	ctx := context.Background()
 	const n, d, targets = 700, 400, 2

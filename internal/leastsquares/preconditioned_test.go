@@ -19,7 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// waves are n rows of d cosines of a few inputs, whose eigenvalues fall by many orders, away from 0, with so many targets.
+// waves returns n rows of d cosines of a few inputs, with a decaying spectrum and nonzero means,
+// and the given targets.
 func waves(seed uint64, n, d, targets int) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	const inputs = 4
@@ -53,7 +54,7 @@ func waves(seed uint64, n, d, targets int) datasets.Set {
 	return datasets.Set{X: x, Targets: y, Weights: weights}
 }
 
-// shifted returns rows with every tenth column moved.
+// shifted returns rows with every tenth column shifted.
 func shifted(X *mat.Dense, by float64) *mat.Dense {
 	out := mat.DenseCopyOf(X)
 	n, d := X.Dims()
@@ -65,7 +66,7 @@ func shifted(X *mat.Dense, by float64) *mat.Dense {
 	return out
 }
 
-// blocks is a source of dense rows in either precision, of which it does not know the number.
+// blocks is a source of dense rows in either precision with an unknown number of rows.
 type blocks struct {
 	datasets.Set
 	short bool
@@ -87,7 +88,7 @@ func (s blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 	return nil
 }
 
-// both has its rows in single precision too.
+// both also has its rows in float32.
 type both struct{ blocks }
 
 func (s both) Float32() datasets.Source { return blocks{s.Set, true} }
@@ -103,7 +104,7 @@ func problemOf(t testing.TB, s Ridge, src datasets.Source) *Problem {
 	return NewProblem(s, r, design.BlockTargetsAndWeights)
 }
 
-// predictions of a model for rows.
+// predictions returns the predictions of a model for rows.
 func predictions(w, intercept []float64, X mat.Matrix) []float64 {
 	n, d := X.Dims()
 	k := len(intercept)
@@ -117,8 +118,8 @@ func predictions(w, intercept []float64, X mat.Matrix) []float64 {
 	return out.RawMatrix().Data
 }
 
-// Preconditioned conjugate gradients predict what the Cholesky factor does, to Tol of the spread of the targets, whatever
-// the penalty, the form of the rows and what they are read from.
+// Preconditioned CG predicts like Cholesky within the tolerance, for any penalty, storage and
+// source.
 func TestPreconditionedEqualsFactor(t *testing.T) {
 	const n, d = 1100, 1030
 	ctx := context.Background()
@@ -186,7 +187,7 @@ func TestPreconditionedEqualsFactor(t *testing.T) {
 	}
 }
 
-// The same bits come out on any number of cores.
+// The bits are the same on any number of cores.
 func TestPreconditionedOnAnyNumberOfCores(t *testing.T) {
 	data := waves(3, 1300, 1050, 2)
 	s := Ridge{Alpha: 0.01, Intercept: true, Solver: "cg", Tol: 1e-8, MaxIter: 1000}
@@ -207,7 +208,7 @@ func TestPreconditionedOnAnyNumberOfCores(t *testing.T) {
 	}
 }
 
-// Steps that run out are said, with how far the predictions may be off; what stops a fit, stops it.
+// Exhausted steps give a warning with the error; a canceled fit stops.
 func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 	data := waves(5, 1200, 1040, 1)
 	s := Ridge{Alpha: 1e-3, Intercept: true, Solver: "cg", Tol: 1e-8, MaxIter: 3}
@@ -233,7 +234,7 @@ func TestPreconditionedSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// With a penalty that is next to nothing beside the inputs the solution is right, or there is a warning.
+// With a negligible penalty the solution is accurate or there is a warning.
 func TestPreconditionedWithHardlyAPenalty(t *testing.T) {
 	data := waves(5, 1200, 1040, 1)
 	data.X = shifted(data.X.(*mat.Dense), 20)
@@ -249,7 +250,7 @@ func TestPreconditionedWithHardlyAPenalty(t *testing.T) {
 	}
 }
 
-// A target that is constant has no weights, beside others or alone.
+// A constant target has zero weights, alone or among others.
 func TestPreconditionedConstantTarget(t *testing.T) {
 	data := waves(5, 1200, 1040, 2)
 	for i := range data.Rows() {
@@ -269,8 +270,7 @@ func TestPreconditionedConstantTarget(t *testing.T) {
 	}
 }
 
-// On many rows of many columns auto steps where that is less work than a Gram matrix and a penalty lets it, and plans with a
-// fraction of the memory of that.
+// With many rows and columns auto uses CG if it is cheaper, and estimates a fraction of the memory.
 func TestWideRowsGoStepByStep(t *testing.T) {
 	ridge := func(alpha float64) Ridge { return Ridge{Alpha: alpha, Solver: "auto", Tol: 1e-8, MaxIter: 1000} }
 	for _, c := range []struct {
@@ -298,8 +298,8 @@ func TestWideRowsGoStepByStep(t *testing.T) {
 	}
 }
 
-// Where rows are longer, or steps are more, than was expected of them, a fit that began to step goes back to the Gram matrix,
-// and predicts what that does without having stepped; else it predicts the same within the tolerance.
+// If rows are longer or steps more than estimated, a CG fit falls back to the Gram matrix with the
+// same bits; otherwise predictions agree within the tolerance.
 func TestStepsAreLeftWhereTheyAreMoreWork(t *testing.T) {
 	const n, d, alpha = 1100, 1024, 10
 	ctx := context.Background()

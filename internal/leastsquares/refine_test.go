@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// On the powers of numbers in [0, 1], a system of condition 1e12, the weights of the sums of products alone
-// are off by more than is to be visible; roughness says so, and solve refines them.
+// For powers of numbers in [0, 1], of condition 1e12, the Cholesky solution is inaccurate.
+// roundingBound reports this, and solve refines it.
 func TestWhatIsRefinedIsRough(t *testing.T) {
 	const alpha, n, d = 1e-9, 400, 12
 	ctx := context.Background()
@@ -56,13 +56,13 @@ func TestWhatIsRefinedIsRough(t *testing.T) {
 		rough := offset[0] + kern.Dot(x.RawRowView(i), w)
 		most = max(most, math.Abs(rough-fine.Intercept[0]-kern.Dot(x.RawRowView(i), fine.Weights)))
 	}
-	if most < 1e-9 { // of predictions that are right to 1e-12
+	if most < 1e-9 { // predictions accurate to 1e-12
 		t.Errorf("refinement moves predictions by %.2g: the test shows nothing", most)
 	}
 }
 
-// Of rows in single precision whose sums in it would be made again in double, only the first are read twice, and the weights
-// have the bits of those of sums made again. Where sums in single precision do, nothing is read twice.
+// If float32 sums are too inaccurate, only the first rows are read twice, and the weights have the
+// bits of float64 sums. Otherwise nothing is read twice.
 func TestCoarseRowsAreSummedOnce(t *testing.T) {
 	const n, d, block = 6000, 40, 100
 	ctx := context.Background()
@@ -109,7 +109,7 @@ func TestCoarseRowsAreSummedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Weights, want.Weights) || math.Abs(got.Intercept[0]-want.Intercept[0]) > 1e-4 { // means are more exact
+		if !slices.Equal(got.Weights, want.Weights) || math.Abs(got.Intercept[0]-want.Intercept[0]) > 1e-4 { // means are more accurate
 			t.Errorf("%s: the solution is another one: %v and %v", name, got, want)
 		}
 		if saved := read - once; c.wide && saved != n-2*block || !c.wide && saved != 0 {

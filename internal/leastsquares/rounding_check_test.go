@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// checkedRows are rows in single precision of different natures, whose sums in it are rounded in different ways.
+// checkedRows are float32 rows of different kinds, whose sums round differently.
 var checkedRows = map[string]func(rng *rand.Rand, i, j int) float64{
 	"of either sign": func(rng *rand.Rand, _, _ int) float64 { return rng.NormFloat64() },
 	"positive":       func(rng *rand.Rand, _, _ int) float64 { return rng.Float64() },
@@ -25,9 +25,8 @@ var checkedRows = map[string]func(rng *rand.Rand, i, j int) float64{
 	},
 }
 
-// What a check says that the rounding of sums may move is more than it does move, against the sums of the same rows in
-// double precision; and it is less than the bound for the worst of rows where signs differ. So it is with what a refinement
-// leaves.
+// The probed rounding error bounds the true one, and is below the worst-case bound if signs vary.
+// The same holds for the contraction factor.
 func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 	const n, d, targets, alpha = 6000, 60, 2, 1e-3
 	ctx := context.Background()
@@ -52,7 +51,7 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if r.check == nil { // a shift: such sums are not checked
+			if r.check == nil { // shifted sums are not checked
 				continue
 			}
 			m := r.sums
@@ -84,7 +83,8 @@ func TestCheckIsAboveWhatRoundingMoves(t *testing.T) {
 	}
 }
 
-// leftBy returns ‖L⁻¹EL⁻ᵀ‖ for the factor L of m and what m has more than wide, by power iterations.
+// leftBy returns ‖L⁻¹EL⁻ᵀ‖ for the factor L of m and its error E relative to wide, by power
+// iteration.
 func leftBy(f *Factor, m, wide *Moments) float64 {
 	d := m.Cols
 	e := make([]float64, d*d)
@@ -110,7 +110,7 @@ func leftBy(f *Factor, m, wide *Moments) float64 {
 	return norm
 }
 
-// movedOf returns the root of the change of w in the norm of the system of m over the spread of the target, the largest.
+// movedOf returns the largest relative prediction change between two solutions.
 func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
 	d, t, most := m.Cols, m.targets, 0.0
 	system := make([]float64, d*d)
@@ -128,8 +128,7 @@ func movedOf(m *Moments, w, right []float64, alpha float64) float64 {
 	return most
 }
 
-// The errors that a check finds are those of the sums times its signs, made with all products in double precision; a check
-// of parts is that of all.
+// The probed errors agree with float64 products, and checks of parts can be merged.
 func TestCheckFindsErrors(t *testing.T) {
 	const n, d = 700, 33
 	ctx := context.Background()
@@ -184,14 +183,14 @@ func TestCheckFindsErrors(t *testing.T) {
 	}
 }
 
-// ofTargets returns what tells sums the targets, so many for a row, of a block.
+// ofTargets returns a blockOf for the given targets.
 func ofTargets(y []float64, targets int) func(first int, b datasets.Set) ([]float64, int, []float64, error) {
 	return func(first int, b datasets.Set) ([]float64, int, []float64, error) {
 		return y[first*targets : (first+b.Rows())*targets], targets, nil, nil
 	}
 }
 
-// solvedInDouble returns the sums of rows and one target in double precision, and the weights that solve their system.
+// solvedInDouble returns float64 sums of rows with one target, and the weights.
 func solvedInDouble(t *testing.T, x *single.Dense, y []float64, alpha float64) (sums *Moments, w []float64) {
 	t.Helper()
 	ctx := context.Background()
@@ -209,8 +208,8 @@ func solvedInDouble(t *testing.T, x *single.Dense, y []float64, alpha float64) (
 	return sums, w
 }
 
-// Rows whose sums in single precision could be rounded badly, but are not, are read once, and predict what their sums in double
-// precision do, also where their sums are made in parts, written to a state, and merged.
+// Rows whose float32 sums happen to be accurate are read once and predict like float64 sums, also
+// after merging and serialization.
 func TestCheckedRowsAreReadOnce(t *testing.T) {
 	const n, d, alpha = 500, 494, 1e-3
 	ctx := context.Background()
@@ -259,8 +258,8 @@ func TestCheckedRowsAreReadOnce(t *testing.T) {
 	}
 }
 
-// A column that is far shorter than the others makes the bound on rounding hopeless. Where the check shows that errors are as
-// short, rows are read once, though the first of them already say what the bound is.
+// A column of very small norm makes the worst-case bound useless. If the check shows small errors,
+// rows are read once.
 func TestCheckKeepsSumsOfColumnsOfAllLengths(t *testing.T) {
 	const n, d, alpha = 4000, 30, 1e-3
 	ctx := context.Background()

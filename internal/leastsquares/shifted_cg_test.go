@@ -13,7 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// thinRows are sparse rows, fewer than their columns, with several targets and weights, some of which are 0.
+// thinRows are sparse rows, fewer than their columns, with several targets and weights, some of
+// them 0.
 func thinRows(t *testing.T, shared bool) *design.Rows {
 	t.Helper()
 	const n, d = 60, 300
@@ -52,7 +53,7 @@ func thinProblem(t *testing.T, shared, intercept bool) *Problem {
 	return NewProblem(s, thinRows(t, shared), design.BlockTargetsAndWeights)
 }
 
-// Products column by column are those with the kernel itself, and its trace is that.
+// rowKernel agrees with the dense kernel and its trace.
 func TestRowKernelAgainstTheKernel(t *testing.T) {
 	ctx := context.Background()
 	for _, shared := range []bool{true, false} {
@@ -96,8 +97,8 @@ func TestRowKernelAgainstTheKernel(t *testing.T) {
 	}
 }
 
-// All alphas at once are the solutions by factors; what is not wanted changes no bit of the others; what is not got to
-// is left out.
+// SolveAlphas agrees with factors. Unwanted alphas do not change the bits of others, and
+// unconverged ones are nil.
 func TestAlphasAgainstFactors(t *testing.T) {
 	ctx := context.Background()
 	alphas := []float64{0.1, 1e-4, 30, 0.1}

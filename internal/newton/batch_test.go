@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/single"
 )
 
-// Problems whose preconditioners are made of a sample of the rows have the solutions that each has by itself: of several C,
-// widths and losses, on rows that some leave out, also where a class has no row in the sample, and where all rows of the sample
-// mislead. Few passes read all rows, and bits are the same on any number of cores.
+// A batch with sampled preconditioners has the solutions of independent problems, for several C,
+// widths and losses. This includes classes without sampled rows and unrepresentative samples. Few
+// passes read all rows, and the bits are the same on any number of cores.
 func TestSamplesLeadToTheSameMinima(t *testing.T) {
 	const n, d, tol, most = 12000, 6, 1e-9, 90
 	every := sampleInterval(n, d)
@@ -86,7 +86,7 @@ func TestSamplesLeadToTheSameMinima(t *testing.T) {
 	}
 }
 
-// tooLarge is rounding with rows of which single precision holds none.
+// tooLarge has rows that overflow float32.
 func tooLarge(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	n, d := X.Dims()
 	large := single.New(n, d, nil)

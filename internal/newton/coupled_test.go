@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// waves returns cosines of rows of classes that overlap.
+// waves returns cosines of rows of overlapping classes.
 func waves(n, d, k int) (*mat.Dense, *design.Labels) {
 	X, l := classes(n, 4, k)
 	random := rand.New(rand.NewPCG(9, 9))
@@ -32,8 +32,7 @@ func waves(n, d, k int) (*mat.Dense, *design.Labels) {
 	return &Z, l
 }
 
-// The preconditioner of coupled classes is the inverse of the least value over shifts τ of what is written at its type, which
-// is nowhere below the Hessian.
+// The preconditioner is the inverse of the minimum over τ, which bounds the Hessian from above.
 func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 	const n, d, k = 500, 6, 3
 	X, l := waves(n, d, k)
@@ -55,7 +54,7 @@ func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 	for i := range v {
 		v[i] = random.NormFloat64()
 	}
-	v[d*k+k-1] = -kern.Sum(v[d*k : d*k+k-1]) // nothing holds the mean of the intercepts
+	v[d*k+k-1] = -kern.Sum(v[d*k : d*k+k-1]) // the mean of the intercepts is not penalized
 	if err := c.solve(context.Background(), got, v, true); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +66,7 @@ func TestCoupledIsTheInverseOfTheLeastOverShifts(t *testing.T) {
 	}
 }
 
-// leastOverShifts is M, entries in the order of variables, cols × classes.
+// leastOverShifts is M with variables in the order cols × classes.
 func leastOverShifts(X *mat.Dense, weights, p []float64, k int) *mat.Dense {
 	n, d := X.Dims()
 	size := (d + 1) * k
@@ -103,8 +102,8 @@ func leastOverShifts(X *mat.Dense, weights, p []float64, k int) *mat.Dense {
 	return &M
 }
 
-// Where steps become long classes get matrices of their own: the minimum is the same, by passes the bits are the same, and so
-// they are on any number of cores.
+// With many products, a matrix per class is used: the minimum is the same, and incremental passes
+// and any number of cores give the same bits.
 func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	const n, d, k, C = 1500, 64, 3, 1e4
 	X, l := waves(n, d, k)
@@ -150,7 +149,8 @@ func TestClassesApartLeadToTheSameMinimum(t *testing.T) {
 	}
 }
 
-// solveByPasses carries each pass through a file before and after its rows, and reports whether a pass has asked for matrices of classes.
+// solveByPasses serializes each pass before and after its rows, and reports whether a pass used
+// matrices per class.
 func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got solve.Linear, apart bool) {
 	t.Helper()
 	n, d := X.Dims()
@@ -176,7 +176,7 @@ func solveByPasses(t *testing.T, task Task, X *mat.Dense, l *design.Labels) (got
 	return got, apart
 }
 
-// carried is a pass after it was in a file.
+// carried returns a pass after serialization.
 func carried(t *testing.T, task Task, plan IncrementalOptions, m *IncrementalNewton) *IncrementalNewton {
 	t.Helper()
 	state, err := model.Record(m)

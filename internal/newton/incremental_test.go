@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/model"
 )
 
-// A pass whose question the solver would not have asked, for another version of it has, is refused when it comes from a file.
+// A serialized pass with a request of another solver version is rejected.
 func TestAnswersToOtherQuestionsAreRefused(t *testing.T) {
 	const n, d = 200, 5
 	X, l := classes(n, d, 2)

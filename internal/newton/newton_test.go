@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// classes returns rows of k classes that overlap, with weights, some of them 0.
+// classes returns rows of k overlapping classes with weights, some of them 0.
 func classes(n, d, k int) (*mat.Dense, *design.Labels) {
 	random := rand.New(rand.NewPCG(5, uint64(k)))
 	X := mat.NewDense(n, d, nil)
@@ -30,7 +30,7 @@ func classes(n, d, k int) (*mat.Dense, *design.Labels) {
 	return X, l
 }
 
-// rounding is leading with rows in single precision beside.
+// rounding is leading with float32 rows in addition.
 func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	blurred := single.Copy(X)
 	return func(width int) *design.Rows {
@@ -43,7 +43,7 @@ func rounding(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	}
 }
 
-// leading reads the first columns of rows.
+// leading reads the leading columns of rows.
 func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	return func(width int) *design.Rows {
 		n, _ := X.Dims()
@@ -55,7 +55,7 @@ func leading(t *testing.T, X *mat.Dense) func(width int) *design.Rows {
 	}
 }
 
-// off is how far weights and intercepts of two models are from each other, at most.
+// off is the largest difference of weights and intercepts of two models.
 func off(a, b solve.Linear) float64 {
 	most := 0.0
 	for i, v := range a.Weights {
@@ -69,7 +69,7 @@ func off(a, b solve.Linear) float64 {
 
 const exact = 1e-11 // relative gradient to go to
 
-// alone solves a task with weights times C on the first columns.
+// alone solves a task with weights times C on the leading columns.
 func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
 	t.Helper()
 	weights := make([]float64, len(task.weights))
@@ -84,8 +84,7 @@ func alone(t *testing.T, task Task, C float64, r *design.Rows) solve.Linear {
 	return m
 }
 
-// A task with weights times C on features that are columns times a factor is the task by itself, on few columns and many, and
-// by rounded rows.
+// SolveScaled agrees with Solve on scaled features, for few and many columns and float32 rows.
 func TestScaledIsTheTaskByItself(t *testing.T) {
 	const n, d, scale = 90, 6, 0.5
 	for _, k := range []int{2, 3} {
@@ -112,8 +111,7 @@ func TestScaledIsTheTaskByItself(t *testing.T) {
 	}
 }
 
-// Problems that are solved together, of several C and widths and of rows that some leave out, have the solutions
-// that each has by itself.
+// A batch of several C and widths, with left-out rows, has the solutions of independent problems.
 func TestBatchIsEachProblemByItself(t *testing.T) {
 	const n, d = 120, 6
 	X, l := classes(n, d, 2)
@@ -152,8 +150,7 @@ func TestBatchIsEachProblemByItself(t *testing.T) {
 	}
 }
 
-// Rows that can be had in single precision too lead to the minimum of the rows themselves, and so do those that single
-// precision cannot hold.
+// Mixed precision reaches the float64 minimum, also if float32 overflows.
 func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 	const n, d = 300, 7
 	for _, k := range []int{2, 3} {
@@ -190,7 +187,7 @@ func TestRoundedRowsLeadToTheSameMinimum(t *testing.T) {
 	}
 }
 
-// The gradient that a pass adds up is the derivative of the value, for every loss and kind of rows.
+// The gradient is the derivative of the value for every loss and kind of rows.
 func TestGradientIsTheDerivative(t *testing.T) {
 	const n, d = 40, 3
 	X, l := classes(n, d, 3)

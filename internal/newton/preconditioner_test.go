@@ -10,8 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Preconditioners are the inverse of factor·X'SX + I, of the mean curvatures S of all problems that share a sum: at first all,
-// later those of one C. Those that are not open are left as they are.
+// Preconditioners are the inverse of factor·XᵀSX + I with the mean curvature S of all problems that
+// share sums: initially all, later those of one C. Preconditioners that are not stale do not
+// change.
 func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 	const n, d, narrow = 300, 8, 5
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -28,7 +29,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 			problems = append(problems, Problem{Loss: logisticLoss{}, Y: ones, Weights: ones, C: C, WeightFactor: C / float64(width), Width: width, curve: make([]float64, n)})
 		}
 	}
-	shape := make([]float64, n) // of curvatures
+	shape := make([]float64, n) // by row, of the curvatures
 	for i := range shape {
 		shape[i] = 0.05 + 0.2*rng.Float64()
 	}
@@ -43,7 +44,7 @@ func TestPreconditionersAreMadeForCurvatures(t *testing.T) {
 		}
 	}
 	a := newPreconditioners(context.Background(), false, problems, n, d)
-	check := func(what string, factors []float64) { // by C: of odd rows, in the curvatures that each was made for
+	check := func(what string, factors []float64) { // by C: for odd rows, in their curvatures
 		t.Helper()
 		k := len(problems)
 		for p, o := range problems {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/design"
 )
 
-// rare returns cosines of rows of k classes, each half as frequent as the one before, with little noise around a few places.
+// rare returns cosines of rows of k clusters with halving class frequencies and little noise.
 func rare(n, d, k int) (*mat.Dense, *design.Labels) {
 	const cols, places = 6, 3
 	random := rand.New(rand.NewPCG(99, 9))
@@ -40,8 +40,8 @@ func rare(n, d, k int) (*mat.Dense, *design.Labels) {
 	return &Z, l
 }
 
-// Many classes, most of them rare and apart from the others, take steps that do not go where no row has any curvature left: few
-// passes lead to the minimum.
+// With many rare, separated classes, steps avoid directions without curvature, and few passes reach
+// the minimum.
 func TestRareClassesTakeFewPasses(t *testing.T) {
 	const n, d, k, C, tol, most = 6000, 50, 24, 30, 1e-4, 100
 	X, l := rare(n, d, k)

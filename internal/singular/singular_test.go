@@ -110,8 +110,8 @@ func sameForAllCores(t *testing.T, n, d int) {
 
 func TestFaults(t *testing.T) {
 	for want, X := range map[string]*mat.Dense{
-		"row 1: its products with all rows sum to": mat.NewDense(3, 1, []float64{1, -0.5, 2}),
-		"have rank 1, wanted at least 2":           mat.NewDense(3, 2, []float64{1, 1, 2, 2, 3, 3}),
+		"row 1: the sum of its products with all rows must be > 0": mat.NewDense(3, 1, []float64{1, -0.5, 2}),
+		"must have rank at least 2 for as many clusters, got 1":    mat.NewDense(3, 2, []float64{1, 1, 2, 2, 3, 3}),
 	} {
 		r, err := design.FromSet(datasets.Set{X: X})
 		if err != nil {

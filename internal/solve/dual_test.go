@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// messy makes a small problem of any loss, with what data have: rows that are equal or zero, ties,
-// weights of which some are 0, one class only, targets far from 0, C from 1e-5 to 1e3.
+// messy returns a small problem of any loss with duplicate and zero rows, ties, zero weights, a
+// single class, targets far from 0, and C from 1e-5 to 1e3.
 func messy(seed int) (p *Dual, name string) {
 	p, _, name = messyOfC(seed)
 	return p, name
@@ -66,7 +66,7 @@ func messyOfC(seed int) (p *Dual, C float64, name string) {
 	return p, C, fmt.Sprintf("seed %d: %d×%d of loss %d, intercept %v, C %.2g", seed, n, d, kind, intercept, C)
 }
 
-// plainLoss is L_i(z) by the definition of the losses.
+// plainLoss is L_i(z) by definition.
 func (p *Dual) plainLoss(i int, z float64) float64 {
 	bound := p.High[i]
 	if z > p.Target[i] {
@@ -96,7 +96,7 @@ func (p *Dual) plainObjective(w []float64, b float64) float64 {
 	return sum
 }
 
-// searchIntercept is the least objective over b by golden section.
+// searchIntercept minimizes over b by golden section.
 func (p *Dual) searchIntercept(w []float64) (value, b float64) {
 	if !p.Intercept {
 		return p.plainObjective(w, 0), 0
@@ -115,7 +115,7 @@ func (p *Dual) searchIntercept(w []float64) (value, b float64) {
 	return p.plainObjective(w, b), b
 }
 
-// plainDual is the value of the dual at β, by its definition, of the losses but the logistic one.
+// plainDual is the dual objective at β by definition, except for the logistic loss.
 func (p *Dual) plainDual(beta []float64) float64 {
 	w, sum := make([]float64, p.Rows.Width()), 0.0
 	for i, v := range beta {
@@ -128,8 +128,8 @@ func (p *Dual) plainDual(beta []float64) float64 {
 	return sum
 }
 
-// accelerated solves the dual by Nesterov's gradient method, projecting onto the bounds and Σβ = 0 by
-// bisection on the multiplier: nothing of Solve.
+// accelerated solves the dual by Nesterov's method with projection by bisection, independently of
+// Solve.
 func (p *Dual) accelerated(steps int) (objective, dual float64) {
 	n := len(p.Low)
 	curve := 0.0
@@ -194,7 +194,7 @@ func (p *Dual) accelerated(steps int) (objective, dual float64) {
 	return objective, p.plainDual(beta)
 }
 
-// nothingBetter fails where a change of the solution, large or small, lowers the objective.
+// nothingBetter fails if a perturbation of the solution lowers the objective.
 func (p *Dual) nothingBetter(t *testing.T, name string, r DualResult) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -214,7 +214,7 @@ func (p *Dual) nothingBetter(t *testing.T, name string, r DualResult) {
 	}
 }
 
-// Small problems of every loss, against definitions and another solver.
+// Small problems of every loss agree with the definitions and an independent solver.
 func TestDualIsThatOfAnotherSolver(t *testing.T) {
 	close := 0
 	for seed := range 200 {
@@ -251,8 +251,8 @@ func TestDualIsThatOfAnotherSolver(t *testing.T) {
 	}
 }
 
-// From the solution of another C the same optimum is found, in whatever order; no number of passes
-// ends worse than fewer do, nor above w = 0.
+// Warm starts reach the same optimum. More passes never increase the objective, which never exceeds
+// that of w = 0.
 func TestDualFromAnotherC(t *testing.T) {
 	for seed := range 60 {
 		p, C, name := messyOfC(seed)
@@ -301,7 +301,7 @@ func TestBestIntercept(t *testing.T) {
 		for i := range scores {
 			scores[i] = math.Round(3*rng.NormFloat64()) / 2 // ties
 		}
-		if k%4 == 0 && !p.Logistic { // bounds and curvature together
+		if k%4 == 0 && !p.Logistic { // both bounds and curvature
 			for i := range p.Low {
 				p.Low[i], p.High[i], p.Diagonal[i] = max(p.Low[i], -2), min(p.High[i], 3), 0.5
 			}
@@ -332,7 +332,7 @@ func TestBestIntercept(t *testing.T) {
 	}
 }
 
-// Numbers that cannot be added up are an error, not a solution.
+// Overflow is an error.
 func TestDualThatIsNotFinite(t *testing.T) {
 	p, _ := messy(0)
 	for i := range p.Low {
@@ -348,8 +348,7 @@ func TestDualThatIsNotFinite(t *testing.T) {
 	}
 }
 
-// Near the largest numbers steps are not finite where the objective still is: then the best of what was
-// met is returned, and is not called converged.
+// If steps overflow near the largest numbers, the best point found is returned as not converged.
 func TestDualNearTheLargestNumbers(t *testing.T) {
 	p, _ := messy(0)
 	for i := range p.Low {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// products returns A'A, A'b and (A − b1')'(A − b1') of random A, n×m, with columns that are alike.
+// products returns AᵀA, Aᵀb and (A − b1ᵀ)ᵀ(A − b1ᵀ) of a random n×m matrix A with similar columns.
 func products(n, m int, alike float64, rng *rand.Rand) (G, c, Q []float64) {
 	A, b := make([]float64, n*m), make([]float64, n)
 	for i := range n {
@@ -40,8 +40,7 @@ func quadratic(G, c, u []float64) (value float64) {
 	return value
 }
 
-// The weights are ≥ 0 and no free one can be bettered: the conditions of Karush, Kuhn & Tucker, which only the
-// optimum meets.
+// The solution satisfies the Karush-Kuhn-Tucker conditions.
 func TestNonNegativeIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	bound := 0
@@ -67,7 +66,7 @@ func TestNonNegativeIsOptimal(t *testing.T) {
 	}
 }
 
-// All subsets of columns, solved without bounds: the best of those without negative weights is the answer.
+// The solution is the best nonnegative one among the unconstrained solutions of all subsets.
 func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 2))
 	for range 40 {
@@ -98,7 +97,7 @@ func TestNonNegativeIsBestOfAllSubsets(t *testing.T) {
 	}
 }
 
-// Columns that are copies of another, or nothing but 0, do no harm.
+// Duplicate and zero columns are harmless.
 func TestNonNegativeOfDependentColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 3))
 	G, c, _ := products(20, 2, 0.6, rng)
@@ -124,7 +123,7 @@ func TestNonNegativeOfDependentColumns(t *testing.T) {
 	}
 }
 
-// On the simplex no shift of weight from one column to another helps.
+// On the simplex no transfer of weight between two columns lowers the objective.
 func TestOnSimplex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 4))
 	for trial := range 200 {

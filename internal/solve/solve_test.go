@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// spd makes a random symmetric positive definite n×n matrix with eigenvalues spread over decades.
+// spd returns a random symmetric positive definite n×n matrix of large condition.
 func spd(rng *rand.Rand, n int) [][]float64 {
 	a := make([][]float64, n)
 	for i := range a {
@@ -56,7 +56,7 @@ func TestCGSolvesEveryColumn(t *testing.T) {
 		a := spd(rng, n)
 		want, b, x := make([]float64, n*columns), make([]float64, n*columns), make([]float64, n*columns)
 		for i := range want {
-			want[i] = rng.NormFloat64() * math.Pow(100, float64(i%columns)) // columns of unequal size
+			want[i] = rng.NormFloat64() * math.Pow(100, float64(i%columns)) // columns of different scale
 		}
 		apply := columnwise(a, columns)
 		_ = apply(b, want)
@@ -123,8 +123,7 @@ func TestCGOnASingularMatrixStaysInItsRange(t *testing.T) {
 	}
 }
 
-// A column that may fall by half of what its parabola can ends where it has, and one beside it that may fall by more at its
-// minimum.
+// A column with MaxDecrease stops there; another column continues to its minimum.
 func TestCGFallsNoFurtherThanItMay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	const n = 12
@@ -167,9 +166,9 @@ func TestSolversReturnTheOperatorsError(t *testing.T) {
 	}
 }
 
-// bowls are functions Σ_i (i+1)·softplus-like bumps that are far from quadratic, one for each of
-// the columns: f_c(x) = Σ_i a_ic·(sqrt(1 + (x_ic − m_ic)²)) + x_ic²/2000, least at a known point
-// when m is known and the small parabola is moved there too.
+// bowls are the functions f_c(x) = Σ_i a_ic·(sqrt(1 + (x_ic − m_ic)²)) + x_ic²/2000, one per
+// column, which are far from quadratic. If m is known, the quadratic is centered there and so is
+// the minimum.
 type bowls struct {
 	a, m    []float64
 	columns int
@@ -206,7 +205,7 @@ func (b *bowls) Advance(products int)                { b.seen += products }
 func (b *bowls) Noise() float64                      { return 1e-12 }
 
 func TestNewtonFindsTheMinimumFromFarAway(t *testing.T) {
-	// From so far away the full Newton step overshoots by orders of magnitude.
+	// The full Newton step overshoots by orders of magnitude.
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, columns := range []int{1, 4} {
 		b := &bowls{columns: columns}
@@ -239,7 +238,7 @@ func TestNewtonReportsThatItHasNotConverged(t *testing.T) {
 	}
 }
 
-// bowl is least + ½Σ h_i·(x_i − 1)², with a preconditioner of so many times the identity.
+// bowl is least + ½Σ h_i·(x_i − 1)², with a multiple of the identity as preconditioner.
 type bowl struct{ h, least, times float64 }
 
 func (b bowl) curvature(i int) float64 { return b.h * float64(1+i) }
@@ -269,7 +268,8 @@ func (b bowl) Precondition(dst, v []float64) error {
 func (b bowl) Advance(int)    {}
 func (b bowl) Noise() float64 { return 1e-14 }
 
-// A preconditioner that is too large sees hardly anything left to gain: what the parabolas fell by says how much too large it is.
+// A preconditioner that is too large underestimates the remaining decrease; the model scale
+// corrects this.
 func TestNewtonIsNotDeceivedByALargePreconditioner(t *testing.T) {
 	const tol = 1e-2
 	for _, times := range []float64{0.1, 1, 10, 1e3, 1e6} {
@@ -303,7 +303,7 @@ func (m table) Add(i int, f float64, w []float64) {
 }
 func (m table) Square(i int) float64 { return m.Dot(i, m[i]) }
 
-// randomDual makes one of the four kinds of problem.
+// randomDual returns one of four kinds of problem.
 func randomDual(rng *rand.Rand, n, d int, regression, squared, intercept bool) *Dual {
 	p := &Dual{Intercept: intercept}
 	rows := make(table, n)
@@ -334,7 +334,7 @@ func randomDual(rng *rand.Rand, n, d int, regression, squared, intercept bool) *
 	return p
 }
 
-// primal is the objective by its definition, the loss maximised over a grid of β and by hand.
+// primal is the objective by definition, with the loss maximized over a grid of β.
 func (p *Dual) primalAt(w []float64, b float64) float64 {
 	sum := 0.0
 	for _, v := range w {
@@ -372,7 +372,7 @@ func TestDualReachesTheOptimum(t *testing.T) {
 			t.Errorf("problem %d: an intercept %g that was not asked for", k, r.B)
 		}
 		w := make([]float64, len(r.W))
-		for range 2000 { // no change, large or small, is better by more than the gap
+		for range 2000 { // no perturbation improves by more than the gap
 			size := math.Pow(10, 1-5*rng.Float64())
 			for j := range w {
 				w[j] = r.W[j] + size*rng.NormFloat64()
@@ -389,7 +389,7 @@ func TestDualReachesTheOptimum(t *testing.T) {
 	}
 }
 
-// feasible checks that β is what it is said to be.
+// feasible checks the constraints of β.
 func feasible(t *testing.T, p *Dual, r DualResult) {
 	t.Helper()
 	w, sum := make([]float64, len(r.W)), 0.0
@@ -443,13 +443,13 @@ func TestDualIsNotHeldUpByRowsOfZeros(t *testing.T) {
 	}
 }
 
-// The logistic loss by the dual: the gap is a certificate, the objective is what its definition says,
-// and a start elsewhere ends at the same point.
+// For the logistic loss, the gap is a certificate, the objective agrees with the definition, and
+// warm starts reach the same optimum.
 func TestDualOfTheLogisticLoss(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for k := range 20 {
 		p := randomDual(rng, 40, 3, false, false, k%2 == 0)
-		for i := range p.Low { // bounds of many sizes
+		for i := range p.Low { // bounds of different magnitude
 			f := math.Pow(10, 4*rng.Float64()-2)
 			p.Low[i], p.High[i] = f*p.Low[i], f*p.High[i]
 		}
@@ -499,7 +499,7 @@ func TestDualOfTheLogisticLoss(t *testing.T) {
 	}
 }
 
-// What only one row has may be left out of the rows, and is the same as a column there.
+// PrivateSquares are equivalent to the left-out columns.
 func TestDualWithColumnsOfOneRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for k := range 8 {
@@ -523,7 +523,7 @@ func TestDualWithColumnsOfOneRow(t *testing.T) {
 	}
 }
 
-// Conjugate gradients that are told M⁻¹b take the same steps and precondition once less.
+// With PrecondRHS, CG makes the same steps with one preconditioning less.
 func TestCGBeginsWhereItIsTold(t *testing.T) {
 	const n = 6
 	a := func(dst, v []float64) error {
