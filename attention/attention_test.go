@@ -16,7 +16,7 @@ import (
 
 var background = context.Background()
 
-// drawn returns queries, keys and values of normal numbers, queries and keys times length.
+// drawn returns normal queries, keys and values, with queries and keys scaled by length.
 func drawn(shape Shape, length float64, seed uint64) (q, k, v []float64) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	normal := func(n int, sd float64) []float64 {
@@ -27,10 +27,11 @@ func drawn(shape Shape, length float64, seed uint64) (q, k, v []float64) {
 		return out
 	}
 	n := shape.Batch * shape.Heads
-	return normal(n*shape.Queries*shape.Width, length), normal(n*shape.Keys*shape.Width, length), normal(n*shape.Keys*shape.Values, 1)
+	return normal(n*shape.Queries*shape.Width, length), normal(n*shape.Keys*shape.Width, length),
+		normal(n*shape.Keys*shape.Values, 1)
 }
 
-// brute is attention by given logarithms of weights.
+// brute computes attention with the given log weights.
 func brute(shape Shape, q, k, v []float64, log func(q, k []float64) float64) []float64 {
 	var out []float64
 	for s := range shape.Batch * shape.Heads {
@@ -61,7 +62,7 @@ func brute(shape Shape, q, k, v []float64, log func(q, k []float64) float64) []f
 	return out
 }
 
-// score is the logarithm of an exact weight.
+// score returns the exact log weight.
 func score(q, k []float64) float64 {
 	sum := 0.0
 	for j := range q {
@@ -70,7 +71,7 @@ func score(q, k []float64) float64 {
 	return sum / math.Sqrt(float64(len(q)))
 }
 
-// featured returns the logarithm of φ(q)'φ(k), by sums of logarithms.
+// featured returns log φ(q)'φ(k) by log-sum-exp.
 func featured(f *Features) func(q, k []float64) float64 {
 	omega := f.features.Normal.RawMatrix()
 	return func(q, k []float64) float64 {
@@ -124,7 +125,7 @@ func features(t testing.TB, width, m int, draw string) *Features {
 	return f
 }
 
-// Features and attention of every kind are those of the reference.
+// All kinds of attention match the reference.
 func TestGoldenAttention(t *testing.T) {
 	var in struct{ Q, K, V, Normal [][]float64 }
 	var want struct {
@@ -136,7 +137,7 @@ func TestGoldenAttention(t *testing.T) {
 	}
 	golden.Load(t, "attention", &in, &want)
 	q, k, v := slices.Concat(in.Q...), slices.Concat(in.K...), slices.Concat(in.V...)
-	f, err := FeaturesOf(8, slices.Concat(in.Normal...))
+	f, err := FeaturesFromOmega(8, slices.Concat(in.Normal...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +148,11 @@ func TestGoldenAttention(t *testing.T) {
 	compare(t, "exact", must(t)(Exact(background, shape, q, k, v)), slices.Concat(want.Exact...), 1e-13)
 	compare(t, "exact, causal", must(t)(Exact(background, causal, q, k, v)), slices.Concat(want.ExactCausal...), 1e-13)
 	compare(t, "linear", must(t)(f.Linear(background, shape, q, k, v)), slices.Concat(want.Linear...), 1e-12)
-	compare(t, "linear, causal", must(t)(f.Linear(background, causal, q, k, v)), slices.Concat(want.LinearCausal...), 1e-12)
+	compare(t, "linear, causal", must(t)(f.Linear(background, causal, q, k, v)), slices.Concat(want.LinearCausal...),
+		1e-12)
 }
 
-// shapes are below and above the sizes of all tiles, with several heads, and with queries and keys of their own.
+// shapes returns shapes smaller and larger than all tiles, with several heads and cross-attention.
 func shapes() []Shape {
 	list := []Shape{
 		{1, 1, 1, 1, 1, 1, false}, {2, 3, 7, 5, 4, 3, false}, {1, 2, 130, 270, 6, 9, false}, {1, 1, 3, 4200, 3, 2, false},
@@ -161,23 +163,24 @@ func shapes() []Shape {
 	return list
 }
 
-// Exact and linear attention, for short and for very long queries and keys, are what sums over all pairs are.
+// Exact and linear attention equal sums over all pairs, for short and very long queries and keys.
 func TestAttentionIsTheSumOverPairs(t *testing.T) {
 	for _, shape := range shapes() {
 		f := features(t, shape.Width, 20, "orthogonal")
 		for _, length := range []float64{0.5, 4, 200} {
 			q, k, v := drawn(shape, length, uint64(shape.Queries))
 			what := fmt.Sprintf("%+v, length %v", shape, length)
-			// Exponents are rounded by as much as they are large.
+			// The rounding error of an exponent is proportional to its size.
 			tolerance := 1e-12 * max(1, length*length)
 			compare(t, "exact, "+what, must(t)(Exact(background, shape, q, k, v)), brute(shape, q, k, v, score), tolerance)
-			compare(t, "linear, "+what, must(t)(f.Linear(background, shape, q, k, v)), brute(shape, q, k, v, featured(f)), 10*tolerance)
+			compare(t, "linear, "+what, must(t)(f.Linear(background, shape, q, k, v)), brute(shape, q, k, v, featured(f)),
+				10*tolerance)
 		}
 	}
 }
 
-// Single precision is double precision, rounded.
-func TestFloat32IsNear(t *testing.T) {
+// Float32 and float64 results agree up to rounding.
+func TestFloat32(t *testing.T) {
 	narrow := func(x []float64) []float32 {
 		out := make([]float32, len(x))
 		for i, v := range x {
@@ -198,7 +201,8 @@ func TestFloat32IsNear(t *testing.T) {
 			q, k, v := drawn(shape, length, 1)
 			q32, k32, v32 := narrow(q), narrow(k), narrow(v)
 			tolerance := 1e-5 * max(1, length*length)
-			compare(t, "exact", must(t)(wide(ExactFloat32(background, shape, q32, k32, v32))), must(t)(Exact(background, shape, q, k, v)), tolerance)
+			compare(t, "exact", must(t)(wide(ExactFloat32(background, shape, q32, k32, v32))),
+				must(t)(Exact(background, shape, q, k, v)), tolerance)
 			want := must(t)(f.Linear(background, shape, q, k, v))
 			compare(t, "linear", must(t)(wide(f.LinearFloat32(background, shape, q32, k32, v32))), want, 10*tolerance)
 			if shape.Causal {
@@ -216,7 +220,7 @@ func TestFloat32IsNear(t *testing.T) {
 	}
 }
 
-// token returns position i of a tensor, of every head.
+// token returns position i of a tensor for all heads.
 func token(data []float64, sequences, positions, width, i int) (out []float64) {
 	for s := range sequences {
 		out = append(out, data[(s*positions+i)*width:][:width]...)
@@ -224,8 +228,8 @@ func token(data []float64, sequences, positions, width, i int) (out []float64) {
 	return out
 }
 
-// Token by token is causal attention, also where later keys outweigh all before by far; a clone goes on by itself.
-func TestTokenByTokenIsCausal(t *testing.T) {
+// Streaming equals causal attention, also if late keys dominate; clones are independent.
+func TestStateMatchesCausal(t *testing.T) {
 	for _, length := range []float64{0.5, 30, 300} {
 		shape := Shape{2, 2, 140, 140, 6, 3, true}
 		f := features(t, 6, 16, "orthogonal")
@@ -244,21 +248,23 @@ func TestTokenByTokenIsCausal(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := must(t)(s.Query(background, token(q, 4, 140, 6, i)))
-			compare(t, fmt.Sprintf("length %v, token %d", length, i), got, token(want, 4, 140, 3, i), 1e-11*max(1, length*length))
+			compare(t, fmt.Sprintf("length %v, token %d", length, i), got, token(want, 4, 140, 3, i),
+				1e-11*max(1, length*length))
 		}
 		if s.Len() != 140 {
 			t.Errorf("the state has seen %d keys", s.Len())
 		}
-		// Keys at once are keys one by one.
+		// Appending keys in one call equals appending them individually.
 		at, _ := f.NewState(2, 2, 3)
 		if err := at.Append(background, k, v); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "all at once", must(t)(at.Query(background, q)), must(t)(s.Query(background, q)), 1e-11*max(1, length*length))
+		compare(t, "all at once", must(t)(at.Query(background, q)), must(t)(s.Query(background, q)),
+			1e-11*max(1, length*length))
 	}
 }
 
-// Keys in another order are the same attention, and queries in another order the same results in that order.
+// Permuting the keys leaves the result unchanged, permuting the queries permutes it.
 func TestAttentionIsEquivariant(t *testing.T) {
 	shape := Shape{1, 1, 150, 150, 4, 3, false}
 	q, k, v := drawn(shape, 1, 4)
@@ -279,7 +285,7 @@ func TestAttentionIsEquivariant(t *testing.T) {
 	}
 }
 
-// Causal attention ignores the future, however large it is.
+// Causal attention does not depend on future positions.
 func TestCausalIgnoresTheFuture(t *testing.T) {
 	shape := Shape{1, 2, 200, 200, 4, 3, true}
 	f := features(t, 4, 32, "orthogonal")
@@ -309,9 +315,8 @@ func TestCausalIgnoresTheFuture(t *testing.T) {
 	}
 }
 
-// With many features linear attention comes near to the exact one, at the rate of the square root of their number, and
-// orthogonal draws come nearer than iid ones.
-func TestLinearComesNear(t *testing.T) {
+// Linear attention converges to exact attention as 1/√m, with a smaller error for orthogonal draws.
+func TestLinearConverges(t *testing.T) {
 	shape := Shape{1, 1, 60, 60, 8, 4, false}
 	q, k, v := drawn(shape, 0.5, 4)
 	exact := must(t)(Exact(background, shape, q, k, v))
@@ -337,8 +342,8 @@ func TestLinearComesNear(t *testing.T) {
 	}
 }
 
-// Results are the same bits for any number of cores, with several waves of chunks and with one, also where the largest
-// exponents rise so much that chunks are halved.
+// Results have the same bits for any number of cores, for one or several waves, also if chunks are
+// bisected.
 func TestSameBitsForAnyCores(t *testing.T) {
 	f := features(t, 16, 40, "orthogonal")
 	for _, shape := range []Shape{
@@ -362,8 +367,8 @@ func TestSameBitsForAnyCores(t *testing.T) {
 	}
 }
 
-// A head alone has the bits that it has among others.
-func TestHeadsAreApart(t *testing.T) {
+// The result of a head does not depend on other heads.
+func TestHeadsAreIndependent(t *testing.T) {
 	f := features(t, 6, 20, "orthogonal")
 	for _, causal := range []bool{false, true} {
 		shape := Shape{2, 3, 2300, 2300, 6, 4, causal}
@@ -379,10 +384,11 @@ func TestHeadsAreApart(t *testing.T) {
 	}
 }
 
-// Cancelled at any look at its context, a call returns the context's error, and a state is as it was.
-func TestCancelling(t *testing.T) {
+// A canceled call returns the error of its context and leaves the state unchanged.
+func TestCancellation(t *testing.T) {
 	f := features(t, 4, 8, "iid")
-	for _, shape := range []Shape{{1, 2, 300, 300, 4, 3, true}, {1, 1, 2500, 2500, 4, 3, true}, {1, 1, 200, 2500, 4, 3, false}} {
+	for _, shape := range []Shape{{1, 2, 300, 300, 4, 3, true}, {1, 1, 2500, 2500, 4, 3, true}, {1, 1, 200, 2500, 4, 3,
+		false}} {
 		q, k, v := drawn(shape, 1, 4)
 		for name, call := range map[string]func(ctx context.Context) ([]float64, error){
 			"exact":  func(ctx context.Context) ([]float64, error) { return Exact(ctx, shape, q, k, v) },
@@ -412,8 +418,8 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
-// What is wrong is said, all of it, with its place.
-func TestFaults(t *testing.T) {
+// Errors list all problems with their positions.
+func TestErrors(t *testing.T) {
 	f := features(t, 3, 4, "iid")
 	shape := NewShape(1, 2, 4, 3)
 	q, k, v := drawn(shape, 1, 1)
@@ -430,47 +436,92 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := map[string]func() error{
-		"Batch: got 0|Width: got -1|wanted 1 or more": func() error { _, err := Exact(background, Shape{0, 1, 1, 1, -1, 1, false}, q, k, v); return err },
-		"3 queries and 4 keys, wanted as many":        func() error { _, err := Exact(background, causal, q, k, v); return err },
-		"queries: 3 numbers, wanted 1×2×4×3 = 24|queries: number 2: got NaN|values: 0 numbers": func() error {
+		"Batch must be ≥ 1, got 0|Width must be ≥ 1, got -1": func() error {
+			_, err := Exact(background,
+				Shape{0, 1, 1, 1, -1, 1, false}, q, k, v)
+			return err
+		},
+		"Queries must equal Keys, got 3 and 4": func() error {
+			_, err := Exact(background, causal, q, k,
+				v)
+			return err
+		},
+		"queries must have 1×2×4×3 = 24 elements, got 3|queries: element 2 must be finite, got NaN|values must have": func() error {
 			_, err := Exact(background, shape, bad(q, 2, math.NaN())[:3], k, nil)
 			return err
 		},
-		"Heads: got 0|Values: got 0|3 queries and 4 keys|queries and keys are 4 wide|keys: number 5: got -Inf": func() error {
+		"Heads must be ≥ 1, got 0|Values must be|Queries must equal Keys|Width must be 3|keys: element 5 must be " +
+			"finite, got -Inf": func() error {
 			_, err := f.Linear(background, Shape{1, 0, 3, 4, 4, 0, true}, q, bad(k, 5, math.Inf(-1)), v)
 			return err
 		},
-		"keys: batch 0, head 0, position 1, column 2: must be a finite number, got NaN; it is the first of 2": func() error {
+		"keys: batch 0, head 0, position 1, column 2 must be finite, got NaN (first of 2": func() error {
 			_, err := f.Linear(background, shape, q, bad(bad(k, 5, math.NaN()), 9, math.Inf(1)), v)
 			return err
 		},
-		"queries: batch 0, head 1, position 2, column 1: must be a finite number, got NaN|keys: batch 0, head 0, position 1, column 2: got +Inf": func() error {
+		"queries: batch 0, head 1, position 2, column 1 must be finite, got NaN|keys: batch 0, head 0, position 1, " +
+			"column 2 must be": func() error {
 			_, err := f.Linear(background, shape, bad(q, 12+2*3+1, math.NaN()), bad(k, 5, math.Inf(1)), v)
 			return err
 		},
-		"keys: batch 0, head 0, position 0, column 0: must be a number of at most, got 1e+200": func() error {
+		"keys: batch 0, head 0, position 0, column 0 must be at most": func() error {
 			_, err := f.Linear(background, shape, q, bad(k, 0, 1e200), v)
 			return err
 		},
-		"values: batch 0, head 1, position 3, column 2: must be a number of at most, got 1e+308": func() error { _, err := Exact(background, shape, q, k, bad(v, 23, 1e308)); return err },
-		"queries and keys are 4 wide, the features are of width 3":                               func() error { _, err := f.Linear(background, other, q, k, v); return err },
+		"values: batch 0, head 1, position 3, column 2 must be at most": func() error {
+			_, err := Exact(background, shape,
+				q, k, bad(v, 23, 1e308))
+			return err
+		},
+		"Width must be 3, as of the features, got 4": func() error {
+			_,
+				err := f.Linear(background, other, q, k, v)
+			return err
+		},
 		"more memory than there is": func() error {
 			_, err := Exact(background, Shape{1 << 20, 1 << 20, 1 << 10, 1 << 10, 1 << 10, 1, false}, q, k, v)
 			return err
 		},
-		"width: got 0|features: got 0|draw: got \"half\"":  func() error { _, err := NewFeatures(0, 0, "half", 1); return err },
-		"5 numbers, wanted a multiple of the width, 2":     func() error { _, err := FeaturesOf(2, make([]float64, 5)); return err },
-		"feature 0, column 1: must be a finite, got NaN":   func() error { _, err := FeaturesOf(2, []float64{1, math.NaN()}); return err },
-		"numbers are too large":                            func() error { _, err := FeaturesOf(1, []float64{1e300}); return err },
-		"4 numbers, wanted a multiple of the width, 3":     func() error { _, err := f.Map(background, make([]float64, 4)); return err },
-		"position 1, column 0: got NaN":                    func() error { _, err := f.Map(background, []float64{0, 0, 0, math.NaN(), 0, 0}); return err },
-		"Heads: got 0":                                     func() error { _, err := f.NewState(1, 0, 2); return err },
-		"queries: 7 numbers|a state that has seen no keys": func() error { _, err := state.Query(background, make([]float64, 7)); return err },
-		"keys: 5 numbers, wanted a multiple of 1×2×3|keys: number 4: got NaN|values: 0 numbers": func() error {
+		"width must be|features must be|draw must be one of [iid orthogonal], got \"half\"": func() error {
+			_,
+				err := NewFeatures(0, 0, "half", 1)
+			return err
+		},
+		"multiple of 2 elements, got 5": func() error { _, err := FeaturesFromOmega(2, make([]float64, 5)); return err },
+		"feature 0, column 1 must be finite, got NaN": func() error {
+			_, err := FeaturesFromOmega(2,
+				[]float64{1, math.NaN()})
+			return err
+		},
+		"omega is too large": func() error {
+			_, err := FeaturesFromOmega(1,
+				[]float64{1e300})
+			return err
+		},
+		"multiple of 3 elements, got 4": func() error { _, err := f.Map(background, make([]float64, 4)); return err },
+		"position 1, column 0 must be finite, got NaN": func() error {
+			_, err := f.Map(background,
+				[]float64{0, 0, 0, math.NaN(), 0, 0})
+			return err
+		},
+		"Heads must be ≥ 1, got 0": func() error {
+			_, err := f.NewState(1, 0,
+				2)
+			return err
+		},
+		"queries must have a positive multiple of 1×2×3 elements, got 7|at least one key": func() error {
+			_,
+				err := state.Query(background, make([]float64, 7))
+			return err
+		},
+		"keys must have a positive multiple of 1×2×3|keys: element 4 must be finite, got NaN|values must have": func() error {
 			return state.Append(background, bad(make([]float64, 5), 4, math.NaN()), nil)
 		},
-		"2 keys and 1 values": func() error { return state.Append(background, make([]float64, 12), make([]float64, 6)) },
-		"keys: batch 0, head 1, position 0, column 0: got NaN": func() error {
+		"equal lengths, got 2 and 1": func() error {
+			return state.Append(background, make([]float64, 12),
+				make([]float64, 6))
+		},
+		"keys: batch 0, head 1, position 0, column 0 must be finite": func() error {
 			return state.Append(background, bad(make([]float64, 6), 3, math.NaN()), make([]float64, 6))
 		},
 	}
@@ -482,12 +533,13 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
-	// A feature can be too large by itself only.
-	long, err := FeaturesOf(1, []float64{40})
+	// A single feature can overflow.
+	long, err := FeaturesFromOmega(1, []float64{40})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := long.Map(background, []float64{0, 40}); err == nil || !strings.Contains(err.Error(), "position 1: a feature is exp(800)") {
+	if _, err := long.Map(background, []float64{0, 40}); err == nil || !strings.Contains(err.Error(),
+		"position 1: features must be at most") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -13,7 +13,7 @@ func single(x []float64) []float32 {
 	return out
 }
 
-// BenchmarkAttend is one head of width 64, exactly and by 256 features.
+// BenchmarkAttend measures one head of width 64, exact and with 256 features.
 func BenchmarkAttend(b *testing.B) {
 	f := features(b, 64, 256, "orthogonal")
 	for _, length := range []int{256, 1024, 4096} {
@@ -40,8 +40,8 @@ func BenchmarkAttend(b *testing.B) {
 	}
 }
 
-// BenchmarkCausal is causal linear attention of width 64 by 256 features: one long head, whose length is cut up for the
-// cores, and several shorter ones.
+// BenchmarkCausal measures causal linear attention of width 64 with 256 features, for one long head
+// and several shorter ones.
 func BenchmarkCausal(b *testing.B) {
 	f := features(b, 64, 256, "orthogonal")
 	for _, heads := range []int{1, 8} {
@@ -70,7 +70,7 @@ func BenchmarkCausal(b *testing.B) {
 	}
 }
 
-// BenchmarkNextToken appends a key and asks its query, of 8 heads of width 64.
+// BenchmarkNextToken measures Append and Query of one token, 8 heads of width 64.
 func BenchmarkNextToken(b *testing.B) {
 	f := features(b, 64, 256, "orthogonal")
 	s, err := f.NewStateFloat32(1, 8, 64)

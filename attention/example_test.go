@@ -23,7 +23,7 @@ func sequence(shape attention.Shape) (q, k, v []float64) {
 	return draw(shape.Queries), draw(shape.Keys), draw(shape.Keys)
 }
 
-// furthest is the largest difference of two lists.
+// furthest returns the maximum absolute difference.
 func furthest(a, b []float64) float64 {
 	most := 0.0
 	for i := range a {
@@ -32,7 +32,7 @@ func furthest(a, b []float64) float64 {
 	return most
 }
 
-// Two heads of 100 positions, exactly and by features.
+// Exact and linear attention of two heads with 100 positions.
 func ExampleFeatures_Linear() {
 	ctx := context.Background()
 	shape := attention.NewShape(1, 2, 100, 8)
@@ -60,7 +60,7 @@ func ExampleFeatures_Linear() {
 	// 4096 features: largest error 0.02
 }
 
-// Token by token is what causal attention is at once.
+// Streaming computes causal attention token by token.
 func ExampleState() {
 	ctx := context.Background()
 	shape := attention.NewShape(1, 1, 50, 8)
@@ -100,7 +100,7 @@ func ExampleState() {
 	// Output: 50 tokens
 }
 
-// A text is begun by one program, and gone on with by the next as if nothing had been between.
+// A program saves the state of a sequence, and another one continues it.
 func ExampleState_MarshalBinary() {
 	ctx := context.Background()
 	shape := attention.NewShape(1, 2, 50, 8)
@@ -125,7 +125,7 @@ func ExampleState_MarshalBinary() {
 		return
 	}
 
-	// Another program, which knows nothing but the bytes.
+	// The second program has only the serialized state.
 	var second attention.State
 	if err := second.UnmarshalBinary(kept); err != nil {
 		fmt.Println(err)
@@ -149,5 +149,5 @@ func ExampleState_MarshalBinary() {
 	// Output:
 	// goes on after 30 tokens, with 64 features
 	// the same bits as without the stop: true
-	// attention: a saved state: 1000 bytes, wanted 14432: it is cut off or damaged
+	// attention: cannot restore state: truncated or corrupt: must have 14432 bytes, got 1000
 }

@@ -13,23 +13,25 @@ import (
 	"github.com/bochner-ml/bochner/internal/softmax"
 )
 
-// Features are random features of the weights exp(q'k/sqrt(width)). They never change, and many goroutines may use them.
+// Features are positive random features of the kernel exp(q'k/sqrt(width)). They are immutable and
+// safe for concurrent use.
 type Features struct{ features softmax.Map }
 
-// mostFeatures is a bound on the number of features that no machine comes near.
-const mostFeatures = 1 << 26
+// maxFeatures is the maximum width and number of features.
+const maxFeatures = 1 << 26
 
-// NewFeatures draws features for queries and keys of a width. Draw is iid, or orthogonal, whose error is smaller. The
-// first features of a seed are the same whatever their number. Cost: width·features normal numbers, and
-// 4·width²·features flops for orthogonal draws.
+// NewFeatures draws features for queries and keys of the given width. Draw is "iid" or
+// "orthogonal"; the latter has the smaller error. For a given seed, the first features do not
+// depend on their number. Cost: width·features normal variates, and 4·width²·features flops if
+// orthogonal.
 func NewFeatures(width, features int, draw string, seed uint64) (*Features, error) {
-	var faults []error
+	var errs []error
 	for _, n := range []struct {
 		name  string
 		value int
 	}{{"width", width}, {"features", features}} {
-		if n.value < 1 || n.value > mostFeatures {
-			faults = append(faults, fmt.Errorf("attention: %s: got %d, wanted a number from 1 to %d", n.name, n.value, mostFeatures))
+		if n.value < 1 || n.value > maxFeatures {
+			errs = append(errs, fmt.Errorf("attention: %s must be 1 to %d, got %d", n.name, maxFeatures, n.value))
 		}
 	}
 	known := false
@@ -37,10 +39,10 @@ func NewFeatures(width, features int, draw string, seed uint64) (*Features, erro
 		known = known || d == draw
 	}
 	if !known {
-		faults = append(faults, fmt.Errorf("attention: draw: got %q, wanted one of %v", draw, softmax.Draws))
+		errs = append(errs, fmt.Errorf("attention: draw must be one of %v, got %q", softmax.Draws, draw))
 	}
-	if faults != nil {
-		return nil, errors.Join(faults...)
+	if errs != nil {
+		return nil, errors.Join(errs...)
 	}
 	normal, err := softmax.Draw(context.Background(), draw, seed, width, features)
 	if err != nil {
@@ -49,14 +51,15 @@ func NewFeatures(width, features int, draw string, seed uint64) (*Features, erro
 	return newFeatures(normal)
 }
 
-// FeaturesOf returns the features of given ω, one after the other in a flat slice, each as wide as a query: those that a
-// model was trained with.
-func FeaturesOf(width int, omega []float64) (*Features, error) {
+// FeaturesFromOmega returns features with the given ω, such as those of a trained model: a flat slice of
+// vectors of the given width.
+func FeaturesFromOmega(width int, omega []float64) (*Features, error) {
 	if width < 1 || len(omega) == 0 || len(omega)%width != 0 {
-		return nil, fmt.Errorf("attention: features: %d numbers, wanted a multiple of the width, %d", len(omega), width)
+		return nil, fmt.Errorf("attention: omega must have a positive multiple of %d elements, got %d", width, len(omega))
 	}
-	if bad := outside(omega, math.MaxFloat64); bad.count > 0 {
-		return nil, fmt.Errorf("attention: features: feature %d, column %d: %s", bad.place/width, bad.place%width, bad.problem(math.MaxFloat64))
+	if bad := findInvalid(omega, math.MaxFloat64); bad.count > 0 {
+		return nil, fmt.Errorf("attention: omega: feature %d, column %d %s", bad.index/width, bad.index%width,
+			bad.describe(math.MaxFloat64))
 	}
 	return newFeatures(mat.DenseCopyOf(mat.NewDense(len(omega)/width, width, omega).T()))
 }
@@ -69,7 +72,7 @@ func newFeatures(normal *mat.Dense) (*Features, error) {
 	}
 	features, err := softmax.New(normal, factor)
 	if err == nil && features.Float32.Limit < 0 {
-		err = errors.New("the features' numbers are too large")
+		err = errors.New("omega is too large")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("attention: features: %w", err)
@@ -77,10 +80,10 @@ func newFeatures(normal *mat.Dense) (*Features, error) {
 	return &Features{features}, nil
 }
 
-// check reports features that nobody made.
+// check returns an error for a zero Features.
 func (f *Features) check() error {
 	if f == nil || f.features.Normal == nil {
-		return errors.New("attention: no features, wanted those of NewFeatures or FeaturesOf")
+		return errors.New("attention: empty features; use NewFeatures or FeaturesOf")
 	}
 	return nil
 }
@@ -93,7 +96,7 @@ func (f *Features) Width() int {
 	return f.features.Float64.Inputs()
 }
 
-// Len returns m, the number of features.
+// Len returns the number of features m.
 func (f *Features) Len() int {
 	if f.check() != nil {
 		return 0
@@ -101,19 +104,21 @@ func (f *Features) Len() int {
 	return f.features.Width()
 }
 
-// Map returns the features φ of queries or keys, one after the other in a flat slice: φ(q)'φ(k) is exp(q'k/sqrt(width)) in
-// the mean. Attention needs them not, it makes its own, which cannot overflow; here a feature that would is an error.
+// Map returns the features φ of queries or keys as a flat slice, with E[φ(q)'φ(k)] =
+// exp(q'k/sqrt(width)). It returns an error if a feature overflows; attention itself rescales
+// features and cannot overflow.
 func (f *Features) Map(ctx context.Context, x []float64) ([]float64, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	width, m := f.Width(), f.Len()
 	if len(x) == 0 || len(x)%width != 0 {
-		return nil, fmt.Errorf("attention: %d numbers, wanted a multiple of the width, %d", len(x), width)
+		return nil, fmt.Errorf("attention: x must have a positive multiple of %d elements, got %d", width, len(x))
 	}
 	n := len(x) / width
-	if bad := outside(x, f.features.Float64.Limit); bad.count > 0 {
-		return nil, fmt.Errorf("attention: position %d, column %d: %s", bad.place/width, bad.place%width, bad.problem(f.features.Float64.Limit))
+	if bad := findInvalid(x, f.features.Float64.Limit); bad.count > 0 {
+		return nil, fmt.Errorf("attention: position %d, column %d %s", bad.index/width, bad.index%width,
+			bad.describe(f.features.Float64.Limit))
 	}
 	if err := memory.Check(8 * int64(n) * int64(m)); err != nil {
 		return nil, fmt.Errorf("attention: %w", err)
@@ -121,15 +126,16 @@ func (f *Features) Map(ctx context.Context, x []float64) ([]float64, error) {
 	out := make([]float64, n*m)
 	if err := f.features.Float64.Transform(ctx, kern.Dense(n, m, m, out), mat.NewDense(n, width, x)); err != nil {
 		if large := (*softmax.OverflowError)(nil); errors.As(err, &large) {
-			return nil, fmt.Errorf("attention: position %d: a feature is exp(%.4g), at most exp(%.4g) is possible", large.Row, large.Exponent, large.Most)
+			return nil, fmt.Errorf("attention: position %d: features must be at most exp(%.4g), got exp(%.4g)", large.Row,
+				large.Most, large.Exponent)
 		}
 		return nil, err
 	}
 	return out, nil
 }
 
-// rounded returns the arithmetic in T.
-func rounded[T kern.Float](f *Features) *softmax.Rounded[T] {
+// mapOf returns the map in precision T.
+func mapOf[T kern.Float](f *Features) *softmax.Rounded[T] {
 	if r, ok := any(&f.features.Float32).(*softmax.Rounded[T]); ok {
 		return r
 	}

@@ -8,79 +8,79 @@ import (
 	"github.com/bochner-ml/bochner/internal/softmax"
 )
 
-// sums are what linear attention remembers of the keys and values of one head:
+// sums are the sufficient statistics of the keys and values of one head:
 //
 //	rows[r] = Σ_j exp(e_rj − top_r)·[v_j, 1],   e_rj = ω_r'u_j − ‖u_j‖²/2,   top_r = max_j e_rj
 type sums[T kern.Float] struct {
-	features *softmax.Rounded[T]
-	top      []T          // m
-	rows     kern.View[T] // m × (values+1)
+	features     *softmax.Rounded[T]
+	maxExponents []T          // m
+	rows         kern.View[T] // m × (values+1)
 }
 
-// sumsOf returns the sums of no keys in room for m·(values+2) numbers.
-func sumsOf[T kern.Float](f *softmax.Rounded[T], values int, room []T) sums[T] {
+// sumsOf returns empty sums in a buffer of m·(values+2) elements.
+func sumsOf[T kern.Float](f *softmax.Rounded[T], values int, buffer []T) sums[T] {
 	m := f.Features()
-	s := sums[T]{f, room[:m], kern.Dense(m, values+1, values+1, room[m:m*(values+2)])}
-	for r := range s.top {
-		s.top[r] = T(math.Inf(-1))
+	s := sums[T]{f, buffer[:m], kern.Dense(m, values+1, values+1, buffer[m:m*(values+2)])}
+	for r := range s.maxExponents {
+		s.maxExponents[r] = T(math.Inf(-1))
 	}
 	clear(s.rows.Data[:m*(values+1)])
 	return s
 }
 
-// set makes the sums those of others.
-func (s *sums[T]) set(other sums[T]) {
-	copy(s.top, other.top)
+// copyFrom copies other to s.
+func (s *sums[T]) copyFrom(other sums[T]) {
+	copy(s.maxExponents, other.maxExponents)
 	copy(s.rows.Data, other.rows.Data)
 }
 
-// raise makes the sums ones by larger exponents.
-func (s *sums[T]) raise(top []T) {
+// rescale rescales the sums to larger maximum exponents.
+func (s *sums[T]) rescale(top []T) {
 	for r, t := range top {
-		if t > s.top[r] {
-			kern.Scale(T(math.Exp(float64(s.top[r]-t))), s.rows.Row(r))
-			s.top[r] = t
+		if t > s.maxExponents[r] {
+			kern.Scale(T(math.Exp(float64(s.maxExponents[r]-t))), s.rows.Row(r))
+			s.maxExponents[r] = t
 		}
 	}
 }
 
-// merge adds the sums of other keys, of features lo to hi.
+// merge adds features lo to hi of other sums.
 func (s *sums[T]) merge(other sums[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
 		row := s.rows.Row(r)
-		if t := other.top[r]; t > s.top[r] {
-			kern.Scale(T(math.Exp(float64(s.top[r]-t))), row)
-			s.top[r] = t
+		if t := other.maxExponents[r]; t > s.maxExponents[r] {
+			kern.Scale(T(math.Exp(float64(s.maxExponents[r]-t))), row)
+			s.maxExponents[r] = t
 		}
-		kern.Axpy(T(math.Exp(float64(other.top[r]-s.top[r]))), other.rows.Row(r), row)
+		kern.Axpy(T(math.Exp(float64(other.maxExponents[r]-s.maxExponents[r]))), other.rows.Row(r), row)
 	}
 }
 
-// chunk is how many positions are turned into features at once.
+// chunk is the number of positions per block of features.
 const chunk = 128
 
-// scratch is what a chunk needs.
+// scratch contains the buffers for a chunk.
 type scratch[T kern.Float] struct {
-	hold          *design.Buffer[T]
+	buffer        *design.Buffer[T]
 	keys, queries []T // chunk × m, exponents and then features
 	values        []T // chunk × (values+1)
-	longer        []T // chunk × (width+1)
+	augmented     []T // chunk × (width+1)
 	products      []T // chunk × chunk
 	sums          []T // chunk × (values+1)
-	top           []T // m
+	maxExponents  []T // m
 	ones          []T // m
 }
 
 func newScratch[T kern.Float](f *softmax.Rounded[T], values int) scratch[T] {
 	m, d := f.Features(), f.Inputs()
-	hold := design.Borrow[T](scratchSize(m, d, values))
-	room := hold.Data
+	buffer := design.Borrow[T](scratchSize(m, d, values))
+	free := buffer.Data
 	take := func(n int) []T {
-		part := room[:n]
-		room = room[n:]
+		part := free[:n]
+		free = free[n:]
 		return part
 	}
-	t := scratch[T]{hold, take(chunk * m), take(chunk * m), take(chunk * (values + 1)), take(chunk * (d + 1)),
+	t := scratch[T]{buffer, take(chunk * m), take(chunk * m), take(chunk * (values + 1)), take(chunk * (d + 1)),
 		take(chunk * chunk), take(chunk * (values + 1)), take(m), take(m)}
 	for r := range t.ones {
 		t.ones[r] = 1
@@ -88,14 +88,14 @@ func newScratch[T kern.Float](f *softmax.Rounded[T], values int) scratch[T] {
 	return t
 }
 
-// scratchSize is how many numbers a scratch has.
+// scratchSize returns the number of elements of a scratch.
 func scratchSize(features, width, values int) int {
 	return chunk*(2*features+2*(values+1)+width+1+chunk) + 2*features
 }
 
-// exponents writes the exponents of keys to e, and into top the largest of each feature where it is larger.
+// exponents computes the exponents of keys and updates the maximum exponents top.
 func (t *scratch[T]) exponents(f *softmax.Rounded[T], e, keys kern.View[T], top []T) {
-	f.Exponents(e, keys, true, t.longer)
+	f.Exponents(e, keys, true, t.augmented)
 	for i := range e.Rows {
 		row := e.Row(i)[:len(top)]
 		for r, v := range row {
@@ -106,15 +106,15 @@ func (t *scratch[T]) exponents(f *softmax.Rounded[T], e, keys kern.View[T], top 
 	}
 }
 
-// withOnes returns values, each with a 1 behind it.
-func (t *scratch[T]) withOnes(values kern.View[T]) kern.View[T] {
+// appendOnes returns values with a column of ones appended.
+func (t *scratch[T]) appendOnes(values kern.View[T]) kern.View[T] {
 	v := kern.Dense(values.Rows, values.Cols+1, values.Cols+1, t.values)
-	withOnes(v, values, 0, values.Rows)
+	appendOnes(v, values, 0, values.Rows)
 	return v
 }
 
-// below replaces exponents by features, those of keys by the largest exponents taken out of them.
-func below[T kern.Float](e kern.View[T], top []T) {
+// expBelowMax replaces exponents by features relative to the maximum exponents.
+func expBelowMax[T kern.Float](e kern.View[T], top []T) {
 	for i := range e.Rows {
 		row := e.Row(i)
 		kern.Axpy(-1, top, row)
@@ -124,13 +124,13 @@ func below[T kern.Float](e kern.View[T], top []T) {
 
 // add adds up to chunk keys.
 func (s *sums[T]) add(t *scratch[T], keys, values kern.View[T]) {
-	e := kern.Dense(keys.Rows, len(s.top), len(s.top), t.keys)
-	copy(t.top, s.top)
-	t.exponents(s.features, e, keys, t.top)
-	s.raise(t.top)
-	below(e, s.top)
-	v := t.withOnes(values)
-	if keys.Rows == 1 { // the sums are read once, and not rearranged before
+	e := kern.Dense(keys.Rows, len(s.maxExponents), len(s.maxExponents), t.keys)
+	copy(t.maxExponents, s.maxExponents)
+	t.exponents(s.features, e, keys, t.maxExponents)
+	s.rescale(t.maxExponents)
+	expBelowMax(e, s.maxExponents)
+	v := t.appendOnes(values)
+	if keys.Rows == 1 { // one pass over the sums, without packing
 		for r, weight := range e.Row(0) {
 			kern.Axpy(weight, v.Row(0), s.rows.Row(r))
 		}
@@ -139,15 +139,15 @@ func (s *sums[T]) add(t *scratch[T], keys, values kern.View[T]) {
 	kern.Mul(s.rows, e.T(), v, true)
 }
 
-// asked writes the features of up to chunk queries, with the keys' largest exponents put in, divided by a number for
-// each query that makes the largest of them 1.
-func (s *sums[T]) asked(t *scratch[T], queries kern.View[T]) kern.View[T] {
-	m := len(s.top)
+// queryFeatures computes the features of up to chunk queries relative to the exponents of the sums, scaled
+// per query to a maximum of 1.
+func (s *sums[T]) queryFeatures(t *scratch[T], queries kern.View[T]) kern.View[T] {
+	m := len(s.maxExponents)
 	e := kern.Dense(queries.Rows, m, m, t.queries)
-	s.features.Exponents(e, queries, false, t.longer)
+	s.features.Exponents(e, queries, false, t.augmented)
 	for i := range e.Rows {
 		row := e.Row(i)
-		kern.Axpy(1, s.top, row)
+		kern.Axpy(1, s.maxExponents, row)
 		most := row[0]
 		for _, v := range row {
 			if v > most {
@@ -160,22 +160,23 @@ func (s *sums[T]) asked(t *scratch[T], queries kern.View[T]) kern.View[T] {
 	return e
 }
 
-// answer writes the results of up to chunk queries to the rows of dst from lo on.
-func (s *sums[T]) answer(t *scratch[T], dst, queries kern.View[T], lo int) {
-	e := s.asked(t, queries)
+// attend writes the results of up to chunk queries to dst from row lo on.
+func (s *sums[T]) attend(t *scratch[T], dst, queries kern.View[T], lo int) {
+	e := s.queryFeatures(t, queries)
 	out := kern.Dense(e.Rows, s.rows.Cols, s.rows.Cols, t.sums)
 	if e.Rows == 1 {
 		kern.MulVecT(out.Row(0), s.rows, e.Row(0), false)
 	} else {
 		kern.Mul(out, e, s.rows, false)
 	}
-	divide(dst, out, lo)
+	normalizeRows(dst, out, lo)
 }
 
-// causal writes the results of up to chunk queries to the rows of dst from lo on. Each looks at the keys that are summed
-// up, and at those of its chunk up to its own, whose features e are by the largest exponents of the sums.
-func (s *sums[T]) causal(t *scratch[T], dst, queries, e, values kern.View[T], lo int) {
-	asked := s.asked(t, queries)
+// attendCausal writes the results of up to chunk queries to dst from row lo on. Each query attends to the
+// accumulated keys, and to the keys of its chunk up to its own, whose features e are relative to
+// the exponents of the sums.
+func (s *sums[T]) attendCausal(t *scratch[T], dst, queries, e, values kern.View[T], lo int) {
+	asked := s.queryFeatures(t, queries)
 	products := kern.Dense(e.Rows, e.Rows, e.Rows, t.products)
 	kern.Mul(products, asked, e.T(), false)
 	for i := range products.Rows {
@@ -183,6 +184,6 @@ func (s *sums[T]) causal(t *scratch[T], dst, queries, e, values kern.View[T], lo
 	}
 	out := kern.Dense(e.Rows, s.rows.Cols, s.rows.Cols, t.sums)
 	kern.Mul(out, asked, s.rows, false)
-	kern.Mul(out, products, t.withOnes(values), true)
-	divide(dst, out, lo)
+	kern.Mul(out, products, t.appendOnes(values), true)
+	normalizeRows(dst, out, lo)
 }

@@ -157,8 +157,8 @@ func (o Options) Check() error {
 		switch {
 		case err != nil:
 			faults = append(faults, param.FieldError{Path: "score", Problem: err.Error(), Err: err})
-		case m.Needs == metrics.Deviations, m.Needs == metrics.Intervals, m.Needs == metrics.Sets:
-			faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Needs), Hint: "take another score"})
+		case m.Requires == metrics.StdDevs, m.Requires == metrics.Intervals, m.Requires == metrics.PredictionSets:
+			faults = append(faults, param.FieldError{Path: "score", Problem: fmt.Sprintf("%s needs %s, which no model here gives", m.Name, m.Requires), Hint: "take another score"})
 		}
 	}
 	for _, name := range o.Recipes {

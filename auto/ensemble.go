@@ -235,7 +235,7 @@ func (r *run) crossed(c crossing) (float64, error) {
 			if !c.known[i] {
 				continue
 			}
-			in.Truth = append(in.Truth, data.Y[i])
+			in.YTrue = append(in.YTrue, data.Y[i])
 			if data.Weights != nil {
 				in.Weights = append(in.Weights, data.Weights[i])
 			}
@@ -248,7 +248,7 @@ func (r *run) crossed(c crossing) (float64, error) {
 			}
 		}
 	}
-	if len(in.Truth) == 0 {
+	if len(in.YTrue) == 0 {
 		return 0, errors.New("no row that all speak of")
 	}
 	c.judged(&in, together)
@@ -257,19 +257,19 @@ func (r *run) crossed(c crossing) (float64, error) {
 
 // judged fills in what metrics read, from values, probabilities or scores.
 func (c crossing) judged(in *metrics.Input, together []float64) {
-	n := len(in.Truth)
-	if in.Predicted = together; in.Classes == 0 {
+	n := len(in.YTrue)
+	if in.YPred = together; in.Classes == 0 {
 		return
 	}
 	all := mat.NewDense(n, c.width, together)
-	in.Predicted = make([]float64, n)
-	for i := range in.Predicted {
+	in.YPred = make([]float64, n)
+	for i := range in.YPred {
 		row := all.RawRowView(i)
 		switch {
 		case c.width > 1:
-			in.Predicted[i] = float64(slices.Index(row, slices.Max(row)))
+			in.YPred[i] = float64(slices.Index(row, slices.Max(row)))
 		case row[0] > 0:
-			in.Predicted[i] = 1
+			in.YPred[i] = 1
 		}
 	}
 	in.Scores = all

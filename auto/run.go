@@ -84,7 +84,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	}
 	name := o.Score
 	if name == "" {
-		name = metricinput.DefaultScore(task, r.classCounts())
+		name = metricinput.DefaultMetric(task, r.classCounts())
 	}
 	var err error
 	if r.metric, err = metrics.ByName(name); err != nil {
@@ -112,7 +112,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 // chooseTable leaves the recipes that suit the rows and the score.
 func (r *run) chooseTable(task datasets.Task) error {
 	scaled := standardizes(r.options.Preprocessing)
-	scores := r.metric.Needs == metrics.Probabilities
+	scores := r.metric.Requires == metrics.Probabilities
 	tail := r.tail()
 	for _, k := range table(task, r.inOrder()) {
 		k.late = r.late(k)
@@ -124,7 +124,7 @@ func (r *run) chooseTable(task datasets.Task) error {
 			!k.late && k.task == task && r.data.Rows() < k.mapping.from && r.options.Recipes == nil:
 			continue
 		}
-		if task == datasets.Classification && metricinput.CountsRareClasses(r.metric.Name) {
+		if task == datasets.Classification && metricinput.IsClassBalanced(r.metric.Name) {
 			balanced := param.Setting{Path: "class_weight", Value: "balanced"}
 			k.model.settings = append(slices.Clone(k.model.settings), balanced)
 		}

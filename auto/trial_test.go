@@ -88,7 +88,7 @@ func TestHeldOut(t *testing.T) {
 		if !slices.Equal(said[1][k].Values, want) {
 			t.Errorf("part %d is predicted otherwise than by one fit", k)
 		}
-		if score, _ := r.metric.Score(metrics.Input{Truth: part.Y, Predicted: want}); score != out[1].folds[k] {
+		if score, _ := r.metric.Score(metrics.Input{YTrue: part.Y, YPred: want}); score != out[1].folds[k] {
 			t.Errorf("part %d scores %v, not %v", k, out[1].folds[k], score)
 		}
 	}

@@ -1,17 +1,16 @@
-// Package compare says whether one model is better than another by more than chance: numbers in, numbers out.
+// Package compare implements significance tests for the difference between two models.
 //
-//	classes   [McNemar]      rows that only one of two models gets right
-//	numbers   [Paired]       differences of the squared errors of the same rows
-//	folds     [CorrectedT]   differences of the scores of the same folds
-//	several   [Holm]         p values of more comparisons than one
+//	classification   [McNemar]      rows that only one of two models classifies correctly
+//	regression       [Paired]       differences of squared errors on the same rows
+//	cross-validation [CorrectedT]   differences of scores on the same folds
+//	multiple tests   [Holm]         adjusted p values
 //
-// All of them compare pairs, of the same rows or the same folds: what is hard for both says nothing of either, and
-// falls out. A difference is always that of the second minus the first. The p value is two-sided: how often two equally
-// good models differ by at least as much. The interval holds the difference with 95 % confidence. Rows are taken for
-// independent draws, and models for what they are: McNemar and Paired do not say what other training rows would have
-// changed.
+// All tests are paired: both models are evaluated on the same rows or folds. Differences are the
+// second model minus the first. P values are two-sided, and confidence intervals have level
+// [Level]. Rows are assumed to be independent. McNemar and Paired are conditional on the fitted
+// models: they ignore the variance due to the training rows.
 //
-// [experiment.Compare] reads finished runs and makes the tests that suit them.
+// [experiment.Compare] applies the suitable tests to finished runs.
 //
 // [experiment.Compare]: https://pkg.go.dev/github.com/bochner-ml/bochner/experiment#Compare
 package compare
@@ -26,19 +25,19 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Level is the confidence of all intervals.
+// Level is the confidence level of all intervals.
 const Level = 0.95
 
-// Test is what a test of two models says.
+// Test is the result of a significance test of two models.
 type Test struct {
 	Method     string  `json:"method"`
-	Difference float64 `json:"difference"` // the second minus the first
-	Low        float64 `json:"low"`        // ends of the interval
+	Difference float64 `json:"difference"` // second minus first
+	Low        float64 `json:"low"`        // confidence interval
 	High       float64 `json:"high"`
 	P          float64 `json:"p"`
 }
 
-// The methods of tests.
+// Values of Test.Method.
 const (
 	mcNemarExact      = "McNemar, exact binomial"
 	mcNemarChiSquared = "McNemar, chi-squared with continuity correction"
@@ -46,141 +45,147 @@ const (
 	correctedTTest    = "corrected resampled t"
 )
 
-// few is the number of rows that only one of two models gets right from which on [McNemar] goes by chi-squared.
-const few = 25
+// minChiSquaredRows is the number of discordant rows from which [McNemar] uses the χ²
+// approximation.
+const minChiSquaredRows = 25
 
-// McNemar compares two classifiers on the same rows by those that only one of them gets right, b by the first and c by
-// the second. Of equally good models each gets such a row with probability ½. With b+c < 25 the p value is that of the
-// binomial distribution, else that of max(|b−c|−1, 0)²/(b+c) by χ² with one degree of freedom (McNemar 1947, with the
-// correction of Edwards 1948): the corrected difference is at least 0, so that b = c has the p value 1. Difference is
-// that of the accuracies, (c−b)/rows, and its interval that of Agresti and Min (2005): the one of Wald with ½ added to each cell of the table of right and wrong.
+// McNemar compares two classifiers on the same rows by their discordant pairs: b rows that only the
+// first classifies correctly, and c rows that only the second does. Under the null hypothesis each
+// is equally likely. For b+c < 25 the p value is from the binomial distribution, else from
+// max(|b−c|−1, 0)²/(b+c), χ² with 1 degree of freedom (McNemar 1947; continuity correction of
+// Edwards 1948). Difference is the difference of the accuracies, (c−b)/rows. Its interval is that
+// of Agresti and Min (2005): Wald's, with ½ added to each cell of the 2×2 table.
 //
-// It takes constant time. Negative counts, and more of them than rows, are errors.
+// Cost: O(1). Counts must be ≥ 0 and at most rows in total.
 func McNemar(onlyFirst, onlySecond, rows int) (Test, error) {
-	var wrong []error
+	var errs []error
 	if onlyFirst < 0 || onlySecond < 0 {
-		wrong = append(wrong, fmt.Errorf("compare: McNemar: %d rows that only the first gets right and %d that only the second does, wanted counts", onlyFirst, onlySecond))
+		errs = append(errs, fmt.Errorf("compare: McNemar: discordant counts must be ≥ 0, got %d and %d", onlyFirst,
+			onlySecond))
 	}
 	if rows < 1 {
-		wrong = append(wrong, fmt.Errorf("compare: McNemar: %d rows, wanted some", rows))
+		errs = append(errs, fmt.Errorf("compare: McNemar: rows must be ≥ 1, got %d", rows))
 	} else if onlyFirst > rows-onlySecond {
-		wrong = append(wrong, fmt.Errorf("compare: McNemar: %d and %d rows that only one gets right are more than %d rows", onlyFirst, onlySecond, rows))
+		errs = append(errs,
+			fmt.Errorf("compare: McNemar: discordant counts must be at most %d rows in total, got %d and %d", rows,
+				onlyFirst, onlySecond))
 	}
-	if wrong != nil {
-		return Test{}, errors.Join(wrong...)
+	if errs != nil {
+		return Test{}, errors.Join(errs...)
 	}
 	b, c, n := float64(onlyFirst), float64(onlySecond), float64(rows)
 	t := Test{Method: mcNemarExact, Difference: (c - b) / n, P: 1}
-	if m := b + c; m >= few {
+	if m := b + c; m >= minChiSquaredRows {
 		t.Method = mcNemarChiSquared
-		off := max(math.Abs(b-c)-1, 0)
-		t.P = distuv.ChiSquared{K: 1}.Survival(off * off / m)
+		corrected := max(math.Abs(b-c)-1, 0)
+		t.P = distuv.ChiSquared{K: 1}.Survival(corrected * corrected / m)
 	} else if m > 0 {
 		t.P = min(1, 2*distuv.Binomial{N: m, P: 0.5}.CDF(min(b, c)))
 	}
 	z := distuv.UnitNormal.Quantile((1 + Level) / 2)
-	middle := (c - b) / (n + 2)
-	half := z * math.Sqrt((b+c+1)/(n+2)-middle*middle) / math.Sqrt(n+2)
-	t.Low, t.High = max(middle-half, -1), min(middle+half, 1)
+	center := (c - b) / (n + 2)
+	half := z * math.Sqrt((b+c+1)/(n+2)-center*center) / math.Sqrt(n+2)
+	t.Low, t.High = max(center-half, -1), min(center+half, 1)
 	return t, nil
 }
 
-// Paired compares two models of numbers on the same rows by a paired t test of their squared errors: whether the mean of
-// the differences is 0. It is a test of what the mean squared error measures; the signed ranks of Wilcoxon would ask for
-// the median difference, which may point the other way where few rows have large errors, and need all rows at once. With
-// hundreds of rows the distribution of the differences does not matter; with few and large outliers trust it less.
+// Paired compares two regression models on the same rows by a paired t test of their squared
+// errors, which tests the difference of the mean squared errors. The normal approximation is good
+// for hundreds of rows; outliers on few rows make it unreliable.
 //
-// Rows are added one by one, in constant memory. The zero value has none.
+// Memory: O(1). The zero value contains no rows.
 type Paired struct {
 	rows       int
-	mean, sum2 float64 // of the differences; sum of squares about the mean
+	mean, sum2 float64 // mean of the differences, and sum of squares about it
 }
 
-// Add adds a row by the errors, prediction − truth, of the first and of the second model.
+// Add adds a row, given the errors (prediction − target) of the first and the second model.
 func (p *Paired) Add(first, second float64) {
-	d := (second - first) * (second + first) // = second² − first²
+	d := (second - first) * (second + first) // second² − first²
 	p.rows++
 	step := d - p.mean
 	p.mean += step / float64(p.rows)
 	p.sum2 += step * (d - p.mean)
 }
 
-// Rows is the number of rows added.
+// Rows returns the number of rows added.
 func (p *Paired) Rows() int { return p.rows }
 
-// Test says whether the mean squared errors differ. Fewer rows than two are an error, and so are errors that are not
-// finite or whose squares are not.
+// Test tests whether the mean squared errors differ. It returns an error for fewer than two rows,
+// and for errors whose squares are not finite.
 func (p *Paired) Test() (Test, error) {
 	if p.rows < 2 {
-		return Test{}, fmt.Errorf("compare: paired t: %d rows, wanted at least 2", p.rows)
+		return Test{}, fmt.Errorf("compare: paired t: rows must be ≥ 2, got %d", p.rows)
 	}
 	n := float64(p.rows)
-	return student("paired t", pairedTTest, p.mean, math.Sqrt(p.sum2/(n-1)/n), n-1)
+	return tTest("paired t", pairedTTest, p.mean, math.Sqrt(p.sum2/(n-1)/n), n-1)
 }
 
-// CorrectedT compares two models by the differences of their scores, second − first, on the same k test folds of
-// cross-validation, or of other repeated splits, each with train rows to learn from and test rows to score. The t test
-// of such differences takes them for independent, though their training rows overlap, and finds far too many differences.
-// Here the variance of the mean is (1/k + test/train)·s² in place of s²/k (Nadeau and Bengio, Inference for the
-// generalization error, Machine Learning 52, 2003), with k−1 degrees of freedom.
+// CorrectedT compares two models by the differences of their scores, second − first, on the same k
+// folds or repeated splits with the given numbers of training and test rows. The standard t test
+// ignores that training sets overlap, and rejects too often. The corrected resampled t test uses
+// the variance (1/k + test/train)·s² of the mean in place of s²/k, with k−1 degrees of freedom
+// (Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003).
 //
-// Fewer differences than two, ones that are not finite, and numbers of rows that are not positive are errors.
+// It returns an error for fewer than two differences, for differences that are not finite, and for
+// row numbers that are not positive.
 func CorrectedT(differences []float64, train, test float64) (Test, error) {
-	var wrong []error
+	var errs []error
 	if len(differences) < 2 {
-		wrong = append(wrong, fmt.Errorf("compare: corrected t: %d folds, wanted at least 2", len(differences)))
+		errs = append(errs, fmt.Errorf("compare: corrected t: folds must be ≥ 2, got %d", len(differences)))
 	}
 	if !(train > 0 && test > 0) || math.IsInf(train, 0) || math.IsInf(test, 0) {
-		wrong = append(wrong, fmt.Errorf("compare: corrected t: folds of %v rows to train on and %v to test on, wanted positive numbers", train, test))
+		errs = append(errs, fmt.Errorf("compare: corrected t: training and test rows must be positive, got %v and %v",
+			train, test))
 	}
 	k := float64(len(differences))
 	mean, sum2 := 0.0, 0.0
 	for i, d := range differences {
 		if d-d != 0 {
-			wrong = append(wrong, fmt.Errorf("compare: corrected t: the difference of fold %d is %v, wanted a finite number", i, d))
+			errs = append(errs, fmt.Errorf("compare: corrected t: differences[%d] must be finite, got %v", i, d))
 		}
 		mean += d / k
 	}
-	if wrong != nil {
-		return Test{}, errors.Join(wrong...)
+	if errs != nil {
+		return Test{}, errors.Join(errs...)
 	}
 	for _, d := range differences {
 		sum2 += (d - mean) * (d - mean)
 	}
-	return student("corrected t", correctedTTest, mean, math.Sqrt((1/k+test/train)*sum2/(k-1)), k-1)
+	return tTest("corrected t", correctedTTest, mean, math.Sqrt((1/k+test/train)*sum2/(k-1)), k-1)
 }
 
-// student is a t test of whether a mean with that standard error is 0.
-func student(where, method string, mean, deviation, free float64) (Test, error) {
-	if mean-mean != 0 || deviation-deviation != 0 {
-		return Test{}, fmt.Errorf("compare: %s: differences with mean %v and standard error %v, wanted finite numbers", where, mean, deviation)
+// tTest tests whether a mean with the given standard error is 0.
+func tTest(where, method string, mean, stdErr, dof float64) (Test, error) {
+	if mean-mean != 0 || stdErr-stdErr != 0 {
+		return Test{}, fmt.Errorf("compare: %s: mean and standard error must be finite, got %v and %v", where, mean, stdErr)
 	}
 	t := Test{Method: method, Difference: mean, P: 1}
-	d := distuv.StudentsT{Sigma: 1, Nu: free}
+	d := distuv.StudentsT{Sigma: 1, Nu: dof}
 	switch {
-	case deviation > 0:
-		t.P = min(1, 2*d.CDF(-math.Abs(mean)/deviation))
+	case stdErr > 0:
+		t.P = min(1, 2*d.CDF(-math.Abs(mean)/stdErr))
 	case mean != 0:
-		t.P = 0 // all differ by the same
+		t.P = 0 // all differences are equal
 	}
-	half := deviation * d.Quantile((1+Level)/2)
+	half := stdErr * d.Quantile((1+Level)/2)
 	t.Low, t.High = mean-half, mean+half
 	return t, nil
 }
 
-// Holm returns p values of several tests such that whoever takes each below a level for a difference is wrong with any of
-// them no more often than that level says: in rising order the k-th of m is multiplied by m−k+1, and none is below the one
-// before it (Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979).
-// The tests may depend on each other. A value that is no probability is an error.
+// Holm returns adjusted p values that control the family-wise error rate, also for dependent tests.
+// In ascending order, it multiplies the k-th of m p values by m−k+1 and takes the running maximum
+// (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+// Statistics 6, 1979). Values must be in [0, 1].
 func Holm(p []float64) ([]float64, error) {
-	var wrong []error
+	var errs []error
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
-			wrong = append(wrong, fmt.Errorf("compare: Holm: value %d is %v, wanted one from 0 to 1", i, v))
+			errs = append(errs, fmt.Errorf("compare: Holm: p[%d] must be in [0, 1], got %v", i, v))
 		}
 	}
-	if wrong != nil {
-		return nil, errors.Join(wrong...)
+	if errs != nil {
+		return nil, errors.Join(errs...)
 	}
 	order := make([]int, len(p))
 	for i := range order {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// near fails where a value is not what SciPy 1.17 computes by the same formula.
+// near compares a value with that of SciPy 1.17.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1e-300, math.Abs(want))) {
@@ -25,7 +25,7 @@ func holds(t *testing.T, got Test, method string, difference, low, high, p float
 	near(t, "p", got.P, p, 1e-9)
 }
 
-// scipy.stats.binomtest and chi2.sf; the interval by the formula of Agresti and Min.
+// References: scipy.stats.binomtest and chi2.sf; the interval by the formula of Agresti and Min.
 func TestMcNemar(t *testing.T) {
 	for _, c := range []struct {
 		first, second, rows      int
@@ -37,7 +37,8 @@ func TestMcNemar(t *testing.T) {
 		{10, 14, 100, mcNemarExact, 0.04, -0.056559088343092298, 0.13499046089211192, 0.54125618934631348},
 		{12, 13, 100, mcNemarChiSquared, 0.01, -0.088156962813856904, 0.10776480595111182, 1},
 		{25, 60, 1000, mcNemarChiSquared, 0.035, 0.016919856944073126, 0.052940422497044642, 0.00022618552587132289},
-		{400, 300, 16281, mcNemarChiSquared, -100.0 / 16281, -0.0093269092387627123, -0.0029558396404364522, 0.00018267179110955029},
+		{400, 300, 16281, mcNemarChiSquared, -100.0 / 16281, -0.0093269092387627123, -0.0029558396404364522,
+			0.00018267179110955029},
 		{2000, 1000, 100000, mcNemarChiSquared, -0.01, -0.011071683604144818, -0.0089279164038550216, 2.5230053428432517e-74},
 	} {
 		got, err := McNemar(c.first, c.second, c.rows)
@@ -57,7 +58,7 @@ func TestMcNemar(t *testing.T) {
 	}
 }
 
-// scipy.stats.ttest_rel of the squared errors and its confidence interval.
+// References: scipy.stats.ttest_rel of the squared errors and its confidence interval.
 func TestPaired(t *testing.T) {
 	var few, many Paired
 	for i := range 40 {
@@ -79,7 +80,7 @@ func TestPaired(t *testing.T) {
 	holds(t, got, pairedTTest, -0.01005294586166142, -0.012266406695731256, -0.007839485027591584, 5.5449419390285845e-19)
 }
 
-// A model differs from itself by nothing, and what is no number is an error and no p value.
+// Equal models have p = 1; NaN and infinite errors are rejected.
 func TestPairedEnds(t *testing.T) {
 	var same, one, broken Paired
 	for i := range 5 {
@@ -89,7 +90,7 @@ func TestPairedEnds(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	one.Add(1, 2)
-	if _, err := one.Test(); err == nil || !strings.Contains(err.Error(), "1 rows, wanted at least 2") {
+	if _, err := one.Test(); err == nil || !strings.Contains(err.Error(), "rows must be ≥ 2, got 1") {
 		t.Error(err)
 	}
 	broken.Add(1, 2)
@@ -111,7 +112,7 @@ func TestPairedEnds(t *testing.T) {
 	}
 }
 
-// The formula of Nadeau and Bengio with scipy.stats.t.
+// Reference: the formula of Nadeau and Bengio with scipy.stats.t.
 func TestCorrectedT(t *testing.T) {
 	got, err := CorrectedT([]float64{0.01, 0.03, -0.005, 0.02, 0.012}, 800, 200)
 	if err != nil {
@@ -130,14 +131,15 @@ func TestCorrectedT(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, says := range []string{"1 folds, wanted at least 2", "folds of 0 rows to train on", "fold 0 is NaN"} {
-		if !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not say %q", err, says)
+	for _, want := range []string{"folds must be ≥ 2, got 1", "training and test rows must be " +
+		"positive", "differences[0] must be finite, got NaN"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 }
 
-// The example of statsmodels.stats.multitest with method holm, and its bounds.
+// Reference: statsmodels.stats.multitest, method holm; results are capped at 1.
 func TestHolm(t *testing.T) {
 	got, err := Holm([]float64{0.01, 0.04, 0.03, 0.005})
 	if err != nil {
@@ -152,12 +154,13 @@ func TestHolm(t *testing.T) {
 	if got, err = Holm(nil); err != nil || len(got) != 0 {
 		t.Error(got, err)
 	}
-	if _, err = Holm([]float64{0.1, math.NaN(), 2}); err == nil || !strings.Contains(err.Error(), "value 1 is NaN") || !strings.Contains(err.Error(), "value 2 is 2") {
+	if _, err = Holm([]float64{0.1, math.NaN(), 2}); err == nil || !strings.Contains(err.Error(),
+		"p[1] must be in [0, 1], got NaN") || !strings.Contains(err.Error(), "p[2] must be in [0, 1], got 2") {
 		t.Error(err)
 	}
 }
 
-// Where both models are equally good, p is below 0.05 for about one in twenty: of numbers, and of rows that one gets right.
+// Under the null hypothesis about 5 % of the p values are below 0.05, for Paired and McNemar.
 func TestLevels(t *testing.T) {
 	const trials = 2000
 	state := uint64(1)
@@ -201,7 +204,7 @@ func TestLevels(t *testing.T) {
 	if off := math.Abs(float64(numbers)-0.05*trials) / deviation; off > 4 {
 		t.Errorf("%d of %d differences of equal numbers are found", numbers, trials)
 	}
-	if float64(classes) > 0.05*trials+4*deviation || classes < trials/100 { // the correction makes it cautious
+	if float64(classes) > 0.05*trials+4*deviation || classes < trials/100 { // the continuity correction is conservative
 		t.Errorf("%d of %d differences of equal classifiers are found", classes, trials)
 	}
 	if float64(covered) < 0.95*trials-4*deviation {

@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/compare"
 )
 
-// Of 1,000 rows one classifier alone is right about 25, the other alone about 60.
+// Of 1,000 rows, only the first classifier is correct on 25, and only the second on 60.
 func ExampleMcNemar() {
 	t, err := compare.McNemar(25, 60, 1000)
 	if err != nil {
@@ -36,7 +36,7 @@ func ExamplePaired() {
 	// paired t: squared error -0.11 (-0.33 to 0.11), p 0.23
 }
 
-// Accuracies of two models on the same five folds of 1,000 rows. That folds share training rows counts.
+// Accuracies of two models on the same five folds of 1,000 rows.
 func ExampleCorrectedT() {
 	first := []float64{0.81, 0.83, 0.80, 0.82, 0.84}
 	second := []float64{0.82, 0.86, 0.795, 0.84, 0.852}
@@ -54,7 +54,7 @@ func ExampleCorrectedT() {
 	// corrected resampled t: +0.0134 (-0.011 to 0.038), p 0.2
 }
 
-// Three models against one: what is below 0.05 by itself need not be among three.
+// Three models are compared with one; adjusted p values can exceed 0.05.
 func ExampleHolm() {
 	p, err := compare.Holm([]float64{0.01, 0.04, 0.03})
 	if err != nil {

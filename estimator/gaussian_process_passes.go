@@ -144,7 +144,7 @@ func (s GaussianProcess) begin(ctx context.Context, schema datasets.Schema, cols
 		return nil, fmt.Errorf("%w: gamma is learned from rows; give numbers, and optimize: [noise, amplitude]", datasets.ErrNoPasses)
 	}
 	k, _ := spectral.FourierKernel(s.Kernel, s.Nu, s.Shape)
-	gamma, err := s.Gamma.Of(cols, nil)
+	gamma, err := s.Gamma.Resolve(cols, nil)
 	if err != nil {
 		return nil, err
 	}

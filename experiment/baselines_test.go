@@ -76,7 +76,7 @@ func TestRunReportsDriftOfTestRows(t *testing.T) {
 	if r.Drift == nil {
 		t.Fatal("no drift")
 	}
-	if d := r.Drift.Differing(); len(d) != 1 || d[0].Name != "year" || d[0].Outside != 1 {
+	if d := r.Drift.Drifted(); len(d) != 1 || d[0].Name != "year" || d[0].OutOfRange != 1 {
 		t.Errorf("%+v, want that all of year are outside", d)
 	}
 	if page := text(t, "out/report.html"); !strings.Contains(page, "differ from the training rows") {
@@ -87,7 +87,7 @@ func TestRunReportsDriftOfTestRows(t *testing.T) {
 		t.Errorf("result.json has %+v (%v)", read.Drift, err)
 	}
 	r = execute(t, spec(t, "data: {train: rows.csv, target: y, split: {test: 0.3}}\npipeline: [standardize, ridge]\noutput: {dir: out}\n"))
-	if d := r.Drift.Differing(); len(d) > 0 {
+	if d := r.Drift.Drifted(); len(d) > 0 {
 		t.Errorf("%+v differ in rows of one file", d)
 	}
 }

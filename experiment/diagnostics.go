@@ -222,7 +222,7 @@ func (e examination) importance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Score: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
+	found, err := inspection.Permutation(ctx, e.model, some, inspection.Options{Metric: score.Name, Repeats: repeats, Rows: some.Rows(), Seed: e.data.spec.Seed})
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (e examination) rareRows() int {
 // importanceRows returns how many rows importance is measured on: the usual number or, up to ten times
 // that, the given one, as far as predictions of that many products each stay affordable.
 func importanceRows(products float64, inputs, repeats, least int) int {
-	rows := inspection.Rows(inputs, repeats)
+	rows := inspection.DefaultRows(inputs, repeats)
 	return int(min(float64(max(rows, min(least, 10*rows))), maxImportance/(products*float64(inputs*repeats))))
 }
 

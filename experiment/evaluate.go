@@ -116,7 +116,7 @@ func evaluateTrain(ctx context.Context, data *loaded, f fitted, o Options, out *
 func evaluateTest(ctx context.Context, data *loaded, f fitted, o Options, out *outputs, e *evaluated) (err error) {
 	found, test := &out.result, compared{Source: data.Test}
 	_, cols := test.Dims()
-	if test.with, err = profile.Against(*found.Profile, test.Schema(), cols); err != nil {
+	if test.with, err = profile.NewComparison(*found.Profile, test.Schema(), cols); err != nil {
 		return err
 	}
 	e.on = data.Test
@@ -159,11 +159,11 @@ func unpredicted(v predictions.Verdict, classes []string) (never []string) {
 	const minRows = 5 // of a class, for its absence to be no accident
 	in := v.Input()
 	rows, predicted := make([]int, len(classes)), make([]bool, len(classes))
-	for i, y := range in.Truth {
+	for i, y := range in.YTrue {
 		if k := int(y); k >= 0 && k < len(rows) {
 			rows[k]++
 		}
-		if k := int(in.Predicted[i]); k >= 0 && k < len(predicted) {
+		if k := int(in.YPred[i]); k >= 0 && k < len(predicted) {
 			predicted[k] = true
 		}
 	}

@@ -201,7 +201,7 @@ func Evaluate(ctx context.Context, model, data string, o Options) (Evaluation, e
 	}
 	var compared *profile.Comparison
 	if m.Profile != nil {
-		if compared, err = profile.Against(*m.Profile, m.Schema, pipeline.Find(m.Predictor).InputWidth()); err != nil {
+		if compared, err = profile.NewComparison(*m.Profile, m.Schema, pipeline.Find(m.Predictor).InputWidth()); err != nil {
 			return Evaluation{}, fmt.Errorf("experiment: %s: %w", model, err)
 		}
 	}

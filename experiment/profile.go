@@ -45,7 +45,7 @@ func constantWarnings(p profile.Profile) (warnings []string) {
 // constants returns the names of the columns that have one value in all rows.
 func constants(columns []profile.Column) (names []string) {
 	for _, c := range columns {
-		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Levels) == 1 && c.OtherLevels == 0
+		same := c.Kind == "numeric" && c.Min == c.Max || c.Kind == "categorical" && len(c.Categories) == 1 && c.OtherCategories == 0
 		if same && c.Missing == 0 {
 			names = append(names, c.Name)
 		}

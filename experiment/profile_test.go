@@ -66,7 +66,7 @@ func TestRunsDescribeTheirRows(t *testing.T) {
 func TestEvaluateComparesRows(t *testing.T) {
 	modelOf(t, class, "")
 	same, err := Evaluate(context.Background(), "model", "rows.csv", Options{})
-	if err != nil || same.Drift == nil || len(same.Drift.Differing()) != 0 || same.Drift.Rows != 120 || same.Drift.Training != 120 {
+	if err != nil || same.Drift == nil || len(same.Drift.Drifted()) != 0 || same.Drift.Rows != 120 || same.Drift.TrainingRows != 120 {
 		t.Fatalf("the same rows: %+v (%v)", same.Drift, err)
 	}
 	text, err := os.ReadFile("rows.csv")
@@ -93,11 +93,11 @@ func TestEvaluateComparesRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := map[string]profile.Input{}
-		for _, in := range e.Drift.Differing() {
+		found := map[string]profile.InputDrift{}
+		for _, in := range e.Drift.Drifted() {
 			found[in.Name] = in
 		}
-		if found["a"].Outside != 1 || found["b"].Missing != 1 || found["c"].Unknown != 0.5 || len(found) < 3 {
+		if found["a"].OutOfRange != 1 || found["b"].Missing != 1 || found["c"].Unknown != 0.5 || len(found) < 3 {
 			t.Errorf("%s: %+v", path, e.Drift)
 		}
 		if said := strings.Join(e.Warnings, "\n"); !strings.Contains(said, `column "b" has no value in any row`) || !strings.Contains(said, `column "c" has a category that the training rows had not in 50 % of the rows`) {
@@ -116,7 +116,7 @@ func TestClustersCompareRows(t *testing.T) {
 	execute(t, spec(t, clustering))
 	for path, want := range map[string]int{"rows.csv": 0, "bare.csv": 0, "half.csv": 2} {
 		e, err := Evaluate(context.Background(), "out/model.bochner", path, Options{})
-		if err != nil || e.Drift == nil || len(e.Drift.Differing()) != want {
+		if err != nil || e.Drift == nil || len(e.Drift.Drifted()) != want {
 			t.Errorf("%s: %+v (%v), want %d inputs that differ", path, e.Drift, err, want)
 		}
 	}

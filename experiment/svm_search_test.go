@@ -127,7 +127,7 @@ func loneScores(t *testing.T, model estimator.Estimator, score string, data data
 		if err != nil {
 			t.Fatal(err)
 		}
-		score, err := metric.Score(metrics.Input{Truth: test.Y, Predicted: prediction.Values})
+		score, err := metric.Score(metrics.Input{YTrue: test.Y, YPred: prediction.Values})
 		if err != nil {
 			t.Fatal(err)
 		}

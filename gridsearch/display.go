@@ -16,7 +16,7 @@ func (r *Result) SVG() string {
 	down, across := r.heatAxes()
 	rows, columns := r.values(down), r.values(across)
 	t := svg.Table{
-		Title: fmt.Sprintf("mean %s of %d folds", r.Score, r.Folds), Down: r.path(down), Across: r.path(across),
+		Title: fmt.Sprintf("mean %s of %d folds", r.Score, r.Folds), RowLabel: r.path(down), ColumnLabel: r.path(across),
 		Rows: rows, Columns: columns, Row: -1, Reverse: !r.GreaterIsBetter,
 	}
 	for range rows {
@@ -33,7 +33,7 @@ func (r *Result) SVG() string {
 			t.Values[i][j], t.Labels[i][j] = c.Mean, strconv.FormatFloat(c.Mean, 'g', 4, 64)
 		}
 	}
-	return svg.Heat(t)
+	return svg.HeatMap(t)
 }
 
 // heatAxes returns the numbers of the axes that go down and across the map, -1 for none.

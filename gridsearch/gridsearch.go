@@ -69,7 +69,7 @@ type Search struct {
 	// score. For clusterings "" stands for adjusted_rand where there are targets and for silhouette where there
 	// are none; for anomalies it stands for roc_auc, and the second of two classes is that of the anomalies.
 	// Scores without a truth, such as silhouette, look at the rows that come to the search, standardised by
-	// [metrics.Standardised], whatever the candidates make of them: distances between their features are not
+	// [metrics.Standardize], whatever the candidates make of them: distances between their features are not
 	// comparable. They prefer round groups: of groups of another shape, such as two moons, only targets tell
 	// the right gamma.
 	Score  string

@@ -147,7 +147,7 @@ func TestScoresOfClasses(t *testing.T) {
 			p, _ := logit{slope}.Fit(context.Background(), data.Select(f.Train))
 			test := data.Select(f.Test)
 			all, _ := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
-			in := metrics.Input{Truth: test.Y, Weights: test.Weights, Predicted: all.Values, Scores: all.Scores, Probabilities: all.Probabilities}
+			in := metrics.Input{YTrue: test.Y, Weights: test.Weights, YPred: all.Values, Scores: all.Scores, Probabilities: all.Probabilities}
 			c := r.Candidates[i]
 			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.Others[0].Folds[k], "roc_auc": c.Others[1].Folds[k]} {
 				m, _ := metrics.ByName(name)

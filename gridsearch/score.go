@@ -20,7 +20,7 @@ import (
 )
 
 // metrics returns the metrics by name, the one that decides first. Without data, and without a
-// Score, there is none that decides.
+// Metric, there is none that decides.
 func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors) {
 	var out []metrics.Metric
 	var faults param.FieldErrors
@@ -30,7 +30,7 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 		switch {
 		case err != nil:
 			faults = append(faults, param.FieldError{Path: path, Problem: err.Error(), Err: err})
-		case own.Unsupervised() && !m.Serves(own):
+		case own.Unsupervised() && !m.SupportsTask(own):
 			faults = append(faults, param.FieldError{Path: path, Problem: fmt.Sprintf("%s is for %s, the estimator for %s", m.Name, m.Task, own)})
 		case slices.ContainsFunc(out, func(o metrics.Metric) bool { return o.Name == m.Name }):
 		case len(out) > 0 && out[0].Task != m.Task && !own.Unsupervised():
@@ -104,12 +104,12 @@ func (s Search) forTask(data datasets.Set, list []metrics.Metric) (datasets.Set,
 func untaught(data datasets.Set, task datasets.Task, list []metrics.Metric) (datasets.Set, error) {
 	for _, m := range list {
 		switch {
-		case m.NeedsTruth() && data.Y == nil && task == datasets.Anomaly:
+		case m.IsSupervised() && data.Y == nil && task == datasets.Anomaly:
 			return data, fmt.Errorf("score %s compares with rows of which it is known whether they are anomalies, and the data has no targets that say so; "+
 				"without them one setting cannot be told from another", m.Name)
-		case m.NeedsTruth() && data.Y == nil:
+		case m.IsSupervised() && data.Y == nil:
 			return data, fmt.Errorf("score %s compares with classes of the rows, and the data has no targets; silhouette does without", m.Name)
-		case !m.NeedsTruth() && metrics.Standardised(data.Slice(0, 1)) == nil:
+		case !m.IsSupervised() && metrics.Standardize(data.Slice(0, 1)) == nil:
 			return data, fmt.Errorf("score %s looks at distances of numbers, and no column of the rows is numeric", m.Name)
 		}
 	}
@@ -132,10 +132,10 @@ type scorer struct {
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
 	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
-	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.NeedsTruth() }) {
+	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.IsSupervised() }) {
 		s.looks = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
 			if s.truth[fold].Rows == nil {
-				s.truth[fold].Rows = metrics.Standardised(data.Select(folds[fold].Test))
+				s.truth[fold].Rows = metrics.Standardize(data.Select(folds[fold].Test))
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		} else {
 			known.Y = pick(data.Y, f.Test)
 		}
-		s.truth[k] = metricinput.Truth(known, list[0].Task)
+		s.truth[k] = metricinput.FromSet(known, list[0].Task)
 	}
 	return s
 }
@@ -169,15 +169,15 @@ func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, f
 	if s.looks != nil {
 		s.looks(fold)
 	}
-	in := metricinput.With(s.truth[fold], estimator.Prediction(out.Prediction))
+	in := metricinput.AddPredictions(s.truth[fold], estimator.Prediction(out.Prediction))
 	scores = make([]float64, len(s.metrics))
 	for k, m := range s.metrics {
 		var err error
 		switch {
-		case m.Needs.Met(in):
+		case m.Requires.SatisfiedBy(in):
 			scores[k], err = m.Score(in)
 		default:
-			return nil, nil, fmt.Errorf("score %s needs %s, which the model does not give", m.Name, m.Needs)
+			return nil, nil, fmt.Errorf("score %s needs %s, which the model does not give", m.Name, m.Requires)
 		}
 		if err != nil && k == 0 {
 			failed = err
@@ -188,7 +188,7 @@ func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, f
 
 // predict returns the outputs of p that the metrics read.
 func (s *scorer) predict(ctx context.Context, p estimator.Predictor, X mat.Matrix) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, p, X, metricinput.Wants(s.metrics, s.truth[0].TruthTargets != nil, estimator.OutputsOf(p).Has))
+	return estimator.Predict(ctx, p, X, metricinput.RequiredOutputs(s.metrics, s.truth[0].YTrueTargets != nil, estimator.OutputsOf(p).Has))
 }
 
 // withClasses names the classes of class codes "0" to "k-1" where the schema has none, so that every

@@ -104,9 +104,9 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	r.fitter, r.data, r.whole = r, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, r.hash.Folds)
 	r.scorer = &scorer{metrics: list}
 	for _, known := range truth {
-		r.scorer.truth = append(r.scorer.truth, metricinput.Truth(known, list[0].Task))
+		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
 	}
-	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Needs == metrics.PredictionsAndRows }); m >= 0 {
+	if m := slices.IndexFunc(list, func(m metrics.Metric) bool { return m.Requires == metrics.PredictionsAndRows }); m >= 0 {
 		return nil, fmt.Errorf("score %s looks at the rows, which a stream does not hold", list[m].Name)
 	}
 	return r, nil
@@ -157,13 +157,13 @@ func (r *stream) identify(sums map[string]string) {
 	sums["data"] = journal.Sum(func(w hash.Hash) {
 		fmt.Fprintf(w, "%v\n", r.source.Schema())
 		for _, t := range r.scorer.truth {
-			for _, list := range [][]float64{t.Truth, t.Weights} {
+			for _, list := range [][]float64{t.YTrue, t.Weights} {
 				for _, v := range list {
 					fmt.Fprintf(w, "%x ", math.Float64bits(v))
 				}
 			}
-			if t.TruthTargets != nil {
-				fmt.Fprintf(w, "%x ", t.TruthTargets.RawMatrix().Data)
+			if t.YTrueTargets != nil {
+				fmt.Fprintf(w, "%x ", t.YTrueTargets.RawMatrix().Data)
 			}
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transformer"
 )
 
-// What a kernel machine goes by when it tells kinds of iris apart.
+// The inputs by which a kernel machine distinguishes species of iris.
 func ExamplePermutation() {
 	ctx := context.Background()
 	iris, _, err := builtin.Read(ctx, "iris", datasets.Roles{})
@@ -23,7 +23,8 @@ func ExamplePermutation() {
 		fmt.Println(err)
 		return
 	}
-	model, err := pipeline.Steps(transformer.NewStandardize(), transformer.NewRFF()).Then(estimator.NewLogistic()).Fit(ctx, iris)
+	model, err := pipeline.Steps(transformer.NewStandardize(),
+		transformer.NewRFF()).Then(estimator.NewLogistic()).Fit(ctx, iris)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,7 +35,7 @@ func ExamplePermutation() {
 		return
 	}
 	for _, in := range found.Inputs[:2] {
-		fmt.Printf("%s: %s falls by %.1f\n", in.Name, found.Score, in.Mean)
+		fmt.Printf("%s: %s falls by %.1f\n", in.Name, found.Metric, in.Mean)
 	}
 	effects, err := inspection.PartialDependence(ctx, model, iris, found.Inputs[0].Column, inspection.Options{})
 	if err != nil {
@@ -52,7 +53,7 @@ func ExamplePermutation() {
 	// Iris-virginica: from 0.1 to 0.7
 }
 
-// Four inputs of 32 matter, and no other.
+// Only four of 32 inputs are relevant.
 func ExamplePermutation_irrelevant() {
 	ctx := context.Background()
 	X, y := mat.NewDense(1500, 32, nil), make([]float64, 1500)
@@ -67,7 +68,8 @@ func ExamplePermutation_irrelevant() {
 	data := datasets.Set{X: X, Y: y}
 	train, test := data.Slice(0, 1000), data.Slice(1000, 1500)
 	ard := transformer.NewARD()
-	model, err := pipeline.Steps(transformer.NewStandardize(), ard, transformer.NewRFF()).Then(estimator.NewRidge()).Fit(ctx, train)
+	model, err := pipeline.Steps(transformer.NewStandardize(), ard,
+		transformer.NewRFF()).Then(estimator.NewRidge()).Fit(ctx, train)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,64 +14,67 @@ import (
 )
 
 const (
-	effectRows   = 500 // looked at for an effect where nothing is said
-	effectValues = 20  // of an input of numbers
-	effectLevels = 12  // of a category, the most frequent
-	effectMost   = 3   // classes of many, those whose probability changes most
+	defaultEffectRows = 500 // default number of rows
+	maxGridValues     = 20  // for numeric inputs
+	maxCategories     = 12  // most frequent categories
+	maxClasses        = 3   // of a multiclass model: those whose probability changes most
 )
 
-// Effect is what a model predicts on average where an input has a value, whatever the others are.
+// Effect is the partial dependence of one output of a model on one input.
 type Effect struct {
-	Input  string    `json:"input"`
-	Class  string    `json:"class,omitempty"`  // whose probability or decision score it is
-	Target string    `json:"target,omitempty"` // of several
-	Of     string    `json:"of"`               // prediction, probability or decision
-	Values []float64 `json:"values,omitempty"` // of a number, rising
-	Levels []string  `json:"levels,omitempty"` // of a category, the most frequent first
-	Mean   []float64 `json:"mean"`             // for each value or level
+	Input      string    `json:"input"`
+	Class      string    `json:"class,omitempty"`  // class of the probability or decision score
+	Target     string    `json:"target,omitempty"` // name, for several targets
+	Output     string    `json:"of"`               // prediction, probability or decision
+	Values     []float64 `json:"values,omitempty"` // of a numeric input, ascending
+	Categories []string  `json:"levels,omitempty"` // of a categorical input, in descending order of frequency
+	Mean       []float64 `json:"mean"`             // mean output per value or category
 }
 
-// PartialDependence returns what the model predicts on average over the rows where an input has each of some values and
-// the others are as they are:
+// PartialDependence returns the mean output of the model with one input set to each value of a grid
+// and all other inputs unchanged:
 //
 //	effect(v) = Σ w_i·f(x_i with column j set to v) / Σ w_i
 //
-// The values are those of the column where these are at most 20, else 20 of its quantiles from 2.5 to 97.5 %; of a
-// category its 12 most frequent levels. There is an effect for each target; of two classes for the second, of more for
-// the three that change most. Rows without a value in the column count as others do. o.Rows is 500 where it is 0; score
-// and repeats are not read. The cost is that of values × rows predictions.
-func PartialDependence(ctx context.Context, model estimator.Predictor, data datasets.Set, column int, o Options) (Effects, error) {
+// The grid of a numeric input consists of its distinct values, or of 20 quantiles between 2.5 and
+// 97.5 % if there are more than 20; that of a categorical input of its 12 most frequent categories.
+// There is one effect per target. Binary classification returns the effect on the second class,
+// multiclass classification on the three classes that change most. Rows with a missing value in the
+// column are included. A zero o.Rows means 500; Metric and Repeats are ignored. Cost: grid values ×
+// rows predictions.
+func PartialDependence(ctx context.Context, model estimator.Predictor, data datasets.Set, column int,
+	o Options) (Effects, error) {
 	if o.Rows == 0 {
-		o.Rows = effectRows
+		o.Rows = defaultEffectRows
 	}
 	if err := o.check(model, data); err != nil {
 		return nil, err
 	}
 	if column < 0 || column >= data.Cols() {
-		return nil, fmt.Errorf("importance: column %d, wanted one of 0 to %d", column, data.Cols()-1)
+		return nil, fmt.Errorf("inspection: column must be 0 to %d, got %d", data.Cols()-1, column)
 	}
 	data = data.EvenlySpaced(o.Rows)
-	v := newVaried(data.X)
+	rows := newColumnEditor(data.X)
 	base := Effect{Input: data.Schema.Name(column)}
-	grid := base.grid(data.Schema.Column(column), v.values(column))
+	grid := base.grid(data.Schema.Column(column), rows.values(column))
 	if len(grid) == 0 {
-		return nil, fmt.Errorf("importance: no row has a value of %s", base.Input)
+		return nil, fmt.Errorf("inspection: column %s has no values", base.Input)
 	}
 	var means [][]float64 // by output, then value
 	var names []string
-	several := false
+	multiTarget := false
 	for k, value := range grid {
-		v.fill(column, value)
-		said, err := estimator.Predict(ctx, model, v.rows(), averaged)
+		rows.fill(column, value)
+		prediction, err := estimator.Predict(ctx, model, rows.matrix(), averagedOutputs)
 		if err != nil {
-			return nil, wrapped(ctx, err)
+			return nil, wrapError(ctx, err)
 		}
 		var outputs []float64
-		outputs, base.Of = averages(said, data.Weights)
+		outputs, base.Output = meanOutputs(prediction, data.Weights)
 		if k == 0 {
 			means = make([][]float64, len(outputs))
-			several = said.Targets != nil && base.Of == "prediction"
-			names = namesOf(model, data, len(outputs), base.Of)
+			multiTarget = prediction.Targets != nil && base.Output == "prediction"
+			names = outputNames(model, data, len(outputs), base.Output)
 		}
 		for q, mean := range outputs {
 			means[q] = append(means[q], mean)
@@ -81,21 +84,21 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	for q := range order {
 		order[q] = q
 	}
-	if base.Of != "prediction" && len(means) == 2 {
+	if base.Output != "prediction" && len(means) == 2 {
 		order = []int{1}
-	} else if base.Of != "prediction" && len(means) > effectMost {
+	} else if base.Output != "prediction" && len(means) > maxClasses {
 		change := func(q int) float64 { return slices.Max(means[q]) - slices.Min(means[q]) }
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(change(b), change(a)) })
-		order = order[:effectMost]
+		order = order[:maxClasses]
 		slices.Sort(order)
 	}
 	var out []Effect
 	for _, q := range order {
 		e := base
 		e.Mean = means[q]
-		if several {
+		if multiTarget {
 			e.Target = names[q]
-		} else if base.Of != "prediction" {
+		} else if base.Output != "prediction" {
 			e.Class = names[q]
 		}
 		out = append(out, e)
@@ -103,7 +106,7 @@ func PartialDependence(ctx context.Context, model estimator.Predictor, data data
 	return out, nil
 }
 
-// grid chooses the values that are looked at, and notes them.
+// grid returns the grid of an input and stores it in e.
 func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 	counts := map[float64]int{}
 	for _, x := range values {
@@ -118,22 +121,22 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 	slices.Sort(distinct)
 	if column.Kind == datasets.Categorical {
 		slices.SortStableFunc(distinct, func(a, b float64) int { return cmp.Compare(counts[b], counts[a]) })
-		distinct = distinct[:min(len(distinct), effectLevels)]
+		distinct = distinct[:min(len(distinct), maxCategories)]
 		for _, x := range distinct {
 			name := fmt.Sprint(x)
 			if k := int(x); k >= 0 && k < len(column.Categories) {
 				name = column.Categories[k]
 			}
-			e.Levels = append(e.Levels, name)
+			e.Categories = append(e.Categories, name)
 		}
 		return distinct
 	}
-	if len(distinct) > effectValues {
+	if len(distinct) > maxGridValues {
 		sorted := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 		slices.Sort(sorted)
 		distinct = distinct[:0]
-		for k := range effectValues {
-			share := 0.025 + 0.95*float64(k)/(effectValues-1)
+		for k := range maxGridValues {
+			share := 0.025 + 0.95*float64(k)/(maxGridValues-1)
 			distinct = append(distinct, sorted[int(math.Round(share*float64(len(sorted)-1)))])
 		}
 		distinct = slices.Compact(distinct)
@@ -142,11 +145,11 @@ func (e *Effect) grid(column datasets.Column, values []float64) []float64 {
 	return distinct
 }
 
-// averaged are the outputs that averages reads.
-var averaged = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
+// averagedOutputs are the outputs that meanOutputs reads.
+var averagedOutputs = estimator.Request{Outputs: estimator.Values | estimator.Targets | estimator.Scores | estimator.Probabilities}
 
-// averages returns the means of what a model said over the rows, and what that is.
-func averages(p estimator.Prediction, weights []float64) ([]float64, string) {
+// meanOutputs returns the mean outputs over the rows and their kind.
+func meanOutputs(p estimator.Prediction, weights []float64) ([]float64, string) {
 	switch {
 	case p.Probabilities != nil && !p.Probabilities.IsEmpty():
 		return columnMeans(p.Probabilities, weights), "probability"
@@ -177,8 +180,8 @@ func columnMeans(m *mat.Dense, weights []float64) []float64 {
 	return out
 }
 
-// namesOf are the names of classes or targets.
-func namesOf(model estimator.Predictor, data datasets.Set, outputs int, of string) []string {
+// outputNames returns the names of classes or targets.
+func outputNames(model estimator.Predictor, data datasets.Set, outputs int, of string) []string {
 	names := make([]string, outputs)
 	if of == "prediction" {
 		for q := range names {
@@ -194,7 +197,7 @@ func namesOf(model estimator.Predictor, data datasets.Set, outputs int, of strin
 	}
 	for q := range names {
 		switch {
-		case outputs == 1 && len(classes) == 2: // a decision score is that of the second
+		case outputs == 1 && len(classes) == 2: // a binary decision score refers to the second class
 			names[q] = classes[1]
 		case q < len(classes):
 			names[q] = classes[q]

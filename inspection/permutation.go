@@ -1,16 +1,18 @@
-// Package inspection tells which inputs of a fitted model matter, and how.
+// Package inspection explains fitted models by their predictions: permutation importance and
+// partial dependence.
 //
 //	found, err := inspection.Permutation(ctx, model, test, inspection.Options{Repeats: 5})
 //	effects, err := inspection.PartialDependence(ctx, model, test, 0, inspection.Options{})
 //
-// Both look at the model from outside: they change the values of one input and see what it says then. An input is a
-// column of the rows that the model takes, so for a pipeline a column of the file, whatever its steps make of it.
+// Both replace the values of one input and predict again. An input is a column of the rows that the
+// model takes: for a pipeline, a raw column before any step.
 //
-// Neither knows what inputs have to do with each other. Of two that say the same a model can do without either, and both
-// seem to matter little; and rows with one value changed may be such as there are none.
+// Both ignore the dependence between inputs. Two redundant inputs both get a low importance, and
+// replacing one value can create rows that do not occur in practice.
 //
-// Sources: Breiman, "Random forests", Machine Learning 45, 2001, for permutations; Friedman, "Greedy function
-// approximation: a gradient boosting machine", Annals of Statistics 29, 2001, for partial dependence.
+// Sources: Breiman, "Random forests", Machine Learning 45, 2001 (permutation importance); Friedman,
+// "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29, 2001
+// (partial dependence).
 package inspection
 
 import (
@@ -28,139 +30,142 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Options say how closely to look. The zero value looks as a report does.
+// Options configures the methods. The zero value selects the defaults of a report.
 type Options struct {
-	Score   string // metric by its name; "" for the first that [metrics.ForTask] has
-	Repeats int    // permutations of each input; 0 for 5
-	Rows    int    // at most, evenly spread over those given; 0 for as many as keep the work bounded, see [Rows]
+	Metric  string // name; "" for the first of [metrics.ForTask]
+	Repeats int    // permutations per input; 0 for 5
+	Rows    int    // maximum number of rows, evenly spaced; 0 for the default, see [DefaultRows]
 	Seed    uint64
 }
 
-// defaultRepeats is how often each input is permuted where nothing is said.
+// defaultRepeats is the default number of permutations per input.
 const defaultRepeats = 5
 
-// Rows returns how many rows [Permutation] looks at where nothing is said: so many that all inputs together take some
-// 200,000 predictions, at least 100 and at most 2,000.
-func Rows(inputs, repeats int) int {
+// DefaultRows returns the default number of rows of [Permutation]: about 200,000 predictions in
+// total, and 100 to 2,000 rows.
+func DefaultRows(inputs, repeats int) int {
 	return min(2000, max(100, 200_000/max(1, inputs*repeats)))
 }
 
-// Result is how much each input matters to a model on some rows.
-type Result struct {
-	Score   string  `json:"score"`   // metric by its name
-	Base    float64 `json:"base"`    // of the rows as they are
-	Repeats int     `json:"repeats"` // permutations of each input
-	Rows    int     `json:"rows"`    // that it was measured on
-	Inputs  []Input `json:"inputs"`  // those that matter most first
+// Importances contains the importance of each input of a model.
+type Importances struct {
+	Metric   string       `json:"score"`   // name
+	Baseline float64      `json:"base"`    // score of the original rows
+	Repeats  int          `json:"repeats"` // permutations per input
+	Rows     int          `json:"rows"`    // number of rows evaluated
+	Inputs   []Importance `json:"inputs"`  // in descending order of importance
 }
 
-// Input is by how much the score gets worse where the values of an input are permuted.
-type Input struct {
+// Importance is the decrease of the score when the values of an input are permuted.
+type Importance struct {
 	Name   string  `json:"name"`
-	Column int     `json:"column"` // its number among the inputs
-	Mean   float64 `json:"mean"`   // over the repeats
-	Std    float64 `json:"std"`    // over the repeats, divided by their number
-	// StdError is the standard error of Mean, over the rows and the repeats.
+	Column int     `json:"column"` // index of the input
+	Mean   float64 `json:"mean"`   // mean over the repeats
+	Std    float64 `json:"std"`    // standard deviation over the repeats
+	// StdError is the standard error of Mean with respect to rows and repeats.
 	StdError float64 `json:"std_error"`
 }
 
-// groups is how many groups of rows the jackknife leaves out in turn.
-const groups = 10
+// jackknifeGroups is the number of groups of the jackknife.
+const jackknifeGroups = 10
 
-// measured is a score of all rows, and without each group of rows, NaN where it has no value.
-type measured struct {
-	all     float64
-	without [groups]float64
+// groupScores contains the score of all rows, and the scores without each group, NaN if undefined.
+type groupScores struct {
+	all      float64
+	leaveOut [jackknifeGroups]float64
 }
 
-// Permutation measures by how much a score of the model gets worse on rows with a known target where the values of one
-// input are permuted over the rows, for each input in turn:
+// Permutation returns the permutation importance of each input: the mean decrease of the score when
+// its values are permuted over the rows,
 //
 //	importance(j) = mean over r of ± (score(X) − score(X with column j permuted by π_jr))
 //
-// with the sign by which a worse score counts as positive. Near 0, or below it by chance, is an input that the model makes
-// no use of, or that another one stands in for.
+// with the sign that makes a worse score positive. The importance is near 0, possibly negative, if
+// the model ignores the input or other inputs replace it.
 //
-// StdError covers the draw of the rows as well as that of the permutations: score differences without
-// each of ten groups of rows give a jackknife variance, to which the variance over repeats is added.
+// StdError includes the sampling of rows and the permutations: it adds the delete-a-group jackknife
+// variance over ten groups of rows and the variance over the repeats.
 //
-// Every permutation is drawn from a stream of its own, so that the result is the same for any number of cores. The cost
-// is that of inputs × repeats × rows predictions; memory is that of two copies of the rows looked at.
-func Permutation(ctx context.Context, model estimator.Predictor, data datasets.Set, o Options) (Result, error) {
+// Each permutation has its own random stream, so the result does not depend on GOMAXPROCS. Cost:
+// inputs × repeats × rows predictions; memory: two copies of the rows. Errors: rows without
+// targets, outputs that the metric requires and the model does not have, and invalid options.
+func Permutation(ctx context.Context, model estimator.Predictor, data datasets.Set, o Options) (Importances, error) {
 	if o.Repeats == 0 {
 		o.Repeats = defaultRepeats
 	}
 	if err := o.check(model, data); err != nil {
-		return Result{}, err
+		return Importances{}, err
 	}
 	if o.Rows == 0 {
-		o.Rows = Rows(data.Cols(), o.Repeats)
+		o.Rows = DefaultRows(data.Cols(), o.Repeats)
 	}
 	if data.Y == nil && data.Targets == nil {
-		return Result{}, errors.New("importance: the rows have no targets, by which a score tells right from wrong")
+		return Importances{}, errors.New("inspection: permutation importance requires targets")
 	}
-	metric, task, err := metricOf(o.Score, data, model)
+	metric, task, err := metricOf(o.Metric, data, model)
 	if err != nil {
-		return Result{}, err
+		return Importances{}, err
 	}
 	data = data.EvenlySpaced(o.Rows)
-	v := newVaried(data.X)
-	truth := metricinput.Truth(data, task)
-	weights := weightsWithout(data)
-	wanted := metricinput.Wants([]metrics.Metric{metric}, truth.TruthTargets != nil, estimator.OutputsOf(model).Has)
-	score := func() (m measured, err error) {
-		said, err := estimator.Predict(ctx, model, v.rows(), wanted)
+	rows := newColumnEditor(data.X)
+	truth := metricinput.FromSet(data, task)
+	weights := leaveOutWeights(data)
+	request := metricinput.RequiredOutputs([]metrics.Metric{metric}, truth.YTrueTargets != nil,
+		estimator.OutputsOf(model).Has)
+	score := func() (m groupScores, err error) {
+		prediction, err := estimator.Predict(ctx, model, rows.matrix(), request)
 		if err != nil {
 			return m, err
 		}
-		in := metricinput.With(truth, said)
-		if !metric.Needs.Met(in) {
-			return m, fmt.Errorf("%s needs %s, which the model does not give", metric.Name, metric.Needs)
+		in := metricinput.AddPredictions(truth, prediction)
+		if !metric.Requires.SatisfiedBy(in) {
+			return m, fmt.Errorf("metric %s requires %s, which the model does not have", metric.Name, metric.Requires)
 		}
 		if m.all, err = metric.Score(in); err != nil {
 			return m, err
 		}
-		for g := range m.without {
+		for g := range m.leaveOut {
 			in.Weights = weights[g]
-			if m.without[g], err = metric.Score(in); err != nil {
-				m.without[g] = math.NaN()
+			if m.leaveOut[g], err = metric.Score(in); err != nil {
+				m.leaveOut[g] = math.NaN()
 			}
 		}
 		return m, nil
 	}
-	out := Result{Score: metric.Name, Repeats: o.Repeats, Rows: data.Rows()}
+	out := Importances{Metric: metric.Name, Repeats: o.Repeats, Rows: data.Rows()}
 	base, err := score()
 	if err != nil {
-		return Result{}, wrapped(ctx, err)
+		return Importances{}, wrapError(ctx, err)
 	}
-	out.Base = base.all
+	out.Baseline = base.all
 	sign := -1.0
 	if metric.GreaterIsBetter {
 		sign = 1
 	}
-	worse := make([]float64, o.Repeats)
+	decrease := make([]float64, o.Repeats)
 	for j := range data.Cols() {
-		if v.constant(j) {
-			out.Inputs = append(out.Inputs, Input{Name: data.Schema.Name(j), Column: j})
+		if rows.isConstant(j) {
+			out.Inputs = append(out.Inputs, Importance{Name: data.Schema.Name(j), Column: j})
 			continue
 		}
-		var without [groups]float64 // mean over the repeats
-		for r := range worse {
-			v.permute(j, rand.New(rand.NewPCG(o.Seed, uint64(j)<<20|uint64(r)+1)).Perm(data.Rows()))
+		var leaveOut [jackknifeGroups]float64 // mean over the repeats
+		for r := range decrease {
+			rows.permute(j, rand.New(rand.NewPCG(o.Seed, uint64(j)<<20|uint64(r)+1)).Perm(data.Rows()))
 			value, err := score()
 			if err != nil {
-				return Result{}, wrapped(ctx, err)
+				return Importances{}, wrapError(ctx, err)
 			}
-			worse[r] = sign * (base.all - value.all)
-			for g := range without {
-				without[g] += sign * (base.without[g] - value.without[g]) / float64(o.Repeats)
+			decrease[r] = sign * (base.all - value.all)
+			for g := range leaveOut {
+				leaveOut[g] += sign * (base.leaveOut[g] - value.leaveOut[g]) / float64(o.Repeats)
 			}
 		}
-		v.restore(j)
-		mean, std := meanStd(worse)
-		out.Inputs = append(out.Inputs, Input{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std, StdError: stdError(std, o.Repeats, without)})
+		rows.restore(j)
+		mean, std := meanStd(decrease)
+		out.Inputs = append(out.Inputs, Importance{Name: data.Schema.Name(j), Column: j, Mean: mean, Std: std,
+			StdError: stdError(std, o.Repeats, leaveOut)})
 	}
-	slices.SortStableFunc(out.Inputs, func(a, b Input) int {
+	slices.SortStableFunc(out.Inputs, func(a, b Importance) int {
 		switch {
 		case a.Mean > b.Mean:
 			return -1
@@ -172,12 +177,13 @@ func Permutation(ctx context.Context, model estimator.Predictor, data datasets.S
 	return out, nil
 }
 
-// weightsWithout returns the weights of the rows with those of one group 0, for each group.
-func weightsWithout(data datasets.Set) (out [groups][]float64) {
+// leaveOutWeights returns, for each group, the weights of the rows with those of the group set to
+// 0.
+func leaveOutWeights(data datasets.Set) (out [jackknifeGroups][]float64) {
 	for g := range out {
 		out[g] = make([]float64, data.Rows())
 		for i := range out[g] {
-			if i%groups == g {
+			if i%jackknifeGroups == g {
 				continue
 			}
 			out[g][i] = 1
@@ -189,40 +195,40 @@ func weightsWithout(data datasets.Set) (out [groups][]float64) {
 	return out
 }
 
-// stdError returns the standard error of a mean over repeats with deviation std and over rows, the
-// latter by the delete-a-group jackknife (Kott, Journal of Official Statistics 17, 2001). Without a
-// score of some group it is that over the repeats.
-func stdError(std float64, repeats int, without [groups]float64) float64 {
-	_, spread := meanStd(without[:])
+// stdError returns the standard error of a mean, from its standard deviation over the repeats and
+// the delete-a-group jackknife over rows (Kott, Journal of Official Statistics 17, 2001). It omits
+// the latter if the score of a group is undefined.
+func stdError(std float64, repeats int, without [jackknifeGroups]float64) float64 {
+	_, groupStd := meanStd(without[:])
 	variance := std * std / float64(max(1, repeats-1))
-	if rows := (groups - 1) * spread * spread; rows-rows == 0 {
+	if rows := (jackknifeGroups - 1) * groupStd * groupStd; rows-rows == 0 {
 		variance += rows
 	}
 	return math.Sqrt(variance)
 }
 
-// check returns all that is wrong with the options and the rows.
+// check validates the options and the rows.
 func (o Options) check(model estimator.Predictor, data datasets.Set) error {
-	var faults []error
+	var errs []error
 	var fitted interface{ InputSchema() datasets.Schema }
 	if estimator.As(model, &fitted) {
 		if err := fitted.InputSchema().CheckColumns(data.Schema); err != nil {
-			faults = append(faults, fmt.Errorf("importance: %w", err))
+			errs = append(errs, fmt.Errorf("inspection: %w", err))
 		}
 	}
 	if o.Repeats < 0 {
-		faults = append(faults, fmt.Errorf("importance: repeats = %d, wanted at least 1, or 0 for %d", o.Repeats, defaultRepeats))
+		errs = append(errs, fmt.Errorf("inspection: repeats must be ≥ 1, or 0 for %d, got %d", defaultRepeats, o.Repeats))
 	}
 	if o.Rows < 0 {
-		faults = append(faults, fmt.Errorf("importance: rows = %d, wanted at least 1, or 0 for a number that suits", o.Rows))
+		errs = append(errs, fmt.Errorf("inspection: rows must be ≥ 1, or 0 for the default, got %d", o.Rows))
 	}
 	if data.X == nil || data.Rows() == 0 || data.Cols() == 0 {
-		faults = append(faults, errors.New("importance: there are no rows, or none of their inputs, to look at"))
+		errs = append(errs, errors.New("inspection: X must not be empty"))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
-// metricOf returns the metric of that name, or the first of the task.
+// metricOf returns the metric with the given name, or the default of the task.
 func metricOf(name string, data datasets.Set, model estimator.Predictor) (metrics.Metric, datasets.Task, error) {
 	task, classes := datasets.Regression, data.Schema.Classes()
 	if known := estimator.OutputsOf(model).Classes; len(known) > 0 || len(classes) > 0 {
@@ -236,17 +242,17 @@ func metricOf(name string, data datasets.Set, model estimator.Predictor) (metric
 	}
 	m, err := metrics.ByName(name)
 	if err == nil && m.Task != task {
-		err = fmt.Errorf("score %s is for %s, and the model is one of %s", m.Name, m.Task, task)
+		err = fmt.Errorf("metric %s supports %s, but the model is for %s", m.Name, m.Task, task)
 	}
 	if err != nil {
-		return m, task, fmt.Errorf("importance: %w", err)
+		return m, task, fmt.Errorf("inspection: %w", err)
 	}
 	return m, task, nil
 }
 
-func wrapped(ctx context.Context, err error) error {
+func wrapError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctxerr.Check(ctx)
 	}
-	return fmt.Errorf("importance: %w", err)
+	return fmt.Errorf("inspection: %w", err)
 }

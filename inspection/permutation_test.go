@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// function is a model that is a function of a row.
+// function is a regression model that evaluates a function of a row.
 type function func(row []float64) float64
 
 func (f function) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -50,8 +50,8 @@ func of(X mat.Matrix, f function) datasets.Set {
 	return datasets.Set{X: X, Y: y}
 }
 
-// scikit-learn says the same of the same function of the same rows: permutations within four standard errors of both,
-// the effect of each input exactly.
+// Results match scikit-learn on the same function and rows: importances within four standard
+// errors, effects exactly.
 func TestPeer(t *testing.T) {
 	text, err := os.ReadFile("testdata/peer.json")
 	if err != nil {
@@ -68,7 +68,8 @@ func TestPeer(t *testing.T) {
 	}
 	X := mat.NewDense(len(peer.X), 4, slices.Concat(peer.X...))
 	f := function(func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[2] })
-	found, err := Permutation(context.Background(), f, datasets.Set{X: X, Y: peer.Y}, Options{Score: "r2", Repeats: 2000, Rows: 80})
+	found, err := Permutation(context.Background(), f, datasets.Set{X: X, Y: peer.Y}, Options{Metric: "r2",
+		Repeats: 2000, Rows: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,18 +83,19 @@ func TestPeer(t *testing.T) {
 		}
 	}
 	for j, want := range peer.Effects {
-		v := newVaried(X)
+		v := newColumnEditor(X)
 		for k, value := range want.Values {
 			v.fill(j, value)
-			said, _ := estimator.Predict(context.Background(), f, v.rows(), estimator.Request{})
-			if got, _ := averages(said, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
+			said, _ := estimator.Predict(context.Background(), f, v.matrix(), estimator.Request{})
+			if got, _ := meanOutputs(said, nil); math.Abs(got[0]-want.Mean[k]) > 1e-8 {
 				t.Errorf("input %d at %v: %v, scikit-learn %v", j, value, got[0], want.Mean[k])
 			}
 		}
 	}
 }
 
-// Of a linear function with independent inputs the mean squared error grows by 2·β²·Var(x) where one is permuted.
+// For a linear function of independent inputs, permuting one increases the mean squared error by
+// 2·β²·Var(x).
 func TestLinearInClosedForm(t *testing.T) {
 	beta := []float64{2, 0, -1, 0.5}
 	f := function(func(x []float64) (y float64) {
@@ -103,11 +105,13 @@ func TestLinearInClosedForm(t *testing.T) {
 		return y
 	})
 	data := of(drawn(2000, 4, 1), f)
-	found, err := Permutation(context.Background(), f, data, Options{Score: "mean_squared_error", Repeats: 20, Rows: 2000})
+	found, err := Permutation(context.Background(), f, data, Options{Metric: "mean_squared_error", Repeats: 20,
+		Rows: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if order := []int{found.Inputs[0].Column, found.Inputs[1].Column, found.Inputs[2].Column, found.Inputs[3].Column}; !slices.Equal(order, []int{0, 2, 3, 1}) {
+	if order := []int{found.Inputs[0].Column, found.Inputs[1].Column, found.Inputs[2].Column,
+		found.Inputs[3].Column}; !slices.Equal(order, []int{0, 2, 3, 1}) {
 		t.Errorf("order %v", order)
 	}
 	for _, in := range found.Inputs {
@@ -124,12 +128,12 @@ func TestLinearInClosedForm(t *testing.T) {
 			t.Errorf("input %d: %v, want %v", in.Column, in.Mean, want)
 		}
 	}
-	if found.Base != 0 || found.Rows != 2000 || found.Repeats != 20 {
+	if found.Baseline != 0 || found.Rows != 2000 || found.Repeats != 20 {
 		t.Errorf("%+v", found)
 	}
 }
 
-// Rows that are stored sparse, and weights, change nothing that they should not; rows of weight 0 are as good as none.
+// Sparse storage does not change the result; rows of weight 0 are ignored.
 func TestSparseAndWeights(t *testing.T) {
 	X := drawn(300, 5, 3)
 	for i := range 300 {
@@ -159,12 +163,14 @@ func TestSparseAndWeights(t *testing.T) {
 	}
 	ones := data
 	ones.Weights = slices.Repeat([]float64{2}, 300)
-	if got, _ := Permutation(context.Background(), f, ones, Options{Seed: 4}); math.Abs(got.Inputs[0].Mean-dense.Inputs[0].Mean) > 1e-12 {
+	if got, _ := Permutation(context.Background(), f, ones,
+		Options{Seed: 4}); math.Abs(got.Inputs[0].Mean-dense.Inputs[0].Mean) > 1e-12 {
 		t.Error("equal weights matter")
 	}
 }
 
-// Missing values travel with their rows, inputs without use or of one value have none, and the same seed gives the same.
+// Missing values are permuted with their rows; unused and constant inputs have importance 0;
+// results are reproducible.
 func TestOddColumns(t *testing.T) {
 	X := drawn(200, 3, 5)
 	for i := range 200 {
@@ -201,7 +207,7 @@ func TestOddColumns(t *testing.T) {
 	}
 }
 
-// chance gives the classes probabilities that depend on the first input.
+// chance is a classifier whose probabilities depend on the first input.
 type chance struct{ classes int }
 
 func (c chance) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
@@ -210,7 +216,8 @@ func (c chance) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
 }
 
 func (c chance) Outputs() estimator.Outputs {
-	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: []string{"a", "b", "c", "d", "e"}[:c.classes]}
+	return estimator.Outputs{Has: estimator.Values | estimator.Scores | estimator.Probabilities, Classes: []string{"a",
+		"b", "c", "d", "e"}[:c.classes]}
 }
 
 func (c chance) PredictFull(ctx context.Context, X mat.Matrix, _ estimator.Request) (estimator.Prediction, error) {
@@ -243,15 +250,17 @@ func (c chance) probabilities(ctx context.Context, X mat.Matrix) (*mat.Dense, er
 	return out, ctx.Err()
 }
 
-// Of two classes the effect is on the second, of many on those that change most; levels have their names.
+// Binary models have an effect on the second class, multiclass models on those that change most;
+// categories are named.
 func TestEffectsOfClasses(t *testing.T) {
 	X := drawn(100, 2, 8)
 	for i := range 100 {
 		X.Set(i, 1, float64(i%3%2))
 	}
-	schema := datasets.Schema{Columns: []datasets.Column{{Name: "size"}, {Name: "kind", Kind: datasets.Categorical, Categories: []string{"plain", "odd", "never"}}}}
+	schema := datasets.Schema{Columns: []datasets.Column{{Name: "size"}, {Name: "kind", Kind: datasets.Categorical,
+		Categories: []string{"plain", "odd", "never"}}}}
 	two, err := PartialDependence(context.Background(), chance{2}, datasets.Set{Schema: schema, X: X}, 0, Options{})
-	if err != nil || len(two) != 1 || two[0].Class != "b" || two[0].Of != "probability" || len(two[0].Values) != 20 {
+	if err != nil || len(two) != 1 || two[0].Class != "b" || two[0].Output != "probability" || len(two[0].Values) != 20 {
 		t.Fatalf("%+v, %v", two, err)
 	}
 	for k, v := range two[0].Values {
@@ -264,18 +273,19 @@ func TestEffectsOfClasses(t *testing.T) {
 		t.Errorf("%+v, %v", many, err)
 	}
 	kinds, err := PartialDependence(context.Background(), chance{2}, datasets.Set{Schema: schema, X: X}, 1, Options{})
-	if err != nil || !slices.Equal(kinds[0].Levels, []string{"plain", "odd"}) || kinds[0].Values != nil {
+	if err != nil || !slices.Equal(kinds[0].Categories, []string{"plain", "odd"}) || kinds[0].Values != nil {
 		t.Errorf("%+v, %v", kinds, err)
 	}
 	data := datasets.Set{Schema: schema, X: X, Y: make([]float64, 100)}
 	data.Y, _ = chance{5}.Predict(context.Background(), X)
-	if found, err := Permutation(context.Background(), chance{5}, data, Options{}); err != nil || found.Score != "accuracy" || found.Inputs[1].Mean != 0 {
+	if found, err := Permutation(context.Background(), chance{5}, data,
+		Options{}); err != nil || found.Metric != "accuracy" || found.Inputs[1].Mean != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
-// What cannot be looked at is said, all at once.
-func TestComplaints(t *testing.T) {
+// Errors list all problems at once.
+func TestErrors(t *testing.T) {
 	f := function(func(x []float64) float64 { return x[0] })
 	data := of(drawn(10, 1, 1), f)
 	ctx := context.Background()
@@ -284,17 +294,19 @@ func TestComplaints(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{data, Options{Score: "nonsense"}, `no metric is named "nonsense"`},
-		{data, Options{Score: "accuracy"}, "score accuracy is for classification, and the model is one of regression"},
-		{data, Options{Score: "nlpd"}, "needs standard deviations, which the model does not give"},
-		{datasets.Set{X: data.X}, Options{}, "no targets"},
-		{datasets.Set{}, Options{Repeats: -1, Rows: -2}, "repeats = -1, wanted at least 1, or 0 for 5\nimportance: rows = -2, wanted at least 1, or 0 for a number that suits\nimportance: there are no rows"},
+		{data, Options{Metric: "nonsense"}, `unknown metric "nonsense"`},
+		{data, Options{Metric: "accuracy"}, "metric accuracy supports classification, but the model is for regression"},
+		{data, Options{Metric: "nlpd"}, "requires standard deviations, which the model does not have"},
+		{datasets.Set{X: data.X}, Options{}, "requires targets"},
+		{datasets.Set{}, Options{Repeats: -1, Rows: -2}, "repeats must be ≥ 1, or 0 for 5, got -1\n" +
+			"inspection: rows must be ≥ 1, or 0 for the default, got -2\ninspection: X must not be empty"},
 	} {
 		if _, err := Permutation(ctx, f, c.data, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("said %v, want %s", err, c.want)
+			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
-	if _, err := PartialDependence(ctx, f, data, 1, Options{}); err == nil || !strings.Contains(err.Error(), "column 1, wanted one of 0 to 0") {
+	if _, err := PartialDependence(ctx, f, data, 1, Options{}); err == nil || !strings.Contains(err.Error(),
+		"column must be 0 to 0, got 1") {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(ctx)
@@ -307,20 +319,26 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// Results show themselves: bars with names and numbers, lines over numbers; what they show is said in words.
-func TestPictures(t *testing.T) {
-	found := Result{Score: "roc_auc", Inputs: []Input{{Name: "age", Mean: 0.25, Std: 0.01}, {Name: "none", Mean: -0.001}}}
-	levels := Effect{Input: "kind", Class: "a", Of: "probability", Levels: []string{"plain", "odd"}, Mean: []float64{0.25, 0.75}}
+// Plots contain names, numbers and alternative text.
+func TestPlots(t *testing.T) {
+	found := Importances{Metric: "roc_auc", Inputs: []Importance{{Name: "age", Mean: 0.25, Std: 0.01},
+		{Name: "none", Mean: -0.001}}}
+	levels := Effect{Input: "kind", Class: "a", Output: "probability", Categories: []string{"plain", "odd"},
+		Mean: []float64{0.25, 0.75}}
 	other := levels
 	other.Class, other.Mean = "b", []float64{0.5, 0.125}
-	line := Effect{Input: "age", Target: "price", Of: "prediction", Values: []float64{1, 2, 4}, Mean: []float64{3, 5, 4}}
+	line := Effect{Input: "age", Target: "price", Output: "prediction", Values: []float64{1, 2, 4},
+		Mean: []float64{3, 5, 4}}
 	for _, c := range []struct {
 		picture string
 		want    []string
 	}{
-		{found.SVG(), []string{`aria-label="What matters most: age 0.25, none −0.001"`, ">age<", ">roc auc gets worse by<"}},
-		{levels.SVG(), []string{`aria-label="Effect of kind: a from 0.25 to 0.75"`, ">odd<", ">0.75<", ">mean probability of a<"}},
-		{Effects{levels, other}.SVG(), []string{">plain · a<", ">odd · b<", ">0.125<", "a from 0.25 to 0.75; b from 0.125 to 0.5"}},
+		{found.SVG(), []string{`aria-label="Permutation importance: age 0.25, none −0.001"`, ">age<",
+			">decrease of roc auc<"}},
+		{levels.SVG(), []string{`aria-label="Partial dependence on kind: a from 0.25 to 0.75"`, ">odd<", ">0.75<",
+			">mean probability of a<"}},
+		{Effects{levels, other}.SVG(), []string{">plain · a<", ">odd · b<", ">0.125<",
+			"a from 0.25 to 0.75; b from 0.125 to 0.5"}},
 		{line.SVG(), []string{">mean prediction of price<", "price from 3 to 5"}},
 	} {
 		for _, want := range c.want {

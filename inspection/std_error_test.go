@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/estimator"
 )
 
-// StdError is about the deviation of importances over draws of the rows, which the deviation over
-// the repeats is far below.
+// StdError estimates the deviation over samples of rows, which the deviation over repeats
+// underestimates.
 func TestStdErrorCoversRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(n int) datasets.Set {
@@ -34,7 +34,7 @@ func TestStdErrorCoversRows(t *testing.T) {
 	claimed, overRepeats := 0.0, 0.0
 	const draws = 60
 	for seed := range draws {
-		found, err := Permutation(ctx, model, draw(200), Options{Score: "mean_squared_error", Seed: uint64(seed)})
+		found, err := Permutation(ctx, model, draw(200), Options{Metric: "mean_squared_error", Seed: uint64(seed)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-// Package kernel holds how wide a shift-invariant kernel is: [Gamma], a number, a number for each input, or
-// the rule by which training rows tell it. Steps that make features of a kernel and models that take it
-// exactly have the same parameter, and find the same width for the same rows.
+// Package kernel defines the width parameter γ of shift-invariant kernels, [Gamma]: fixed numbers,
+// or a rule that estimates γ from training rows. Random feature maps and exact kernel models share
+// it and get the same width on the same rows.
 package kernel
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Gamma is the width parameter γ of a kernel, the larger the narrower: a positive number, one for
-// each column ([FixedGamma]), or a rule that finds one from the training rows.
+// Gamma is the inverse width γ of a kernel: a positive number, one per column ([FixedGamma]), or a
+// rule that estimates it from the training rows.
 //
-// [GammaScale] uses the variance of all entries of the training matrix, var (scikit-learn's
-// X.var(), not the mean of the columns' variances), and the number of columns d. [GammaMedian] uses
-// the median distance of two rows, med, over the pairs of 512 rows drawn by the seed; equal rows
-// are left out. Distances are in the norm of the kernel.
+// [GammaScale] uses the variance var of all entries of the training matrix (scikit-learn's X.var(),
+// not the mean of the column variances) and the number of columns d. [GammaMedian] uses the median
+// distance med of the pairs among 512 seeded rows, without equal pairs. Distances are in the norm
+// of the kernel.
 //
 //	kernel                              norm  scale          median
 //	gaussian, rational_quadratic        L2    1/(d·var)      1/(2·med²)
@@ -27,30 +27,30 @@ import (
 //	laplacian, hyperbolic, triangular,
 //	smooth, custom of a Binning         L1    1/(d·sd)       1/med
 //
-// Where all rows are equal, γ is 1.
+// If all rows are equal, γ is 1.
 type Gamma struct {
 	rule   string // scale, median or none
 	values []float64
 }
 
-// The rules for γ.
+// Rules for γ.
 var (
 	GammaScale  = Gamma{rule: "scale"}
 	GammaMedian = Gamma{rule: "median"}
 )
 
-// FixedGamma is one γ for all columns, or one for each.
+// FixedGamma returns a fixed γ: one value for all columns, or one per column.
 func FixedGamma(values ...float64) Gamma { return Gamma{values: slices.Clone(values)} }
 
 var _ param.Value = (*Gamma)(nil)
 
-// Fixed returns the numbers, none where γ is found by a rule.
+// Fixed returns the fixed values; nil for a rule.
 func (g Gamma) Fixed() []float64 { return slices.Clone(g.values) }
 
-// Rule returns scale or median, or "" where γ is fixed.
+// Rule returns "scale" or "median"; "" for fixed values.
 func (g Gamma) Rule() string { return g.rule }
 
-// Set takes a positive number, a list of them, or the name of a rule.
+// Set parses a positive number, a list of positive numbers, or the name of a rule.
 func (g *Gamma) Set(plain any) error {
 	next := Gamma{}
 	switch v := plain.(type) {
@@ -93,7 +93,7 @@ func (g *Gamma) Constraint() string {
 	return "a number > 0, a list of them (one for each column), scale or median"
 }
 
-// Check reports numbers that are not positive and names that are no rules.
+// Check returns an error for values that are not positive and for unknown rules.
 func (g *Gamma) Check() error {
 	for j, v := range g.values {
 		if !param.Positive.Contains(v) {
@@ -113,17 +113,17 @@ func (g *Gamma) Check() error {
 	return errors.New(g.Constraint())
 }
 
-// Of returns γ for each of width columns; found tells the one γ of all columns by a rule, and is asked
-// where g is a rule only.
-func (g Gamma) Of(width int, found func(rule string) (float64, error)) ([]float64, error) {
+// Resolve returns γ for each of width columns. It calls estimate only if g is a rule; the result
+// then applies to all columns. It returns an error unless g has 1 or width values.
+func (g Gamma) Resolve(width int, estimate func(rule string) (float64, error)) ([]float64, error) {
 	switch {
 	case g.rule != "":
-		v, err := found(g.rule)
+		v, err := estimate(g.rule)
 		return slices.Repeat([]float64{v}, width), err
 	case len(g.values) == 1:
 		return slices.Repeat(g.values, width), nil
 	case len(g.values) != width:
-		return nil, fmt.Errorf("gamma has %d numbers, the data %d columns", len(g.values), width)
+		return nil, fmt.Errorf("gamma must have 1 or %d values, got %d", width, len(g.values))
 	}
 	return slices.Clone(g.values), nil
 }

@@ -4,8 +4,7 @@ import "github.com/bochner-ml/bochner/datasets"
 
 import "testing"
 
-// A metric that speaks of the second of two classes takes no third, and every other metric does, where
-// it takes so few.
+// Exactly the binary metrics reject a third class.
 func TestBinary(t *testing.T) {
 	binary := 0
 	for _, m := range All() {
@@ -26,7 +25,7 @@ func TestBinary(t *testing.T) {
 		}
 	}
 	if binary < 6 {
-		t.Errorf("%d metrics speak of the positive class", binary)
+		t.Errorf("%d binary metrics", binary)
 	}
 	if got := PositiveClass([]string{"no", "yes"}); got != "yes" {
 		t.Errorf("the positive class is %q", got)

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -13,56 +12,62 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// classification holds the metrics of predicted classes; those that average over classes come from classAverages.
-var classification = []Metric{
+// classificationMetrics are the metrics of predicted classes, except those of averagedMetrics.
+var classificationMetrics = []Metric{
 	{
-		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: accuracy,
-		Doc: "Share of rows whose class is predicted right.",
+		Name: "accuracy", Aliases: []string{"accuracy_score"}, Task: datasets.Classification, Requires: Predictions,
+		GreaterIsBetter: true, Func: accuracy,
+		Doc: "Fraction of rows whose class is predicted correctly.",
 	},
 	{
-		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: datasets.Classification, Needs: Predictions, Func: errorRate,
-		Doc: "Share of rows whose class is predicted wrong: 1 - accuracy.",
+		Name: "error_rate", Aliases: []string{"zero_one_loss"}, Task: datasets.Classification, Requires: Predictions,
+		Func: errorRate,
+		Doc:  "Fraction of misclassified rows: 1 - accuracy.",
 	},
 	{
-		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
-		Doc: "Mean over the classes in the truth of the share of their rows predicted right.",
+		Name: "balanced_accuracy", Aliases: []string{"balanced_accuracy_score"}, Task: datasets.Classification,
+		Requires: Predictions, GreaterIsBetter: true, Func: balancedAccuracy,
+		Doc: "Mean recall over the classes that occur among the true labels.",
 	},
 	{
-		Name: "matthews_corrcoef", Aliases: []string{"matthews", "mcc"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: matthews,
-		Doc: "Matthews correlation of true and predicted classes, -1 to 1 (Gorodkin's R_K for several classes); 0 when either is constant.",
+		Name: "matthews_corrcoef", Aliases: []string{"matthews", "mcc"}, Task: datasets.Classification,
+		Requires: Predictions, GreaterIsBetter: true, Func: matthewsCorrCoef,
+		Doc: "Matthews correlation coefficient, -1 to 1 (Gorodkin's R_K for several classes); 0 if true or predicted " +
+			"classes are constant.",
 	},
 	{
-		Name: "cohen_kappa", Aliases: []string{"cohen_kappa_score", "kappa"}, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true, Func: cohenKappa,
+		Name: "cohen_kappa", Aliases: []string{"cohen_kappa_score", "kappa"}, Task: datasets.Classification,
+		Requires: Predictions, GreaterIsBetter: true, Func: cohenKappa,
 		Doc: "Cohen's kappa: agreement beyond chance, (p_o - p_e) / (1 - p_e).",
 	},
 }
 
-// classAverages returns precision, recall and F1: of class 1 of two, and averaged over classes in three ways.
-func classAverages() []Metric {
+// averagedMetrics returns precision, recall and F1, for the positive class and with three averages.
+func averagedMetrics() []Metric {
 	scores := []struct {
 		name, doc string
-		ratio     func(classTally) float64
+		ratio     func(classCounts) float64
 	}{
-		{"precision", "share right among the rows predicted to be in the class, 0 if there are none", classTally.precision},
-		{"recall", "share found of the rows in the class, 0 if there are none", classTally.recall},
-		{"f1", "harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)", classTally.f1},
+		{"precision", "TP / (TP + FP), 0 if the class is never predicted", classCounts.precision},
+		{"recall", "TP / (TP + FN), 0 if no row belongs to the class", classCounts.recall},
+		{"f1", "harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)", classCounts.f1},
 	}
 	averages := []struct {
 		suffix, doc string
-		average     func(tally, func(classTally) float64) (float64, error)
+		average     func(confusionCounts, func(classCounts) float64) (float64, error)
 	}{
-		{"", "of class 1 of two", ofClassOne},
-		{"_macro", "plain mean over the classes that occur in truth or predictions", macroAverage},
-		{"_micro", "from the counts of all classes together", microAverage},
-		{"_weighted", "mean over classes, weighted by their true rows", weightedAverage},
+		{"", "of the positive class, code 1", positiveClass},
+		{"_macro", "unweighted mean over the classes that occur among true or predicted labels", macroAverage},
+		{"_micro", "from the summed counts of all classes", microAverage},
+		{"_weighted", "mean over classes, weighted by their support", weightedAverage},
 	}
 	var all []Metric
 	for _, s := range scores {
 		for _, a := range averages {
 			m := Metric{
-				Name: s.name + a.suffix, Task: datasets.Classification, Needs: Predictions, GreaterIsBetter: true,
+				Name: s.name + a.suffix, Task: datasets.Classification, Requires: Predictions, GreaterIsBetter: true,
 				Doc:  fmt.Sprintf("%s: %s; %s.", strings.ToUpper(s.name[:1])+s.name[1:], s.doc, a.doc),
-				Func: func(in Input) (float64, error) { return a.average(tallyOf(in), s.ratio) },
+				Func: func(in Input) (float64, error) { return a.average(countConfusion(in), s.ratio) },
 			}
 			if m.Binary = a.suffix == ""; m.Binary {
 				m.Aliases = []string{s.name + "_score"}
@@ -73,14 +78,14 @@ func classAverages() []Metric {
 	return all
 }
 
-// classTally is the weight of a class's rows: predicted right, in the truth, and in the predictions.
-type classTally struct{ hit, truth, predicted float64 }
+// classCounts are the weighted counts of one class.
+type classCounts struct{ truePositives, actual, predicted float64 }
 
-func (c classTally) precision() float64 { return ratioOrZero(c.hit, c.predicted) }
-func (c classTally) recall() float64    { return ratioOrZero(c.hit, c.truth) }
-func (c classTally) f1() float64        { return ratioOrZero(2*c.hit, c.truth+c.predicted) }
+func (c classCounts) precision() float64 { return ratioOrZero(c.truePositives, c.predicted) }
+func (c classCounts) recall() float64    { return ratioOrZero(c.truePositives, c.actual) }
+func (c classCounts) f1() float64        { return ratioOrZero(2*c.truePositives, c.actual+c.predicted) }
 
-// ratioOrZero holds the convention that a share of nothing is 0.
+// ratioOrZero returns 0 for 0/0, as scikit-learn does by default.
 func ratioOrZero(part, whole float64) float64 {
 	if whole == 0 {
 		return 0
@@ -88,18 +93,19 @@ func ratioOrZero(part, whole float64) float64 {
 	return part / whole
 }
 
-// tally is what every metric of predicted classes needs to know: O(k) numbers, where a confusion matrix has O(k²).
-type tally struct {
-	classes []classTally
-	all     classTally // the classes' sum: truth and predicted are both the weight of all rows
-	missed  float64    // weight of the rows that are predicted wrong
+// confusionCounts are the margins and the diagonal of a confusion matrix: O(k) numbers instead of
+// O(k²).
+type confusionCounts struct {
+	classes       []classCounts
+	all           classCounts // sum over the classes: actual and predicted both equal the total weight
+	misclassified float64     // weight of the misclassified rows
 }
 
-func tallyOf(in Input) tally {
+func countConfusion(in Input) confusionCounts {
 	hit, truth, predicted := make([]sum, in.Classes), make([]sum, in.Classes), make([]sum, in.Classes)
 	var hits, missed, total sum
 	for i := range in.rows() {
-		w, t, p := in.weight(i), int(in.Truth[i]), int(in.Predicted[i])
+		w, t, p := in.weight(i), int(in.YTrue[i]), int(in.YPred[i])
 		truth[t].add(w)
 		predicted[p].add(w)
 		total.add(w)
@@ -110,19 +116,19 @@ func tallyOf(in Input) tally {
 			missed.add(w)
 		}
 	}
-	classes := make([]classTally, in.Classes)
+	classes := make([]classCounts, in.Classes)
 	for k := range classes {
-		classes[k] = classTally{hit[k].value(), truth[k].value(), predicted[k].value()}
+		classes[k] = classCounts{hit[k].value(), truth[k].value(), predicted[k].value()}
 	}
-	return tally{classes, classTally{hits.value(), total.value(), total.value()}, missed.value()}
+	return confusionCounts{classes, classCounts{hits.value(), total.value(), total.value()}, missed.value()}
 }
 
 func accuracy(in Input) (float64, error) {
-	return in.mean(func(i int) float64 { return indicator(in.Truth[i] == in.Predicted[i]) }), nil
+	return in.mean(func(i int) float64 { return indicator(in.YTrue[i] == in.YPred[i]) }), nil
 }
 
 func errorRate(in Input) (float64, error) {
-	return in.mean(func(i int) float64 { return indicator(in.Truth[i] != in.Predicted[i]) }), nil
+	return in.mean(func(i int) float64 { return indicator(in.YTrue[i] != in.YPred[i]) }), nil
 }
 
 func indicator(is bool) float64 {
@@ -135,8 +141,8 @@ func indicator(is bool) float64 {
 func balancedAccuracy(in Input) (float64, error) {
 	var recalls sum
 	seen := 0
-	for _, c := range tallyOf(in).classes {
-		if c.truth > 0 {
+	for _, c := range countConfusion(in).classes {
+		if c.actual > 0 {
 			recalls.add(c.recall())
 			seen++
 		}
@@ -144,26 +150,26 @@ func balancedAccuracy(in Input) (float64, error) {
 	return recalls.value() / float64(seen), nil
 }
 
-func ofClassOne(t tally, ratio func(classTally) float64) (float64, error) {
-	if err := binaryOnly(len(t.classes), "take the form with _macro, _micro or _weighted"); err != nil {
+func positiveClass(t confusionCounts, ratio func(classCounts) float64) (float64, error) {
+	if err := requireBinary(len(t.classes), "use the suffix _macro, _micro or _weighted"); err != nil {
 		return 0, err
 	}
 	return ratio(t.classes[1]), nil
 }
 
-// binaryOnly is the error of a metric for two classes that was given more.
-func binaryOnly(classes int, instead string) error {
+// requireBinary returns an error with the remedy if classes is not 2.
+func requireBinary(classes int, remedy string) error {
 	if classes == 2 {
 		return nil
 	}
-	return fmt.Errorf("it is for two classes, here are %d: %s", classes, instead)
+	return fmt.Errorf("classes must be 2, got %d; %s", classes, remedy)
 }
 
-func macroAverage(t tally, ratio func(classTally) float64) (float64, error) {
+func macroAverage(t confusionCounts, ratio func(classCounts) float64) (float64, error) {
 	var total sum
 	seen := 0
 	for _, c := range t.classes {
-		if c.truth+c.predicted > 0 {
+		if c.actual+c.predicted > 0 {
 			total.add(ratio(c))
 			seen++
 		}
@@ -171,85 +177,89 @@ func macroAverage(t tally, ratio func(classTally) float64) (float64, error) {
 	return total.value() / float64(seen), nil
 }
 
-func microAverage(t tally, ratio func(classTally) float64) (float64, error) { return ratio(t.all), nil }
+func microAverage(t confusionCounts, ratio func(classCounts) float64) (float64, error) {
+	return ratio(t.all), nil
+}
 
-func weightedAverage(t tally, ratio func(classTally) float64) (float64, error) {
+func weightedAverage(t confusionCounts, ratio func(classCounts) float64) (float64, error) {
 	var total sum
 	for _, c := range t.classes {
-		total.add(c.truth / t.all.truth * ratio(c))
+		total.add(c.actual / t.all.actual * ratio(c))
 	}
 	return total.value(), nil
 }
 
-func matthews(in Input) (float64, error) {
-	t := tallyOf(in)
-	n := t.all.truth
-	truth, predicted := others(t.classes, func(c classTally) float64 { return c.truth }), others(t.classes, func(c classTally) float64 { return c.predicted })
-	var byChance, spreadTruth, spreadPredicted sum
+func matthewsCorrCoef(in Input) (float64, error) {
+	t := countConfusion(in)
+	n := t.all.actual
+	truth, predicted := sumOfOthers(t.classes, func(c classCounts) float64 { return c.actual }), sumOfOthers(t.classes,
+		func(c classCounts) float64 { return c.predicted })
+	var covariance, varTrue, varPred sum
 	for k, c := range t.classes {
-		byChance.add(c.truth / n * (predicted[k] / n))
-		spreadTruth.add(c.truth / n * (truth[k] / n))
-		spreadPredicted.add(c.predicted / n * (predicted[k] / n))
+		covariance.add(c.actual / n * (predicted[k] / n))
+		varTrue.add(c.actual / n * (truth[k] / n))
+		varPred.add(c.predicted / n * (predicted[k] / n))
 	}
-	r := ratioOrZero(byChance.value()-t.missed/n, math.Sqrt(spreadTruth.value())*math.Sqrt(spreadPredicted.value()))
+	r := ratioOrZero(covariance.value()-t.misclassified/n, math.Sqrt(varTrue.value())*math.Sqrt(varPred.value()))
 	return min(max(r, -1), 1), nil
 }
 
-// others returns for each class the sum over all the other ones. Where nearly all rows are of one class
-// the difference of the total and the class would have no digits left.
-func others(classes []classTally, of func(classTally) float64) []float64 {
+// sumOfOthers returns, for each class, the sum over all other classes. Subtracting the class from
+// the total would cancel if nearly all rows belong to one class.
+func sumOfOthers(classes []classCounts, value func(classCounts) float64) []float64 {
 	out := make([]float64, len(classes))
-	before := 0.0
+	preceding := 0.0
 	for k, c := range classes {
-		out[k] = before
-		before += of(c)
+		out[k] = preceding
+		preceding += value(c)
 	}
-	behind := 0.0
+	following := 0.0
 	for k := len(classes) - 1; k >= 0; k-- {
-		out[k] += behind
-		behind += of(classes[k])
+		out[k] += following
+		following += value(classes[k])
 	}
 	return out
 }
 
-// cohenKappa is 1 - (1 - p_o) / (1 - p_e). Both differences are summed over rows and classes, so that
-// they lose no digits where nearly all rows are of one class.
+// cohenKappa returns 1 - (1 - p_o) / (1 - p_e). It sums both differences directly, without
+// cancellation if nearly all rows belong to one class.
 func cohenKappa(in Input) (float64, error) {
-	t := tallyOf(in)
-	n := t.all.truth
-	var byChance sum
-	predicted := others(t.classes, func(c classTally) float64 { return c.predicted })
+	t := countConfusion(in)
+	n := t.all.actual
+	var expectedDisagreement sum
+	predicted := sumOfOthers(t.classes, func(c classCounts) float64 { return c.predicted })
 	for k, c := range t.classes {
-		byChance.add(c.truth / n * (predicted[k] / n))
+		expectedDisagreement.add(c.actual / n * (predicted[k] / n))
 	}
-	if byChance.value() == 0 {
-		return 0, fmt.Errorf("%w: truth and predictions are all of the same single class", ErrUndefined)
+	if expectedDisagreement.value() == 0 {
+		return 0, fmt.Errorf("%w: all true and predicted classes are equal", ErrUndefined)
 	}
-	return 1 - t.missed/n/byChance.value(), nil
+	return 1 - t.misclassified/n/expectedDisagreement.value(), nil
 }
 
-// ConfusionMatrix counts the rows of each true class by the class they are predicted to be.
+// ConfusionMatrix contains the weighted number of rows for each pair of true and predicted class.
 type ConfusionMatrix struct {
-	Counts  *mat.Dense // k×k weights of rows: truth down, predictions across
+	Counts  *mat.Dense // k×k weights; row: true class, column: predicted class
 	Classes []string   // k names
 }
 
-// maxTable bounds the classes of a confusion matrix, which takes 8k² bytes.
-const maxTable = 4096
+// maxMatrixClasses limits the size of a confusion matrix, 8k² bytes.
+const maxMatrixClasses = 4096
 
-// NewConfusionMatrix counts in.Truth against in.Predicted with in.Weights. The names of the classes may be nil, then
-// they are their codes. It fails on bad input, on a number of names other than in.Classes, and on more than 4096 classes.
+// NewConfusionMatrix counts in.YTrue against in.YPred with in.Weights. With nil classes the names
+// are the class codes. It returns an error for invalid input, a wrong number of names, and more
+// than 4096 classes.
 func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
 	if in.Classes == 0 && len(classes) > 1 {
 		in.Classes = len(classes)
 	}
-	in, err := in.checked(datasets.Classification, Predictions)
+	in, err := in.validate(datasets.Classification, Predictions)
 	switch {
 	case err != nil:
 	case classes != nil && len(classes) != in.Classes:
-		err = fmt.Errorf("%d class names for %d classes", len(classes), in.Classes)
-	case in.Classes > maxTable:
-		err = errors.New("more than " + strconv.Itoa(maxTable) + " classes")
+		err = fmt.Errorf("class names must be %d, got %d", in.Classes, len(classes))
+	case in.Classes > maxMatrixClasses:
+		err = fmt.Errorf("classes must be at most %d, got %d", maxMatrixClasses, in.Classes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("metrics: confusion matrix: %w", err)
@@ -257,7 +267,7 @@ func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
 	k := in.Classes
 	counts := make([]sum, k*k)
 	for i := range in.rows() {
-		counts[int(in.Truth[i])*k+int(in.Predicted[i])].add(in.weight(i))
+		counts[int(in.YTrue[i])*k+int(in.YPred[i])].add(in.weight(i))
 	}
 	m := &ConfusionMatrix{Counts: mat.NewDense(k, k, nil)}
 	for c := range k {
@@ -272,34 +282,35 @@ func NewConfusionMatrix(in Input, classes []string) (*ConfusionMatrix, error) {
 	return m, nil
 }
 
-// String prints the matrix as a table: a line for each true class, a column for each predicted one.
+// String returns the matrix as a text table with one line per true class and one column per
+// predicted class.
 func (m *ConfusionMatrix) String() string {
-	const corner = `truth \ predicted`
-	first, other := utf8.RuneCountInString(corner), 1
+	const corner = `true \ predicted`
+	nameWidth, cellWidth := utf8.RuneCountInString(corner), 1
 	for c, name := range m.Classes {
-		first, other = max(first, utf8.RuneCountInString(name)), max(other, utf8.RuneCountInString(name))
+		nameWidth, cellWidth = max(nameWidth, utf8.RuneCountInString(name)), max(cellWidth, utf8.RuneCountInString(name))
 		for p := range m.Classes {
-			other = max(other, len(m.cell(c, p)))
+			cellWidth = max(cellWidth, len(m.formatCell(c, p)))
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s", first, corner)
+	fmt.Fprintf(&b, "%-*s", nameWidth, corner)
 	for _, name := range m.Classes {
-		fmt.Fprintf(&b, "  %*s", other, name)
+		fmt.Fprintf(&b, "  %*s", cellWidth, name)
 	}
 	b.WriteByte('\n')
 	for c, name := range m.Classes {
-		fmt.Fprintf(&b, "%-*s", first, name)
+		fmt.Fprintf(&b, "%-*s", nameWidth, name)
 		for p := range m.Classes {
-			fmt.Fprintf(&b, "  %*s", other, m.cell(c, p))
+			fmt.Fprintf(&b, "  %*s", cellWidth, m.formatCell(c, p))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// cell prints a count: whole if it is, else with two decimals.
-func (m *ConfusionMatrix) cell(truth, predicted int) string {
+// formatCell formats integral weights without decimals, others with two.
+func (m *ConfusionMatrix) formatCell(truth, predicted int) string {
 	x := m.Counts.At(truth, predicted)
 	if x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', -1, 64)

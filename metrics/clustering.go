@@ -14,47 +14,60 @@ import (
 	"github.com/bochner-ml/bochner/internal/pairwise"
 )
 
-// clustering holds the metrics of numbers of clusters, which need not agree with the codes of the truth.
-var clustering = []Metric{
+// clusteringMetrics are the metrics of cluster labels, which need not match the codes of the true
+// classes.
+var clusteringMetrics = []Metric{
 	{
-		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering, Needs: Predictions, GreaterIsBetter: true, Func: adjustedRand,
-		Doc: "Share of pairs of rows that truth and clusters agree on, set to 0 for clusters by chance (Hubert & Arabie 1985). A weight counts rows: twice all weights are twice as many rows.",
+		Name: "adjusted_rand", Aliases: []string{"adjusted_rand_score"}, Task: datasets.Clustering, Requires: Predictions,
+		GreaterIsBetter: true, Func: adjustedRand,
+		Doc: "Rand index of true and predicted clusters, adjusted for chance (Hubert & Arabie 1985). Weights count " +
+			"rows: doubling all weights doubles the number of rows.",
 	},
 	{
-		Name: "normalized_mutual_info", Aliases: []string{"nmi", "normalized_mutual_info_score"}, Task: datasets.Clustering, Needs: Predictions, GreaterIsBetter: true,
+		Name: "normalized_mutual_info", Aliases: []string{"nmi", "normalized_mutual_info_score"},
+		Task: datasets.Clustering, Requires: Predictions, GreaterIsBetter: true,
 		Func: func(in Input) (float64, error) { _, _, v := in.contingency().information(); return v, nil },
-		Doc:  "Mutual information of truth and clusters over the mean of their entropies.",
+		Doc:  "Mutual information of true and predicted clusters over the mean of their entropies.",
 	},
 	{
-		Name: "homogeneity", Aliases: []string{"homogeneity_score"}, Task: datasets.Clustering, Needs: Predictions, GreaterIsBetter: true,
-		Func: func(in Input) (float64, error) { h, _, _ := in.contingency().information(); return h, nil },
-		Doc:  "1 where every cluster has rows of one class only: mutual information over the entropy of the classes.",
+		Name: "homogeneity", Aliases: []string{"homogeneity_score"}, Task: datasets.Clustering, Requires: Predictions,
+		GreaterIsBetter: true,
+		Func:            func(in Input) (float64, error) { h, _, _ := in.contingency().information(); return h, nil },
+		Doc: "Mutual information over the entropy of the classes; 1 if every cluster contains rows of one " +
+			"class only.",
 	},
 	{
-		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering, Needs: Predictions, GreaterIsBetter: true,
-		Func: func(in Input) (float64, error) { _, c, _ := in.contingency().information(); return c, nil },
-		Doc:  "1 where every class is in one cluster only: mutual information over the entropy of the clusters.",
+		Name: "completeness", Aliases: []string{"completeness_score"}, Task: datasets.Clustering, Requires: Predictions,
+		GreaterIsBetter: true,
+		Func:            func(in Input) (float64, error) { _, c, _ := in.contingency().information(); return c, nil },
+		Doc:             "Mutual information over the entropy of the clusters; 1 if every class lies in one cluster.",
 	},
 	{
-		Name: "v_measure", Aliases: []string{"v_measure_score"}, Task: datasets.Clustering, Needs: Predictions, GreaterIsBetter: true,
-		Func: func(in Input) (float64, error) { _, _, v := in.contingency().information(); return v, nil },
-		Doc:  "Harmonic mean of homogeneity and completeness.",
+		Name: "v_measure", Aliases: []string{"v_measure_score"}, Task: datasets.Clustering, Requires: Predictions,
+		GreaterIsBetter: true,
+		Func:            func(in Input) (float64, error) { _, _, v := in.contingency().information(); return v, nil },
+		Doc:             "Harmonic mean of homogeneity and completeness.",
 	},
 	{
-		Name: "silhouette", Aliases: []string{"silhouette_score"}, Task: datasets.Clustering, Needs: PredictionsAndRows, GreaterIsBetter: true, Func: silhouette,
-		Doc: "Mean of (b − a)/max(a, b), a being a row's mean distance to its cluster, b to the nearest other (Rousseeuw 1987); of more than 4096 rows a seeded sample of 4096. A weight counts rows.",
+		Name: "silhouette", Aliases: []string{"silhouette_score"}, Task: datasets.Clustering,
+		Requires: PredictionsAndRows, GreaterIsBetter: true, Func: silhouette,
+		Doc: "Mean of (b − a)/max(a, b), a being a row's mean distance to its cluster, b to the nearest other cluster " +
+			"(Rousseeuw 1987), on a seeded sample of at most 4096 rows. Weights count rows.",
 	},
 	{
-		Name: "calinski_harabasz", Aliases: []string{"calinski_harabasz_score"}, Task: datasets.Clustering, Needs: PredictionsAndRows, GreaterIsBetter: true, Func: calinskiHarabasz,
-		Doc: "Variance between the clusters over that within them, each by its degrees of freedom. A weight counts rows.",
+		Name: "calinski_harabasz", Aliases: []string{"calinski_harabasz_score"}, Task: datasets.Clustering,
+		Requires: PredictionsAndRows, GreaterIsBetter: true, Func: calinskiHarabasz,
+		Doc: "Between-cluster over within-cluster variance, each divided by its degrees of freedom. Weights count rows.",
 	},
 	{
-		Name: "davies_bouldin", Aliases: []string{"davies_bouldin_score"}, Task: datasets.Clustering, Needs: PredictionsAndRows, Func: daviesBouldin,
-		Doc: "Mean over clusters of the worst (s_i + s_j)/d_ij, s being the mean distance to the centre, d that of two centres.",
+		Name: "davies_bouldin", Aliases: []string{"davies_bouldin_score"}, Task: datasets.Clustering,
+		Requires: PredictionsAndRows, Func: daviesBouldin,
+		Doc: "Mean over clusters of the largest (s_i + s_j)/d_ij, s being the mean distance to the center, d the " +
+			"distance of two centers.",
 	},
 }
 
-// contingency counts the rows of each class and cluster.
+// contingency contains the weighted number of rows per class, per cluster, and per pair of both.
 type contingency struct {
 	cells             map[[2]int]float64
 	classes, clusters map[int]float64
@@ -64,7 +77,7 @@ type contingency struct {
 func (in Input) contingency() contingency {
 	c := contingency{map[[2]int]float64{}, map[int]float64{}, map[int]float64{}, 0}
 	for i := range in.rows() {
-		class, cluster, w := int(in.Truth[i]), int(in.Predicted[i]), in.weight(i)
+		class, cluster, w := int(in.YTrue[i]), int(in.YPred[i]), in.weight(i)
 		c.cells[[2]int{class, cluster}] += w
 		c.classes[class] += w
 		c.clusters[cluster] += w
@@ -73,8 +86,8 @@ func (in Input) contingency() contingency {
 	return c
 }
 
-// sorted returns what a table counts, ascending, so that sums over it do not depend on the order of a map.
-func sorted[K comparable](table map[K]float64) []float64 {
+// sortedCounts returns the counts in ascending order, so that sums do not depend on map order.
+func sortedCounts[K comparable](table map[K]float64) []float64 {
 	list := make([]float64, 0, len(table))
 	for _, v := range table {
 		list = append(list, v)
@@ -83,7 +96,7 @@ func sorted[K comparable](table map[K]float64) []float64 {
 	return list
 }
 
-// information returns homogeneity, completeness and their harmonic mean.
+// information returns homogeneity, completeness and V-measure.
 func (c contingency) information() (homogeneity, completeness, v float64) {
 	entropy := func(list []float64) float64 {
 		var h sum
@@ -101,7 +114,7 @@ func (c contingency) information() (homogeneity, completeness, v float64) {
 	for _, t := range terms {
 		mutual.add(t)
 	}
-	ofClasses, ofClusters, m := entropy(sorted(c.classes)), entropy(sorted(c.clusters)), max(mutual.value(), 0)
+	ofClasses, ofClusters, m := entropy(sortedCounts(c.classes)), entropy(sortedCounts(c.clusters)), max(mutual.value(), 0)
 	homogeneity, completeness = 1, 1
 	if len(c.classes) > 1 {
 		homogeneity = min(m/ofClasses, 1)
@@ -124,63 +137,64 @@ func adjustedRand(in Input) (float64, error) {
 		}
 		return s.value()
 	}
-	together, a, b := pairs(sorted(c.cells)), pairs(sorted(c.classes)), pairs(sorted(c.clusters))
+	together, a, b := pairs(sortedCounts(c.cells)), pairs(sortedCounts(c.classes)), pairs(sortedCounts(c.clusters))
 	if len(c.cells) == len(c.classes) && len(c.cells) == len(c.clusters) {
-		return 1, nil // each class is a cluster
+		return 1, nil // classes and clusters are the same partition
 	}
 	chance := a * b / (c.total * (c.total - 1) / 2)
 	best := (a + b) / 2
 	if best == chance {
-		return 0, fmt.Errorf("%w: weights this small count no pair of rows", ErrUndefined)
+		return 0, fmt.Errorf("%w: the weights are too small", ErrUndefined)
 	}
 	return (together - chance) / (best - chance), nil
 }
 
-// groups are the rows of an input by clusters, which are numbered anew without gaps.
-type groups struct {
+// clusterGroups assigns rows to clusters, renumbered 0 to k−1.
+type clusterGroups struct {
 	Input
-	of    []int     // rows: their cluster
-	mass  []float64 // clusters: of their rows
-	total float64
+	cluster []int     // by row
+	weights []float64 // by cluster
+	total   float64
 }
 
-// grouped returns the groups of at least two clusters that are not all single rows.
-func (in Input) grouped() (groups, error) {
-	g := groups{Input: in, of: make([]int, len(in.Predicted))}
-	numbers := slices.Clone(in.Predicted)
+// groupByCluster renumbers the clusters. It returns [ErrUndefined] for fewer than two clusters, or
+// if every row is its own cluster.
+func (in Input) groupByCluster() (clusterGroups, error) {
+	g := clusterGroups{Input: in, cluster: make([]int, len(in.YPred))}
+	numbers := slices.Clone(in.YPred)
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
-	g.mass = make([]float64, len(numbers))
-	for i, p := range in.Predicted {
-		g.of[i], _ = slices.BinarySearch(numbers, p)
-		g.mass[g.of[i]] += in.weight(i)
+	g.weights = make([]float64, len(numbers))
+	for i, p := range in.YPred {
+		g.cluster[i], _ = slices.BinarySearch(numbers, p)
+		g.weights[g.cluster[i]] += in.weight(i)
 		g.total += in.weight(i)
 	}
 	switch {
 	case len(numbers) < 2:
-		return g, fmt.Errorf("%w: all rows are in one cluster", ErrUndefined)
+		return g, fmt.Errorf("%w: there must be at least 2 clusters, got 1", ErrUndefined)
 	case g.total <= float64(len(numbers)):
-		return g, fmt.Errorf("%w: there are no more rows than clusters", ErrUndefined)
+		return g, fmt.Errorf("%w: there must be more rows than clusters", ErrUndefined)
 	}
 	return g, nil
 }
 
-// mostPairs is the number of rows of which all pairs are compared.
-const mostPairs = 4096
+// maxPairwiseRows is the maximum number of rows whose pairwise distances are computed.
+const maxPairwiseRows = 4096
 
-// sampled returns the input, or a part of it of as many rows as can be compared with each other.
-func (in Input) sampled() Input {
-	n := len(in.Predicted)
-	if n <= mostPairs {
+// subsample returns in, or a seeded sample of maxPairwiseRows of its rows.
+func (in Input) subsample() Input {
+	n := len(in.YPred)
+	if n <= maxPairwiseRows {
 		return in
 	}
-	list := rand.New(rand.NewPCG(uint64(n), mostPairs)).Perm(n)[:mostPairs]
+	list := rand.New(rand.NewPCG(uint64(n), maxPairwiseRows)).Perm(n)[:maxPairwiseRows]
 	slices.Sort(list)
-	return in.only(list)
+	return in.selectRows(list)
 }
 
 func silhouette(in Input) (float64, error) {
-	g, err := in.sampled().grouped()
+	g, err := in.subsample().groupByCluster()
 	if err != nil {
 		return 0, err
 	}
@@ -194,13 +208,13 @@ func silhouette(in Input) (float64, error) {
 		defer hold.Release()
 		distances := kern.Dense(hi-lo, n, n, hold.Data)
 		pairwise.Distances(distances, rows.Slice(lo, hi), rows, pairwise.Squared)
-		sums := make([]float64, len(g.mass))
+		sums := make([]float64, len(g.weights))
 		for i := lo; i < hi; i++ {
 			clear(sums)
 			for j, v := range distances.Row(i - lo) {
-				sums[g.of[j]] += g.weight(j) * math.Sqrt(v)
+				sums[g.cluster[j]] += g.weight(j) * math.Sqrt(v)
 			}
-			scores[i] = g.silhouetteOf(g.of[i], sums)
+			scores[i] = g.rowSilhouette(g.cluster[i], sums)
 		}
 	})
 	var total sum
@@ -210,15 +224,16 @@ func silhouette(in Input) (float64, error) {
 	return total.value() / g.total, nil
 }
 
-// silhouetteOf is the silhouette of a row whose distances to the rows of each cluster add up to sums.
-func (g groups) silhouetteOf(own int, sums []float64) float64 {
-	if g.mass[own] <= 1 {
+// rowSilhouette returns the silhouette of a row, given its weighted sum of distances to each
+// cluster.
+func (g clusterGroups) rowSilhouette(own int, sums []float64) float64 {
+	if g.weights[own] <= 1 {
 		return 0
 	}
-	a, b := sums[own]/(g.mass[own]-1), math.Inf(1)
+	a, b := sums[own]/(g.weights[own]-1), math.Inf(1)
 	for c, s := range sums {
 		if c != own {
-			b = min(b, s/g.mass[c])
+			b = min(b, s/g.weights[c])
 		}
 	}
 	if largest := max(a, b); largest > 0 {
@@ -227,33 +242,33 @@ func (g groups) silhouetteOf(own int, sums []float64) float64 {
 	return 0
 }
 
-// centres returns the centre of each cluster, and the distance of each row to the centre of its own.
-func (g groups) centres() (*mat.Dense, []float64) {
+// centers returns the center of each cluster and the distance of each row to its center.
+func (g clusterGroups) centers() (*mat.Dense, []float64) {
 	n, d := g.Rows.Dims()
 	X := design.Native(g.Rows)
-	sums := make([]sum, len(g.mass)*d)
+	sums := make([]sum, len(g.weights)*d)
 	buffer := make([]float64, d)
 	for i := range n {
-		to := sums[g.of[i]*d:]
+		to := sums[g.cluster[i]*d:]
 		for j, v := range design.Row(X, i, buffer) {
 			to[j].add(g.weight(i) * v)
 		}
 	}
-	centres := mat.NewDense(len(g.mass), d, nil)
-	for c, w := range g.mass {
+	centres := mat.NewDense(len(g.weights), d, nil)
+	for c, w := range g.weights {
 		for j := range d {
 			centres.Set(c, j, sums[c*d+j].value()/w)
 		}
 	}
 	distances := make([]float64, n)
 	for i := range n {
-		distances[i] = distance(design.Row(X, i, buffer), centres.RawRowView(g.of[i]))
+		distances[i] = euclidean(design.Row(X, i, buffer), centres.RawRowView(g.cluster[i]))
 	}
 	return centres, distances
 }
 
-// distance returns ‖x − y‖₂.
-func distance(x, y []float64) float64 {
+// euclidean returns ‖x − y‖₂.
+func euclidean(x, y []float64) float64 {
 	s := 0.0
 	for j, v := range x {
 		s += (v - y[j]) * (v - y[j])
@@ -262,14 +277,14 @@ func distance(x, y []float64) float64 {
 }
 
 func calinskiHarabasz(in Input) (float64, error) {
-	g, err := in.grouped()
+	g, err := in.groupByCluster()
 	if err != nil {
 		return 0, err
 	}
-	centres, distances := g.centres()
+	centres, distances := g.centers()
 	k, d := centres.Dims()
 	middle := make([]sum, d)
-	for c, w := range g.mass {
+	for c, w := range g.weights {
 		for j, v := range centres.RawRowView(c) {
 			middle[j].add(w * v / g.total)
 		}
@@ -279,8 +294,8 @@ func calinskiHarabasz(in Input) (float64, error) {
 		mean[j] = m.value()
 	}
 	var between, within sum
-	for c, w := range g.mass {
-		r := distance(centres.RawRowView(c), mean)
+	for c, w := range g.weights {
+		r := euclidean(centres.RawRowView(c), mean)
 		between.add(w * r * r)
 	}
 	for i, r := range distances {
@@ -293,27 +308,27 @@ func calinskiHarabasz(in Input) (float64, error) {
 }
 
 func daviesBouldin(in Input) (float64, error) {
-	g, err := in.grouped()
+	g, err := in.groupByCluster()
 	if err != nil {
 		return 0, err
 	}
-	centres, distances := g.centres()
-	var size float64 // of the centers: what lies closer than its rounding is one point
+	centres, distances := g.centers()
+	var size float64 // scale of the centers: closer centers than its rounding error coincide
 	for _, v := range centres.RawMatrix().Data {
 		size = max(size, math.Abs(v))
 	}
 	_, d := centres.Dims()
 	rounding := size * math.Sqrt(float64(d)) * 0x1p-48
-	spread := make([]sum, len(g.mass))
+	spread := make([]sum, len(g.weights))
 	for i, r := range distances {
-		c := g.of[i]
-		spread[c].add(g.weight(i) * r / g.mass[c])
+		c := g.cluster[i]
+		spread[c].add(g.weight(i) * r / g.weights[c])
 	}
 	var total sum
 	for a := range spread {
 		worst := 0.0
 		for b := range spread {
-			if r := distance(centres.RawRowView(a), centres.RawRowView(b)); a != b && r > rounding {
+			if r := euclidean(centres.RawRowView(a), centres.RawRowView(b)); a != b && r > rounding {
 				worst = max(worst, (spread[a].value()+spread[b].value())/r)
 			}
 		}

@@ -15,21 +15,21 @@ func ExampleByName() {
 		fmt.Println(err)
 		return
 	}
-	score, err := m.Score(metrics.Input{Truth: []float64{3, -0.5, 2, 7}, Predicted: []float64{2.5, 0, 2, 8}})
+	score, err := m.Score(metrics.Input{YTrue: []float64{3, -0.5, 2, 7}, YPred: []float64{2.5, 0, 2, 8}})
 	fmt.Println(m.Name, score, m.GreaterIsBetter, err)
 	// Output: neg_mean_squared_error -0.375 true <nil>
 }
 
 func ExampleForTask() {
 	in := metrics.Input{
-		Truth:     []float64{0, 0, 1, 1},
-		Predicted: []float64{0, 1, 1, 1},
-		Scores:    mat.NewDense(4, 1, []float64{-2, 0.5, 0.3, 1}),
-		Weights:   []float64{1, 1, 2, 1},
+		YTrue:   []float64{0, 0, 1, 1},
+		YPred:   []float64{0, 1, 1, 1},
+		Scores:  mat.NewDense(4, 1, []float64{-2, 0.5, 0.3, 1}),
+		Weights: []float64{1, 1, 2, 1},
 	}
 	for _, m := range metrics.ForTask(datasets.Classification, 2) {
-		if !m.Needs.Met(in) { // this model gives no probabilities
-			fmt.Printf("%-18s needs %s\n", m.Name, m.Needs)
+		if !m.Requires.SatisfiedBy(in) { // the model has no probabilities
+			fmt.Printf("%-18s needs %s\n", m.Name, m.Requires)
 			continue
 		}
 		score, err := m.Score(in)
@@ -48,33 +48,33 @@ func ExampleForTask() {
 }
 
 func ExampleMetric() {
-	// What an alarm costs: 1 if it is false, 10 if it is missed.
+	// Cost of an alarm: 1 if false, 10 if missed.
 	cost := metrics.Metric{
-		Name: "cost", Task: datasets.Classification, Needs: metrics.Predictions,
+		Name: "cost", Task: datasets.Classification, Requires: metrics.Predictions,
 		Func: func(in metrics.Input) (float64, error) {
 			total := 0.0
-			for i, truth := range in.Truth {
+			for i, truth := range in.YTrue {
 				switch {
-				case truth < in.Predicted[i]:
+				case truth < in.YPred[i]:
 					total++
-				case truth > in.Predicted[i]:
+				case truth > in.YPred[i]:
 					total += 10
 				}
 			}
 			return total, nil
 		},
 	}
-	fmt.Println(cost.Score(metrics.Input{Truth: []float64{0, 1, 0, 1}, Predicted: []float64{1, 0, 0, 1}}))
-	fmt.Println(cost.Score(metrics.Input{Truth: []float64{0, 1, 0, 1}, Predicted: []float64{1, 0, 3}}))
+	fmt.Println(cost.Score(metrics.Input{YTrue: []float64{0, 1, 0, 1}, YPred: []float64{1, 0, 0, 1}}))
+	fmt.Println(cost.Score(metrics.Input{YTrue: []float64{0, 1, 0, 1}, YPred: []float64{1, 0, 3}}))
 	// Output:
 	// 11 <nil>
-	// NaN metrics: cost: Predicted has 3 rows, Truth has 4
+	// NaN metrics: cost: YPred must have 4 rows, as YTrue, got 3
 }
 
 func ExampleNewConfusionMatrix() {
 	table, err := metrics.NewConfusionMatrix(metrics.Input{
-		Truth:     []float64{0, 0, 1, 1, 1, 2},
-		Predicted: []float64{0, 2, 1, 1, 0, 2},
+		YTrue: []float64{0, 0, 1, 1, 1, 2},
+		YPred: []float64{0, 2, 1, 1, 0, 2},
 	}, []string{"cat", "dog", "owl"})
 	if err != nil {
 		fmt.Println(err)
@@ -82,15 +82,15 @@ func ExampleNewConfusionMatrix() {
 	}
 	fmt.Print(table)
 	// Output:
-	// truth \ predicted  cat  dog  owl
-	// cat                  1    0    1
-	// dog                  1    2    0
-	// owl                  0    0    1
+	// true \ predicted  cat  dog  owl
+	// cat                 1    0    1
+	// dog                 1    2    0
+	// owl                 0    0    1
 }
 
 func ExampleROCCurve() {
 	roc, err := metrics.ROCCurve(metrics.Input{
-		Truth:  []float64{0, 0, 1, 1},
+		YTrue:  []float64{0, 0, 1, 1},
 		Scores: mat.NewDense(4, 1, []float64{0.1, 0.4, 0.35, 0.8}),
 	}, 1)
 	if err != nil {
@@ -110,7 +110,7 @@ func ExampleROCCurve() {
 
 func ExampleCalibrationCurve() {
 	curve, err := metrics.CalibrationCurve(metrics.Input{
-		Truth:         []float64{0, 0, 1, 1, 1},
+		YTrue:         []float64{0, 0, 1, 1, 1},
 		Probabilities: mat.NewDense(5, 2, []float64{0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.2, 0.8, 0.1, 0.9}),
 	}, 1, 2)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/golden"
 )
 
-// reference is the value of a metric without and with sample weights; a nil one was not computed.
+// reference contains reference values with and without sample weights; nil means missing.
 type reference struct{ Plain, Weighted *float64 }
 
-// matches checks the metric that a reference case names, with and without weights.
+// matches compares a metric with its reference values.
 func (r reference) matches(t *testing.T, name string, in Input, weights []float64) {
 	t.Helper()
 	m, err := ByName(name)
@@ -66,12 +66,13 @@ func TestGoldenClassification(t *testing.T) {
 		Confusion        [][]float64
 	}
 	golden.Load(t, "metrics_classification", &input, &expect)
-	in := Input{Truth: input.Y, Predicted: input.Predict, Probabilities: fromRows(input.Proba)}
+	in := Input{YTrue: input.Y, YPred: input.Predict, Probabilities: fromRows(input.Proba)}
 	for name, r := range map[string]reference{
 		"accuracy": expect.Accuracy, "balanced_accuracy": expect.BalancedAccuracy,
 		"f1_macro": expect.F1Macro, "f1_micro": expect.F1Micro, "f1_weighted": expect.F1Weighted,
 		"precision_macro": expect.PrecisionMacro, "recall_macro": expect.RecallMacro,
-		"log_loss": expect.LogLoss, "matthews": expect.Matthews, "cohen_kappa": expect.CohenKappa, "roc_auc_ovr_macro": expect.ROCAUC,
+		"log_loss": expect.LogLoss, "matthews": expect.Matthews, "cohen_kappa": expect.CohenKappa,
+		"roc_auc_ovr_macro": expect.ROCAUC,
 	} {
 		r.matches(t, name, in, input.Weights)
 	}
@@ -98,13 +99,15 @@ func TestGoldenBinary(t *testing.T) {
 		FPR, TPR         []float64
 	}
 	golden.Load(t, "metrics_binary", &input, &expect)
-	in := Input{Truth: input.Y, Scores: mat.NewDense(len(input.Score), 1, input.Score), Probabilities: mat.NewDense(len(input.Proba), 2, nil)}
+	in := Input{YTrue: input.Y, Scores: mat.NewDense(len(input.Score), 1, input.Score),
+		Probabilities: mat.NewDense(len(input.Proba), 2, nil)}
 	for i, p := range input.Proba {
 		in.Probabilities.SetRow(i, []float64{1 - p, p})
-		in.Predicted = append(in.Predicted, indicator(p > .5))
+		in.YPred = append(in.YPred, indicator(p > .5))
 	}
 	for name, r := range map[string]reference{
-		"roc_auc": expect.ROCAUC, "average_precision": expect.AveragePrecision, "brier": expect.Brier, "log_loss": expect.LogLoss, "f1": expect.F1,
+		"roc_auc": expect.ROCAUC, "average_precision": expect.AveragePrecision, "brier": expect.Brier,
+		"log_loss": expect.LogLoss, "f1": expect.F1,
 	} {
 		r.matches(t, name, in, input.Weights)
 	}
@@ -130,7 +133,7 @@ func TestGoldenRegression(t *testing.T) {
 		MaxError          reference `json:"max_error"`
 	}
 	golden.Load(t, "metrics_regression", &input, &expect)
-	in := Input{Truth: input.Y, Predicted: input.Predict}
+	in := Input{YTrue: input.Y, YPred: input.Predict}
 	for name, r := range map[string]reference{
 		"r2": expect.R2, "mse": expect.MSE, "mae": expect.MAE, "median_ae": expect.MedianAE,
 		"explained_variance": expect.ExplainedVariance, "max_error": expect.MaxError,
@@ -154,13 +157,14 @@ func TestGoldenProbabilistic(t *testing.T) {
 		D2Pinball    float64 `json:"d2_pinball_0_9"`
 	}
 	golden.Load(t, "metrics_probabilistic", &input, &expect)
-	in := Input{Truth: input.Y, Predicted: input.Mean, Std: input.Std, Lower: input.Lower, Upper: input.Upper}
+	in := Input{YTrue: input.Y, YPred: input.Mean, Std: input.Std, Lower: input.Lower, Upper: input.Upper}
 	for name, r := range map[string]reference{
-		"nlpd": {&expect.NLPD, &expect.NLPDWeighted}, "coverage": {&expect.Coverage, nil}, "mean_width": {&expect.Width, nil}, "d2_absolute_error": {&expect.D2, nil},
+		"nlpd": {&expect.NLPD, &expect.NLPDWeighted}, "coverage": {&expect.Coverage, nil}, "mean_width": {&expect.Width,
+			nil}, "d2_absolute_error": {&expect.D2, nil},
 	} {
 		r.matches(t, name, in, input.Weights)
 	}
-	in.Predicted = input.Upper
+	in.YPred = input.Upper
 	reference{&expect.Pinball, nil}.matches(t, "pinball_0.9", in, nil)
 	reference{&expect.D2Pinball, nil}.matches(t, "d2_pinball_0.9", in, nil)
 }
@@ -176,6 +180,6 @@ func TestGoldenClustering(t *testing.T) {
 		t.Fatalf("the case has %d scores", len(expect))
 	}
 	for name, want := range expect {
-		reference{Plain: &want}.matches(t, name, Input{Truth: input.Truth, Predicted: input.Labels, Rows: fromRows(input.X)}, nil)
+		reference{Plain: &want}.matches(t, name, Input{YTrue: input.Truth, YPred: input.Labels, Rows: fromRows(input.X)}, nil)
 	}
 }

@@ -1,20 +1,22 @@
-// Package metrics scores predictions against the truth, with sample weights, by the names scikit-learn users know.
+// Package metrics evaluates predictions against true values, with sample weights and under
+// scikit-learn's metric names.
 //
-// A [Metric] has a name, says what it needs of a model (predictions, decision scores or probabilities) and whether
-// greater is better, and turns an [Input] into one number. [ByName] finds one; [ForTask] gives the set worth
-// reporting for a task. The tables and curves behind the numbers are [ConfusionMatrix], [ROCCurve],
-// [PrecisionRecallCurve] and [CalibrationCurve].
+// A [Metric] reduces an [Input] to one number. It declares which outputs of a model it requires and
+// whether greater is better. [ByName] finds a metric; [ForTask] returns the metrics to report for a
+// task. [ConfusionMatrix], [ROCCurve], [PrecisionRecallCurve] and [CalibrationCurve] return tables
+// and curves.
 //
-// Three laws hold for every metric here:
-//   - A row of weight 2 counts as the row written twice, and a row of weight 0 as no row at all.
-//   - The order of the rows does not matter (beyond the rounding of sums, which are compensated).
-//   - A score is a finite number or an error that names the metric and what is wrong, never a silent NaN.
+// Every metric has three properties:
+//   - A row of weight 2 counts as two equal rows, and a row of weight 0 is ignored.
+//   - The order of the rows does not matter, up to the rounding of compensated sums.
+//   - The result is a finite number, or an error that names the metric and the cause; it is never
+//     NaN.
 //
-// A score of a clustering that looks at a sample of many rows obeys the first two but for the error of the sample; its
-// Doc says so. A score of anomalies is one of two classes: see [Metric.Serves].
+// Clustering metrics that subsample large inputs have the first two properties up to sampling
+// error. Anomaly detection uses the binary classification metrics, see [Metric.SupportsTask].
 //
-// Where scikit-learn has the metric, the value is that of its version 1.2, and its convention where a formula is
-// undefined (a class never predicted has precision 0). The few differences are said in the metric's Doc.
+// Values and conventions for undefined cases are those of scikit-learn 1.2: the precision of a
+// class that is never predicted is 0. Metric.Doc states the differences.
 package metrics
 
 import (
@@ -30,69 +32,71 @@ import (
 	"github.com/bochner-ml/bochner/internal/suggest"
 )
 
-// Need says which outputs of a model a metric reads. Where two will do, the first named is taken if both are given.
-type Need string
+// Requirement names the outputs that a metric reads. Of two alternatives, it reads the first one
+// that is available.
+type Requirement string
 
-// The outputs that metrics read.
+// Requirements of metrics.
 const (
-	Predictions           Need = "predictions"
-	Probabilities         Need = "probabilities"
-	ScoresOrProbabilities Need = "decision scores or probabilities"
-	ProbabilitiesOrScores Need = "probabilities or decision scores"
-	Deviations            Need = "standard deviations"
-	Intervals             Need = "intervals"
-	Sets                  Need = "sets of classes"
-	PredictionsAndRows    Need = "predictions and the rows themselves" // and no truth
+	Predictions           Requirement = "predictions"
+	Probabilities         Requirement = "probabilities"
+	ScoresOrProbabilities Requirement = "decision scores or probabilities"
+	ProbabilitiesOrScores Requirement = "probabilities or decision scores"
+	StdDevs               Requirement = "standard deviations"
+	Intervals             Requirement = "intervals"
+	PredictionSets        Requirement = "sets of classes"
+	PredictionsAndRows    Requirement = "predictions and the rows themselves" // unsupervised
 )
 
-// Met reports whether in holds the outputs that n names.
-func (n Need) Met(in Input) bool {
+// SatisfiedBy reports whether in contains the required outputs.
+func (n Requirement) SatisfiedBy(in Input) bool {
 	switch n {
 	case Predictions:
-		return in.Predicted != nil || present(in.PredictedTargets)
+		return in.YPred != nil || hasEntries(in.YPredTargets)
 	case PredictionsAndRows:
-		return in.Predicted != nil && in.Rows != nil
+		return in.YPred != nil && in.Rows != nil
 	case Probabilities:
-		return present(in.Probabilities)
+		return hasEntries(in.Probabilities)
 	case ScoresOrProbabilities, ProbabilitiesOrScores:
-		return present(in.Scores) || present(in.Probabilities)
-	case Deviations:
-		return Predictions.Met(in) && (in.Std != nil || present(in.StdTargets))
+		return hasEntries(in.Scores) || hasEntries(in.Probabilities)
+	case StdDevs:
+		return Predictions.SatisfiedBy(in) && (in.Std != nil || hasEntries(in.StdTargets))
 	case Intervals:
-		return in.Lower != nil || present(in.LowerTargets)
-	case Sets:
-		return present(in.Sets)
+		return in.Lower != nil || hasEntries(in.LowerTargets)
+	case PredictionSets:
+		return hasEntries(in.Sets)
 	}
 	return false
 }
 
-// ErrUndefined is wrapped by the error of a metric whose formula has no value on the rows given though nothing is
-// wrong with them, such as an AUC over rows of a single class. A caller that scores many folds may want to go on.
+// ErrUndefined is wrapped by the error of a metric that has no value on valid input, such as the
+// AUC of rows of a single class. Callers that score several folds may continue.
 var ErrUndefined = errors.New("undefined on these rows")
 
-// Metric is one way to score predictions. Metrics of a caller's own are literals of this type.
+// Metric is an evaluation metric. Custom metrics are literals of this type.
 type Metric struct {
 	Name            string
-	Aliases         []string // other names that ByName accepts
-	Doc             string   // one line: the formula or the idea, and how it differs from scikit-learn if it does
+	Aliases         []string // accepted by ByName
+	Doc             string   // one line: formula, and differences from scikit-learn
 	Task            datasets.Task
 	GreaterIsBetter bool
-	Needs           Need
-	Binary          bool // whether it is for two classes and speaks of the second, the positive one, which has code 1
+	Requires        Requirement
+	Binary          bool // whether it evaluates the positive class, code 1, of two classes
 
-	// Func computes the score. It is called with an input that has been checked for what Task and Needs ask: lengths
-	// agree, everything is finite, every weight is positive (Weights may be nil), class codes lie below Classes,
-	// which is set. For the needs with a choice, the matrix chosen is in Scores. For regression it is called once
-	// per target, always with Truth and the vectors. For clustering, Truth is nil where Needs is PredictionsAndRows.
+	// Func computes the value of a validated input: lengths agree, all values are finite, weights
+	// are positive or Weights is nil, and class codes are below Classes, which is set. Of
+	// alternative requirements, Scores contains the selected matrix. Regression calls it once per
+	// target with YTrue and the vectors. For unsupervised metrics YTrue is nil.
 	Func func(Input) (float64, error)
 }
 
-// Score checks the input and returns the metric's value on it; for several targets, the plain mean over targets.
-// The cost is O(n), or O(n log n) per class for metrics of a ranking. On an error the value is NaN.
+// Score validates the input and returns the value of the metric; for several targets, their
+// unweighted mean. Cost: O(n), or O(n log n) per class for ranking metrics. On an error the value
+// is NaN.
 func (m Metric) Score(in Input) (float64, error) {
 	score, err := m.score(in)
 	if err == nil && (math.IsNaN(score) || math.IsInf(score, 0)) {
-		err = fmt.Errorf("%w: the result is %v, the values are too large", ErrUndefined, score)
+		err = fmt.Errorf("%w: the result is %v: the values are too large", ErrUndefined, score)
 	}
 	if err != nil {
 		return math.NaN(), fmt.Errorf("metrics: %s: %w", m.Name, err)
@@ -102,19 +106,19 @@ func (m Metric) Score(in Input) (float64, error) {
 
 func (m Metric) score(in Input) (float64, error) {
 	if m.Func == nil {
-		return 0, errors.New("this Metric has no Func")
+		return 0, errors.New("Func must not be nil")
 	}
-	in, err := in.checked(m.Task, m.Needs)
+	in, err := in.validate(m.Task, m.Requires)
 	if err != nil {
 		return 0, err
 	}
-	if !present(in.TruthTargets) {
+	if !hasEntries(in.YTrueTargets) {
 		return m.Func(in)
 	}
-	_, targets := in.TruthTargets.Dims()
+	_, targets := in.YTrueTargets.Dims()
 	var total sum
 	for t := range targets {
-		score, err := m.Func(in.target(t))
+		score, err := m.Func(in.singleTarget(t))
 		if err != nil {
 			return 0, fmt.Errorf("target %d: %w", t, err)
 		}
@@ -123,42 +127,45 @@ func (m Metric) score(in Input) (float64, error) {
 	return total.value() / float64(targets), nil
 }
 
-// NeedsTruth reports whether the metric compares with a truth; one that does not looks at the rows themselves.
-func (m Metric) NeedsTruth() bool { return m.Needs != PredictionsAndRows }
+// IsSupervised reports whether the metric requires true values. Unsupervised metrics read
+// [Input.Rows].
+func (m Metric) IsSupervised() bool { return m.Requires != PredictionsAndRows }
 
-// Serves reports whether the metric scores the predictions of models of a task. Those of two classes serve for
-// anomalies, too: class 1 is the anomaly, the decision score how unlike the others a row is.
-func (m Metric) Serves(task datasets.Task) bool {
-	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Needs != Probabilities
+// SupportsTask reports whether the metric evaluates models of a task. Binary classification metrics
+// also evaluate anomaly detection: class 1 is the anomaly, and the decision score is the anomaly
+// score.
+func (m Metric) SupportsTask(task datasets.Task) bool {
+	return m.Task == task || task == datasets.Anomaly && m.Binary && m.Requires != Probabilities
 }
 
-// CheckClasses says why the metric cannot score that many classes, nil where it can. It asks the metric
-// itself, by rows that are all predicted right.
+// CheckClasses returns an error if the metric does not support that number of classes. It evaluates
+// the metric on perfect predictions.
 func (m Metric) CheckClasses(classes int) error {
 	if m.Task != datasets.Classification {
-		return fmt.Errorf("metrics: %s is for %s", m.Name, m.Task)
+		return fmt.Errorf("metrics: %s supports %s only", m.Name, m.Task)
 	}
-	if classes < 2 || classes > maxProbe {
+	if classes < 2 || classes > maxProbedClasses {
 		return nil
 	}
-	in := Input{Truth: make([]float64, classes), Classes: classes}
+	in := Input{YTrue: make([]float64, classes), Classes: classes}
 	in.Probabilities = mat.NewDense(classes, classes, nil)
 	for k := range classes {
-		in.Truth[k] = float64(k)
+		in.YTrue[k] = float64(k)
 		in.Probabilities.Set(k, k, 1)
 	}
-	in.Predicted, in.Sets = in.Truth, in.Probabilities
+	in.YPred, in.Sets = in.YTrue, in.Probabilities
 	if _, err := m.Score(in); err != nil && !errors.Is(err, ErrUndefined) {
 		return err
 	}
 	return nil
 }
 
-// maxProbe bounds the classes by which a metric is asked: one that takes so many takes more.
-const maxProbe = 64
+// maxProbedClasses limits the evaluation in CheckClasses; a metric that supports 64 classes
+// supports more.
+const maxProbedClasses = 64
 
-// PositiveClass returns the name of the class that [Metric.Binary] scores speak of, the second of two, whose
-// code is 1; "" where there are not two.
+// PositiveClass returns the class that binary metrics evaluate, the second of two; "" unless there
+// are two classes.
 func PositiveClass(classes []string) string {
 	if len(classes) != 2 {
 		return ""
@@ -166,7 +173,7 @@ func PositiveClass(classes []string) string {
 	return classes[1]
 }
 
-// Better reports whether score a is strictly better than score b.
+// Better reports whether a is strictly better than b.
 func (m Metric) Better(a, b float64) bool {
 	if m.GreaterIsBetter {
 		return a > b
@@ -174,29 +181,30 @@ func (m Metric) Better(a, b float64) bool {
 	return a < b
 }
 
-// negated is the metric under its scikit-learn scorer name: the value with its sign turned, so that greater is better.
+// negated returns the metric under its scikit-learn scorer name, with the sign reversed.
 func (m Metric) negated() Metric {
 	loss := m.Func
 	m.Name = negation + m.Name
 	m.Aliases = nil
-	m.Doc = "Minus: " + m.Doc
+	m.Doc = "Negated: " + m.Doc
 	m.GreaterIsBetter = true
 	m.Func = func(in Input) (float64, error) {
 		value, err := loss(in)
-		return 0 - value, err // not -value, which turns a perfect 0 into -0
+		return 0 - value, err // 0 − value avoids −0
 	}
 	return m
 }
 
 const negation = "neg_"
 
-// registry holds every metric, in the order in which they are listed.
-var registry = slices.Concat(classification, classAverages(), ranking, regression, probabilistic, clustering)
+// registry contains all metrics in listing order.
+var registry = slices.Concat(classificationMetrics, averagedMetrics(), rankingMetrics, regressionMetrics,
+	probabilisticMetrics, clusteringMetrics)
 
-// All returns every metric, classification first, in a fixed order.
+// All returns all metrics in a fixed order, classification first.
 func All() []Metric { return slices.Clone(registry) }
 
-// Names returns the names of All, in the same order.
+// Names returns the names of [All] in the same order.
 func Names() []string {
 	names := make([]string, len(registry))
 	for i, m := range registry {
@@ -205,31 +213,31 @@ func Names() []string {
 	return names
 }
 
-// ByName returns the metric of that name or alias. Every metric for which less is better is known, too, as neg_ and
-// its name, as in scikit-learn's scorers: its value negated, so that greater is better. An unknown name is an error
-// that gives a near one, if any, and lists all.
+// ByName returns the metric with the given name or alias. As in scikit-learn's scorers, the prefix
+// neg_ negates a loss, so that greater is better. The error for an unknown name suggests the
+// nearest name and lists all.
 func ByName(name string) (Metric, error) {
-	if m, ok := lookup(name); ok {
+	if m, ok := find(name); ok {
 		return m, nil
 	}
 	if loss, ok := strings.CutPrefix(name, negation); ok {
-		m, ok := lookup(loss)
+		m, ok := find(loss)
 		if ok && !m.GreaterIsBetter {
 			return m.negated(), nil
 		}
 		if ok {
-			return Metric{}, fmt.Errorf("metrics: no metric is named %q: greater is better for %s already", name, m.Name)
+			return Metric{}, fmt.Errorf("metrics: unknown metric %q: greater is already better for %s", name, m.Name)
 		}
 	}
 	hint := "."
-	if near := suggest.Nearest(name, spellings()); near != "" {
+	if near := suggest.Nearest(name, knownNames()); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return Metric{}, fmt.Errorf("metrics: no metric is named %q%s Known are %s; and neg_ before those of which less is better",
+	return Metric{}, fmt.Errorf("metrics: unknown metric %q%s Known metrics: %s; losses also with the prefix neg_",
 		name, hint, strings.Join(Names(), ", "))
 }
 
-func lookup(name string) (Metric, bool) {
+func find(name string) (Metric, bool) {
 	for _, m := range registry {
 		if m.Name == name || slices.Contains(m.Aliases, name) {
 			return m, true
@@ -238,9 +246,9 @@ func lookup(name string) (Metric, bool) {
 	return quantileMetric(name)
 }
 
-// ForTask returns the metrics worth reporting for a task, the one to choose models by first. For classification
-// they depend on whether there are two classes or more; for the other tasks, classes is not read. A model may lack
-// what some of them need, and rows without a target the truth: see [Need.Met] and [Metric.NeedsTruth].
+// ForTask returns the metrics to report for a task, the default for model selection first. For
+// classification they depend on the number of classes; other tasks ignore classes. Check
+// availability with [Requirement.SatisfiedBy] and [Metric.IsSupervised].
 func ForTask(task datasets.Task, classes int) []Metric {
 	names := []string{"r2", "root_mean_squared_error", "mean_absolute_error", "relative_rmse", "nlpd"}
 	switch {
@@ -257,14 +265,14 @@ func ForTask(task datasets.Task, classes int) []Metric {
 	}
 	var set []Metric
 	for _, name := range names {
-		m, _ := lookup(name)
+		m, _ := find(name)
 		set = append(set, m)
 	}
 	return set
 }
 
-// spellings returns all names that ByName knows, but those of other quantiles.
-func spellings() (names []string) {
+// knownNames returns all names that ByName accepts, except those of unlisted quantiles.
+func knownNames() (names []string) {
 	for _, m := range registry {
 		for _, known := range append([]string{m.Name}, m.Aliases...) {
 			if names = append(names, known); !m.GreaterIsBetter {
@@ -275,7 +283,7 @@ func spellings() (names []string) {
 	return names
 }
 
-// sum adds numbers with Neumaier's compensation, so that its error does not grow with how many there are.
+// sum is a compensated sum (Neumaier): its error does not grow with the number of terms.
 type sum struct{ high, low float64 }
 
 func (s *sum) add(x float64) {

@@ -16,27 +16,27 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// random draws an input that every metric of the task can score: scores with ties, whole weights from 0 to 3.
+// random draws an input for all metrics of a task: scores with ties, integer weights 0 to 3.
 func random(rng *rand.Rand, m Metric, rows int) Input {
-	in := Input{Truth: make([]float64, rows), Predicted: make([]float64, rows), Weights: make([]float64, rows)}
+	in := Input{YTrue: make([]float64, rows), YPred: make([]float64, rows), Weights: make([]float64, rows)}
 	for i := range rows {
 		in.Weights[i] = float64(rng.IntN(4))
 	}
 	if m.Task == datasets.Regression {
 		for i := range rows {
-			in.Truth[i] = rng.ExpFloat64()
-			in.Predicted[i] = in.Truth[i] * rng.Float64() * 2
+			in.YTrue[i] = rng.ExpFloat64()
+			in.YPred[i] = in.YTrue[i] * rng.Float64() * 2
 			in.Std = append(in.Std, 0.1+rng.Float64())
-			in.Lower = append(in.Lower, in.Predicted[i]-rng.Float64())
-			in.Upper = append(in.Upper, in.Predicted[i]+rng.Float64())
+			in.Lower = append(in.Lower, in.YPred[i]-rng.Float64())
+			in.Upper = append(in.Upper, in.YPred[i]+rng.Float64())
 		}
 		return in
 	}
 	if m.Task == datasets.Clustering {
 		in.Rows = mat.NewDense(rows, 2, nil)
 		for i := range rows {
-			in.Truth[i], in.Predicted[i] = float64(rng.IntN(4)), float64(rng.IntN(3))
-			in.Rows.(*mat.Dense).SetRow(i, []float64{3*in.Truth[i] + rng.NormFloat64(), rng.NormFloat64()})
+			in.YTrue[i], in.YPred[i] = float64(rng.IntN(4)), float64(rng.IntN(3))
+			in.Rows.(*mat.Dense).SetRow(i, []float64{3*in.YTrue[i] + rng.NormFloat64(), rng.NormFloat64()})
 		}
 		return in
 	}
@@ -52,7 +52,7 @@ func random(rng *rand.Rand, m Metric, rows int) Input {
 		for c := range in.Classes {
 			in.Sets.Set(i, c, float64(rng.IntN(2)))
 		}
-		in.Truth[i], in.Predicted[i] = float64(rng.IntN(in.Classes)), float64(rng.IntN(in.Classes))
+		in.YTrue[i], in.YPred[i] = float64(rng.IntN(in.Classes)), float64(rng.IntN(in.Classes))
 		row := in.Probabilities.RawRowView(i)
 		total := 0.0
 		for c := range row {
@@ -79,7 +79,7 @@ func classesFor(m Metric) int {
 	return 4
 }
 
-// pick is the input of the rows given, which may repeat, without weights if drop is set.
+// pick selects rows, possibly repeated; drop removes the weights.
 func pick(in Input, rows []int, drop bool) Input {
 	out := Input{Classes: in.Classes}
 	var scores, probabilities, sets []float64
@@ -87,14 +87,15 @@ func pick(in Input, rows []int, drop bool) Input {
 		out.Rows = (datasets.Set{X: in.Rows}).Select(rows).X
 	}
 	for _, i := range rows {
-		out.Truth = append(out.Truth, in.Truth[i])
-		out.Predicted = append(out.Predicted, in.Predicted[i])
+		out.YTrue = append(out.YTrue, in.YTrue[i])
+		out.YPred = append(out.YPred, in.YPred[i])
 		if in.Scores != nil {
 			scores = append(scores, in.Scores.RawRowView(i)...)
 			probabilities = append(probabilities, in.Probabilities.RawRowView(i)...)
 			sets = append(sets, in.Sets.RawRowView(i)...)
 		} else if in.Std != nil {
-			out.Std, out.Lower, out.Upper = append(out.Std, in.Std[i]), append(out.Lower, in.Lower[i]), append(out.Upper, in.Upper[i])
+			out.Std, out.Lower, out.Upper = append(out.Std, in.Std[i]), append(out.Lower, in.Lower[i]), append(out.Upper,
+				in.Upper[i])
 		}
 		if !drop {
 			out.Weights = append(out.Weights, in.Weights[i])
@@ -116,9 +117,9 @@ func inOrder(n int) []int {
 	return rows
 }
 
-// TestLaws holds, for every metric: weight w is the row w times (so 0 is no row at all), the order of rows and the
-// scale of weights do not matter, weight 1 is no weight, and the input is left as it was.
-func TestLaws(t *testing.T) {
+// Every metric is invariant to the order of rows and the scale of weights, treats a row of weight w
+// as w rows, and leaves the input unchanged.
+func TestInvariants(t *testing.T) {
 	for _, m := range All() {
 		t.Run(m.Name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -163,23 +164,23 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// countsRows reports whether a metric of a clustering counts rows, so that twice all weights are twice as many rows.
+// countsRows reports whether the scale of the weights matters to a clustering metric.
 func countsRows(m Metric) bool {
-	says := strings.Contains(m.Doc, "A weight counts rows")
+	says := strings.Contains(m.Doc, "Weights count rows")
 	return m.Task == datasets.Clustering && says
 }
 
-// TestPerfect holds that no metric ranks random predictions above perfect ones.
+// No metric prefers random to perfect predictions.
 func TestPerfect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, m := range All() {
 		in := random(rng, m, 50)
 		perfect := in
-		perfect.Predicted, perfect.Lower, perfect.Upper = in.Truth, in.Truth, in.Truth
+		perfect.YPred, perfect.Lower, perfect.Upper = in.YTrue, in.YTrue, in.YTrue
 		if m.Task == datasets.Classification {
 			perfect.Scores, perfect.Probabilities = mat.DenseCopyOf(in.Scores), mat.NewDense(50, in.Classes, nil)
 			perfect.Scores.Zero()
-			for i, c := range in.Truth {
+			for i, c := range in.YTrue {
 				perfect.Probabilities.Set(i, int(c), 1)
 				if in.Classes > 2 {
 					perfect.Scores.Set(i, int(c), 1)
@@ -195,22 +196,22 @@ func TestPerfect(t *testing.T) {
 			t.Errorf("%s: perfect scores %v, %v; random %v, %v", m.Name, best, err2, some, err1)
 		}
 		if m.Name == "nlpd" {
-			continue // how good it can be depends on the deviations
+			continue // its optimum depends on the standard deviations
 		}
-		if ideal := indicator(m.GreaterIsBetter || m.Name == "mean_set_size"); m.NeedsTruth() && !near(best, ideal, 1e-12) {
+		if ideal := indicator(m.GreaterIsBetter || m.Name == "mean_set_size"); m.IsSupervised() && !near(best, ideal, 1e-12) {
 			t.Errorf("%s: perfect scores %v, want %v", m.Name, best, ideal)
 		}
 	}
 }
 
-// TestAUCIsPairwise compares the AUCs with the weighted share of pairs of rows that are in the right order.
+// AUC is the weighted fraction of concordant pairs.
 func TestAUCIsPairwise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	pairwise := func(in Input, scores *mat.Dense, column, class int, other func(int) bool) float64 {
 		var right, all float64
-		for i := range in.Truth {
-			for j := range in.Truth {
-				if int(in.Truth[i]) != class || !other(int(in.Truth[j])) {
+		for i := range in.YTrue {
+			for j := range in.YTrue {
+				if int(in.YTrue[i]) != class || !other(int(in.YTrue[j])) {
 					continue
 				}
 				w := in.Weights[i] * in.Weights[j]
@@ -253,7 +254,7 @@ func TestAUCIsPairwise(t *testing.T) {
 }
 
 func weightOf(in Input, class int) (total float64) {
-	for i, c := range in.Truth {
+	for i, c := range in.YTrue {
 		if int(c) == class {
 			total += in.Weights[i]
 		}
@@ -272,10 +273,10 @@ func check(t *testing.T, name string, in Input, want float64) {
 	}
 }
 
-// TestByHand has values worked out on paper, and the conventions where a formula is undefined.
-func TestByHand(t *testing.T) {
+// Hand-computed values and conventions for undefined cases.
+func TestHandComputed(t *testing.T) {
 	truth, predicted := []float64{3, -0.5, 2, 7}, []float64{2.5, 0, 2, 8}
-	regression := Input{Truth: truth, Predicted: predicted}
+	regression := Input{YTrue: truth, YPred: predicted}
 	check(t, "mean_squared_error", regression, 0.375)
 	check(t, "rmse", regression, math.Sqrt(0.375))
 	check(t, "mae", regression, 0.5)
@@ -285,18 +286,20 @@ func TestByHand(t *testing.T) {
 	check(t, "mape", regression, (0.5/3+1+0+1./7)/4)
 	check(t, "neg_mse", regression, -0.375)
 	check(t, "r2", regression, 1-1.5/(62.25-11.5*11.5/4))
-	check(t, "msle", Input{Truth: []float64{0, math.E - 1}, Predicted: []float64{math.E - 1, 0}}, 1)
-	check(t, "rmsle", Input{Truth: []float64{0, 0}, Predicted: []float64{math.E*math.E - 1, 0}}, math.Sqrt2)
-	check(t, "median_absolute_error", Input{Truth: []float64{1, 2, 4}, Predicted: []float64{0, 0, 0}, Weights: []float64{1, 1, 2}}, 3)
-	check(t, "median_absolute_error", Input{Truth: []float64{1, 2, 4}, Predicted: []float64{0, 0, 0}, Weights: []float64{.1, .2, .3}}, 3) // .1+.2 is not .3
+	check(t, "msle", Input{YTrue: []float64{0, math.E - 1}, YPred: []float64{math.E - 1, 0}}, 1)
+	check(t, "rmsle", Input{YTrue: []float64{0, 0}, YPred: []float64{math.E*math.E - 1, 0}}, math.Sqrt2)
+	check(t, "median_absolute_error", Input{YTrue: []float64{1, 2, 4}, YPred: []float64{0, 0, 0}, Weights: []float64{1,
+		1, 2}}, 3)
+	check(t, "median_absolute_error", Input{YTrue: []float64{1, 2, 4}, YPred: []float64{0, 0, 0},
+		Weights: []float64{.1, .2, .3}}, 3) // .1+.2 is not .3
 
-	constant := Input{Truth: []float64{.1, .1, .1}, Predicted: []float64{.3, .3, .3}}
+	constant := Input{YTrue: []float64{.1, .1, .1}, YPred: []float64{.3, .3, .3}}
 	check(t, "r2", constant, 0)
 	check(t, "explained_variance", constant, 1)
-	constant.Predicted = constant.Truth
+	constant.YPred = constant.YTrue
 	check(t, "r2", constant, 1)
 
-	classes := Input{Truth: []float64{0, 0, 1, 1, 1}, Predicted: []float64{0, 1, 1, 1, 0}}
+	classes := Input{YTrue: []float64{0, 0, 1, 1, 1}, YPred: []float64{0, 1, 1, 1, 0}}
 	check(t, "precision", classes, 2./3)
 	check(t, "recall", classes, 2./3)
 	check(t, "recall_weighted", classes, 3./5)
@@ -306,44 +309,44 @@ func TestByHand(t *testing.T) {
 	check(t, "mcc", classes, (2*1-1*1)/math.Sqrt(3*3*2*2))
 	check(t, "cohen_kappa", classes, (.6-.52)/(1-.52))
 
-	never := Input{Truth: []float64{0, 1}, Predicted: []float64{0, 0}, Classes: 2}
+	never := Input{YTrue: []float64{0, 1}, YPred: []float64{0, 0}, Classes: 2}
 	check(t, "precision", never, 0)
 	check(t, "recall", never, 0)
 	check(t, "f1", never, 0)
 	check(t, "matthews_corrcoef", never, 0)
 	check(t, "cohen_kappa", never, 0)
-	never.Classes = 9 // classes that occur nowhere do not count in a macro average
+	never.Classes = 9 // macro averages ignore classes without rows
 	check(t, "recall_macro", never, 0.5)
 	check(t, "f1_macro", never, (2./3+0)/2)
-	check(t, "balanced_accuracy", Input{Truth: []float64{0, 0}, Predicted: []float64{0, 5}}, 0.5)
+	check(t, "balanced_accuracy", Input{YTrue: []float64{0, 0}, YPred: []float64{0, 5}}, 0.5)
 
-	sure := Input{Truth: []float64{0, 1}, Probabilities: mat.NewDense(2, 2, []float64{1, 0, 1, 0})}
-	check(t, "log_loss", sure, 26*math.Ln2) // one right for sure, one wrong for sure: 52 bits
+	sure := Input{YTrue: []float64{0, 1}, Probabilities: mat.NewDense(2, 2, []float64{1, 0, 1, 0})}
+	check(t, "log_loss", sure, 26*math.Ln2) // one certain and correct, one certain and wrong: 52 bits
 	check(t, "brier_score", sure, 0.5)
-	ties := Input{Truth: []float64{0, 1, 2}, Scores: mat.NewDense(3, 3, []float64{1, 1, 1, 1, 1, 1, 0, 1, 2})}
+	ties := Input{YTrue: []float64{0, 1, 2}, Scores: mat.NewDense(3, 3, []float64{1, 1, 1, 1, 1, 1, 0, 1, 2})}
 	check(t, "top_k_accuracy", ties, 2./3)
-	ranked := Input{Truth: []float64{0, 0, 1, 1}, Scores: mat.NewDense(4, 1, []float64{.1, .4, .35, .8})}
+	ranked := Input{YTrue: []float64{0, 0, 1, 1}, Scores: mat.NewDense(4, 1, []float64{.1, .4, .35, .8})}
 	check(t, "average_precision", ranked, 0.5*1+0.5*2./3)
 	check(t, "roc_auc", ranked, 0.75)
 	check(t, "roc_auc_ovr", ranked, 0.75)
 	check(t, "roc_auc_ovo", ranked, 0.75)
 }
 
-// TestLargeOffset holds that sums lose no digits when the targets are far from zero or there are many rows.
+// A large offset or many rows do not cost accuracy.
 func TestLargeOffset(t *testing.T) {
 	const rows = 100_000
-	in := Input{Truth: make([]float64, rows), Predicted: make([]float64, rows), Weights: make([]float64, rows)}
+	in := Input{YTrue: make([]float64, rows), YPred: make([]float64, rows), Weights: make([]float64, rows)}
 	for i := range rows {
-		in.Truth[i] = 1 << 40
+		in.YTrue[i] = 1 << 40
 		if i%2 == 0 {
-			in.Truth[i]++
+			in.YTrue[i]++
 		}
-		in.Predicted[i] = 1<<40 + 0.5
+		in.YPred[i] = 1<<40 + 0.5
 		in.Weights[i] = 0.1
 	}
 	check(t, "r2", in, 0)
 	check(t, "mse", in, 0.25)
-	in.Predicted = in.Truth
+	in.YPred = in.YTrue
 	check(t, "r2", in, 1)
 }
 
@@ -358,21 +361,22 @@ func TestSeveralTargets(t *testing.T) {
 		}
 		var mean float64
 		for c := range 2 {
-			one, err := m.Score(Input{Truth: mat.Col(nil, c, truth), Predicted: mat.Col(nil, c, predicted), Weights: weights,
+			one, err := m.Score(Input{YTrue: mat.Col(nil, c, truth), YPred: mat.Col(nil, c, predicted), Weights: weights,
 				Std: mat.Col(nil, c, std), Lower: mat.Col(nil, c, predicted), Upper: mat.Col(nil, c, upper)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			mean += one / 2
 		}
-		check(t, m.Name, Input{TruthTargets: truth, PredictedTargets: predicted, Weights: weights, StdTargets: std, LowerTargets: predicted, UpperTargets: upper}, mean)
+		check(t, m.Name, Input{YTrueTargets: truth, YPredTargets: predicted, Weights: weights, StdTargets: std,
+			LowerTargets: predicted, UpperTargets: upper}, mean)
 	}
 }
 
-// TestScoresOrProbabilities holds which matrix is read when both are given, and that either alone will do.
+// Each metric reads its first alternative if both are given, else the other.
 func TestScoresOrProbabilities(t *testing.T) {
 	in := Input{
-		Truth:         []float64{0, 1},
+		YTrue:         []float64{0, 1},
 		Scores:        mat.NewDense(2, 1, []float64{0, 1}),
 		Probabilities: mat.NewDense(2, 2, []float64{0, 1, 1, 0}),
 	}
@@ -384,7 +388,7 @@ func TestScoresOrProbabilities(t *testing.T) {
 	check(t, "roc_auc_ovr", in, 1)
 }
 
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	two := []float64{0, 1}
 	half := mat.NewDense(2, 2, []float64{.5, .5, .5, .5})
@@ -393,76 +397,89 @@ func TestFaults(t *testing.T) {
 		in     Input
 		want   string
 	}{
-		{"accuracy", Input{}, "Truth has no rows"},
-		{"accuracy", Input{Truth: two}, "Predicted has no rows"},
-		{"accuracy", Input{Truth: two, Predicted: []float64{1}}, "Predicted has 1 rows, Truth has 2"},
-		{"accuracy", Input{Truth: []float64{0, .5}, Predicted: two}, "Truth[1] is 0.5, want a class code"},
-		{"accuracy", Input{Truth: two, Predicted: []float64{0, -1}}, "Predicted[1] is -1"},
-		{"accuracy", Input{Truth: two, Predicted: []float64{0, 2}, Classes: 2}, "an integer from 0 to 1"},
-		{"accuracy", Input{Truth: two, Predicted: []float64{0, 1e300}}, "Predicted[1] is 1e+300"},
-		{"accuracy", Input{Truth: []float64{0, inf}, Predicted: two}, "Truth[1] is +Inf"},
-		{"accuracy", Input{Truth: two, Predicted: two, Classes: 1}, "Classes is 1"},
-		{"accuracy", Input{Truth: two, Predicted: two, Classes: math.MaxInt}, "Classes is"},
-		{"accuracy", Input{TruthTargets: half, PredictedTargets: half}, "several targets are for regression"},
-		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1}}, "Weights has 1 rows"},
-		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1, -1}}, "Weights[1] is -1"},
-		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1, nan}}, "Weights[1] is NaN"},
-		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{0, 0}}, "the weights add up to 0"},
-		{"accuracy", Input{Truth: two, Predicted: two, Weights: []float64{1e308, 1e308}}, "the weights add up to +Inf"},
-		{"f1", Input{Truth: two, Predicted: []float64{0, 2}}, "it is for two classes, here are 3"},
-		{"log_loss", Input{Truth: two, Scores: mat.NewDense(2, 1, two)}, "it needs probabilities"},
-		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(1, 2, []float64{.5, .5})}, "Probabilities is 1×2, want 2×2"},
-		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, .5, .6})}, "row 1 sums to 1.1"},
-		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, -1, 2})}, "row 1 column 0 is -1"},
-		{"log_loss", Input{Truth: two, Probabilities: mat.NewDense(2, 2, []float64{.5, nan, 1, 0})}, "row 0 column 1 is NaN"},
-		{"roc_auc", Input{Truth: two}, "decision scores or probabilities, and none are given"},
-		{"roc_auc", Input{Truth: two, Scores: half}, "Scores is 2×2, want 2×1"},
-		{"roc_auc", Input{Truth: []float64{0, 2}, Scores: mat.NewDense(2, 3, nil)}, "take roc_auc_ovr"},
-		{"brier_score", Input{Truth: []float64{2, 0}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 1, 0, 0})}, "for two classes"},
-		{"top_k_accuracy", Input{Truth: two, Probabilities: half}, "more than 2 classes"},
-		{"r2", Input{Truth: two, Predicted: []float64{0, nan}}, "Predicted[1] is NaN"},
-		{"r2", Input{Truth: two, Predicted: two, TruthTargets: half}, "not both"},
-		{"r2", Input{TruthTargets: half}, "PredictedTargets is empty"},
-		{"r2", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 1, nil)}, "PredictedTargets is 2×1, want 2×2"},
-		{"nlpd", Input{Truth: two, Predicted: two}, "Std has no rows"},
-		{"nlpd", Input{Truth: two, Predicted: two, Std: []float64{1, 0}}, "Std[1] is 0, want a number above 0"},
-		{"nlpd", Input{TruthTargets: half, PredictedTargets: half, StdTargets: mat.NewDense(2, 2, []float64{1, 1, 1, -1})}, "target 1: StdTargets[1] is -1"},
-		{"coverage", Input{Truth: two, Lower: two}, "Upper has no rows"},
-		{"coverage", Input{Truth: two, Lower: two, Upper: []float64{0, 0.5}}, "Upper[1] is 0.5, below Lower, which is 1"},
-		{"mean_width", Input{TruthTargets: half, LowerTargets: half}, "UpperTargets is empty"},
-		{"mean_width", Input{TruthTargets: half, LowerTargets: half, UpperTargets: mat.NewDense(2, 2, nil)}, "target 0: Upper[0] is 0, below"},
-		{"set_coverage", Input{Truth: two, Probabilities: half}, "Sets is empty"},
-		{"mean_set_size", Input{Truth: two, Sets: mat.NewDense(1, 2, nil)}, "Sets is 1×2, want 2×2"},
-		{"msle", Input{Truth: two, Predicted: []float64{0, -2}}, "want both at 0 or above"},
-		{"msle", Input{TruthTargets: half, PredictedTargets: mat.NewDense(2, 2, []float64{0, -1, 0, 0})}, "target 1: "},
-		{"silhouette", Input{Predicted: two}, "it needs Rows, and none are given"},
-		{"silhouette", Input{Predicted: two, Rows: mat.NewDense(3, 1, nil)}, "Rows has 3 rows, Predicted has 2"},
-		{"silhouette", Input{Predicted: two, Rows: mat.NewDense(2, 1, []float64{0, nan})}, "Rows: "},
-		{"silhouette", Input{Rows: half}, "Predicted has no rows"},
-		{"adjusted_rand", Input{Truth: two, Predicted: []float64{0, .5}}, "Predicted[1] is 0.5"},
-		{"adjusted_rand", Input{Predicted: two}, "Truth has no rows"},
-		{"r2", Input{TruthTargets: half, PredictedTargets: half, Weights: []float64{1, 2, 3}}, "Weights has 3 rows, Truth has 2"},
+		{"accuracy", Input{}, "YTrue must not be empty"},
+		{"accuracy", Input{YTrue: two}, "YPred must not be empty"},
+		{"accuracy", Input{YTrue: two, YPred: []float64{1}}, "YPred must have 2 rows, as YTrue, got 1"},
+		{"accuracy", Input{YTrue: []float64{0, .5}, YPred: two}, "YTrue[1] must be a class code 0 to 1, got 0.5"},
+		{"accuracy", Input{YTrue: two, YPred: []float64{0, -1}}, "YPred[1] must be a class code 0 to 1, got -1"},
+		{"accuracy", Input{YTrue: two, YPred: []float64{0, 2}, Classes: 2}, "YPred[1] must be a class code 0 to 1, got 2"},
+		{"accuracy", Input{YTrue: two, YPred: []float64{0, 1e300}}, "YPred[1] must be a class code 0 to 1048575, got 1e+300"},
+		{"accuracy", Input{YTrue: []float64{0, inf}, YPred: two}, "YTrue[1] must be finite, got +Inf"},
+		{"accuracy", Input{YTrue: two, YPred: two, Classes: 1}, "Classes must be 2 to 1048576, or 0 to infer it, got 1"},
+		{"accuracy", Input{YTrue: two, YPred: two, Classes: math.MaxInt}, "Classes must be 2 to 1048576, or 0 to infer " +
+			"it, got 9223372036854775807"},
+		{"accuracy", Input{YTrueTargets: half, YPredTargets: half}, "classification supports one target only"},
+		{"accuracy", Input{YTrue: two, YPred: two, Weights: []float64{1}}, "Weights must have 2 rows, as YTrue, got 1"},
+		{"accuracy", Input{YTrue: two, YPred: two, Weights: []float64{1, -1}}, "Weights[1] must be ≥ 0, got -1"},
+		{"accuracy", Input{YTrue: two, YPred: two, Weights: []float64{1, nan}}, "Weights[1] must be finite, got NaN"},
+		{"accuracy", Input{YTrue: two, YPred: two, Weights: []float64{0, 0}},
+			"the sum of Weights must be positive and finite, got 0"},
+		{"accuracy", Input{YTrue: two, YPred: two, Weights: []float64{1e308, 1e308}},
+			"the sum of Weights must be positive and finite, got +Inf"},
+		{"f1", Input{YTrue: two, YPred: []float64{0, 2}}, "classes must be 2, got 3"},
+		{"log_loss", Input{YTrue: two, Scores: mat.NewDense(2, 1, two)}, "probabilities are missing"},
+		{"log_loss", Input{YTrue: two, Probabilities: mat.NewDense(1, 2, []float64{.5, .5})},
+			"Probabilities must be 2×2, got 1×2"},
+		{"log_loss", Input{YTrue: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, .5, .6})},
+			"Probabilities row 1 must sum to 1, got 1.1"},
+		{"log_loss", Input{YTrue: two, Probabilities: mat.NewDense(2, 2, []float64{.5, .5, -1, 2})},
+			"Probabilities row 1 column 0 must be 0 to 1, got -1"},
+		{"log_loss", Input{YTrue: two, Probabilities: mat.NewDense(2, 2, []float64{.5, nan, 1, 0})},
+			"Probabilities row 0 column 1 must be finite, got NaN"},
+		{"roc_auc", Input{YTrue: two}, "decision scores or probabilities are missing"},
+		{"roc_auc", Input{YTrue: two, Scores: half}, "Scores must be 2×1, got 2×2"},
+		{"roc_auc", Input{YTrue: []float64{0, 2}, Scores: mat.NewDense(2, 3, nil)}, "classes must be 2, got 3"},
+		{"brier_score", Input{YTrue: []float64{2, 0}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 1, 0, 0})},
+			"classes must be 2, got 3"},
+		{"top_k_accuracy", Input{YTrue: two, Probabilities: half}, "classes must be more than 2, got 2"},
+		{"r2", Input{YTrue: two, YPred: []float64{0, nan}}, "YPred[1] must be finite, got NaN"},
+		{"r2", Input{YTrue: two, YPred: two, YTrueTargets: half}, "YTrue and YPred exclude"},
+		{"r2", Input{YTrueTargets: half}, "YPredTargets must not be empty"},
+		{"r2", Input{YTrueTargets: half, YPredTargets: mat.NewDense(2, 1, nil)}, "YPredTargets must be 2×2, got 2×1"},
+		{"nlpd", Input{YTrue: two, YPred: two}, "Std must not be empty"},
+		{"nlpd", Input{YTrue: two, YPred: two, Std: []float64{1, 0}}, "Std[1] must be > 0, got 0"},
+		{"nlpd", Input{YTrueTargets: half, YPredTargets: half, StdTargets: mat.NewDense(2, 2, []float64{1, 1, 1, -1})},
+			"target 1: StdTargets[1] must be > 0, got -1"},
+		{"coverage", Input{YTrue: two, Lower: two}, "Upper must not be empty"},
+		{"coverage", Input{YTrue: two, Lower: two, Upper: []float64{0, 0.5}}, "Upper[1] must be ≥ Lower = 1, got 0.5"},
+		{"mean_width", Input{YTrueTargets: half, LowerTargets: half}, "UpperTargets must not be empty"},
+		{"mean_width", Input{YTrueTargets: half, LowerTargets: half, UpperTargets: mat.NewDense(2, 2, nil)},
+			"target 0: Upper[0] must be ≥ Lower = 0.5, got 0"},
+		{"set_coverage", Input{YTrue: two, Probabilities: half}, "Sets must not be empty"},
+		{"mean_set_size", Input{YTrue: two, Sets: mat.NewDense(1, 2, nil)}, "Sets must be 2×2, got 1×2"},
+		{"msle", Input{YTrue: two, YPred: []float64{0, -2}}, "targets and predictions must be ≥ 0, got target 1 and " +
+			"prediction -2"},
+		{"msle", Input{YTrueTargets: half, YPredTargets: mat.NewDense(2, 2, []float64{0, -1, 0, 0})}, "target 1: "},
+		{"silhouette", Input{YPred: two}, "Rows is missing"},
+		{"silhouette", Input{YPred: two, Rows: mat.NewDense(3, 1, nil)}, "Rows must have 2 rows, as YPred, got 3"},
+		{"silhouette", Input{YPred: two, Rows: mat.NewDense(2, 1, []float64{0, nan})}, "Rows: "},
+		{"silhouette", Input{Rows: half}, "YPred must not be empty"},
+		{"adjusted_rand", Input{YTrue: two, YPred: []float64{0, .5}}, "YPred[1] must be a class code 0 to 1048575, got 0.5"},
+		{"adjusted_rand", Input{YPred: two}, "YTrue must not be empty"},
+		{"r2", Input{YTrueTargets: half, YPredTargets: half, Weights: []float64{1, 2, 3}},
+			"Weights must have 2 rows, as YTrue, got 3"},
 	} {
 		m, err := ByName(c.metric)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := m.Score(c.in)
-		if err == nil || !strings.HasPrefix(err.Error(), "metrics: "+m.Name+": ") || !strings.Contains(err.Error(), c.want) || !math.IsNaN(got) {
+		if err == nil || !strings.HasPrefix(err.Error(), "metrics: "+m.Name+": ") || !strings.Contains(err.Error(),
+			c.want) || !math.IsNaN(got) {
 			t.Errorf("%s: got %v, %v; want an error with %q", c.metric, got, err, c.want)
 		}
 		if errors.Is(err, ErrUndefined) {
-			t.Errorf("%s: a fault of the caller's is reported as ErrUndefined: %v", c.metric, err)
+			t.Errorf("%s: invalid input is reported as ErrUndefined: %v", c.metric, err)
 		}
 	}
 }
 
-func TestAllFaultsAtOnce(t *testing.T) {
+func TestAllErrorsAtOnce(t *testing.T) {
 	m, _ := ByName("accuracy")
-	_, err := m.Score(Input{Truth: []float64{0, math.NaN()}, Predicted: []float64{1}, Weights: []float64{1, -2}})
-	for _, want := range []string{"Truth[1]", "Predicted has 1 rows", "Weights[1] is -2"} {
+	_, err := m.Score(Input{YTrue: []float64{0, math.NaN()}, YPred: []float64{1}, Weights: []float64{1, -2}})
+	for _, want := range []string{"YTrue[1]", "YPred must have 2 rows", "Weights[1] must be ≥ 0, got -2"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 }
@@ -470,17 +487,17 @@ func TestAllFaultsAtOnce(t *testing.T) {
 func TestUndefined(t *testing.T) {
 	ones, scores := []float64{1, 1}, mat.NewDense(2, 1, []float64{0, 1})
 	for name, in := range map[string]Input{
-		"roc_auc":            {Truth: ones, Scores: scores},
-		"roc_auc_ovo":        {Truth: ones, Scores: scores},
-		"roc_auc_ovr":        {Truth: []float64{0, 1}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 0, 1, 0})},
-		"average_precision":  {Truth: []float64{0, 1}, Weights: []float64{1, 0}, Scores: scores},
-		"silhouette":         {Predicted: ones, Rows: scores},
-		"calinski_harabasz":  {Predicted: []float64{0, 1}, Rows: scores},
-		"davies_bouldin":     {Predicted: ones, Rows: scores},
-		"cohen_kappa":        {Truth: ones, Predicted: ones},
-		"r2":                 {Truth: []float64{1}, Predicted: []float64{1}},
-		"relative_rmse":      {Truth: []float64{0, 0}, Predicted: ones},
-		"mean_squared_error": {Truth: []float64{1e300}, Predicted: []float64{-1e300}},
+		"roc_auc":            {YTrue: ones, Scores: scores},
+		"roc_auc_ovo":        {YTrue: ones, Scores: scores},
+		"roc_auc_ovr":        {YTrue: []float64{0, 1}, Probabilities: mat.NewDense(2, 3, []float64{1, 0, 0, 0, 1, 0})},
+		"average_precision":  {YTrue: []float64{0, 1}, Weights: []float64{1, 0}, Scores: scores},
+		"silhouette":         {YPred: ones, Rows: scores},
+		"calinski_harabasz":  {YPred: []float64{0, 1}, Rows: scores},
+		"davies_bouldin":     {YPred: ones, Rows: scores},
+		"cohen_kappa":        {YTrue: ones, YPred: ones},
+		"r2":                 {YTrue: []float64{1}, YPred: []float64{1}},
+		"relative_rmse":      {YTrue: []float64{0, 0}, YPred: ones},
+		"mean_squared_error": {YTrue: []float64{1e300}, YPred: []float64{-1e300}},
 	} {
 		m, err := ByName(name)
 		if err != nil {
@@ -495,7 +512,7 @@ func TestUndefined(t *testing.T) {
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, m := range All() {
-		if m.Doc == "" || m.Func == nil || m.Needs == "" || m.Task == "" {
+		if m.Doc == "" || m.Func == nil || m.Requires == "" || m.Task == "" {
 			t.Errorf("%s is incomplete", m.Name)
 		}
 		for _, name := range append([]string{m.Name}, m.Aliases...) {
@@ -524,33 +541,36 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for wrong, near := range map[string]string{
-		"acuracy": "accuracy", "ROC_AUC": "", "pinball_1.5": "", "pinball_": "", "neg_log_los": "neg_log_loss", "mean_square_error": "mean_squared_error", "": "", "neg_": "",
+		"acuracy": "accuracy", "ROC_AUC": "", "pinball_1.5": "", "pinball_": "", "neg_log_los": "neg_log_loss",
+		"mean_square_error": "mean_squared_error", "": "", "neg_": "",
 	} {
 		_, err := ByName(wrong)
-		if err == nil || !strings.Contains(err.Error(), "balanced_accuracy") || near != "" && !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", near)) {
+		if err == nil || !strings.Contains(err.Error(), "balanced_accuracy") || near != "" &&
+			!strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", near)) {
 			t.Errorf("ByName(%q): %v", wrong, err)
 		}
 	}
 }
 
-// TestForTask holds that each default set can be scored on rows of its task when a model gives all it can.
+// Every default metric can be evaluated if the model has all outputs.
 func TestForTask(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, c := range []struct {
 		task    datasets.Task
 		classes int
-		like    string // a metric whose random input has that many classes
-	}{{datasets.Classification, 2, "f1"}, {datasets.Classification, 4, "accuracy"}, {datasets.Regression, 0, "r2"}, {datasets.Clustering, 0, ""}, {datasets.Anomaly, 0, "f1"}} {
+		like    string // metric whose random input has that many classes
+	}{{datasets.Classification, 2, "f1"}, {datasets.Classification, 4, "accuracy"}, {datasets.Regression, 0,
+		"r2"}, {datasets.Clustering, 0, ""}, {datasets.Anomaly, 0, "f1"}} {
 		set := ForTask(c.task, c.classes)
 		if len(set) < 4 {
 			t.Fatalf("%s with %d classes has %d metrics", c.task, c.classes, len(set))
 		}
 		for _, m := range set {
 			in := random(rng, Metric{Name: c.like, Task: c.task}, 40)
-			if _, err := m.Score(in); err != nil || !m.Needs.Met(in) || !m.Serves(c.task) {
+			if _, err := m.Score(in); err != nil || !m.Requires.SatisfiedBy(in) || !m.SupportsTask(c.task) {
 				t.Errorf("%s of %s: %v", m.Name, c.task, err)
 			}
-			if m.Needs.Met(Input{Truth: in.Truth}) {
+			if m.Requires.SatisfiedBy(Input{YTrue: in.YTrue}) {
 				t.Errorf("%s: its need is met by nothing", m.Name)
 			}
 		}
@@ -561,18 +581,21 @@ func TestForTask(t *testing.T) {
 }
 
 func TestCustomMetric(t *testing.T) {
-	cost := Metric{Name: "cost", Task: datasets.Classification, Needs: Predictions, Func: func(in Input) (float64, error) {
+	cost := Metric{Name: "cost", Task: datasets.Classification, Requires: Predictions, Func: func(in Input) (float64,
+		error) {
 		total := 0.0
-		for i := range in.Truth {
-			total += math.Abs(in.Truth[i] - in.Predicted[i])
+		for i := range in.YTrue {
+			total += math.Abs(in.YTrue[i] - in.YPred[i])
 		}
 		return total, nil
 	}}
-	if got, err := cost.Score(Input{Truth: []float64{0, 2, 1}, Predicted: []float64{2, 2, 0}, Weights: []float64{1, 1, 0}}); err != nil || got != 2 {
+	if got, err := cost.Score(Input{YTrue: []float64{0, 2, 1}, YPred: []float64{2, 2, 0}, Weights: []float64{1, 1,
+		0}}); err != nil || got != 2 {
 		t.Errorf("got %v, %v; want 2", got, err)
 	}
-	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: datasets.Classification, Func: cost.Func}, {Name: "x", Task: datasets.Regression, Needs: Probabilities, Func: cost.Func}} {
-		if _, err := bad.Score(Input{Truth: []float64{0, 1}, Predicted: []float64{0, 1}}); err == nil {
+	for _, bad := range []Metric{{}, {Name: "x", Func: cost.Func}, {Name: "x", Task: datasets.Classification,
+		Func: cost.Func}, {Name: "x", Task: datasets.Regression, Requires: Probabilities, Func: cost.Func}} {
+		if _, err := bad.Score(Input{YTrue: []float64{0, 1}, YPred: []float64{0, 1}}); err == nil {
 			t.Errorf("%+v scored", bad)
 		}
 	}
@@ -592,9 +615,9 @@ func TestCurves(t *testing.T) {
 	if len(roc.Thresholds) != 8 || len(pr.Thresholds) != 7 || len(pr.Recall) != 8 {
 		t.Fatalf("7 distinct scores, but thresholds %v and %v", roc.Thresholds, pr.Thresholds)
 	}
-	for i, threshold := range pr.Thresholds { // each point by its definition
+	for i, threshold := range pr.Thresholds { // compare each point with its definition
 		var tp, fp float64
-		for row, c := range in.Truth {
+		for row, c := range in.YTrue {
 			if in.Scores.At(row, 0) >= threshold {
 				tp += in.Weights[row] * c
 				fp += in.Weights[row] * (1 - c)
@@ -602,12 +625,13 @@ func TestCurves(t *testing.T) {
 		}
 		n := 7 - i
 		ok := near(pr.Precision[i], tp/(tp+fp), 1e-12) && near(pr.Recall[i], tp/weightOf(in, 1), 1e-12) &&
-			near(roc.TPR[n], tp/weightOf(in, 1), 1e-12) && near(roc.FPR[n], fp/weightOf(in, 0), 1e-12) && roc.Thresholds[n] == threshold
+			near(roc.TPR[n], tp/weightOf(in, 1), 1e-12) && near(roc.FPR[n], fp/weightOf(in, 0),
+			1e-12) && roc.Thresholds[n] == threshold
 		if !ok {
 			t.Errorf("threshold %v: %v of %v, %v", threshold, i, pr, roc)
 		}
 	}
-	other, err := ROCCurve(in, 0) // the other class turns the curve about the diagonal
+	other, err := ROCCurve(in, 0) // the other class mirrors the curve
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -619,26 +643,27 @@ func TestCurves(t *testing.T) {
 	for _, bad := range []struct {
 		in    Input
 		class int
-	}{{Input{}, 1}, {in, 2}, {in, -1}, {Input{Truth: []float64{1}, Scores: mat.NewDense(1, 1, nil)}, 1}} {
+	}{{Input{}, 1}, {in, 2}, {in, -1}, {Input{YTrue: []float64{1}, Scores: mat.NewDense(1, 1, nil)}, 1}} {
 		if _, err := ROCCurve(bad.in, bad.class); err == nil {
-			t.Errorf("ROC curve of class %d of %v", bad.class, bad.in.Truth)
+			t.Errorf("ROC curve of class %d of %v", bad.class, bad.in.YTrue)
 		}
 		if _, err := PrecisionRecallCurve(bad.in, bad.class); err == nil {
-			t.Errorf("precision-recall curve of class %d of %v", bad.class, bad.in.Truth)
+			t.Errorf("precision-recall curve of class %d of %v", bad.class, bad.in.YTrue)
 		}
 	}
 }
 
 func TestCalibrationCurve(t *testing.T) {
-	in := Input{Truth: []float64{0, 1, 1, 1}, Weights: []float64{1, 3, 1, 1}}
+	in := Input{YTrue: []float64{0, 1, 1, 1}, Weights: []float64{1, 3, 1, 1}}
 	in.Probabilities = mat.NewDense(4, 2, []float64{.9, .1, .8, .2, .75, .25, 0, 1})
-	got, err := CalibrationCurve(in, 1, 4) // [0, 0.25] has three rows, (0.75, 1] one
+	got, err := CalibrationCurve(in, 1, 4) // [0, 0.25] contains three rows, (0.75, 1] one
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Calibration{Predicted: []float64{.95 / 5, 1}, Observed: []float64{.8, 1}, Weight: []float64{5, 1}}
 	same := func(a, b float64) bool { return near(a, b, 1e-15) }
-	if !slices.EqualFunc(got.Predicted, want.Predicted, same) || !slices.Equal(got.Observed, want.Observed) || !slices.Equal(got.Weight, want.Weight) {
+	if !slices.EqualFunc(got.Predicted, want.Predicted, same) || !slices.Equal(got.Observed,
+		want.Observed) || !slices.Equal(got.Weight, want.Weight) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for _, bad := range [][2]int{{1, 0}, {2, 4}, {-1, 4}} {
@@ -649,7 +674,7 @@ func TestCalibrationCurve(t *testing.T) {
 }
 
 func TestConfusionMatrix(t *testing.T) {
-	in := Input{Truth: []float64{0, 1, 1, 2}, Predicted: []float64{0, 1, 0, 2}, Weights: []float64{1, 2, .5, 0}}
+	in := Input{YTrue: []float64{0, 1, 1, 2}, YPred: []float64{0, 1, 0, 2}, Weights: []float64{1, 2, .5, 0}}
 	table, err := NewConfusionMatrix(in, []string{"Gänse", "a", "b"})
 	if err != nil {
 		t.Fatal(err)
@@ -657,17 +682,17 @@ func TestConfusionMatrix(t *testing.T) {
 	if want := mat.NewDense(3, 3, []float64{1, 0, 0, .5, 2, 0, 0, 0, 0}); !mat.Equal(table.Counts, want) {
 		t.Errorf("got\n%v", table)
 	}
-	want := "truth \\ predicted  Gänse      a      b\n" +
-		"Gänse                  1      0      0\n" +
-		"a                   0.50      2      0\n" +
-		"b                      0      0      0\n"
+	want := "true \\ predicted  Gänse      a      b\n" +
+		"Gänse                 1      0      0\n" +
+		"a                  0.50      2      0\n" +
+		"b                     0      0      0\n"
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if _, err := NewConfusionMatrix(in, []string{"a", "b"}); err == nil {
 		t.Error("two names for three classes")
 	}
-	if _, err := NewConfusionMatrix(Input{Truth: []float64{5000}, Predicted: []float64{0}}, nil); err == nil {
+	if _, err := NewConfusionMatrix(Input{YTrue: []float64{5000}, YPred: []float64{0}}, nil); err == nil {
 		t.Error("a table of 5001 classes")
 	}
 }
@@ -675,9 +700,9 @@ func TestConfusionMatrix(t *testing.T) {
 func BenchmarkROCAUC(b *testing.B) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	const rows = 100_000
-	in := Input{Truth: make([]float64, rows), Scores: mat.NewDense(rows, 1, nil)}
+	in := Input{YTrue: make([]float64, rows), Scores: mat.NewDense(rows, 1, nil)}
 	for i := range rows {
-		in.Truth[i] = float64(rng.IntN(2))
+		in.YTrue[i] = float64(rng.IntN(2))
 		in.Scores.Set(i, 0, rng.NormFloat64())
 	}
 	m, _ := ByName("roc_auc")
@@ -688,28 +713,28 @@ func BenchmarkROCAUC(b *testing.B) {
 	}
 }
 
-// TestSilhouetteSample holds that the sample of many rows estimates the score of all.
+// The sample estimates the silhouette of all rows.
 func TestSilhouetteSample(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	m, _ := ByName("silhouette")
-	in := random(rng, m, 3*mostPairs/2)
-	in.Predicted, in.Weights = in.Truth, nil
+	in := random(rng, m, 3*maxPairwiseRows/2)
+	in.YPred, in.Weights = in.YTrue, nil
 	got, err := m.Score(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	half := in.only(inOrder(mostPairs))
+	half := in.selectRows(inOrder(maxPairwiseRows))
 	want, err := m.Score(half)
 	if err != nil || math.Abs(got-want) > 0.02 || got == want {
 		t.Errorf("sampled %v, other rows %v, %v", got, want, err)
 	}
 }
 
-// TestSparseRows holds that sparse rows score as dense ones.
+// Sparse and dense rows give equal values.
 func TestSparseRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, m := range All() {
-		if m.NeedsTruth() {
+		if m.IsSupervised() {
 			continue
 		}
 		in := random(rng, m, 50)

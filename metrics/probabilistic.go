@@ -10,36 +10,44 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// probabilistic holds the metrics of how sure a model is: of standard deviations, intervals, sets, and quantiles.
-var probabilistic = slices.Concat([]Metric{
+// probabilisticMetrics are the metrics of standard deviations, intervals, prediction sets and
+// quantiles.
+var probabilisticMetrics = slices.Concat([]Metric{
 	{
-		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression, Needs: Deviations, Func: nlpd,
-		Doc: "Mean of -ln p(y), p being the normal density with the mean and the standard deviation that the model predicts.",
+		Name: "nlpd", Aliases: []string{"negative_log_predictive_density"}, Task: datasets.Regression, Requires: StdDevs,
+		Func: nlpd,
+		Doc:  "Mean of -ln p(y), p being the normal density with the predicted mean and standard deviation.",
 	},
 	{
-		Name: "coverage", Aliases: []string{"interval_coverage"}, Task: datasets.Regression, Needs: Intervals, GreaterIsBetter: true, Func: coverage,
-		Doc: "Share of the rows whose target lies in the interval, the ends included. To be near the level of the intervals: read it beside mean_width.",
+		Name: "coverage", Aliases: []string{"interval_coverage"}, Task: datasets.Regression, Requires: Intervals,
+		GreaterIsBetter: true, Func: coverage,
+		Doc: "Fraction of targets in their closed prediction interval. It should be close to the nominal level; see " +
+			"also mean_width.",
 	},
 	{
-		Name: "mean_width", Aliases: []string{"mean_interval_width"}, Task: datasets.Regression, Needs: Intervals, Func: meanWidth,
-		Doc: "Mean width of the intervals.",
+		Name: "mean_width", Aliases: []string{"mean_interval_width"}, Task: datasets.Regression, Requires: Intervals,
+		Func: meanWidth,
+		Doc:  "Mean width of the prediction intervals.",
 	},
 	{
-		Name: "d2_absolute_error", Aliases: []string{"d2_absolute_error_score"}, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: d2(0.5),
-		Doc: "r2 of absolute errors: 1 - Σ|y-ŷ| / Σ|y-median|. For a constant truth 1 if every prediction is right, else 0.",
+		Name: "d2_absolute_error", Aliases: []string{"d2_absolute_error_score"}, Task: datasets.Regression,
+		Requires: Predictions, GreaterIsBetter: true, Func: d2(0.5),
+		Doc: "1 - Σ|y-ŷ| / Σ|y-median|. For constant targets 1 if all predictions are exact, else 0.",
 	},
 	{
-		Name: "set_coverage", Task: datasets.Classification, Needs: Sets, GreaterIsBetter: true, Func: setCoverage,
-		Doc: "Share of the rows whose class is in the set. To be near the level of the sets: read it beside mean_set_size.",
+		Name: "set_coverage", Task: datasets.Classification, Requires: PredictionSets, GreaterIsBetter: true,
+		Func: setCoverage,
+		Doc: "Fraction of rows whose class is in the prediction set. It should be close to the nominal level; see also " +
+			"mean_set_size.",
 	},
 	{
-		Name: "mean_set_size", Task: datasets.Classification, Needs: Sets, Func: meanSetSize,
-		Doc: "Mean number of classes in a set.",
+		Name: "mean_set_size", Task: datasets.Classification, Requires: PredictionSets, Func: meanSetSize,
+		Doc: "Mean number of classes in a prediction set.",
 	},
-}, quantileMetrics())
+}, listedQuantileMetrics())
 
-// quantileMetrics are those of some quantiles, for the list.
-func quantileMetrics() (out []Metric) {
+// listedQuantileMetrics returns the quantile metrics that [All] contains.
+func listedQuantileMetrics() (out []Metric) {
 	for _, prefix := range []string{pinballPrefix, d2Prefix} {
 		for _, q := range []string{"0.1", "0.5", "0.9"} {
 			m, _ := quantileMetric(prefix + q)
@@ -54,7 +62,7 @@ const (
 	d2Prefix      = "d2_pinball_"
 )
 
-// quantileMetric is the metric of any quantile between 0 and 1: pinball_0.95 or d2_pinball_0.95.
+// quantileMetric parses pinball_q and d2_pinball_q, 0 < q < 1, such as pinball_0.95.
 func quantileMetric(name string) (Metric, bool) {
 	number, isD2 := strings.CutPrefix(name, d2Prefix)
 	isLoss := false
@@ -66,14 +74,17 @@ func quantileMetric(name string) (Metric, bool) {
 	case err != nil || !(q > 0 && q < 1):
 	case isD2:
 		return Metric{
-			Name: name, Task: datasets.Regression, Needs: Predictions, GreaterIsBetter: true, Func: d2(q),
-			Doc: fmt.Sprintf("r2 of the pinball loss of the %v-quantile: 1 - loss / loss of the best constant (scikit-learn, without weights: of an interpolated quantile). For a constant truth 1 if every prediction is right, else 0. Any number between 0 and 1 may stand for %v.", q, q),
+			Name: name, Task: datasets.Regression, Requires: Predictions, GreaterIsBetter: true, Func: d2(q),
+			Doc: fmt.Sprintf("1 - pinball loss / pinball loss of the best constant, for the %v-quantile (scikit-learn "+
+				"interpolates the quantile without weights). For constant targets 1 if all predictions are exact, else 0. Any "+
+				"number between 0 and 1 can replace %v.", q, q),
 		}, true
 	case isLoss:
 		return Metric{
-			Name: name, Task: datasets.Regression, Needs: Predictions,
+			Name: name, Task: datasets.Regression, Requires: Predictions,
 			Func: func(in Input) (float64, error) { return in.pinball(q), nil },
-			Doc:  fmt.Sprintf("Pinball loss of predictions of the %v-quantile: mean of %v·(y-ŷ) where y is above ŷ, else of %.4g·(ŷ-y). Any number between 0 and 1 may stand for %v.", q, q, 1-q, q),
+			Doc: fmt.Sprintf("Pinball loss of the %v-quantile: mean of %v·(y-ŷ) if y > ŷ, else %.4g·(ŷ-y). Any number "+
+				"between 0 and 1 can replace %v.", q, q, 1-q, q),
 		}, true
 	}
 	return Metric{}, false
@@ -81,13 +92,13 @@ func quantileMetric(name string) (Metric, bool) {
 
 func nlpd(in Input) (float64, error) {
 	return in.mean(func(i int) float64 {
-		z := (in.Truth[i] - in.Predicted[i]) / in.Std[i]
+		z := (in.YTrue[i] - in.YPred[i]) / in.Std[i]
 		return math.Log(in.Std[i]) + z*z/2 + math.Log(2*math.Pi)/2
 	}), nil
 }
 
 func coverage(in Input) (float64, error) {
-	return in.mean(func(i int) float64 { return indicator(in.Lower[i] <= in.Truth[i] && in.Truth[i] <= in.Upper[i]) }), nil
+	return in.mean(func(i int) float64 { return indicator(in.Lower[i] <= in.YTrue[i] && in.YTrue[i] <= in.Upper[i]) }), nil
 }
 
 func meanWidth(in Input) (float64, error) {
@@ -95,7 +106,7 @@ func meanWidth(in Input) (float64, error) {
 }
 
 func setCoverage(in Input) (float64, error) {
-	return in.mean(func(i int) float64 { return indicator(in.Sets.At(i, int(in.Truth[i])) != 0) }), nil
+	return in.mean(func(i int) float64 { return indicator(in.Sets.At(i, int(in.YTrue[i])) != 0) }), nil
 }
 
 func meanSetSize(in Input) (float64, error) {
@@ -108,22 +119,22 @@ func meanSetSize(in Input) (float64, error) {
 	}), nil
 }
 
-// pinball is the mean pinball loss of predictions of the q-quantile.
+// pinball returns the mean pinball loss of predicted q-quantiles.
 func (in Input) pinball(q float64) float64 {
 	return in.mean(func(i int) float64 {
-		d := in.Truth[i] - in.Predicted[i]
+		d := in.YTrue[i] - in.YPred[i]
 		return max(q*d, (q-1)*d)
 	})
 }
 
-// d2 is 1 - the pinball loss over that of the best constant, which is a q-quantile of the truth.
+// d2 returns 1 − the pinball loss over that of the best constant, a q-quantile of the true values.
 func d2(q float64) func(Input) (float64, error) {
 	return func(in Input) (float64, error) {
 		if in.rows() < 2 {
-			return 0, fmt.Errorf("%w: it takes 2 rows or more", ErrUndefined)
+			return 0, fmt.Errorf("%w: rows must be at least 2", ErrUndefined)
 		}
 		loss, constant := in.pinball(q), in
-		constant.Predicted = slices.Repeat([]float64{in.quantile(q)}, in.rows())
+		constant.YPred = slices.Repeat([]float64{in.quantile(q)}, in.rows())
 		least := constant.pinball(q)
 		if least == 0 {
 			return indicator(loss == 0), nil
@@ -132,13 +143,14 @@ func d2(q float64) func(Input) (float64, error) {
 	}
 }
 
-// quantile is the least target that a share q of the weight is at or below.
+// quantile returns the weighted q-quantile of the true values: the smallest one whose cumulative
+// weight is at least q.
 func (in Input) quantile(q float64) float64 {
-	order, total := in.ordered(func(i int) float64 { return in.Truth[i] })
-	var below sum
+	order, total := in.sortedRows(func(i int) float64 { return in.YTrue[i] })
+	var cumulative sum
 	enough := q * total * (1 - 0x1p-50)
 	for _, o := range order {
-		if below.add(in.weight(o.row)); below.value() >= enough {
+		if cumulative.add(in.weight(o.row)); cumulative.value() >= enough {
 			return o.score
 		}
 	}

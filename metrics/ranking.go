@@ -12,107 +12,121 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// ranking holds the metrics of decision scores and probabilities.
-var ranking = []Metric{
+// rankingMetrics are the metrics of decision scores and probabilities.
+var rankingMetrics = []Metric{
 	{
-		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: datasets.Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
-		Doc: "Chance that a row of class 1 scores above a row of class 0, ties counting half: the area under the ROC curve.",
+		Name: "roc_auc", Aliases: []string{"roc_auc_score", "auc"}, Task: datasets.Classification, Binary: true,
+		Requires: ScoresOrProbabilities, GreaterIsBetter: true, Func: rocAUC,
+		Doc: "Area under the ROC curve: the probability that a row of class 1 scores above a row of class 0, ties " +
+			"counting half.",
 	},
 	{
-		Name: "roc_auc_ovr", Aliases: []string{"roc_auc_ovr_macro"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
-		Doc: "Mean over classes of the AUC of the class against the rest.",
+		Name: "roc_auc_ovr", Aliases: []string{"roc_auc_ovr_macro"}, Task: datasets.Classification,
+		Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(false),
+		Doc: "Mean over classes of the one-vs-rest AUC.",
 	},
 	{
-		Name: "roc_auc_ovr_weighted", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsRest(true),
-		Doc: "Mean over classes, weighted by their rows, of the AUC of the class against the rest.",
+		Name: "roc_auc_ovr_weighted", Task: datasets.Classification, Requires: ProbabilitiesOrScores,
+		GreaterIsBetter: true, Func: aucOneVsRest(true),
+		Doc: "Mean over classes, weighted by support, of the one-vs-rest AUC.",
 	},
 	{
-		Name: "roc_auc_ovo", Aliases: []string{"roc_auc_ovo_macro"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
-		Doc: "Mean over pairs of classes of the AUC among the rows of the two (Hand & Till 2001).",
+		Name: "roc_auc_ovo", Aliases: []string{"roc_auc_ovo_macro"}, Task: datasets.Classification,
+		Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(false),
+		Doc: "Mean over pairs of classes of the one-vs-one AUC (Hand & Till 2001).",
 	},
 	{
-		Name: "roc_auc_ovo_weighted", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: aucOneVsOne(true),
-		Doc: "Mean over pairs of classes, weighted by their rows, of the AUC among the rows of the two.",
+		Name: "roc_auc_ovo_weighted", Task: datasets.Classification, Requires: ProbabilitiesOrScores,
+		GreaterIsBetter: true, Func: aucOneVsOne(true),
+		Doc: "Mean over pairs of classes, weighted by support, of the one-vs-one AUC.",
 	},
 	{
-		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: datasets.Classification, Binary: true, Needs: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
+		Name: "average_precision", Aliases: []string{"average_precision_score"}, Task: datasets.Classification,
+		Binary: true, Requires: ScoresOrProbabilities, GreaterIsBetter: true, Func: averagePrecision,
 		Doc: "Precision of class 1 averaged over the steps in recall, Σ (R_n - R_{n-1}) P_n, without interpolation.",
 	},
 	{
-		Name: "top_2_accuracy", Aliases: []string{"top_k_accuracy", "top_k_accuracy_score"}, Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
-		Doc: "Share of rows whose class is among the 2 of the highest scores (of equal scores the higher code first).",
+		Name: "top_2_accuracy", Aliases: []string{"top_k_accuracy", "top_k_accuracy_score"},
+		Task: datasets.Classification, Requires: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(2),
+		Doc: "Fraction of rows whose class has one of the 2 highest scores (ties prefer the higher code).",
 	},
 	{
-		Name: "top_5_accuracy", Task: datasets.Classification, Needs: ProbabilitiesOrScores, GreaterIsBetter: true, Func: topAccuracy(5),
-		Doc: "Share of rows whose class is among the 5 of the highest scores (of equal scores the higher code first).",
+		Name: "top_5_accuracy", Task: datasets.Classification, Requires: ProbabilitiesOrScores, GreaterIsBetter: true,
+		Func: topAccuracy(5),
+		Doc:  "Fraction of rows whose class has one of the 5 highest scores (ties prefer the higher code).",
 	},
 	{
-		Name: "log_loss", Task: datasets.Classification, Needs: Probabilities, Func: logLoss,
-		Doc: "Mean of minus the logarithm of the true class's probability, clipped to [2⁻⁵², 1-2⁻⁵²] and renormalised.",
+		Name: "log_loss", Task: datasets.Classification, Requires: Probabilities, Func: logLoss,
+		Doc: "Mean negative logarithm of the true class's probability, clipped to [2⁻⁵², 1-2⁻⁵²] and renormalized.",
 	},
 	{
-		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: datasets.Classification, Binary: true, Needs: Probabilities, Func: brierScore,
-		Doc: "Mean square of the probability of class 1 minus the truth, for two classes.",
+		Name: "brier_score", Aliases: []string{"brier", "brier_score_loss"}, Task: datasets.Classification, Binary: true,
+		Requires: Probabilities, Func: brierScore,
+		Doc: "Mean squared difference of the probability of class 1 and the true label, for two classes.",
 	},
 }
 
-// cut is a threshold, and the weight of the rows in the class and outside it that score at or above it.
-type cut struct{ threshold, inside, outside float64 }
+// threshold is a threshold with the weights of the true and false positives that score at or above
+// it.
+type threshold struct{ threshold, tp, fp float64 }
 
-// cuts returns a cut for every distinct score of a class, from the highest down. Both kinds of rows must occur.
-func cuts(in Input, class int) ([]cut, error) {
+// thresholdsOf returns one threshold per distinct score of a class, in descending order. It returns
+// [ErrUndefined] unless rows inside and outside the class occur.
+func thresholdsOf(in Input, class int) ([]threshold, error) {
 	if class < 0 || class >= in.Classes {
-		return nil, fmt.Errorf("there is no class %d of %d", class, in.Classes)
+		return nil, fmt.Errorf("class must be 0 to %d, got %d", in.Classes-1, class)
 	}
-	if err := in.bothSides(class); err != nil {
+	if err := in.requireBothClasses(class); err != nil {
 		return nil, err
 	}
-	return cutsOf(in, class, nil), nil
+	return thresholdCounts(in, class, nil), nil
 }
 
-// bothSides checks that some rows are in the class and some are not.
-func (in Input) bothSides(class int) error {
+// requireBothClasses checks that rows inside and outside the class occur.
+func (in Input) requireBothClasses(class int) error {
 	switch code := float64(class); {
-	case !slices.Contains(in.Truth, code):
-		return fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(class))
-	case !slices.ContainsFunc(in.Truth, func(c float64) bool { return c != code }):
-		return fmt.Errorf("%w: every row is of class %s", ErrUndefined, in.nameOf(class))
+	case !slices.Contains(in.YTrue, code):
+		return fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.className(class))
+	case !slices.ContainsFunc(in.YTrue, func(c float64) bool { return c != code }):
+		return fmt.Errorf("%w: every row is of class %s", ErrUndefined, in.className(class))
 	}
 	return nil
 }
 
-// cutsOf is cuts over the rows of the classes that are kept, nil for all.
-func cutsOf(in Input, class int, keep func(class int) bool) []cut {
-	score := in.scorer(class)
-	order := make([]scored, 0, in.rows())
+// thresholdCounts is thresholdsOf restricted to the classes for which keep returns true; nil keeps
+// all.
+func thresholdCounts(in Input, class int, keep func(class int) bool) []threshold {
+	score := in.scoreOf(class)
+	order := make([]scoredRow, 0, in.rows())
 	for i := range in.rows() {
-		if keep == nil || keep(int(in.Truth[i])) {
-			order = append(order, scored{score(i), i})
+		if keep == nil || keep(int(in.YTrue[i])) {
+			order = append(order, scoredRow{score(i), i})
 		}
 	}
-	slices.SortFunc(order, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	all := make([]cut, 0, len(order))
+	slices.SortFunc(order, func(a, b scoredRow) int { return cmp.Compare(b.score, a.score) })
+	all := make([]threshold, 0, len(order))
 	var inside, outside sum
 	for n, s := range order {
-		if int(in.Truth[s.row]) == class {
+		if int(in.YTrue[s.row]) == class {
 			inside.add(in.weight(s.row))
 		} else {
 			outside.add(in.weight(s.row))
 		}
-		if n+1 == len(order) || order[n+1].score != s.score { // rows that tie enter together
-			all = append(all, cut{s.score, inside.value(), outside.value()})
+		if n+1 == len(order) || order[n+1].score != s.score { // ties share a threshold
+			all = append(all, threshold{s.score, inside.value(), outside.value()})
 		}
 	}
 	return all
 }
 
-type scored struct {
+type scoredRow struct {
 	score float64
 	row   int
 }
 
-// scorer returns the score of a row for a class. Binary decision scores have one column, which is for class 1.
-func (in Input) scorer(class int) func(row int) float64 {
+// scoreOf returns the scores of a class. A single column is the score of class 1, and negated that
+// of class 0.
+func (in Input) scoreOf(class int) func(row int) float64 {
 	if _, columns := in.Scores.Dims(); columns > 1 {
 		return func(row int) float64 { return in.Scores.At(row, class) }
 	}
@@ -120,58 +134,58 @@ func (in Input) scorer(class int) func(row int) float64 {
 	return func(row int) float64 { return sign * in.Scores.At(row, 0) }
 }
 
-// area is the area under the ROC curve through the cuts, by trapezia, as a share of the square it lies in.
-func area(all []cut) float64 {
+// rocArea returns the area under the ROC curve by the trapezoidal rule.
+func rocArea(all []threshold) float64 {
 	var total sum
-	var last cut
+	var last threshold
 	for _, c := range all {
-		total.add((c.outside - last.outside) * (c.inside + last.inside) / 2)
+		total.add((c.fp - last.fp) * (c.tp + last.tp) / 2)
 		last = c
 	}
-	return total.value() / last.outside / last.inside
+	return total.value() / last.fp / last.tp
 }
 
 func rocAUC(in Input) (float64, error) {
-	if err := binaryOnly(in.Classes, "take roc_auc_ovr or roc_auc_ovo"); err != nil {
+	if err := requireBinary(in.Classes, "use roc_auc_ovr or roc_auc_ovo"); err != nil {
 		return 0, err
 	}
-	all, err := cuts(in, 1)
+	all, err := thresholdsOf(in, 1)
 	if err != nil {
 		return 0, err
 	}
-	return area(all), nil
+	return rocArea(all), nil
 }
 
 func averagePrecision(in Input) (float64, error) {
-	if err := binaryOnly(in.Classes, "take roc_auc_ovr or log_loss"); err != nil {
+	if err := requireBinary(in.Classes, "use roc_auc_ovr or log_loss"); err != nil {
 		return 0, err
 	}
-	if !slices.Contains(in.Truth, 1) {
-		return 0, fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.nameOf(1))
+	if !slices.Contains(in.YTrue, 1) {
+		return 0, fmt.Errorf("%w: no row is of class %s", ErrUndefined, in.className(1))
 	}
-	all := cutsOf(in, 1, nil)
+	all := thresholdCounts(in, 1, nil)
 	var total sum
-	var last cut
+	var last threshold
 	for _, c := range all {
-		total.add((c.inside - last.inside) * c.inside / (c.inside + c.outside))
+		total.add((c.tp - last.tp) * c.tp / (c.tp + c.fp))
 		last = c
 	}
-	return total.value() / last.inside, nil
+	return total.value() / last.tp, nil
 }
 
 func aucOneVsRest(weighted bool) func(Input) (float64, error) {
 	return func(in Input) (float64, error) {
 		var total, weight sum
 		for class := range in.Classes {
-			all, err := cuts(in, class)
+			all, err := thresholdsOf(in, class)
 			if err != nil {
 				return 0, err
 			}
 			w := 1.0
 			if weighted {
-				w = all[len(all)-1].inside
+				w = all[len(all)-1].tp
 			}
-			total.add(w * area(all))
+			total.add(w * rocArea(all))
 			weight.add(w)
 		}
 		return total.value() / weight.value(), nil
@@ -181,7 +195,7 @@ func aucOneVsRest(weighted bool) func(Input) (float64, error) {
 func aucOneVsOne(weighted bool) func(Input) (float64, error) {
 	return func(in Input) (float64, error) {
 		for class := range in.Classes {
-			if err := in.bothSides(class); err != nil {
+			if err := in.requireBothClasses(class); err != nil {
 				return 0, err
 			}
 		}
@@ -189,12 +203,12 @@ func aucOneVsOne(weighted bool) func(Input) (float64, error) {
 		for a := range in.Classes {
 			for b := range a {
 				ofPair := func(class int) bool { return class == a || class == b }
-				cutsA, cutsB := cutsOf(in, a, ofPair), cutsOf(in, b, ofPair)
+				cutsA, cutsB := thresholdCounts(in, a, ofPair), thresholdCounts(in, b, ofPair)
 				w := 1.0
 				if weighted {
-					w = cutsA[len(cutsA)-1].inside + cutsA[len(cutsA)-1].outside
+					w = cutsA[len(cutsA)-1].tp + cutsA[len(cutsA)-1].fp
 				}
-				total.add(w * (area(cutsA) + area(cutsB)) / 2)
+				total.add(w * (rocArea(cutsA) + rocArea(cutsB)) / 2)
 				weight.add(w)
 			}
 		}
@@ -205,10 +219,10 @@ func aucOneVsOne(weighted bool) func(Input) (float64, error) {
 func topAccuracy(k int) func(Input) (float64, error) {
 	return func(in Input) (float64, error) {
 		if in.Classes <= k {
-			return 0, fmt.Errorf("it takes more than %d classes, here are %d", k, in.Classes)
+			return 0, fmt.Errorf("classes must be more than %d, got %d", k, in.Classes)
 		}
 		return in.mean(func(i int) float64 {
-			truth, above := int(in.Truth[i]), 0
+			truth, above := int(in.YTrue[i]), 0
 			scores := in.Scores.RawRowView(i)
 			for class, s := range scores {
 				if s > scores[truth] || s == scores[truth] && class > truth {
@@ -228,25 +242,25 @@ func logLoss(in Input) (float64, error) {
 		for _, p := range row {
 			total += min(max(p, eps), 1-eps)
 		}
-		return -math.Log(min(max(row[int(in.Truth[i])], eps), 1-eps) / total)
+		return -math.Log(min(max(row[int(in.YTrue[i])], eps), 1-eps) / total)
 	}), nil
 }
 
 func brierScore(in Input) (float64, error) {
-	if err := binaryOnly(in.Classes, "take log_loss"); err != nil {
+	if err := requireBinary(in.Classes, "use log_loss"); err != nil {
 		return 0, err
 	}
 	return in.mean(func(i int) float64 {
-		d := in.Probabilities.At(i, 1) - in.Truth[i]
+		d := in.Probabilities.At(i, 1) - in.YTrue[i]
 		return d * d
 	}), nil
 }
 
-// ROC is a receiver operating characteristic: at each threshold, the share of the rows outside the class (FPR) and
-// inside it (TPR) that score at or above it. Thresholds fall; the first is +Inf, where both shares are 0.
+// ROC is a receiver operating characteristic: the false and true positive rate at each threshold.
+// Thresholds descend from +Inf, where both rates are 0.
 type ROC struct{ FPR, TPR, Thresholds []float64 }
 
-// Area is the area under the curve, by trapezia: roc_auc of two classes.
+// Area returns the area under the curve by the trapezoidal rule: roc_auc for two classes.
 func (c ROC) Area() float64 {
 	var total sum
 	for k := 1; k < len(c.FPR); k++ {
@@ -255,41 +269,41 @@ func (c ROC) Area() float64 {
 	return total.value()
 }
 
-// ROCCurve returns the ROC of a class against the rest (class 1 when binary) by the decision scores or else the
-// probabilities of in, with a point for every distinct score. Class 0 of binary decision scores is ranked by the
-// score's negative. It costs O(n log n), and fails on bad input and when every row is on one side.
+// ROCCurve returns the ROC of a class against the rest, with one point per distinct score. It uses
+// the decision scores of in, or else the probabilities. For class 0, binary decision scores are
+// negated. Cost: O(n log n). Errors: invalid input; no rows inside or outside the class.
 func ROCCurve(in Input, class int) (ROC, error) {
-	all, err := curveCuts("ROC curve", in, class)
+	all, err := curveThresholds("ROC curve", in, class)
 	if err != nil {
 		return ROC{}, err
 	}
 	end := all[len(all)-1]
 	roc := ROC{FPR: []float64{0}, TPR: []float64{0}, Thresholds: []float64{math.Inf(1)}}
 	for _, c := range all {
-		roc.FPR = append(roc.FPR, c.outside/end.outside)
-		roc.TPR = append(roc.TPR, c.inside/end.inside)
+		roc.FPR = append(roc.FPR, c.fp/end.fp)
+		roc.TPR = append(roc.TPR, c.tp/end.tp)
 		roc.Thresholds = append(roc.Thresholds, c.threshold)
 	}
 	return roc, nil
 }
 
-// PrecisionRecall is precision and recall of a class at each threshold. Thresholds rise, and so recall falls; as in
-// scikit-learn, Precision and Recall have one more element, the end point 1 and 0, which no threshold reaches.
+// PrecisionRecall contains precision and recall at each threshold. Thresholds ascend. As in
+// scikit-learn, Precision and Recall have one more element, the end point 1 and 0.
 type PrecisionRecall struct{ Precision, Recall, Thresholds []float64 }
 
-// PrecisionRecallCurve returns the curve of a class against the rest (class 1 when binary) by the decision scores or
-// else the probabilities of in, with a point for every distinct score. Class 0 of binary decision scores is ranked by
-// the score's negative. It costs O(n log n), and fails on bad input and when every row is on one side.
+// PrecisionRecallCurve returns the curve of a class against the rest, with one point per distinct
+// score. It uses the decision scores of in, or else the probabilities. For class 0, binary decision
+// scores are negated. Cost: O(n log n). Errors: invalid input; no rows inside or outside the class.
 func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
-	all, err := curveCuts("precision-recall curve", in, class)
+	all, err := curveThresholds("precision-recall curve", in, class)
 	if err != nil {
 		return PrecisionRecall{}, err
 	}
 	end := all[len(all)-1]
 	var curve PrecisionRecall
 	for _, c := range slices.Backward(all) {
-		curve.Precision = append(curve.Precision, c.inside/(c.inside+c.outside))
-		curve.Recall = append(curve.Recall, c.inside/end.inside)
+		curve.Precision = append(curve.Precision, c.tp/(c.tp+c.fp))
+		curve.Recall = append(curve.Recall, c.tp/end.tp)
 		curve.Thresholds = append(curve.Thresholds, c.threshold)
 	}
 	curve.Precision = append(curve.Precision, 1)
@@ -297,11 +311,11 @@ func PrecisionRecallCurve(in Input, class int) (PrecisionRecall, error) {
 	return curve, nil
 }
 
-func curveCuts(name string, in Input, class int) ([]cut, error) {
-	in, err := in.checked(datasets.Classification, ScoresOrProbabilities)
-	var all []cut
+func curveThresholds(name string, in Input, class int) ([]threshold, error) {
+	in, err := in.validate(datasets.Classification, ScoresOrProbabilities)
+	var all []threshold
 	if err == nil {
-		all, err = cuts(in, class)
+		all, err = thresholdsOf(in, class)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %s: %w", name, err)
@@ -309,20 +323,20 @@ func curveCuts(name string, in Input, class int) ([]cut, error) {
 	return all, nil
 }
 
-// Calibration compares, in each bin of predicted probability that holds rows, the mean probability predicted with
-// the share of the rows that were of the class. Weight is the weight of the bin's rows.
+// Calibration contains, for each non-empty bin of predicted probabilities, their mean, the fraction
+// of positives, and the weight of the rows.
 type Calibration struct{ Predicted, Observed, Weight []float64 }
 
-// CalibrationCurve sorts the rows by the probability of a class into bins of equal width, each with its upper edge,
-// and leaves out those that stay empty. It fails on bad input and without at least one bin.
+// CalibrationCurve groups the rows by their predicted probability of a class into bins of equal
+// width, right-closed, and omits empty bins. Errors: invalid input; bins < 1.
 func CalibrationCurve(in Input, class, bins int) (Calibration, error) {
-	in, err := in.checked(datasets.Classification, Probabilities)
+	in, err := in.validate(datasets.Classification, Probabilities)
 	switch {
 	case err != nil:
 	case class < 0 || class >= in.Classes:
-		err = fmt.Errorf("there is no class %d of %d", class, in.Classes)
+		err = fmt.Errorf("class must be 0 to %d, got %d", in.Classes-1, class)
 	case bins < 1 || bins > maxClasses:
-		err = fmt.Errorf("%d bins, want 1 to %d", bins, maxClasses)
+		err = fmt.Errorf("bins must be 1 to %d, got %d", maxClasses, bins)
 	}
 	if err != nil {
 		return Calibration{}, fmt.Errorf("metrics: calibration curve: %w", err)
@@ -332,7 +346,7 @@ func CalibrationCurve(in Input, class, bins int) (Calibration, error) {
 		bin := sort.Search(bins-1, func(b int) bool { return p <= float64(b+1)/float64(bins) })
 		w := in.weight(i)
 		predicted[bin].add(w * p)
-		observed[bin].add(w * indicator(int(in.Truth[i]) == class))
+		observed[bin].add(w * indicator(int(in.YTrue[i]) == class))
 		weight[bin].add(w)
 	}
 	var curve Calibration

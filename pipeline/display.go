@@ -61,7 +61,7 @@ func settings(spec any) []string {
 	var out []string
 	for _, p := range specs.Own(spec) {
 		if !empty(p.Value) {
-			out = append(out, p.Name+" "+svg.Shown(p.Value))
+			out = append(out, p.Name+" "+svg.FormatValue(p.Value))
 		}
 	}
 	return out
@@ -70,7 +70,7 @@ func settings(spec any) []string {
 // HTML returns the facts of the fitted pipeline, which a notebook shows by itself.
 func (p *FittedPipeline) HTML() string {
 	name, _ := p.Model()
-	return svg.Facts(append([][2]string{{"model", name}}, p.Facts()...))
+	return svg.NameValueTable(append([][2]string{{"model", name}}, p.Facts()...))
 }
 
 // Facts returns names and values that describe the fitted pipeline in a table.

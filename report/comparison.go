@@ -213,7 +213,7 @@ func differences(c result.Comparison, on string, tests []result.TestResult) (out
 		}
 		none := svg.Series{Name: truncate(c.Runs[0].Label), Color: svg.Reference, X: []float64{-0.5, float64(len(x.Labels)) - 0.5}, Y: []float64{0, 0}, Line: true, Dashed: true}
 		p := svg.Plot{Title: title, X: x, Y: svg.Axis{Name: name}, Series: []svg.Series{s, none}}
-		p.Says = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(descriptions, "; "))
+		p.AltText = fmt.Sprintf("%s in %s relative to %s: %s", title, name, c.Runs[0].Label, strings.Join(descriptions, "; "))
 		out = append(out, figure{Title: title, SVG: trustedSVG(p.SVG())})
 	}
 	return out

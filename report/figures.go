@@ -19,7 +19,7 @@ import (
 func trustedSVG(drawn string) template.HTML { return template.HTML(drawn) }
 
 func confusionPlot(c result.Confusion) template.HTML {
-	t := svg.Table{Title: "Confusion matrix", Down: "true", Across: "predicted", Row: -1}
+	t := svg.Table{Title: "Confusion matrix", RowLabel: "true", ColumnLabel: "predicted", Row: -1}
 	var descriptions []string
 	for i, row := range c.Counts {
 		total := 0.0
@@ -39,8 +39,8 @@ func confusionPlot(c result.Confusion) template.HTML {
 	for _, name := range c.Classes {
 		t.Rows, t.Columns = append(t.Rows, truncate(name)), append(t.Columns, truncate(name))
 	}
-	t.Says = "Confusion matrix; " + strings.Join(descriptions, "; ")
-	return trustedSVG(svg.Heat(t))
+	t.AltText = "Confusion matrix; " + strings.Join(descriptions, "; ")
+	return trustedSVG(svg.HeatMap(t))
 }
 
 // truncate shortens a name to fit a table.
@@ -65,7 +65,7 @@ func rocPlot(title, x, y string, list []result.Curve, diagonal bool) template.HT
 	if diagonal {
 		p.Series = append(p.Series, svg.Series{Name: "chance", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
 	}
-	p.Says = title + ": " + strings.Join(descriptions, "; ")
+	p.AltText = title + ": " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
 }
 
@@ -76,7 +76,7 @@ func thresholdPlot(t result.Threshold) template.HTML {
 		{Name: metricLabel(t.Score) + " on out-of-fold rows", X: t.At, Y: t.Scores, Line: true},
 		{Name: "selected: " + formatNumber(t.Value), Color: 1, X: []float64{t.Value, t.Value}, Y: []float64{low, high}, Line: true, Dashed: true},
 	}
-	p.Says = fmt.Sprintf("%s by decision threshold; selected threshold %s", metricLabel(t.Score), formatNumber(t.Value))
+	p.AltText = fmt.Sprintf("%s by decision threshold; selected threshold %s", metricLabel(t.Score), formatNumber(t.Value))
 	return trustedSVG(p.SVG())
 }
 
@@ -95,7 +95,7 @@ func calibrationPlot(list []result.Calibration) template.HTML {
 		descriptions = append(descriptions, fmt.Sprintf("%s: calibration error %s", c.Class, formatPercent(c.Error)))
 	}
 	p.Series = append(p.Series, svg.Series{Name: "perfect calibration", Color: svg.Reference, X: []float64{0, 1}, Y: []float64{0, 1}, Line: true, Dashed: true})
-	p.Says = "Calibration: " + strings.Join(descriptions, "; ")
+	p.AltText = "Calibration: " + strings.Join(descriptions, "; ")
 	return trustedSVG(p.SVG())
 }
 
@@ -106,7 +106,7 @@ func predictedPlot(e result.Errors, of string) template.HTML {
 	}
 	low, high := slices.Min(actual), slices.Max(actual)
 	return trustedSVG(svg.Plot{
-		Title: "Predicted and true values" + of, Says: fmt.Sprintf("Predicted against true values of %s, from %s to %s", e.Target, formatNumber(low), formatNumber(high)),
+		Title: "Predicted and true values" + of, AltText: fmt.Sprintf("Predicted against true values of %s, from %s to %s", e.Target, formatNumber(low), formatNumber(high)),
 		X: svg.Axis{Name: "true " + e.Target}, Y: svg.Axis{Name: "predicted"},
 		Series: []svg.Series{{X: actual, Y: predicted, Dots: true}, {Name: "perfect", Color: svg.Reference, X: []float64{low, high}, Y: []float64{low, high}, Line: true, Dashed: true}},
 	}.SVG())
@@ -118,14 +118,14 @@ func residualPlot(e result.Errors, of string) template.HTML {
 		predicted, residual = append(predicted, r.Predicted), append(residual, r.Predicted-r.Truth)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Residuals" + of, Says: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target, formatNumber(e.Mean)),
+		Title: "Residuals" + of, AltText: fmt.Sprintf("Residuals of %s against predictions; mean %s", e.Target, formatNumber(e.Mean)),
 		X: svg.Axis{Name: "predicted " + e.Target}, Y: svg.Axis{Name: "predicted − true"},
 		Series: []svg.Series{{X: predicted, Y: residual, Dots: true}, {Color: svg.Reference, X: []float64{slices.Min(predicted), slices.Max(predicted)}, Y: []float64{0, 0}, Line: true, Dashed: true}},
 	}.SVG())
 }
 
 func errorPlot(e result.Errors, of string) template.HTML {
-	b := svg.Bars{Title: "Absolute errors" + of, Across: "absolute error"}
+	b := svg.Bars{Title: "Absolute errors" + of, XLabel: "absolute error"}
 	var descriptions []string
 	for _, q := range e.Quantiles {
 		b.Names = append(b.Names, fmt.Sprintf("%g %% of rows", 100*q.Share))
@@ -133,17 +133,17 @@ func errorPlot(e result.Errors, of string) template.HTML {
 		b.Labels = append(b.Labels, formatNumber(q.Error))
 		descriptions = append(descriptions, fmt.Sprintf("%g %% of rows at most %s", 100*q.Share, formatNumber(q.Error)))
 	}
-	b.Says = "Quantiles of the absolute error: " + strings.Join(descriptions, ", ")
+	b.AltText = "Quantiles of the absolute error: " + strings.Join(descriptions, ", ")
 	return trustedSVG(b.SVG())
 }
 
 func relevancePlot(step result.Relevance) template.HTML {
-	b := svg.Bars{Title: "Relevance learned by " + step.Step, Across: "relevance (maximum 1)"}
+	b := svg.Bars{Title: "Relevance learned by " + step.Step, XLabel: "relevance (maximum 1)"}
 	for _, one := range step.Inputs[:min(len(step.Inputs), 15)] {
 		b.Names, b.Values = append(b.Names, one.Name), append(b.Values, one.Relevance)
 		b.Labels = append(b.Labels, fmt.Sprintf("%.2f", one.Relevance))
 	}
-	b.Says = "Inputs by relevance in " + step.Step + ": " + strings.Join(b.Names, ", ")
+	b.AltText = "Inputs by relevance in " + step.Step + ": " + strings.Join(b.Names, ", ")
 	return trustedSVG(b.SVG())
 }
 
@@ -165,7 +165,7 @@ func learningCurvePlot(l result.LearningCurve, altText string) template.HTML {
 		rows[k] = float64(n)
 	}
 	return trustedSVG(svg.Plot{
-		Title: "Learning curve", Says: altText, X: svg.Axis{Name: "training rows", Log: true}, Y: svg.Axis{Name: metricLabel(l.Score)},
+		Title: "Learning curve", AltText: altText, X: svg.Axis{Name: "training rows", Log: true}, Y: svg.Axis{Name: metricLabel(l.Score)},
 		Series: []svg.Series{{Name: "test rows", X: rows, Y: l.Scores, Line: true, Dots: true}, {Name: "training rows", Color: svg.Reference, X: rows, Y: l.Train, Line: true, Dots: true, Dashed: true}},
 	}.SVG())
 }
@@ -255,7 +255,7 @@ func scorePlots(f *result.Search, axes []string) (out []figure) {
 		}
 		title := "Score by " + axis
 		p := svg.Plot{Title: title, X: x, Y: svg.Axis{Name: metricLabel(f.Score)}, Series: []svg.Series{s}}
-		p.Says = fmt.Sprintf("%s: best at %s", title, formatValue(f.Best.Params[axis]))
+		p.AltText = fmt.Sprintf("%s: best at %s", title, formatValue(f.Best.Params[axis]))
 		out = append(out, figure{Title: title, SVG: trustedSVG(p.SVG())})
 	}
 	return out
@@ -271,7 +271,7 @@ func heatMaps(f *result.Search, axes []string) (out []figure) {
 			if len(rows) > maxValues || len(columns) > maxValues || len(rows)*len(columns) < 4 {
 				continue
 			}
-			t := svg.Table{Title: "Best " + metricLabel(f.Score), Down: axes[a], Across: axes[b], Rows: rows, Columns: columns, Row: -1, Reverse: !wins(1, 0)}
+			t := svg.Table{Title: "Best " + metricLabel(f.Score), RowLabel: axes[a], ColumnLabel: axes[b], Rows: rows, Columns: columns, Row: -1, Reverse: !wins(1, 0)}
 			for range rows {
 				t.Values = append(t.Values, slices.Repeat([]float64{math.NaN()}, len(columns)))
 				t.Labels = append(t.Labels, make([]string, len(columns)))
@@ -283,8 +283,8 @@ func heatMaps(f *result.Search, axes []string) (out []figure) {
 				}
 			}
 			t.Row, t.Column = slices.Index(rows, formatValue(f.Best.Params[axes[a]])), slices.Index(columns, formatValue(f.Best.Params[axes[b]]))
-			t.Says = fmt.Sprintf("Best %s by %s and %s; the frame marks the selected candidate, %s and %s", metricLabel(f.Score), axes[a], axes[b], formatValue(f.Best.Params[axes[a]]), formatValue(f.Best.Params[axes[b]]))
-			out = append(out, figure{Title: axes[a] + " and " + axes[b], SVG: trustedSVG(svg.Heat(t)), Wide: len(columns) > 5})
+			t.AltText = fmt.Sprintf("Best %s by %s and %s; the frame marks the selected candidate, %s and %s", metricLabel(f.Score), axes[a], axes[b], formatValue(f.Best.Params[axes[a]]), formatValue(f.Best.Params[axes[b]]))
+			out = append(out, figure{Title: axes[a] + " and " + axes[b], SVG: trustedSVG(svg.HeatMap(t)), Wide: len(columns) > 5})
 		}
 	}
 	return out
@@ -332,7 +332,7 @@ func plateauPlot(f *result.Search, axis string) (template.HTML, string) {
 	if first == len(s.X)-1 {
 		text = fmt.Sprintf("The largest %s, %s, improves on the next smaller value by more than one standard error: a larger value may help.", axis, formatValue(s.X[first]))
 	}
-	p := svg.Plot{Title: "Score by " + axis, Says: text, X: x, Y: svg.Axis{Name: metricLabel(f.Score)}, Series: []svg.Series{s,
+	p := svg.Plot{Title: "Score by " + axis, AltText: text, X: x, Y: svg.Axis{Name: metricLabel(f.Score)}, Series: []svg.Series{s,
 		{Name: "one standard error from the best", Color: svg.Reference, X: []float64{s.X[0], s.X[len(s.X)-1]}, Y: []float64{limit, limit}, Line: true, Dashed: true}}}
 	return trustedSVG(p.SVG()), text
 }
@@ -344,10 +344,10 @@ func columnSummary(c profile.Column) string {
 	}
 	if c.Kind == "categorical" {
 		var list []string
-		for _, l := range c.Levels[:min(len(c.Levels), 5)] {
-			list = append(list, truncate(l.Name)+" "+formatPercent(l.Share))
+		for _, l := range c.Categories[:min(len(c.Categories), 5)] {
+			list = append(list, truncate(l.Name)+" "+formatPercent(l.Fraction))
 		}
-		if more := len(c.Levels) + c.OtherLevels - 5; more > 0 {
+		if more := len(c.Categories) + c.OtherCategories - 5; more > 0 {
 			list = append(list, fmt.Sprintf("%d more", more))
 		}
 		return strings.Join(list, ", ")

@@ -39,14 +39,14 @@ func full() result.Result {
 			Share float64 `json:"share"`
 			Error float64 `json:"error"`
 		}{{Share: 0.5, Error: 1}, {Share: 0.95, Error: 2}}, Worst: []result.Row{{Number: 7, Truth: 1, Predicted: -2}}, Sample: []result.Row{{Truth: 1, Predicted: 1}, {Truth: 2, Predicted: 3}}}},
-		Importance: &inspection.Result{Score: "accuracy", Repeats: 5, Rows: 100, Inputs: []inspection.Input{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
-		Effects:    []inspection.Effect{{Input: nasty, Class: "no", Of: "probability", Values: shares, Mean: shares}, {Input: "kind", Of: "probability", Levels: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
+		Importance: &inspection.Importances{Metric: "accuracy", Repeats: 5, Rows: 100, Inputs: []inspection.Importance{{Name: nasty, Mean: 0.1, Std: 0.01}, {Name: "b"}}},
+		Effects:    []inspection.Effect{{Input: nasty, Class: "no", Output: "probability", Values: shares, Mean: shares}, {Input: "kind", Output: "probability", Categories: []string{"a", nasty}, Mean: []float64{0.1, 0.2}}},
 		Relevance: []result.Relevance{{Step: "ard", Inputs: []struct {
 			Name      string  `json:"name"`
 			Relevance float64 `json:"relevance"`
 		}{{Name: nasty, Relevance: 1}}}},
 		LearningCurve: &result.LearningCurve{Score: "accuracy", Rows: []int{100, 200, 400}, Train: shares, Scores: shares},
-		Profile:       &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical", Levels: []profile.Level{{Name: nasty, Share: 1}}}, {Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},
+		Profile:       &profile.Profile{Rows: 900, Columns: []profile.Column{{Name: nasty, Kind: "categorical", Categories: []profile.Category{{Name: nasty, Fraction: 1}}}, {Name: "x", Kind: "numeric", Min: -1, Max: 1, Quantiles: make([]float64, 11)}}},
 		Skipped:       []string{nasty},
 	}
 	r.Search = &result.Search{Candidates: 4, Folds: 2, Fits: 8, Score: "accuracy", OnGridEdge: []string{"rff.gamma"}, Shared: []string{"projection"},

@@ -222,7 +222,7 @@ func inputSection(r result.Result) (s section) {
 	s.Title = "Inputs"
 	if i := r.Importance; i != nil && len(i.Inputs) > 0 {
 		const maxInputs = 15
-		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are permuted over %s rows, mean of %d repeats. Correlated inputs share their importance.", metricLabel(i.Score), formatCount(float64(i.Rows)), i.Repeats))
+		s.Text = append(s.Text, fmt.Sprintf("Permutation importance: the decrease of %s when the values of one input are permuted over %s rows, mean of %d repeats. Correlated inputs share their importance.", metricLabel(i.Metric), formatCount(float64(i.Rows)), i.Repeats))
 		s.Figures = append(s.Figures, figure{Title: "Permutation importance", SVG: trustedSVG(i.SVG())})
 		if len(i.Inputs) > maxInputs {
 			t := table{Caption: "All inputs", Head: []string{"input", "decrease", "±"}}
@@ -396,7 +396,7 @@ func dataSection(r result.Result) (s section) {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
-		if more := len(p.Columns) + p.LeftOut - maxColumns; more > 0 {
+		if more := len(p.Columns) + p.Omitted - maxColumns; more > 0 {
 			s.Text = append(s.Text, fmt.Sprintf("The table shows the first %d inputs.", maxColumns))
 		}
 		for _, c := range p.Targets {
@@ -406,8 +406,8 @@ func dataSection(r result.Result) (s section) {
 	}
 	if d := r.Drift; d != nil {
 		t := table{Caption: "Inputs of the test rows that differ from the training rows", Head: []string{"input", "missing", "missing in training", "unknown", "out of range", "PSI"}}
-		for _, i := range d.Differing() {
-			t.Rows = append(t.Rows, []string{i.Name, formatPercent(i.Missing), formatPercent(i.MissingBefore), formatPercent(i.Unknown), formatPercent(i.Outside), formatNumber(i.PSI)})
+		for _, i := range d.Drifted() {
+			t.Rows = append(t.Rows, []string{i.Name, formatPercent(i.Missing), formatPercent(i.MissingTraining), formatPercent(i.Unknown), formatPercent(i.OutOfRange), formatNumber(i.PSI)})
 		}
 		if len(t.Rows) > 0 {
 			s.Tables, s.Sources = append(s.Tables, t), append(s.Sources, resultLinks("drift")...)

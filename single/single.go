@@ -1,8 +1,7 @@
-// Package single holds dense matrices of float32: half the memory of a mat.Dense, and
-// twice the numbers in every load and product.
+// Package single implements dense float32 matrices. They use half the memory of a mat.Dense and
+// double the SIMD throughput.
 //
-// A [Dense] is a gonum mat.Matrix, so it goes wherever a matrix goes; code that knows it reads
-// whole rows with [Dense.Row].
+// A [Dense] is a gonum mat.Matrix. [Dense.Row] returns whole rows without conversion.
 package single
 
 import (
@@ -19,19 +18,19 @@ type Dense struct {
 
 var _ mat.Matrix = (*Dense)(nil)
 
-// New returns a rows×cols matrix over data, which it keeps, or over a slice of its own where data
-// is nil. It panics, as mat.NewDense does, where data has another length.
+// New returns a rows×cols matrix backed by data, or by a new slice if data is nil. It panics if
+// len(data) is not rows·cols.
 func New(rows, cols int, data []float32) *Dense {
 	if data == nil {
 		data = make([]float32, rows*cols)
 	}
 	if len(data) != rows*cols || rows < 0 || cols < 0 {
-		panic(fmt.Sprintf("single: %d numbers for a %d×%d matrix", len(data), rows, cols))
+		panic(fmt.Sprintf("single: a %d×%d matrix must have %d elements, got %d", rows, cols, rows*cols, len(data)))
 	}
 	return &Dense{rows: rows, cols: cols, stride: cols, data: data}
 }
 
-// Copy returns m rounded to single precision.
+// Copy returns m rounded to float32.
 func Copy(m mat.Matrix) *Dense {
 	rows, cols := m.Dims()
 	out := New(rows, cols, nil)
@@ -54,7 +53,7 @@ func Copy(m mat.Matrix) *Dense {
 // Dims returns the number of rows and columns.
 func (m *Dense) Dims() (rows, cols int) { return m.rows, m.cols }
 
-// At returns entry (i, j). Like every mat.Matrix it panics outside the matrix.
+// At returns entry (i, j). It panics if the indices are out of range.
 func (m *Dense) At(i, j int) float64 {
 	if uint(i) >= uint(m.rows) {
 		panic(mat.ErrRowAccess)
@@ -68,16 +67,16 @@ func (m *Dense) At(i, j int) float64 {
 // T returns the transpose as a view.
 func (m *Dense) T() mat.Matrix { return mat.Transpose{Matrix: m} }
 
-// Row returns row i, a view.
+// Row returns a view of row i.
 func (m *Dense) Row(i int) []float32 {
 	at := i * m.stride
 	return m.data[at : at+m.cols : at+m.cols]
 }
 
-// Raw returns the numbers behind the matrix, row i beginning at i times stride.
+// Raw returns the backing slice and its stride.
 func (m *Dense) Raw() (data []float32, stride int) { return m.data, m.stride }
 
-// Slice returns rows lo to hi (hi excluded) as a view.
+// Slice returns a view of rows lo to hi, hi excluded.
 func (m *Dense) Slice(lo, hi int) *Dense {
 	out := *m
 	out.rows = hi - lo
@@ -85,7 +84,7 @@ func (m *Dense) Slice(lo, hi int) *Dense {
 	return &out
 }
 
-// Leading returns the first columns as a view.
+// Leading returns a view of the first cols columns.
 func (m *Dense) Leading(cols int) *Dense {
 	if cols < 0 || cols > m.cols {
 		panic(mat.ErrColAccess)
@@ -95,7 +94,7 @@ func (m *Dense) Leading(cols int) *Dense {
 	return &out
 }
 
-// Select returns a copy of the named rows, in that order.
+// Select returns a copy of the given rows in the given order.
 func (m *Dense) Select(rows []int) *Dense {
 	out := New(len(rows), m.cols, nil)
 	for k, i := range rows {

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rows, slices, selections and the transpose show the numbers that were put in.
+// Accessors return the values that were set.
 func TestDenseViews(t *testing.T) {
 	source := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
 	m := Copy(source)
@@ -16,7 +16,8 @@ func TestDenseViews(t *testing.T) {
 	if !mat.Equal(m.Slice(1, 3), source.Slice(1, 3, 0, 2)) {
 		t.Error("a slice differs")
 	}
-	if got := m.Leading(1); !mat.Equal(got, source.Slice(0, 3, 0, 1)) || len(got.Row(1)) != 1 || !mat.Equal(got.Slice(1, 3), source.Slice(1, 3, 0, 1)) {
+	if got := m.Leading(1); !mat.Equal(got, source.Slice(0, 3, 0, 1)) || len(got.Row(1)) != 1 ||
+		!mat.Equal(got.Slice(1, 3), source.Slice(1, 3, 0, 1)) {
 		t.Error("leading columns differ")
 	}
 	if got := m.Select([]int{2, 0}); got.At(0, 1) != 6 || got.At(1, 0) != 1 {
@@ -31,7 +32,7 @@ func TestDenseViews(t *testing.T) {
 	}
 }
 
-// Access outside and a wrong length panic, as in gonum.
+// Indices out of range and wrong lengths panic.
 func TestPanics(t *testing.T) {
 	m := New(2, 3, nil)
 	for name, f := range map[string]func(){

@@ -1,8 +1,7 @@
-// Package sparse holds matrices of which few entries are not zero, row by row.
+// Package sparse implements sparse matrices in compressed row format.
 //
-// A [CSR] is a gonum mat.Matrix, so it goes wherever a matrix goes; code that knows it reads whole
-// rows with [CSR.Row] and never looks at the zeros. Where every stored entry has the same value, as
-// in one-hot and binning features, the matrix keeps that one value and no array of values.
+// A [CSR] is a gonum mat.Matrix. [CSR.Row] returns the stored entries of a row. If all stored
+// entries are equal, as in one-hot and binning features, the matrix stores a single value.
 package sparse
 
 import (
@@ -13,11 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CSR is a matrix in compressed sparse row form. It is immutable by convention: nobody writes into
-// a CSR that somebody else can see, so rows may be shared between matrices.
+// CSR is an immutable matrix in compressed sparse row format; matrices may share arrays.
 //
-// Row i holds the entries indptr[i] to indptr[i+1] of indices and values. Columns ascend within a
-// row. With values nil every stored entry is scale.
+// Row i consists of the entries indptr[i] to indptr[i+1] of indices and values, with ascending
+// column indices. If values is nil, all stored entries equal scale.
 type CSR struct {
 	rows, cols int
 	indptr     []int
@@ -28,15 +26,15 @@ type CSR struct {
 
 var _ mat.Matrix = (*CSR)(nil)
 
-// New returns a rows×cols matrix over the given arrays, which it keeps: len(indptr) is rows+1,
-// columns are below cols and ascend within each row. It returns an error where they do not.
+// New returns a rows×cols matrix that uses the given arrays without copying. It returns an error
+// unless len(indptr) is rows+1 and the column indices of each row are ascending and below cols.
 func New(rows, cols int, indptr []int, indices []uint32, values []float64) (*CSR, error) {
 	if values == nil {
 		values = []float64{}
 	}
 	m := &CSR{rows: rows, cols: cols, indptr: indptr, indices: indices, values: values}
 	if len(values) != len(indices) {
-		return nil, fmt.Errorf("sparse: %d values for %d column numbers", len(values), len(indices))
+		return nil, fmt.Errorf("sparse: values must have length %d, as indices, got %d", len(indices), len(values))
 	}
 	if err := m.check(); err != nil {
 		return nil, err
@@ -44,11 +42,11 @@ func New(rows, cols int, indptr []int, indices []uint32, values []float64) (*CSR
 	return m, nil
 }
 
-// NewShared returns a rows×cols matrix in which every stored entry has the value scale.
+// NewShared returns a rows×cols matrix whose stored entries all equal scale.
 func NewShared(rows, cols int, indptr []int, indices []uint32, scale float64) (*CSR, error) {
 	m := &CSR{rows: rows, cols: cols, indptr: indptr, indices: indices, scale: scale}
 	if math.IsNaN(scale) || math.IsInf(scale, 0) {
-		return nil, fmt.Errorf("sparse: the shared value is %v", scale)
+		return nil, fmt.Errorf("sparse: scale must be finite, got %v", scale)
 	}
 	if err := m.check(); err != nil {
 		return nil, err
@@ -56,33 +54,33 @@ func NewShared(rows, cols int, indptr []int, indices []uint32, scale float64) (*
 	return m, nil
 }
 
-// check finds what would make a later access go wrong.
+// check validates the structure of m.
 func (m *CSR) check() error {
 	if m.rows < 0 || m.cols < 0 || int64(m.cols) > math.MaxUint32 {
-		return fmt.Errorf("sparse: %d×%d is not a size", m.rows, m.cols)
+		return fmt.Errorf("sparse: invalid dimensions %d×%d", m.rows, m.cols)
 	}
 	if len(m.indptr) != m.rows+1 || m.indptr[0] != 0 || m.indptr[m.rows] != len(m.indices) {
-		return fmt.Errorf("sparse: row starts do not fit %d rows and %d entries", m.rows, len(m.indices))
+		return fmt.Errorf("sparse: indptr must describe %d rows and %d entries", m.rows, len(m.indices))
 	}
 	for i := range m.rows {
 		lo, hi := m.indptr[i], m.indptr[i+1]
 		if lo > hi || hi > len(m.indices) {
-			return fmt.Errorf("sparse: row %d starts at %d and ends at %d", i, lo, hi)
+			return fmt.Errorf("sparse: indptr of row %d must ascend, got %d and %d", i, lo, hi)
 		}
 		row := m.indices[lo:hi]
 		for k, j := range row {
 			if int(j) >= m.cols {
-				return fmt.Errorf("sparse: row %d has column %d of %d", i, j, m.cols)
+				return fmt.Errorf("sparse: row %d: columns must be below %d, got %d", i, m.cols, j)
 			}
 			if k > 0 && row[k-1] >= j {
-				return fmt.Errorf("sparse: row %d: column %d follows column %d", i, j, row[k-1])
+				return fmt.Errorf("sparse: row %d: columns must ascend, got %d after %d", i, j, row[k-1])
 			}
 		}
 	}
 	return nil
 }
 
-// FromDense returns m's non-zero entries as a CSR. A NaN is an entry.
+// FromDense returns the non-zero entries of m; NaN counts as non-zero.
 func FromDense(m mat.Matrix) *CSR {
 	rows, cols := m.Dims()
 	out := &CSR{rows: rows, cols: cols, indptr: make([]int, rows+1), values: []float64{}}
@@ -101,8 +99,8 @@ func FromDense(m mat.Matrix) *CSR {
 // Dims returns the number of rows and columns.
 func (m *CSR) Dims() (rows, cols int) { return m.rows, m.cols }
 
-// At returns entry (i, j), found by bisection; read rows with [CSR.Row] where speed matters.
-// Like every mat.Matrix it panics outside the matrix.
+// At returns entry (i, j) by binary search; use [CSR.Row] to access whole rows. It panics if the
+// indices are out of range.
 func (m *CSR) At(i, j int) float64 {
 	if uint(i) >= uint(m.rows) {
 		panic(mat.ErrRowAccess)
@@ -127,11 +125,11 @@ func (m *CSR) T() mat.Matrix { return mat.Transpose{Matrix: m} }
 // NNZ returns the number of stored entries.
 func (m *CSR) NNZ() int { return len(m.indices) }
 
-// Shared reports the one value of all stored entries, where the matrix keeps only that.
+// Shared returns the value of all stored entries; ok is false if they are stored individually.
 func (m *CSR) Shared() (value float64, ok bool) { return m.scale, m.values == nil }
 
-// Row returns the columns and values of row i, to be read only. Values is nil when they are
-// [CSR.Shared].
+// Row returns the column indices and values of row i, which must not be modified. Values is nil if
+// they are [CSR.Shared].
 func (m *CSR) Row(i int) (columns []uint32, values []float64) {
 	lo, hi := m.indptr[i], m.indptr[i+1]
 	if m.values == nil {
@@ -140,7 +138,7 @@ func (m *CSR) Row(i int) (columns []uint32, values []float64) {
 	return m.indices[lo:hi:hi], m.values[lo:hi:hi]
 }
 
-// RowTo writes row i, zeros included, to dst, as long as the matrix is wide.
+// RowTo writes the dense row i to dst, whose length is the number of columns.
 func (m *CSR) RowTo(dst []float64, i int) {
 	clear(dst)
 	columns, values := m.Row(i)
@@ -155,13 +153,13 @@ func (m *CSR) RowTo(dst []float64, i int) {
 	}
 }
 
-// Raw returns the arrays behind the matrix, to be read only: row starts, columns, and values (nil
-// when they are [CSR.Shared]).
+// Raw returns the row pointers, column indices and values, which must not be modified. Values is
+// nil if they are [CSR.Shared].
 func (m *CSR) Raw() (indptr []int, indices []uint32, values []float64) {
 	return m.indptr, m.indices, m.values
 }
 
-// Slice returns rows i to k (k excluded) as a matrix that shares m's columns and values.
+// Slice returns rows i to k, k excluded; it shares the arrays of m.
 func (m *CSR) Slice(i, k int) *CSR {
 	lo, hi := m.indptr[i], m.indptr[k]
 	indptr := m.indptr[i : k+1]
@@ -178,13 +176,14 @@ func (m *CSR) Slice(i, k int) *CSR {
 	return out
 }
 
-// Select returns the named rows, in that order, as a matrix of its own.
+// Select returns a copy of the given rows in the given order.
 func (m *CSR) Select(rows []int) *CSR {
 	n := 0
 	for _, i := range rows {
 		n += m.indptr[i+1] - m.indptr[i]
 	}
-	out := &CSR{rows: len(rows), cols: m.cols, indptr: make([]int, 1, len(rows)+1), indices: make([]uint32, 0, n), scale: m.scale}
+	out := &CSR{rows: len(rows), cols: m.cols, indptr: make([]int, 1, len(rows)+1), indices: make([]uint32, 0, n),
+		scale: m.scale}
 	if m.values != nil {
 		out.values = make([]float64, 0, n)
 	}
@@ -211,19 +210,19 @@ func (m *CSR) Dense() *mat.Dense {
 	return out
 }
 
-// Stack returns the rows of all parts, which are equally wide, one after the other. Values stay
-// shared where every part shares the same one.
-func Stack(parts []*CSR) *CSR {
+// Concat concatenates matrices of equal width by rows. Values stay shared if all parts share the
+// same value.
+func Concat(parts []*CSR) *CSR {
 	out := &CSR{cols: parts[0].cols, scale: parts[0].scale}
-	n, shared := 0, true
+	n, isShared := 0, true
 	for _, p := range parts {
 		out.rows += p.rows
 		n += len(p.indices)
-		shared = shared && p.values == nil && p.scale == out.scale
+		isShared = isShared && p.values == nil && p.scale == out.scale
 	}
 	out.indptr = make([]int, 1, out.rows+1)
 	out.indices = make([]uint32, 0, n)
-	if !shared {
+	if !isShared {
 		out.values = make([]float64, 0, n)
 	}
 	for _, p := range parts {
@@ -232,7 +231,7 @@ func Stack(parts []*CSR) *CSR {
 			out.indptr = append(out.indptr, base+end)
 		}
 		out.indices = append(out.indices, p.indices...)
-		if shared {
+		if isShared {
 			continue
 		}
 		if p.values != nil {

@@ -130,7 +130,7 @@ func TestRows(t *testing.T) {
 				t.Fatalf("%s: row %d is %v", name, i, row)
 			}
 		}
-		whole := sparse.Stack([]*sparse.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})
+		whole := sparse.Concat([]*sparse.CSR{m.Slice(0, 4), m.Slice(4, 4), m.Slice(4, 20)})
 		if !mat.Equal(whole, all) {
 			t.Errorf("%s: the stack of the parts differs", name)
 		}
@@ -139,7 +139,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: shared %v became %v", name, was, is)
 		}
 	}
-	mixed := sparse.Stack([]*sparse.CSR{plain, ones(t, plain, 1), ones(t, plain, 2)})
+	mixed := sparse.Concat([]*sparse.CSR{plain, ones(t, plain, 1), ones(t, plain, 2)})
 	for i := range 20 {
 		for j := range 6 {
 			if p := plain.At(i, j); mixed.At(i, j) != p || p != 0 && (mixed.At(20+i, j) != 1 || mixed.At(40+i, j) != 2) {
@@ -147,7 +147,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 	}
-	two := sparse.Stack([]*sparse.CSR{ones(t, plain, 1), ones(t, plain, 2)})
+	two := sparse.Concat([]*sparse.CSR{ones(t, plain, 1), ones(t, plain, 2)})
 	if _, ok := two.Shared(); ok {
 		t.Error("two values are called shared")
 	}
@@ -172,16 +172,16 @@ func TestErrors(t *testing.T) {
 		values     []float64
 		want       string
 	}{
-		{2, 3, []int{0, 1, 2}, []uint32{0, 2}, []float64{1}, "sparse: 1 values for 2 column numbers"},
-		{2, 3, []int{0, 1}, []uint32{0}, []float64{1}, "sparse: row starts do not fit 2 rows and 1 entries"},
-		{2, 3, nil, nil, nil, "sparse: row starts do not fit 2 rows and 0 entries"},
-		{1, 3, []int{1, 1}, []uint32{0}, []float64{1}, "sparse: row starts do not fit 1 rows and 1 entries"},
-		{1, 3, []int{0, 2}, []uint32{0}, []float64{1}, "sparse: row starts do not fit 1 rows and 1 entries"},
-		{2, 3, []int{0, 2, 1}, []uint32{0}, []float64{1}, "sparse: row 0 starts at 0 and ends at 2"},
-		{3, 3, []int{0, 1, 0, 1}, []uint32{0}, []float64{1}, "sparse: row 1 starts at 1 and ends at 0"},
-		{1, 3, []int{0, 1}, []uint32{3}, []float64{1}, "sparse: row 0 has column 3 of 3"},
-		{1, 3, []int{0, 2}, []uint32{1, 1}, []float64{1, 2}, "sparse: row 0: column 1 follows column 1"},
-		{-1, 3, nil, nil, nil, "sparse: -1×3 is not a size"},
+		{2, 3, []int{0, 1, 2}, []uint32{0, 2}, []float64{1}, "sparse: values must have length 2, as indices, got 1"},
+		{2, 3, []int{0, 1}, []uint32{0}, []float64{1}, "sparse: indptr must describe 2 rows and 1 entries"},
+		{2, 3, nil, nil, nil, "sparse: indptr must describe 2 rows and 0 entries"},
+		{1, 3, []int{1, 1}, []uint32{0}, []float64{1}, "sparse: indptr must describe 1 rows and 1 entries"},
+		{1, 3, []int{0, 2}, []uint32{0}, []float64{1}, "sparse: indptr must describe 1 rows and 1 entries"},
+		{2, 3, []int{0, 2, 1}, []uint32{0}, []float64{1}, "sparse: indptr of row 0 must ascend, got 0 and 2"},
+		{3, 3, []int{0, 1, 0, 1}, []uint32{0}, []float64{1}, "sparse: indptr of row 1 must ascend, got 1 and 0"},
+		{1, 3, []int{0, 1}, []uint32{3}, []float64{1}, "sparse: row 0: columns must be below 3, got 3"},
+		{1, 3, []int{0, 2}, []uint32{1, 1}, []float64{1, 2}, "sparse: row 0: columns must ascend, got 1 after 1"},
+		{-1, 3, nil, nil, nil, "sparse: invalid dimensions -1×3"},
 	} {
 		_, err := sparse.New(c.rows, c.cols, c.indptr, c.indices, c.values)
 		if err == nil || err.Error() != c.want {
@@ -193,12 +193,13 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := sparse.NewShared(0, 1, []int{0}, nil, math.NaN()); err == nil || err.Error() != "sparse: the shared value is NaN" {
+	if _, err := sparse.NewShared(0, 1, []int{0}, nil, math.NaN()); err == nil || err.Error() != "sparse: scale must "+
+		"be finite, got NaN" {
 		t.Error(err)
 	}
 }
 
-// TestAtPanics: outside of the matrix At panics as every mat.Matrix does.
+// At panics out of range, as every mat.Matrix.
 func TestAtPanics(t *testing.T) {
 	m := sparse.FromDense(random(2, 2, 5))
 	for _, c := range []struct {

@@ -152,7 +152,7 @@ func (t task) own(ctx context.Context) error {
 	}
 	report := model.(estimator.Reporter).Report()
 	out := outcome{Peer: "kernel_ridge", Steps: report.Iterations, Residual: report.Gradient}
-	if out.R2, err = r2.Score(metrics.Input{Truth: test.Y, Predicted: values}); err != nil {
+	if out.R2, err = r2.Score(metrics.Input{YTrue: test.Y, YPred: values}); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(out)

@@ -158,7 +158,7 @@ func (s set) fit(ctx context.Context, m model, train, test datasets.Set) (fitted
 			return out, err
 		}
 	}
-	out.Score, err = metric.Func(metrics.Input{Truth: test.Y, Predicted: said.Values})
+	out.Score, err = metric.Func(metrics.Input{YTrue: test.Y, YPred: said.Values})
 	return out, err
 }
 

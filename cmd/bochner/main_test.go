@@ -475,9 +475,9 @@ func TestInspectShowsWhichInputsMatter(t *testing.T) {
 // Only inputs that differ are listed.
 func TestShowDrift(t *testing.T) {
 	var b strings.Builder
-	showDrift(&b, profile.Drift{Inputs: []profile.Input{
-		{Name: "colour", Kind: "categorical", Missing: 0.0001, Unknown: 0.25, PSI: 1.234, Differs: true},
-		{Name: "age", Kind: "numeric", Missing: 1, MissingBefore: 0.5, Outside: 0.12, PSI: 0.5, Differs: true},
+	showDrift(&b, profile.Drift{Inputs: []profile.InputDrift{
+		{Name: "colour", Kind: "categorical", Missing: 0.0001, Unknown: 0.25, PSI: 1.234, Drifted: true},
+		{Name: "age", Kind: "numeric", Missing: 1, MissingTraining: 0.5, OutOfRange: 0.12, PSI: 0.5, Drifted: true},
 		{Name: "same", Kind: "numeric"},
 	}})
 	want := `data drift: 2 of 3 inputs differ from the training data

@@ -198,7 +198,7 @@ func showFindings(out io.Writer, f result.Findings) {
 		const most = 5
 		fmt.Fprintln(out)
 		t := columns(out)
-		fmt.Fprintf(t, "input\tdecrease of %s\n", i.Score)
+		fmt.Fprintf(t, "input\tdecrease of %s\n", i.Metric)
 		for _, in := range i.Inputs[:min(len(i.Inputs), most)] {
 			fmt.Fprintf(t, "%s\t%.2g ± %.1g\n", in.Name, in.Mean, in.StdError)
 		}
@@ -303,7 +303,7 @@ func showEvaluation(out io.Writer, e experiment.Evaluation) {
 // showDrift prints which inputs differ from those that a model has learned from.
 func showDrift(out io.Writer, d profile.Drift) {
 	const most = 20
-	inputs := d.Differing()
+	inputs := d.Drifted()
 	if len(inputs) == 0 {
 		fmt.Fprintln(out, "no data drift")
 		return
@@ -314,9 +314,9 @@ func showDrift(out io.Writer, d profile.Drift) {
 	for _, i := range inputs[:min(most, len(inputs))] {
 		unknown, outside := percent(i.Unknown), "–"
 		if i.Kind == "numeric" {
-			unknown, outside = "–", percent(i.Outside)
+			unknown, outside = "–", percent(i.OutOfRange)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingBefore), unknown, outside, i.PSI)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\n", i.Name, percent(i.Missing), percent(i.MissingTraining), unknown, outside, i.PSI)
 	}
 	t.Flush()
 	if more := len(inputs) - most; more > 0 {
@@ -326,7 +326,7 @@ func showDrift(out io.Writer, d profile.Drift) {
 
 // showTestDrift prints which inputs of the test rows differ from those of the training rows.
 func showTestDrift(out io.Writer, r experiment.Result) {
-	if r.Drift != nil && len(r.Drift.Differing()) > 0 {
+	if r.Drift != nil && len(r.Drift.Drifted()) > 0 {
 		fmt.Fprintln(out, "\ntest rows:")
 		showDrift(out, *r.Drift)
 	}

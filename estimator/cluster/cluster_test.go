@@ -53,7 +53,7 @@ func score(t *testing.T, data datasets.Set, p pipeline.Pipeline) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := m.Score(metrics.Input{Truth: data.Y, Predicted: got})
+	out, err := m.Score(metrics.Input{YTrue: data.Y, YPred: got})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _ := metrics.ByName("adjusted_rand")
-		if v, err := m.Score(metrics.Input{Truth: data.Y, Predicted: got}); err != nil || v < 0.99 {
+		if v, err := m.Score(metrics.Input{YTrue: data.Y, YPred: got}); err != nil || v < 0.99 {
 			t.Errorf("batch %d: adjusted Rand %v, %v", batch, v, err)
 		}
 	}

@@ -78,8 +78,8 @@ func (s *Threshold) checkScore() error {
 		return f
 	case m.Task != datasets.Classification:
 		return param.FieldError{Problem: fmt.Sprintf("%s is for %s, and a threshold decides between classes", m.Name, m.Task), Hint: "take " + suggest.Alternatives(decisive())}
-	case m.Needs != metrics.Predictions:
-		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Needs), Hint: "take " + suggest.Alternatives(decisive())}
+	case m.Requires != metrics.Predictions:
+		return param.FieldError{Problem: fmt.Sprintf("%s reads %s, which are the same for every threshold", m.Name, m.Requires), Hint: "take " + suggest.Alternatives(decisive())}
 	case s.Costs.given():
 		return param.FieldError{Problem: "a threshold is chosen by a score or by costs, and both are given", Hint: "leave out one of the two"}
 	}
@@ -89,7 +89,7 @@ func (s *Threshold) checkScore() error {
 // decisive returns the metrics of predicted classes.
 func decisive() (names []string) {
 	for _, m := range metrics.All() {
-		if m.Task == datasets.Classification && m.Needs == metrics.Predictions {
+		if m.Task == datasets.Classification && m.Requires == metrics.Predictions {
 			names = append(names, m.Name)
 		}
 	}
@@ -283,6 +283,6 @@ func (s Threshold) objective(present []int, classes []string) (name string, grea
 	}
 	truth, predicted := []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}
 	return m.Name, m.GreaterIsBetter, func(c threshold.Cut) (float64, error) { // a weight is n rows
-		return m.Score(metrics.Input{Truth: truth, Predicted: predicted, Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
+		return m.Score(metrics.Input{YTrue: truth, YPred: predicted, Weights: []float64{c.TrueNegative, c.FalsePositive, c.FalseNegative, c.TruePositive}, Classes: 2})
 	}, nil
 }

@@ -121,7 +121,7 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 	data := rare(1, 140)
 	var names []string
 	for _, m := range metrics.All() {
-		if m.Task == datasets.Classification && m.Needs == metrics.Predictions {
+		if m.Task == datasets.Classification && m.Requires == metrics.Predictions {
 			names = append(names, m.Name, "neg_"+m.Name)
 		}
 	}
@@ -136,13 +136,13 @@ func TestThresholdIsTheBestOfAll(t *testing.T) {
 				continue // greater is better anyway
 			}
 			worth := func(t0 float64) float64 {
-				in := metrics.Input{Truth: data.Y, Predicted: make([]float64, 140), Classes: 2}
+				in := metrics.Input{YTrue: data.Y, YPred: make([]float64, 140), Classes: 2}
 				cost := 0.0
 				for i, s := range scores {
 					if s > t0 {
-						in.Predicted[i] = 1
+						in.YPred[i] = 1
 					}
-					cost += []float64{0, 1, 7, 0}[2*int(data.Y[i])+int(in.Predicted[i])] / 140
+					cost += []float64{0, 1, 7, 0}[2*int(data.Y[i])+int(in.YPred[i])] / 140
 				}
 				if name == "cost" {
 					return cost
@@ -302,7 +302,7 @@ func TestThresholdGainsOnNewRows(t *testing.T) {
 		m, _ := metrics.ByName(score)
 		for _, model := range []estimator.Estimator{estimator.NewLogistic(), fourier(0.1, estimator.NewRidgeClassifier())} {
 			pred := func(spec estimator.Estimator) float64 {
-				v, err := m.Score(metrics.Input{Truth: test.Y, Predicted: predicted(t, spec, train, test.X).Values, Classes: 2})
+				v, err := m.Score(metrics.Input{YTrue: test.Y, YPred: predicted(t, spec, train, test.X).Values, Classes: 2})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -222,7 +222,7 @@ func picture(name string, list []errorAt) string {
 		}
 		rows = append(rows, row)
 	}
-	return svg.Grid(titles[name], rows)
+	return svg.PlotGrid(titles[name], rows)
 }
 
 func write(path string, list []errorAt) error {

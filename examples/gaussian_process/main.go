@@ -90,7 +90,7 @@ func picture(ctx context.Context) (string, error) {
 	}
 	axes(&s)
 	s.WriteString("</svg>\n")
-	return svg.Fixed(s.String()), nil
+	return svg.FixTextLengths(s.String()), nil
 }
 
 const width, height, margin = 640, 340, 40

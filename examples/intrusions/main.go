@@ -67,7 +67,7 @@ func run(ctx context.Context, folder, rows string, features int, gamma, nu float
 	if err != nil {
 		return err
 	}
-	in := metrics.Input{Truth: test.Y, Scores: mat.NewDense(test.Rows(), 1, all.Anomaly), Classes: 2}
+	in := metrics.Input{YTrue: test.Y, Scores: mat.NewDense(test.Rows(), 1, all.Anomaly), Classes: 2}
 	for _, name := range []string{"roc_auc", "average_precision"} {
 		m, err := metrics.ByName(name)
 		if err != nil {

@@ -28,7 +28,7 @@ func main() {
 	check(err)
 	accuracy, err := metrics.ByName("accuracy")
 	check(err)
-	score, err := accuracy.Score(metrics.Input{Truth: test.Y, Predicted: predicted})
+	score, err := accuracy.Score(metrics.Input{YTrue: test.Y, YPred: predicted})
 	check(err)
 	fmt.Printf("%d of %d flowers named right\n", int(score*float64(test.Rows())+0.5), test.Rows())
 }

@@ -80,7 +80,7 @@ func draw(ctx context.Context, rows int) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			score, err := rand.Score(metrics.Input{Truth: data.Y, Predicted: numbers})
+			score, err := rand.Score(metrics.Input{YTrue: data.Y, YPred: numbers})
 			if err != nil {
 				return "", err
 			}
@@ -92,7 +92,7 @@ func draw(ctx context.Context, rows int) (string, error) {
 		}
 	}
 	b.WriteString("</svg>\n")
-	return svg.Fixed(b.String()), nil
+	return svg.FixTextLengths(b.String()), nil
 }
 
 // points draws the rows into a square, coloured by their clusters.

@@ -135,7 +135,7 @@ func (j job) value(text string) (float64, error) {
 // scores returns 1 − R², and the root of the mean squared error, of numbers; of classes the share of
 // wrong ones, and 0.
 func (j job) scores(predicted []float64) (loss, rmse float64, err error) {
-	in := metrics.Input{Truth: j.test.Y, Predicted: predicted}
+	in := metrics.Input{YTrue: j.test.Y, YPred: predicted}
 	if j.Task == datasets.Classification {
 		in.Classes = len(j.test.Schema.Classes())
 		accuracy, err := score("accuracy", in)

@@ -168,7 +168,7 @@ func (s set) measure(data datasets.Set, python string, draws int, page string) e
 			predictions = append(predictions, more...)
 		}
 		for k, p := range predictions {
-			score, err := metric.Score(metrics.Input{Truth: test.Y, Predicted: p})
+			score, err := metric.Score(metrics.Input{YTrue: test.Y, YPred: p})
 			if err != nil {
 				return err
 			}

@@ -44,13 +44,13 @@ func (r Result) Check() error {
 		same("learning_curve", len(l.Rows), len(l.Train), len(l.Scores))
 	}
 	for _, e := range r.Effects {
-		same("effects", len(e.Mean), len(e.Values)+len(e.Levels))
-		if len(e.Values) > 0 && len(e.Levels) > 0 {
+		same("effects", len(e.Mean), len(e.Values)+len(e.Categories))
+		if len(e.Values) > 0 && len(e.Categories) > 0 {
 			errs = append(errs, errors.New("effects: must have values or levels, got both"))
 		}
 		first := r.Effects[slices.IndexFunc(r.Effects, func(o inspection.Effect) bool { return o.Input == e.Input })]
 		same("effects of "+e.Input, len(first.Values), len(e.Values))
-		same("effects of "+e.Input, len(first.Levels), len(e.Levels))
+		same("effects of "+e.Input, len(first.Categories), len(e.Categories))
 		if len(e.Mean) == 0 {
 			errs = append(errs, errors.New("effects.mean: must not be empty"))
 		}

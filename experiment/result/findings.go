@@ -22,9 +22,9 @@ type Findings struct {
 
 	Errors []Errors `json:"errors,omitempty"` // of a regression, one per target
 
-	Importance *inspection.Result  `json:"importance,omitempty"`
-	Effects    []inspection.Effect `json:"effects,omitempty"`   // of the most important inputs
-	Relevance  []Relevance         `json:"relevance,omitempty"` // of the inputs of steps and models that learn it
+	Importance *inspection.Importances `json:"importance,omitempty"`
+	Effects    []inspection.Effect     `json:"effects,omitempty"`   // of the inputs that matter most
+	Relevance  []Relevance             `json:"relevance,omitempty"` // of inputs to steps and models that learned it
 
 	Skipped []string `json:"skipped,omitempty"` // omitted diagnostics, with reasons
 

@@ -131,13 +131,13 @@ func (f *fast[T]) project(angles kern.View[T], x mat.Matrix, first int) {
 	w := f.width
 	hold := design.Borrow[T](2 * w)
 	defer hold.Release()
-	row, room := hold.Data[:w], hold.Data[w:2*w]
+	row, buffer := hold.Data[:w], hold.Data[w:2*w]
 	for i := range angles.Rows {
 		f.pad(row, x, first+i)
 		for at := 0; at < angles.Cols; at += w {
-			copy(room, row)
-			kern.SignedFWHT(room, f.signs[3*at:3*(at+w)])
-			copy(angles.Row(i)[at:], room)
+			copy(buffer, row)
+			kern.SignedFWHT(buffer, f.signs[3*at:3*(at+w)])
+			copy(angles.Row(i)[at:], buffer)
 		}
 	}
 }

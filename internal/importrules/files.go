@@ -22,7 +22,7 @@ var Files = map[string][]string{
 		"shardfit", "fit_pass", "schema_pass", "inputs", "search", "options", "state", "profile_pass",
 	},
 	"report":       {"comparison", "report", "sections", "figures", "page", "labels"},
-	"internal/svg": {"bars", "grid", "plot", "svg", "fixed", "facts", "text", "ticks"},
+	"internal/svg": {"bars", "grid", "plot", "svg", "text_length", "name_value_table", "text", "ticks"},
 	"serve": {
 		"listen", "connection_limit", "certificate", // connections
 		"http", "v1", "v2", "body", "call", "infer_json", // requests and answers over HTTP

@@ -20,9 +20,9 @@ const maxMethods = 25
 
 // A file of a package in Files uses only what it and the files after it declare, and no type has too many methods.
 func TestFilesAreLayers(t *testing.T) {
-	for room, order := range Files {
+	for buffer, order := range Files {
 		fset := token.NewFileSet()
-		pkg, uses := checkTypes(t, fset, room, order)
+		pkg, uses := checkTypes(t, fset, buffer, order)
 		place := func(pos token.Pos) (string, int) {
 			name := strings.TrimSuffix(filepath.Base(fset.Position(pos).Filename), ".go")
 			return name, slices.Index(order, name)
@@ -34,21 +34,21 @@ func TestFilesAreLayers(t *testing.T) {
 			from, above := place(id.Pos())
 			to, below := place(object.Pos())
 			if below < above {
-				t.Errorf("%s: %s.go uses %s of %s.go, which is above it", room, from, object.Name(), to)
+				t.Errorf("%s: %s.go uses %s of %s.go, which is above it", buffer, from, object.Name(), to)
 			}
 		}
 		for _, name := range pkg.Scope().Names() {
 			named, is := pkg.Scope().Lookup(name).Type().(*types.Named)
 			if is && named.NumMethods() > maxMethods {
-				t.Errorf("%s: %s has %d methods, must be at most %d", room, name, named.NumMethods(), maxMethods)
+				t.Errorf("%s: %s has %d methods, must be at most %d", buffer, name, named.NumMethods(), maxMethods)
 			}
 		}
 	}
 }
 
 // checkTypes parses the files of a package, which must be those of the order, and resolves their identifiers.
-func checkTypes(t *testing.T, fset *token.FileSet, room string, order []string) (*types.Package, map[*ast.Ident]types.Object) {
-	paths, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
+func checkTypes(t *testing.T, fset *token.FileSet, buffer string, order []string) (*types.Package, map[*ast.Ident]types.Object) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", buffer, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func checkTypes(t *testing.T, fset *token.FileSet, room string, order []string) 
 			continue
 		}
 		if name := strings.TrimSuffix(filepath.Base(path), ".go"); !slices.Contains(order, name) {
-			t.Errorf("%s: %s.go is not in the order of files", room, name)
+			t.Errorf("%s: %s.go is not in the order of files", buffer, name)
 		}
 		file, err := parser.ParseFile(fset, path, nil, 0)
 		if err != nil {
@@ -67,9 +67,9 @@ func checkTypes(t *testing.T, fset *token.FileSet, room string, order []string) 
 		files = append(files, file)
 	}
 	if len(files) != len(order) {
-		t.Errorf("%s: %d files, %d in the order", room, len(files), len(order))
+		t.Errorf("%s: %d files, %d in the order", buffer, len(files), len(order))
 	}
-	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", Module+"/"+room).Output()
+	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", Module+"/"+buffer).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -80,7 +80,7 @@ func checkTypes(t *testing.T, fset *token.FileSet, room string, order []string) 
 	}
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	pkg, err := config.Check(Module+"/"+room, fset, files, info)
+	pkg, err := config.Check(Module+"/"+buffer, fset, files, info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,21 +32,21 @@ func TestArrows(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		room := filepath.ToSlash(relative)
-		if strings.HasPrefix(room, "examples") {
+		buffer := filepath.ToSlash(relative)
+		if strings.HasPrefix(buffer, "examples") {
 			return nil
 		}
-		seen[room] = true
-		check(t, room, path)
-		checkCauses(t, room, path)
+		seen[buffer] = true
+		check(t, buffer, path)
+		checkCauses(t, buffer, path)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range Allowed {
-		if !seen[room] {
-			t.Errorf("%s is listed and does not exist", room)
+	for buffer := range Allowed {
+		if !seen[buffer] {
+			t.Errorf("%s is listed and does not exist", buffer)
 		}
 	}
 	if len(seen) < 10 {

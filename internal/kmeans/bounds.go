@@ -90,18 +90,18 @@ func apartSquared(x, y []float64) float64 {
 // their squared distances where these are wanted.
 func (v *nearest) assign(r rows, lo, hi int, b *bounds, at int, centre []int32, distance []float64) {
 	kern.Parallel(hi-lo, v.tile(), func(from, to int) {
-		var wanted []int
+		var want []int
 		if b != nil {
-			wanted = make([]int, 0, to-from)
+			want = make([]int, 0, to-from)
 			for i := lo + from; i < lo+to; i++ {
 				if b.stays(at+i, v) {
 					centre[i-lo] = b.centre[at+i]
 				} else {
-					wanted = append(wanted, i)
+					want = append(want, i)
 				}
 			}
 		}
-		v.each(r, lo+from, lo+to, wanted, func(i int, f finding) {
+		v.each(r, lo+from, lo+to, want, func(i int, f finding) {
 			centre[i-lo] = int32(f.centre)
 			if b != nil {
 				b.learn(at+i, f)

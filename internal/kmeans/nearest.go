@@ -83,14 +83,14 @@ func rowsOf(X any) rows {
 }
 
 // each calls f for the rows from lo to hi, or for those of them that wanted names (in rising order).
-func (v *nearest) each(r rows, lo, hi int, wanted []int, f func(i int, found finding)) {
+func (v *nearest) each(r rows, lo, hi int, want []int, f func(i int, found finding)) {
 	count := hi - lo
-	if wanted != nil {
-		count = len(wanted)
+	if want != nil {
+		count = len(want)
 	}
 	at := func(p int) int {
-		if wanted != nil {
-			return wanted[p]
+		if want != nil {
+			return want[p]
 		}
 		return lo + p
 	}

@@ -81,7 +81,7 @@ func (s *Sample) Rows() mat.Matrix {
 		}
 	}
 	if len(parts) == len(s.rows) {
-		return sparse.Stack(parts)
+		return sparse.Concat(parts)
 	}
 	_, d := s.rows[0].row.Dims()
 	out := mat.NewDense(len(s.rows), d, nil)

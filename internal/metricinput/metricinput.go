@@ -1,6 +1,6 @@
-// Package metricinput puts the truth about rows and what a model said of them together, as metrics read them.
+// Package metricinput builds the input of metrics from data sets and predictions.
 //
-//	in := judged.With(judged.Truth(data, task), said)
+//	in := metricinput.AddPredictions(metricinput.FromSet(data, task), prediction)
 //	value, err := metric.Score(in)
 package metricinput
 
@@ -14,13 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/metrics"
 )
 
-// Truth is what is known of rows: their targets, weights and classes, the latter for classification only.
-func Truth(data datasets.Set, task datasets.Task) metrics.Input {
+// FromSet returns the true values and weights of a set and, for classification, its classes.
+func FromSet(data datasets.Set, task datasets.Task) metrics.Input {
 	in := metrics.Input{Weights: data.Weights}
 	if data.Targets != nil {
-		in.TruthTargets = data.Targets
+		in.YTrueTargets = data.Targets
 	} else {
-		in.Truth = data.Y
+		in.YTrue = data.Y
 	}
 	if task == datasets.Classification {
 		in.ClassNames = data.Schema.Classes()
@@ -29,53 +29,55 @@ func Truth(data datasets.Set, task datasets.Task) metrics.Input {
 	return in
 }
 
-// With adds all that a model said.
-func With(in metrics.Input, p estimator.Prediction) metrics.Input {
+// AddPredictions adds the predictions of a model.
+func AddPredictions(in metrics.Input, p estimator.Prediction) metrics.Input {
 	in.Scores, in.Probabilities, in.Sets = p.Scores, p.Probabilities, p.Sets
 	if len(p.Anomaly) > 0 {
 		in.Scores = mat.NewDense(len(p.Anomaly), 1, p.Anomaly)
 	}
-	if in.TruthTargets != nil {
-		in.PredictedTargets, in.StdTargets, in.LowerTargets, in.UpperTargets = p.Targets, p.StdTargets, p.LowerTargets, p.UpperTargets
+	if in.YTrueTargets != nil {
+		in.YPredTargets, in.StdTargets, in.LowerTargets, in.UpperTargets = p.Targets, p.StdTargets, p.LowerTargets,
+			p.UpperTargets
 	} else {
-		in.Predicted, in.Std, in.Lower, in.Upper = p.Values, p.Std, p.Lower, p.Upper
+		in.YPred, in.Std, in.Lower, in.Upper = p.Values, p.Std, p.Lower, p.Upper
 	}
 	return in
 }
 
-// Wants returns the outputs of a model that metrics read, of those that it has. Several is whether the rows have several
-// targets.
-func Wants(list []metrics.Metric, several bool, has estimator.Output) (want estimator.Request) {
+// RequiredOutputs returns the available outputs of a model that the metrics read. It returns the
+// zero Request if a metric requires standard deviations, intervals or prediction sets.
+func RequiredOutputs(list []metrics.Metric, multiTarget bool, available estimator.Output) (request estimator.Request) {
 	for _, m := range list {
 		switch {
-		case m.Needs == metrics.Deviations || m.Needs == metrics.Intervals || m.Needs == metrics.Sets:
+		case m.Requires == metrics.StdDevs || m.Requires == metrics.Intervals || m.Requires == metrics.PredictionSets:
 			return estimator.Request{}
-		case m.Needs == metrics.Predictions && several:
-			want.Outputs |= estimator.Targets
-		case m.Needs == metrics.Predictions || m.Needs == metrics.PredictionsAndRows:
-			want.Outputs |= estimator.Values
-		case has.Has(estimator.AnomalyScores):
-			want.Outputs |= estimator.AnomalyScores
-		case has.Has(estimator.Probabilities) && (m.Needs != metrics.ScoresOrProbabilities || !has.Has(estimator.Scores)):
-			want.Outputs |= estimator.Probabilities
+		case m.Requires == metrics.Predictions && multiTarget:
+			request.Outputs |= estimator.Targets
+		case m.Requires == metrics.Predictions || m.Requires == metrics.PredictionsAndRows:
+			request.Outputs |= estimator.Values
+		case available.Has(estimator.AnomalyScores):
+			request.Outputs |= estimator.AnomalyScores
+		case available.Has(estimator.Probabilities) && (m.Requires != metrics.ScoresOrProbabilities ||
+			!available.Has(estimator.Scores)):
+			request.Outputs |= estimator.Probabilities
 		default:
-			want.Outputs |= estimator.Scores
+			request.Outputs |= estimator.Scores
 		}
 	}
-	return want
+	return request
 }
 
-// Rarity of classes from which accuracy misleads: the share of the largest class, and how many times the
-// size of the smallest one it has.
+// Class imbalance from which accuracy is misleading: fraction of the largest class, and ratio of
+// the largest to the smallest class.
 const (
 	dominantShare = 0.8
 	dominantRatio = 20
 )
 
-// DefaultScore returns the name of the metric by which models of a task are chosen where none is given,
-// from the number of training rows of each class: r2 for regression, accuracy for classes of similar size,
-// roc_auc for two classes and balanced_accuracy for more where one class dominates.
-func DefaultScore(task datasets.Task, counts []int) string {
+// DefaultMetric returns the name of the metric for model selection, given the number of training
+// rows per class: r2 for regression, accuracy for balanced classes, roc_auc for two imbalanced
+// classes, and balanced_accuracy for more.
+func DefaultMetric(task datasets.Task, counts []int) string {
 	if task != datasets.Classification || len(counts) == 0 {
 		return metrics.ForTask(task, len(counts))[0].Name
 	}
@@ -93,8 +95,8 @@ func DefaultScore(task datasets.Task, counts []int) string {
 	return "accuracy"
 }
 
-// CountsRareClasses reports whether a metric depends on rare classes as much as on frequent ones: models
-// chosen by it are fitted with balanced class weights.
-func CountsRareClasses(metric string) bool {
+// IsClassBalanced reports whether a metric weights all classes equally. Models selected by it are
+// fitted with balanced class weights.
+func IsClassBalanced(metric string) bool {
 	return slices.Contains([]string{"balanced_accuracy", "f1", "f1_macro"}, metric)
 }

@@ -20,7 +20,7 @@ func TestDefaultScore(t *testing.T) {
 		{datasets.Classification, []int{60, 60, 3}, "balanced_accuracy"},
 		{datasets.Classification, []int{90, 5, 5}, "balanced_accuracy"},
 	} {
-		if got := metricinput.DefaultScore(c.task, c.counts); got != c.want {
+		if got := metricinput.DefaultMetric(c.task, c.counts); got != c.want {
 			t.Errorf("%s of %v: %s, must be %s", c.task, c.counts, got, c.want)
 		}
 	}

@@ -86,24 +86,24 @@ func Values[T kern.Float](k *Kernel, scale float64, tile kern.View[T]) {
 }
 
 // values turns a row of distances into kernel values; room is as long.
-func values[T kern.Float](k *Kernel, scale T, row, room []T) {
+func values[T kern.Float](k *Kernel, scale T, row, buffer []T) {
 	switch k.shape {
 	case gaussian, laplacian:
 		kern.Scale(-scale, row)
 		kern.Exp(row, row)
 	case exponential:
-		kern.NegSqrt(room, scale, row)
-		kern.Exp(row, room)
+		kern.NegSqrt(buffer, scale, row)
+		kern.Exp(row, buffer)
 	case matern15:
-		kern.NegSqrt(room, 3*scale, row)
-		kern.Exp(row, room)
-		for j, r := range room {
+		kern.NegSqrt(buffer, 3*scale, row)
+		kern.Exp(row, buffer)
+		for j, r := range buffer {
 			row[j] *= 1 - r
 		}
 	case matern25:
-		kern.NegSqrt(room, 5*scale, row)
-		kern.Exp(row, room)
-		for j, r := range room {
+		kern.NegSqrt(buffer, 5*scale, row)
+		kern.Exp(row, buffer)
+		for j, r := range buffer {
 			row[j] *= 1 - r + r*r/3
 		}
 	case maternTable:
@@ -157,15 +157,15 @@ func Slopes[T kern.Float](k *Kernel, tile kern.View[T]) {
 }
 
 // slopes turns a row of distances into derivatives; room is as long.
-func slopes[T kern.Float](k *Kernel, row, room []T) {
+func slopes[T kern.Float](k *Kernel, row, buffer []T) {
 	switch k.shape {
 	case gaussian, laplacian:
-		values(k, 1, row, room)
+		values(k, 1, row, buffer)
 		kern.Scale(-1, row)
 	case exponential:
-		kern.NegSqrt(room, 1, row)
-		kern.Exp(row, room)
-		for j, r := range room {
+		kern.NegSqrt(buffer, 1, row)
+		kern.Exp(row, buffer)
+		for j, r := range buffer {
 			if r == 0 {
 				row[j] = 0
 				continue
@@ -173,13 +173,13 @@ func slopes[T kern.Float](k *Kernel, row, room []T) {
 			row[j] /= 2 * r
 		}
 	case matern15:
-		kern.NegSqrt(room, 3, row)
-		kern.Exp(row, room)
+		kern.NegSqrt(buffer, 3, row)
+		kern.Exp(row, buffer)
 		kern.Scale(-1.5, row)
 	case matern25:
-		kern.NegSqrt(room, 5, row)
-		kern.Exp(row, room)
-		for j, r := range room {
+		kern.NegSqrt(buffer, 5, row)
+		kern.Exp(row, buffer)
+		for j, r := range buffer {
 			row[j] *= -5.0 / 6 * (1 - r)
 		}
 	case maternTable:

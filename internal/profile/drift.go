@@ -13,59 +13,60 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Drift is how rows differ from those that a profile describes.
+// Drift describes how the rows of a source differ from a profile.
 type Drift struct {
-	Rows     int     `json:"rows"`
-	Training int     `json:"training_rows"`      // that the profile is of
-	Inputs   []Input `json:"inputs"`             // the largest PSI first
-	LeftOut  int     `json:"left_out,omitempty"` // inputs that the profile does not describe
+	Rows         int          `json:"rows"`
+	TrainingRows int          `json:"training_rows"`      // rows of the profile
+	Inputs       []InputDrift `json:"inputs"`             // in descending order of PSI
+	Omitted      int          `json:"left_out,omitempty"` // inputs that the profile omits
 }
 
-// Input is how the values of an input differ.
-type Input struct {
-	Name          string  `json:"name"`
-	Kind          string  `json:"kind"`           // numeric or categorical
-	Missing       float64 `json:"missing"`        // share of the rows
-	MissingBefore float64 `json:"missing_before"` // share of the training rows
-	Unknown       float64 `json:"unknown"`        // share of the rows, with a category that the training rows had not
-	Outside       float64 `json:"outside"`        // share of the rows, with a number below or above those of the training rows
-	PSI           float64 `json:"psi"`            // population stability index
-	Expected      float64 `json:"psi_expected"`   // of as many rows that do not differ, in the mean
-	Differs       bool    `json:"differs"`        // in one of these, by more than chance
+// InputDrift describes the drift of one input.
+type InputDrift struct {
+	Name            string  `json:"name"`
+	Kind            string  `json:"kind"`           // numeric or categorical
+	Missing         float64 `json:"missing"`        // fraction of the rows
+	MissingTraining float64 `json:"missing_before"` // fraction of the training rows
+	Unknown         float64 `json:"unknown"`        // fraction of the rows with a category that is not in the training rows
+	OutOfRange      float64 `json:"outside"`        // fraction of the rows below the minimum or above the maximum of the training rows
+	PSI             float64 `json:"psi"`            // population stability index
+	ExpectedPSI     float64 `json:"psi_expected"`   // its expectation without drift
+	Drifted         bool    `json:"differs"`        // whether any of them is significant
 }
 
-// The conventional marks of a PSI: below Some, rows are said not to have changed, and from Much on, much.
+// Conventional thresholds of PSI: no shift below ModerateShift, a large shift from LargeShift.
 const (
-	Some = 0.1
-	Much = 0.25
+	ModerateShift = 0.1
+	LargeShift    = 0.25
 )
 
-// Compare tells how the rows of a source differ from those that then is of. Their schema is that of the training
-// rows: categories are compared by name, columns by number.
+// Compare returns the drift of the rows of a source from a profile. The schema must be that of the
+// training rows: categories are compared by name, columns by index.
 //
-// The score is the population stability index
+// The drift of a column is measured by the population stability index
 //
 //	PSI = Σ (q−p)·ln(q/p)
 //
-// over the bins of a column, where p is the share of the training rows in a bin and q that of the rows now, each with
-// half a row added in every bin so that an empty one is no infinity. A numeric column has the bins of [Column.Counts],
-// one below the training rows' minimum and one above their maximum; a categorical one a bin for each category that
-// the profile lists, one for the others and one for unknown ones; each has one for missing values. Bins that no
-// row is in, before or now, do not count. (See [Some] and [Much] for what it is said to mean; Siddiqi, Credit Risk
-// Scorecards, 2006.)
+// over the bins of a column, where p is the fraction of the training rows in a bin and q that of
+// the source. Half a row is added to every bin to avoid infinite values. A numeric column has the
+// bins of [Column.Counts] and two for values outside the range of the training rows. A categorical
+// column has one bin per listed category, one for other categories and one for unknown ones. Each
+// column has a bin for missing values. Bins that are empty in both are ignored. (Siddiqi, Credit
+// Risk Scorecards, 2006; thresholds: [ModerateShift], [LargeShift].)
 //
-// Of m rows that do not differ from n training rows, PSI is about (1/n+1/m)·χ² with one degree of freedom less
-// than bins (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020): its mean is Expected. Differs wants a
-// PSI of 0.1 or more that chance hardly ever makes, by that law and by Pearson's test of homogeneity; or missing
-// values, or numbers outside, in a hundredth of the rows more than is to be expected and more than chance hardly ever
-// makes; or an unknown category in any row. Chance gives an alarm for any input in about one of a hundred comparisons,
-// or four with as few as 30 training rows.
+// Without drift between n training rows and m rows, PSI is distributed as (1/n+1/m)·χ² with bins −
+// 1 degrees of freedom (Yurdakul and Naranjo, Journal of Risk Model Validation 14, 2020). Its mean
+// is ExpectedPSI. Drifted is set if PSI ≥ 0.1 is significant by this distribution and by Pearson's
+// test of homogeneity; or if the fraction of missing or out-of-range values grows significantly, by
+// at least 1 % of the rows; or if an unknown category occurs. The family-wise false alarm rate is
+// about 1 %, and 4 % with 30 training rows.
 //
-// Rows are read once, in memory that does not depend on them; weights and targets are not looked at. It fails where
+// It makes one pass in constant memory and ignores weights and targets. Errors: those of the
+// source; columns that do not match the profile; [datasets.ErrEmpty].
 // the source does, where the profile is of other columns, and with [datasets.ErrEmpty] where there are no rows.
-func Compare(ctx context.Context, then Profile, source datasets.Source) (Drift, error) {
+func Compare(ctx context.Context, reference Profile, source datasets.Source) (Drift, error) {
 	_, cols := source.Dims()
-	c, err := Against(then, source.Schema(), cols)
+	c, err := NewComparison(reference, source.Schema(), cols)
 	if err != nil {
 		return Drift{}, err
 	}
@@ -75,73 +76,72 @@ func Compare(ctx context.Context, then Profile, source datasets.Source) (Drift, 
 	return c.Drift()
 }
 
-// Comparison compares rows with a profile, block by block, for who reads them for something else besides. It is for
-// one goroutine at a time.
+// Comparison is an incremental [Compare] over blocks of rows. It is not safe for concurrent use.
 type Comparison struct {
 	then   Profile
 	cols   int
 	rows   int
-	inputs []*binned
+	inputs []*histogram
 }
 
-// Against begins a comparison of rows of that schema, with so many columns. See [Compare].
-func Against(then Profile, schema datasets.Schema, cols int) (*Comparison, error) {
-	then.Targets = nil // rows may have none
-	if err := then.check(schema, cols); err != nil {
+// NewComparison returns an empty comparison for rows with the given schema and number of columns.
+func NewComparison(reference Profile, schema datasets.Schema, cols int) (*Comparison, error) {
+	reference.Targets = nil // targets are optional
+	if err := reference.validate(schema, cols); err != nil {
 		return nil, err
 	}
-	c := &Comparison{then: then, cols: cols}
-	for j := range then.Columns {
-		c.inputs = append(c.inputs, newBinned(&then.Columns[j], schema.Column(j), then.Rows))
+	c := &Comparison{then: reference, cols: cols}
+	for j := range reference.Columns {
+		c.inputs = append(c.inputs, newHistogram(&reference.Columns[j], schema.Column(j), reference.Rows))
 	}
 	return c, nil
 }
 
-// Add takes in a block of rows.
+// Add adds a block of rows.
 func (c *Comparison) Add(ctx context.Context, block datasets.Set) error {
 	if block.Cols() != c.cols {
-		return fmt.Errorf("profile: %d columns, wanted %d", block.Cols(), c.cols)
+		return fmt.Errorf("profile: columns must be %d, got %d", c.cols, block.Cols())
 	}
 	if block.Rows() == 0 {
 		return nil
 	}
 	c.rows += block.Rows()
-	return seeRows(ctx, c.inputs, block.X)
+	return addRows(ctx, c.inputs, block.X)
 }
 
-// Drift says how the rows added so far differ.
+// Drift returns the drift of the rows added so far.
 func (c *Comparison) Drift() (Drift, error) {
 	if c.rows == 0 {
-		return Drift{}, fmt.Errorf("profile: %w: no rows to compare", datasets.ErrEmpty)
+		return Drift{}, fmt.Errorf("profile: %w", datasets.ErrEmpty)
 	}
-	out := Drift{Rows: c.rows, Training: c.then.Rows, Inputs: make([]Input, len(c.inputs)), LeftOut: c.then.LeftOut}
+	out := Drift{Rows: c.rows, TrainingRows: c.then.Rows, Inputs: make([]InputDrift, len(c.inputs)), Omitted: c.then.Omitted}
 	for j, b := range c.inputs {
-		out.Inputs[j] = b.compare(c.rows, c.then.Rows, len(c.inputs))
+		out.Inputs[j] = b.drift(c.rows, c.then.Rows, len(c.inputs))
 	}
-	slices.SortStableFunc(out.Inputs, func(a, b Input) int { return cmp.Compare(b.PSI, a.PSI) })
+	slices.SortStableFunc(out.Inputs, func(a, b InputDrift) int { return cmp.Compare(b.PSI, a.PSI) })
 	return out, nil
 }
 
-// Differing returns the inputs that differ by more than chance.
-func (d Drift) Differing() []Input {
-	return slices.DeleteFunc(slices.Clone(d.Inputs), func(i Input) bool { return !i.Differs })
+// Drifted returns the inputs with significant drift.
+func (d Drift) Drifted() []InputDrift {
+	return slices.DeleteFunc(slices.Clone(d.Inputs), func(i InputDrift) bool { return !i.Drifted })
 }
 
-// Warnings says of which inputs a model knows too little: one without any value now that had some, and one with an
-// unknown category in more than a hundredth of the rows.
+// Warnings describes inputs that make predictions unreliable: an input without values that had some
+// in training, or one with unknown categories in more than 1 % of the rows.
 func (d Drift) Warnings() (out []string) {
 	for _, i := range d.Inputs {
-		if i.Missing == 1 && i.MissingBefore < 1 {
-			out = append(out, fmt.Sprintf("column %q has no value in any row, and had one in %s of the training rows", i.Name, percent(1-i.MissingBefore)))
+		if i.Missing == 1 && i.MissingTraining < 1 {
+			out = append(out, fmt.Sprintf("column %q is missing in all rows, but had values in %s of the training rows", i.Name, percent(1-i.MissingTraining)))
 		}
 		if i.Unknown > 0.01 {
-			out = append(out, fmt.Sprintf("column %q has a category that the training rows had not in %s of the rows", i.Name, percent(i.Unknown)))
+			out = append(out, fmt.Sprintf("column %q has unknown categories in %s of the rows", i.Name, percent(i.Unknown)))
 		}
 	}
 	return out
 }
 
-// percent writes a share.
+// percent formats a fraction.
 func percent(v float64) string {
 	digits := 0
 	if v < 0.1 || v > 0.99 && v < 1 {
@@ -150,17 +150,16 @@ func percent(v float64) string {
 	return fmt.Sprintf("%.*f %%", digits, 100*v)
 }
 
-// binned counts the values of an input by the bins of its profile.
-type binned struct {
-	of      *Column
-	numeric bool
-	before  []int // rows in each bin, of training rows
-	now     []int
-	codes   []int // bin of a category, by code
+// histogram counts the values of an input in the bins of its profile.
+type histogram struct {
+	of       *Column
+	numeric  bool
+	expected []int // training rows by bin
+	observed []int
+	codes    []int // bin by category code
 }
 
-// The first bins are alike for all columns: missing values, unknown categories or numbers below the minimum, and
-// other categories or numbers above the maximum.
+// Indices of the bins that all columns have.
 const (
 	binMissing = iota
 	binBelow
@@ -173,22 +172,22 @@ const (
 	binOther   = binAbove
 )
 
-func newBinned(c *Column, of datasets.Column, rows int) *binned {
-	b := &binned{of: c, numeric: of.Kind != datasets.Categorical, before: make([]int, binFirst)}
+func newHistogram(c *Column, of datasets.Column, rows int) *histogram {
+	b := &histogram{of: c, numeric: of.Kind != datasets.Categorical, expected: make([]int, binFirst)}
 	count := func(share float64) int { return int(math.Round(share * float64(rows))) }
-	b.before[binMissing] = count(c.Missing)
+	b.expected[binMissing] = count(c.Missing)
 	if b.numeric {
-		if b.before = append(b.before, c.Counts...); len(c.Counts) == 0 {
-			b.before = append(b.before, 0)
+		if b.expected = append(b.expected, c.Counts...); len(c.Counts) == 0 {
+			b.expected = append(b.expected, 0)
 		}
 	} else {
-		b.before[binUnknown] = count(c.Unknown)
-		values := float64(rows - b.before[binMissing])
-		b.before[binOther] = int(math.Round(c.Other * values))
+		b.expected[binUnknown] = count(c.Unknown)
+		values := float64(rows - b.expected[binMissing])
+		b.expected[binOther] = int(math.Round(c.Other * values))
 		bins := map[string]int{}
-		for _, l := range c.Levels {
-			bins[l.Name] = len(b.before)
-			b.before = append(b.before, int(math.Round(l.Share*values)))
+		for _, l := range c.Categories {
+			bins[l.Name] = len(b.expected)
+			b.expected = append(b.expected, int(math.Round(l.Fraction*values)))
 		}
 		b.codes = make([]int, len(of.Categories))
 		for code, name := range of.Categories {
@@ -198,12 +197,12 @@ func newBinned(c *Column, of datasets.Column, rows int) *binned {
 			}
 		}
 	}
-	b.now = make([]int, len(b.before))
+	b.observed = make([]int, len(b.expected))
 	return b
 }
 
-// bin returns that of a value.
-func (b *binned) bin(v float64) int {
+// bin returns the bin of a value.
+func (b *histogram) bin(v float64) int {
 	switch {
 	case v-v != 0:
 		return binMissing
@@ -221,100 +220,101 @@ func (b *binned) bin(v float64) int {
 	return binFirst + sort.SearchFloat64s(b.of.Cuts, v)
 }
 
-func (b *binned) see(v float64)  { b.now[b.bin(v)]++ }
-func (b *binned) seeZeros(n int) { b.now[b.bin(0)] += n }
+func (b *histogram) add(v float64)  { b.observed[b.bin(v)]++ }
+func (b *histogram) addZeros(n int) { b.observed[b.bin(0)] += n }
 
-// compare says how m rows differ from n, where that is asked of so many inputs.
-func (b *binned) compare(m, n, inputs int) Input {
-	out := Input{Name: b.of.Name, Kind: b.of.Kind, Missing: share(b.now[binMissing], m), MissingBefore: b.of.Missing}
+// drift compares m rows with n training rows, with a Bonferroni correction over the inputs.
+func (b *histogram) drift(m, n, inputs int) InputDrift {
+	out := InputDrift{Name: b.of.Name, Kind: b.of.Kind, Missing: fraction(b.observed[binMissing], m), MissingTraining: b.of.Missing}
 	outside := 0
 	if b.numeric {
-		outside = b.now[binBelow] + b.now[binAbove]
-		out.Outside = share(outside, m)
+		outside = b.observed[binBelow] + b.observed[binAbove]
+		out.OutOfRange = fraction(outside, m)
 	} else {
-		out.Unknown = share(b.now[binUnknown], m)
+		out.Unknown = fraction(b.observed[binUnknown], m)
 	}
-	psi, bins := stability(b.before, b.now)
+	psi, bins := psi(b.expected, b.observed)
 	noise := 1/float64(n) + 1/float64(m)
 	free := float64(bins - 1)
-	out.PSI, out.Expected = psi, free*noise
-	chance := 0.01 / 3 / float64(inputs) // of each of three alarms
-	changed := psi >= Some && min(psi/noise, homogeneity(b.before, b.now)) > distuv.ChiSquared{K: max(free, 1)}.Quantile(1-chance)
-	out.Differs = changed || out.Unknown > 0 || moreMissing(b.now[binMissing], m, b.before[binMissing], n, chance) ||
-		len(b.of.Counts) > 0 && moreOutside(outside, m-b.now[binMissing], n-b.before[binMissing], chance)
+	out.PSI, out.ExpectedPSI = psi, free*noise
+	chance := 0.01 / 3 / float64(inputs) // significance level of each of three tests
+	changed := psi >= ModerateShift && min(psi/noise, chiSquared(b.expected, b.observed)) > distuv.ChiSquared{K: max(free, 1)}.Quantile(1-chance)
+	out.Drifted = changed || out.Unknown > 0 || missingSignificant(b.observed[binMissing], m, b.expected[binMissing], n, chance) ||
+		len(b.of.Counts) > 0 && outOfRangeSignificant(outside, m-b.observed[binMissing], n-b.expected[binMissing], chance)
 	return out
 }
 
-// stability returns the population stability index of counts, and in how many bins there are any.
-func stability(before, now []int) (psi float64, bins int) {
+// psi returns the population stability index and the number of non-empty bins.
+func psi(expected, observed []int) (psi float64, bins int) {
 	n, m := 0, 0
-	for i := range now {
-		if before[i]+now[i] > 0 {
-			n, m, bins = n+before[i], m+now[i], bins+1
+	for i := range observed {
+		if expected[i]+observed[i] > 0 {
+			n, m, bins = n+expected[i], m+observed[i], bins+1
 		}
 	}
 	half := float64(bins) / 2
-	for i := range now {
-		if before[i]+now[i] > 0 {
-			p := (float64(before[i]) + 0.5) / (float64(n) + half)
-			q := (float64(now[i]) + 0.5) / (float64(m) + half)
+	for i := range observed {
+		if expected[i]+observed[i] > 0 {
+			p := (float64(expected[i]) + 0.5) / (float64(n) + half)
+			q := (float64(observed[i]) + 0.5) / (float64(m) + half)
 			psi += (q - p) * math.Log(q/p)
 		}
 	}
 	return psi, bins
 }
 
-// homogeneity returns Pearson's statistic of the hypothesis that two lists of counts are of one law. It has the same
-// law as the index relative to its noise; of bins that hardly any row is in, each of them says too much at times, the one
+// chiSquared returns Pearson's statistic of the hypothesis that both histograms have the same
+// distribution. Together with PSI it has fewer false alarms: with sparse bins, PSI is inflated if
+// training rows are few, Pearson's statistic if new rows are few.
 // where training rows are few, the other where the rows now are.
-func homogeneity(before, now []int) (x float64) {
+func chiSquared(expected, observed []int) (x float64) {
 	n, m := 0, 0
-	for i := range now {
-		n, m = n+before[i], m+now[i]
+	for i := range observed {
+		n, m = n+expected[i], m+observed[i]
 	}
 	ratio := math.Sqrt(float64(n) / float64(m))
-	for i := range now {
-		if both := before[i] + now[i]; both > 0 {
-			d := float64(before[i])/ratio - float64(now[i])*ratio
+	for i := range observed {
+		if both := expected[i] + observed[i]; both > 0 {
+			d := float64(expected[i])/ratio - float64(observed[i])*ratio
 			x += d * d / float64(both)
 		}
 	}
 	return x
 }
 
-// least is what a share has to rise by, and in how many rows, so that anybody is told of it.
+// Minimum increase of a fraction, and minimum number of rows, for an alarm.
 const (
 	leastShare = 0.01
 	leastRows  = 3
 )
 
-// moreMissing reports whether chance hardly ever makes k of m rows be without a value where k0 of n were: by Fisher's
-// exact test, in which k has a hypergeometric law.
-func moreMissing(k, m, k0, n int, chance float64) bool {
-	if k < leastRows || share(k, m)-share(k0, n) < leastShare {
+// missingSignificant tests whether k missing values in m rows exceed k0 in n rows, by Fisher's
+// exact test.
+func missingSignificant(k, m, k0, n int, chance float64) bool {
+	if k < leastRows || fraction(k, m)-fraction(k0, n) < leastShare {
 		return false
 	}
 	all := float64(k + k0)
-	first := math.Exp(choose(float64(m), float64(k)) + choose(float64(n), float64(k0)) - choose(float64(m+n), all))
-	return tail(first, k, min(m, k+k0), func(i float64) float64 {
+	first := math.Exp(logBinomial(float64(m), float64(k)) + logBinomial(float64(n), float64(k0)) - logBinomial(float64(m+n), all))
+	return tailProbability(first, k, min(m, k+k0), func(i float64) float64 {
 		return (all - i) * (float64(m) - i) / ((i + 1) * (float64(n) - all + i + 1))
 	}) < chance
 }
 
-// moreOutside reports whether chance hardly ever puts k of m numbers outside the range of n: of numbers that are all
-// of one law, whatever that is, the share outside has the law Beta(2, n−1), and k a beta-binomial one.
-func moreOutside(k, m, n int, chance float64) bool {
-	if n < 2 || k < leastRows || share(k, m)-2/float64(n+1) < leastShare {
+// outOfRangeSignificant tests whether k of m values lie outside the range of n values. For any
+// continuous distribution k is beta-binomial with parameters (2, n−1).
+func outOfRangeSignificant(k, m, n int, chance float64) bool {
+	if n < 2 || k < leastRows || fraction(k, m)-2/float64(n+1) < leastShare {
 		return false
 	}
-	first := math.Exp(choose(float64(m), float64(k)) + beta(float64(k+2), float64(m-k+n-1)) - beta(2, float64(n-1)))
-	return tail(first, k, m, func(i float64) float64 {
+	first := math.Exp(logBinomial(float64(m), float64(k)) + logBeta(float64(k+2), float64(m-k+n-1)) - logBeta(2, float64(n-1)))
+	return tailProbability(first, k, m, func(i float64) float64 {
 		return (float64(m) - i) * (i + 2) / ((i + 1) * (float64(m) - i + float64(n) - 2))
 	}) < chance
 }
 
-// tail sums probabilities from k to last, where the first is given and each is ratio(i) times the one before, of i.
-func tail(first float64, k, last int, ratio func(i float64) float64) float64 {
+// tailProbability sums p(k), …, p(last), given p(k) and the ratios p(i)/p(i−1).
+func tailProbability(first float64, k, last int, ratio func(i float64) float64) float64 {
 	sum, p := 0.0, first
 	for i := k; i <= last && p > 1e-12*sum; i++ {
 		sum += p
@@ -323,11 +323,11 @@ func tail(first float64, k, last int, ratio func(i float64) float64) float64 {
 	return sum
 }
 
-// choose is the logarithm of the number of ways to choose k of n.
-func choose(n, k float64) float64 { return -beta(n-k+1, k+1) - math.Log(n+1) }
+// logBinomial returns the logarithm of a binomial coefficient.
+func logBinomial(n, k float64) float64 { return -logBeta(n-k+1, k+1) - math.Log(n+1) }
 
-// beta is the logarithm of the beta function.
-func beta(a, b float64) float64 {
+// logBeta returns the logarithm of the beta function.
+func logBeta(a, b float64) float64 {
 	x, _ := math.Lgamma(a)
 	y, _ := math.Lgamma(b)
 	z, _ := math.Lgamma(a + b)

@@ -23,7 +23,7 @@ func profileOf(t testing.TB, set datasets.Set) Profile {
 	return p
 }
 
-// Rows of the same law hardly ever differ, however few they are; the index is what chance makes of it in the mean.
+// Without drift, false alarms are rare and the mean PSI is ExpectedPSI.
 func TestNoAlarm(t *testing.T) {
 	for _, c := range []struct{ training, rows int }{{300, 30}, {5000, 30}, {30, 30}, {50, 5000}, {2000, 500}, {20_000, 20_000}} {
 		alarms, tries, psi, expected := 0, 200, 0.0, 0.0
@@ -36,10 +36,10 @@ func TestNoAlarm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alarms += min(len(d.Differing()), 1)
+			alarms += min(len(d.Drifted()), 1)
 			for _, in := range d.Inputs {
 				psi += in.PSI
-				expected += in.Expected
+				expected += in.ExpectedPSI
 			}
 		}
 		if alarms > 2+tries/50 {
@@ -51,21 +51,21 @@ func TestNoAlarm(t *testing.T) {
 	}
 }
 
-// What has changed is found, and nothing else.
+// Drift is found in the columns that changed, and in no others.
 func TestDrift(t *testing.T) {
 	p := profileOf(t, mixed(5000, 1))
 	for name, c := range map[string]struct {
 		change func(row []float64)
 		column string
-		look   func(in Input) bool
+		look   func(in InputDrift) bool
 	}{
-		"shifted":    {func(r []float64) { r[0]++ }, "a", func(in Input) bool { return in.PSI > Much && in.Outside < 0.05 }},
-		"scaled":     {func(r []float64) { r[1] *= 100 }, "b", func(in Input) bool { return in.PSI > Much && in.Outside > 0.8 }},
-		"missing":    {func(r []float64) { r[0] = math.NaN() }, "a", func(in Input) bool { return in.Missing == 1 && in.PSI > Much }},
-		"never 0":    {func(r []float64) { r[2] = max(r[2], 0.001) }, "often", func(in Input) bool { return in.PSI > Much && in.Outside == 0 }},
-		"one level":  {func(r []float64) { r[3] = 1 }, "colour", func(in Input) bool { return in.PSI > Much }},
-		"unknown":    {func(r []float64) { r[3] = datasets.Unknown }, "colour", func(in Input) bool { return in.Unknown == 1 && in.PSI > Much }},
-		"infinities": {func(r []float64) { r[0] = math.Inf(1) }, "a", func(in Input) bool { return in.Missing == 1 }},
+		"shifted":    {func(r []float64) { r[0]++ }, "a", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange < 0.05 }},
+		"scaled":     {func(r []float64) { r[1] *= 100 }, "b", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange > 0.8 }},
+		"missing":    {func(r []float64) { r[0] = math.NaN() }, "a", func(in InputDrift) bool { return in.Missing == 1 && in.PSI > LargeShift }},
+		"never 0":    {func(r []float64) { r[2] = max(r[2], 0.001) }, "often", func(in InputDrift) bool { return in.PSI > LargeShift && in.OutOfRange == 0 }},
+		"one level":  {func(r []float64) { r[3] = 1 }, "colour", func(in InputDrift) bool { return in.PSI > LargeShift }},
+		"unknown":    {func(r []float64) { r[3] = datasets.Unknown }, "colour", func(in InputDrift) bool { return in.Unknown == 1 && in.PSI > LargeShift }},
+		"infinities": {func(r []float64) { r[0] = math.Inf(1) }, "a", func(in InputDrift) bool { return in.Missing == 1 }},
 	} {
 		set := mixed(400, 2)
 		for i := range 400 {
@@ -75,7 +75,7 @@ func TestDrift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Differing(); len(got) != 1 || got[0].Name != c.column || !c.look(got[0]) || d.Inputs[0].Name != c.column {
+		if got := d.Drifted(); len(got) != 1 || got[0].Name != c.column || !c.look(got[0]) || d.Inputs[0].Name != c.column {
 			t.Errorf("%s: %+v", name, d)
 		}
 		thin := set
@@ -86,7 +86,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// The numbers of a small comparison, counted by hand.
+// A small comparison, computed by hand.
 func TestCompareByHand(t *testing.T) {
 	column := func(values ...float64) datasets.Set {
 		return datasets.Set{X: mat.NewDense(len(values), 1, values), Schema: datasets.Schema{Columns: []datasets.Column{{Name: "n"}}}}
@@ -103,12 +103,12 @@ func TestCompareByHand(t *testing.T) {
 		want += (is - was) * math.Log(is/was)
 	}
 	in := d.Inputs[0]
-	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.Outside != 0.2 || math.Abs(in.Expected-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.Training != 4 || in.Differs {
+	if math.Abs(in.PSI-want) > 1e-15 || in.Missing != 0.2 || in.OutOfRange != 0.2 || math.Abs(in.ExpectedPSI-3*(1./4+1./5)) > 1e-15 || d.Rows != 5 || d.TrainingRows != 4 || in.Drifted {
 		t.Errorf("%+v, want a PSI of %v", d, want)
 	}
 }
 
-// What a model has not learned about is warned of.
+// Unknown categories and missing columns give warnings.
 func TestWarnings(t *testing.T) {
 	p := profileOf(t, mixed(1000, 1))
 	set := mixed(100, 2)
@@ -128,7 +128,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Rows that the profile cannot be compared with are refused.
+// Columns that do not match the profile are rejected.
 func TestOtherColumns(t *testing.T) {
 	set := mixed(50, 1)
 	p := profileOf(t, set)
@@ -145,7 +145,7 @@ func TestOtherColumns(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	c, err := Against(p, set.Schema, 4)
+	c, err := NewComparison(p, set.Schema, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,24 +154,25 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
-// The tests of shares are those that SciPy computes: fisher_exact(alternative="greater"), betabinom(m, 2, n-1).pmf from k on.
+// References: scipy.stats.fisher_exact(alternative="greater"), and the tail of betabinom(m, 2,
+// n-1).pmf.
 func TestChance(t *testing.T) {
 	for _, c := range []struct {
 		k, m, k0, n     int
 		fisher, outside float64
 	}{{4, 30, 8, 300, 0.01651308051, 0.0002643909269}, {300, 1000, 200, 2000, 2.403058527e-41, 1.422546765e-156}, {50, 100, 0, 40, 3.38652732e-10, 7.864268999e-09}, {12, 100, 1, 900, 6.414421737e-12, 6.414421737e-12}} {
-		if !moreMissing(c.k, c.m, c.k0, c.n, c.fisher*1.000001) || moreMissing(c.k, c.m, c.k0, c.n, c.fisher*0.999999) {
+		if !missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*1.000001) || missingSignificant(c.k, c.m, c.k0, c.n, c.fisher*0.999999) {
 			t.Errorf("%d of %d after %d of %d missing: the chance is not %v", c.k, c.m, c.k0, c.n, c.fisher)
 		}
-		if !moreOutside(c.k, c.m, c.n, c.outside*1.000001) || moreOutside(c.k, c.m, c.n, c.outside*0.999999) {
+		if !outOfRangeSignificant(c.k, c.m, c.n, c.outside*1.000001) || outOfRangeSignificant(c.k, c.m, c.n, c.outside*0.999999) {
 			t.Errorf("%d of %d outside of %d: the chance is not %v", c.k, c.m, c.n, c.outside)
 		}
 	}
 }
 
-// Pearson's statistic is SciPy's chi2_contingency.
+// Reference: scipy.stats.chi2_contingency.
 func TestHomogeneity(t *testing.T) {
-	if got, want := homogeneity([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}), 102.8043956043956; math.Abs(got-want) > 1e-12*want {
+	if got, want := chiSquared([]int{120, 80, 0, 300}, []int{30, 50, 5, 15}), 102.8043956043956; math.Abs(got-want) > 1e-12*want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

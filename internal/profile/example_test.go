@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/profile"
 )
 
-// days is the temperature of n days, so many degrees warmer, and the weather.
+// days returns n days with their temperature, increased by warmer degrees, and their weather.
 func days(n int, warmer float64, weather ...float64) datasets.Set {
 	X := mat.NewDense(n, 2, nil)
 	for i := range n {
@@ -21,7 +21,7 @@ func days(n int, warmer float64, weather ...float64) datasets.Set {
 		{Name: "weather", Kind: datasets.Categorical, Categories: []string{"sun", "rain"}}}}}
 }
 
-// Rows of other days are compared with those of a year.
+// Compare rows of other days with the profile of a year.
 func ExampleCompare() {
 	ctx := context.Background()
 	year, err := profile.Of(ctx, days(365, 0, 0, 0, 1).Source())
@@ -35,9 +35,9 @@ func ExampleCompare() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%v degrees warmer: %d inputs differ\n", warmer, len(drift.Differing()))
-		for _, in := range drift.Differing() {
-			fmt.Printf("%s: PSI %.2f, %.0f %% outside of %.0f to %.0f\n", in.Name, in.PSI, 100*in.Outside, year.Columns[0].Min, year.Columns[0].Max)
+		fmt.Printf("%v degrees warmer: %d inputs differ\n", warmer, len(drift.Drifted()))
+		for _, in := range drift.Drifted() {
+			fmt.Printf("%s: PSI %.2f, %.0f %% outside of %.0f to %.0f\n", in.Name, in.PSI, 100*in.OutOfRange, year.Columns[0].Min, year.Columns[0].Max)
 		}
 	}
 	// Output:

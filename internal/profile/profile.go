@@ -1,13 +1,15 @@
-// Package profile describes rows column by column, and tells how other rows differ from them.
+// Package profile computes statistics of every column of a data set, and the drift of other rows
+// from them.
 //
-//	then, err := profile.Of(ctx, training)
+//	reference, err := profile.Of(ctx, training)
 //	…
-//	drift, err := profile.Compare(ctx, then, rows)
-//	for _, input := range drift.Differing() {
+//	drift, err := profile.Compare(ctx, reference, rows)
+//	for _, input := range drift.Drifted() {
 //		fmt.Println(input.Name, input.PSI)
 //	}
 //
-// A description is learned in one reading, in memory that does not grow with the rows, and is the same for any
+// Profiles are computed in one pass with bounded memory. They do not depend on how the rows are
+// divided into blocks and parts.
 // blocks and parts that they come in.
 package profile
 
@@ -19,60 +21,60 @@ import (
 	"github.com/bochner-ml/bochner/datasets/pass"
 )
 
-// Profile describes the columns of rows.
+// Profile contains the statistics of the columns of a data set.
 type Profile struct {
 	Rows    int      `json:"rows"`
 	Columns []Column `json:"columns"`            // inputs
-	Targets []Column `json:"targets,omitempty"`  // likewise, those that the schema names
-	LeftOut int      `json:"left_out,omitempty"` // inputs behind these that are not described
+	Targets []Column `json:"targets,omitempty"`  // those named in the schema
+	Omitted int      `json:"left_out,omitempty"` // number of further inputs without statistics
 }
 
-// Column describes the values of a column. A number that is not finite counts as missing.
+// Column contains the statistics of a column. Infinite values count as missing.
 type Column struct {
 	Name      string    `json:"name"`
 	Kind      string    `json:"kind"`                // numeric or categorical
-	Missing   float64   `json:"missing"`             // share of the rows
-	Unknown   float64   `json:"unknown,omitempty"`   // share of the rows, with a category that the schema does not list
-	Min       float64   `json:"min"`                 // of numbers
+	Missing   float64   `json:"missing"`             // fraction of the rows
+	Unknown   float64   `json:"unknown,omitempty"`   // fraction of the rows with a category that is not in the schema
+	Min       float64   `json:"min"`                 // of numeric columns
 	Max       float64   `json:"max"`                 //
 	Mean      float64   `json:"mean"`                //
-	Quantiles []float64 `json:"quantiles,omitempty"` // 0, 10, … 100 % of the numbers
+	Quantiles []float64 `json:"quantiles,omitempty"` // deciles from 0 to 100 %
 
-	// Counts are the rows with a number up to Cuts[0], above that up to Cuts[1], … and above the last one: ten bins
-	// of about as many rows each, and one of its own for a number that a tenth of the rows have.
+	// Counts are histogram counts: rows up to Cuts[0], between consecutive Cuts, and above the last
+	// cut. The ten bins have about equal counts; a value with at least 10 % of the rows has its own
+	// bin.
 	Cuts   []float64 `json:"cuts,omitempty"`
 	Counts []int     `json:"counts,omitempty"`
 
-	Levels      []Level `json:"levels,omitempty"`       // the most frequent first, at most 50
-	OtherLevels int     `json:"other_levels,omitempty"` // how many more there are
-	Other       float64 `json:"other,omitempty"`        // share of these, of the rows that have a value
+	Categories      []Category `json:"levels,omitempty"`       // in descending order of frequency, at most 50
+	OtherCategories int        `json:"other_levels,omitempty"` // number of further categories
+	Other           float64    `json:"other,omitempty"`        // their fraction of the rows with a value
 }
 
-// Level is how frequent a category is.
-type Level struct {
-	Name  string  `json:"name"`
-	Share float64 `json:"share"` // of the rows that have a value
+// Category contains the frequency of a category.
+type Category struct {
+	Name     string  `json:"name"`
+	Fraction float64 `json:"share"` // of the rows with a value
 }
 
-// Bounds of a description.
+// Limits of a profile.
 const (
 	mostColumns = 1000
 	mostLevels  = 50
 )
 
-// Of describes the rows of a source, which it reads once. Weights are not looked at.
+// Of returns the profile of a source, in one pass. It ignores weights.
 //
-// Quantiles are those of all numbers, interpolated as NumPy does, where a column has at most 16,384 different ones
-// (of more than 64 columns 2^20 are shared out among them, at least 1,024 each). Where it has more, numbers are
-// counted together whose leading bits agree, as many bits as give so many counts: a quantile is off by no more
-// than the numbers that are counted with it differ, and minimum, maximum and Counts are exact still. Counts by
-// leading bits are those of DDSketch (Masson, Rim and Lee, VLDB 2019): they do not depend on the order of the
-// rows. The mean depends on it by rounding.
+// Quantiles are exact, interpolated as by NumPy, for columns with at most 16,384 distinct values;
+// more than 64 columns share 2²⁰ values, at least 1,024 each. Otherwise values with equal leading
+// bits are merged, as in DDSketch (Masson, Rim and Lee, VLDB 2019), so that quantiles have a
+// bounded relative error; minimum, maximum and Counts remain exact. Results do not depend on the
+// order of the rows, except for the rounding of the mean.
 //
-// Of more than 1,000 inputs the first 1,000 are described. What sparse rows leave out is the number 0.
+// Only the first 1,000 inputs are described. Entries that sparse rows do not store count as 0.
 //
-// It costs a sort of each column in pieces of 8,192 numbers; memory is 24 bytes for each number that is counted by
-// itself. It fails where the source does, and with [datasets.ErrEmpty] where there are no rows.
+// Cost: a sort of each column in blocks of 8,192 values. Memory: 24 bytes per distinct value.
+// Errors: those of the source; [datasets.ErrEmpty].
 func Of(ctx context.Context, source datasets.Source) (Profile, error) {
 	_, cols := source.Dims()
 	p := Start(source.Schema(), cols)
@@ -82,23 +84,23 @@ func Of(ctx context.Context, source datasets.Source) (Profile, error) {
 	return Finish(ctx, p)
 }
 
-// description stands for the parameters of a profile, of which there are none.
-type description struct{}
+// noParams are the (empty) parameters of a profile.
+type noParams struct{}
 
-// Start begins a pass that describes rows of that schema with so many columns, for [Finish]. Merged from parts, it
-// says the same as of all rows at once; the mean up to rounding.
+// Start returns an empty pass for rows with the given schema and number of columns; see [Finish].
+// Merged passes give the profile of all rows, up to rounding of the mean.
 func Start(schema datasets.Schema, cols int) datasets.Pass {
-	return pass.Begin(pass.Config{Name: "profile", Spec: description{}, Schema: schema, Cols: cols}, newSums(schema, cols))
+	return pass.Begin(pass.Config{Name: "profile", Spec: noParams{}, Schema: schema, Cols: cols}, newSums(schema, cols))
 }
 
-// Finish returns what a pass that [Start] has begun says of its rows. Rows can be added to it afterwards.
+// Finish returns the profile of a pass of [Start]. More rows can be added to the pass afterwards.
 func Finish(ctx context.Context, last datasets.Pass) (Profile, error) {
-	all, begun, err := pass.Last(ctx, "profile", description{}, last)
+	all, begun, err := pass.Last(ctx, "profile", noParams{}, last)
 	if err != nil {
 		return Profile{}, err
 	}
 	s := all.(*sums)
-	out := Profile{Rows: s.rows, Columns: make([]Column, len(s.inputs)), LeftOut: begun.Cols - len(s.inputs)}
+	out := Profile{Rows: s.rows, Columns: make([]Column, len(s.inputs)), Omitted: begun.Cols - len(s.inputs)}
 	for j, t := range s.inputs {
 		out.Columns[j] = t.describe(begun.Schema.Name(j), begun.Schema.Column(j), s.rows)
 	}
@@ -109,21 +111,21 @@ func Finish(ctx context.Context, last datasets.Pass) (Profile, error) {
 	return out, nil
 }
 
-// check reports what of a profile cannot be so of rows of the schema, with so many inputs.
-func (p Profile) check(schema datasets.Schema, cols int) error {
-	if p.Rows < 1 || int64(p.Rows) > 1<<53 || p.LeftOut < 0 || len(p.Columns)+p.LeftOut != cols {
-		return fmt.Errorf("profile: of %d rows and %d inputs, wanted one of %d inputs", p.Rows, len(p.Columns)+p.LeftOut, cols)
+// validate checks that a profile is consistent and describes columns of the schema.
+func (p Profile) validate(schema datasets.Schema, cols int) error {
+	if p.Rows < 1 || int64(p.Rows) > 1<<53 || p.Omitted < 0 || len(p.Columns)+p.Omitted != cols {
+		return fmt.Errorf("profile: inputs must be %d, got %d (of %d rows)", cols, len(p.Columns)+p.Omitted, p.Rows)
 	}
 	for j, c := range p.Columns {
-		if err := c.check(schema.Name(j), schema.Column(j), p.Rows); err != nil {
+		if err := c.validate(schema.Name(j), schema.Column(j), p.Rows); err != nil {
 			return err
 		}
 	}
 	if len(p.Targets) > len(schema.Targets) {
-		return fmt.Errorf("profile: of %d targets, wanted %d", len(p.Targets), len(schema.Targets))
+		return fmt.Errorf("profile: targets must be %d, got %d", len(schema.Targets), len(p.Targets))
 	}
 	for j, c := range p.Targets {
-		if err := c.check(schema.Targets[j].Name, schema.Targets[j], p.Rows); err != nil {
+		if err := c.validate(schema.Targets[j].Name, schema.Targets[j], p.Rows); err != nil {
 			return err
 		}
 	}

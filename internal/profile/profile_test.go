@@ -22,7 +22,7 @@ import (
 
 var ctx = context.Background()
 
-// blocks is rows in blocks of so many.
+// blocks is a source with a fixed block size.
 type blocks struct {
 	datasets.Set
 	size int
@@ -39,7 +39,8 @@ func (b blocks) Blocks(_ context.Context, yield func(datasets.Set) error) error 
 	return nil
 }
 
-// mixed is n rows of two columns of numbers, one that is often 0, one of categories, and a class. Some have no value.
+// mixed returns n rows with two numeric columns, one of them often 0, a categorical column and a
+// class, with missing values.
 func mixed(n int, seed uint64) datasets.Set {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	X, y := mat.NewDense(n, 4, nil), make([]float64, n)
@@ -60,7 +61,7 @@ func mixed(n int, seed uint64) datasets.Set {
 	}}
 }
 
-// Quantiles, means and the index are those that NumPy computes.
+// References: quantiles, means and PSI by NumPy.
 func TestNumPy(t *testing.T) {
 	text, err := os.ReadFile("testdata/numpy.json")
 	if err != nil {
@@ -90,12 +91,12 @@ func TestNumPy(t *testing.T) {
 			t.Errorf("column %d: %+v, want %+v", j, got, c)
 		}
 	}
-	if psi, bins := stability(want.PSI.Before, want.PSI.Now); !near(psi, want.PSI.PSI) || bins != 4 {
+	if psi, bins := psi(want.PSI.Before, want.PSI.Now); !near(psi, want.PSI.PSI) || bins != 4 {
 		t.Errorf("PSI %v of %d bins, want %v", psi, bins, want.PSI.PSI)
 	}
 }
 
-// Every kind of column is described as it is.
+// Statistics of every kind of column.
 func TestColumns(t *testing.T) {
 	nan := math.NaN()
 	X := mat.NewDense(10, 4, []float64{
@@ -120,10 +121,10 @@ func TestColumns(t *testing.T) {
 	}
 	want := Profile{Rows: 10, Columns: []Column{
 		{Name: "n", Kind: "numeric", Missing: 0.2, Min: 1, Max: 8, Mean: 4.5, Quantiles: got.Columns[0].Quantiles, Cuts: []float64{1, 2, 3, 4, 5, 6, 7}, Counts: []int{1, 1, 1, 1, 1, 1, 1, 1}},
-		{Name: "c", Kind: "categorical", Missing: 0.1, Unknown: 0.1, Levels: []Level{{"u", 5. / 9}, {"v", 2. / 9}, {"w", 1. / 9}}, OtherLevels: 1},
+		{Name: "c", Kind: "categorical", Missing: 0.1, Unknown: 0.1, Categories: []Category{{"u", 5. / 9}, {"v", 2. / 9}, {"w", 1. / 9}}, OtherCategories: 1},
 		{Name: "five", Kind: "numeric", Min: 5, Max: 5, Mean: 5, Quantiles: slices.Repeat([]float64{5}, 11), Cuts: []float64{}, Counts: []int{10}},
 		{Name: "gone", Kind: "numeric", Missing: 1},
-	}, Targets: []Column{{Name: "y", Kind: "categorical", Levels: []Level{{"no", 0.7}, {"yes", 0.3}}}}}
+	}, Targets: []Column{{Name: "y", Kind: "categorical", Categories: []Category{{"no", 0.7}, {"yes", 0.3}}}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwanted\n%+v", got, want)
 	}
@@ -132,7 +133,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Rows are described to the same bits in blocks of any size, and as dense and as sparse ones.
+// Profiles have the same bits for any block size, and for dense and sparse rows.
 func TestAnyBlocks(t *testing.T) {
 	for _, n := range []int{1, 9, 5000, 60_000} {
 		set := mixed(n, 3)
@@ -162,7 +163,7 @@ func TestAnyBlocks(t *testing.T) {
 	}
 }
 
-// Of more different numbers than are counted one by one, quantiles are near and counts are exact.
+// For many distinct values, quantiles are approximate and counts are exact.
 func TestManyNumbers(t *testing.T) {
 	const n = 200_000
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -204,7 +205,7 @@ func TestManyNumbers(t *testing.T) {
 	}
 }
 
-// Extreme numbers make neither an infinity nor a NaN.
+// Extreme values do not overflow.
 func TestExtremes(t *testing.T) {
 	p, err := Of(ctx, datasets.Set{X: mat.NewDense(4, 1, []float64{-math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 5e-324})}.Source())
 	if err != nil {
@@ -218,7 +219,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// A profile is learned by passes.
+// Profiles pass the conformance tests of passes.
 func TestPassLaws(t *testing.T) {
 	type fitted = Profile
 	l := passtest.Learner[fitted]{
@@ -233,8 +234,8 @@ func TestPassLaws(t *testing.T) {
 				for _, n := range c.Counts {
 					out = append(out, float64(n))
 				}
-				for _, l := range c.Levels {
-					out = append(out, l.Share)
+				for _, l := range c.Categories {
+					out = append(out, l.Fraction)
 				}
 			}
 			return out, nil
@@ -254,7 +255,7 @@ func TestPassLaws(t *testing.T) {
 	}
 }
 
-// Parts of more rows than are counted one by one, merged in any order, are described as all of them.
+// Merged parts with many distinct values give the profile of all rows, in any order.
 func TestMerge(t *testing.T) {
 	set := mixed(70_000, 4)
 	want, err := Of(ctx, set.Source())
@@ -289,7 +290,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Of many columns, those that are left out are counted; of many levels, too.
+// Omitted columns and categories are counted.
 func TestMany(t *testing.T) {
 	set := datasets.Set{X: mat.NewDense(120, mostColumns+5, nil)}
 	levels := make([]string, 70)
@@ -306,20 +307,20 @@ func TestMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.Columns[0]
-	if p.LeftOut != 5 || len(p.Columns) != mostColumns || len(c.Levels) != 50 || c.OtherLevels != 20 || math.Abs(c.Other-1./6) > 1e-15 {
-		t.Errorf("%d columns, %d left out; %d levels, %d others with %v", len(p.Columns), p.LeftOut, len(c.Levels), c.OtherLevels, c.Other)
+	if p.Omitted != 5 || len(p.Columns) != mostColumns || len(c.Categories) != 50 || c.OtherCategories != 20 || math.Abs(c.Other-1./6) > 1e-15 {
+		t.Errorf("%d columns, %d left out; %d levels, %d others with %v", len(p.Columns), p.Omitted, len(c.Categories), c.OtherCategories, c.Other)
 	}
 	text, err := p.Encode(20_000)
 	if err != nil || len(text) > 20_000 {
 		t.Fatal(len(text), err)
 	}
 	less, err := Decode(text, set.Schema, set.Cols())
-	if err != nil || less.LeftOut+len(less.Columns) != set.Cols() || len(less.Columns) == 0 {
+	if err != nil || less.Omitted+len(less.Columns) != set.Cols() || len(less.Columns) == 0 {
 		t.Errorf("%d of %d columns: %v", len(less.Columns), set.Cols(), err)
 	}
 }
 
-// What was encoded is read back, and what cannot be so is refused.
+// Decode inverts Encode, and rejects inconsistent profiles.
 func FuzzDecode(f *testing.F) {
 	set := mixed(200, 5)
 	p, err := Of(ctx, set.Source())

@@ -6,61 +6,61 @@ import (
 	"sync"
 )
 
-// runs are counts of numbers in ascending order: count[i] of them, from low[i] to high[i]. Numbers are their bits in an
-// order of integers, as [ordered] has them.
-type runs struct {
+// countRuns contains counts of values in ascending order: count[i] values in [low[i], high[i]].
+// Values are represented by [orderedBits].
+type countRuns struct {
 	low, high []uint64
 	count     []int
 }
 
-// sketch counts numbers whose leading bits agree together: all bits where there are few different numbers, as many
-// as make at most most counts where there are more. Bits are dropped only where all numbers seen would need more
-// counts, so that neither the order of the numbers nor their division into parts makes a difference.
+// sketch counts values by their leading bits: all bits for few distinct values, else as many as
+// keep the number of counts below the limit. The number of bits depends on the set of values only,
+// so that the result does not depend on their order or division into parts.
 type sketch struct {
-	runs
-	most    int
-	drop    uint // bits that are not looked at
-	pending []uint64
+	countRuns
+	most        int
+	droppedBits uint // number of ignored trailing bits
+	pending     []uint64
 }
 
-// atOnce is how many numbers are sorted at once.
-const atOnce = 8192
+// sortBlock is the number of values per sort.
+const sortBlock = 8192
 
 func (s *sketch) add(v float64) {
-	if s.pending = append(s.pending, ordered(v)); len(s.pending) >= atOnce {
+	if s.pending = append(s.pending, orderedBits(v)); len(s.pending) >= sortBlock {
 		s.flush()
 	}
 }
 
-// ordered returns the bits of a number, of which a larger number has larger ones.
-func ordered(v float64) uint64 {
+// orderedBits maps floats to integers of the same order.
+func orderedBits(v float64) uint64 {
 	b := math.Float64bits(v)
 	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 
-// number is the inverse of ordered.
-func number(ordered uint64) float64 {
+// fromOrderedBits is the inverse of orderedBits.
+func fromOrderedBits(ordered uint64) float64 {
 	return math.Float64frombits(ordered ^ (^uint64(int64(ordered)>>63) | 1<<63))
 }
 
-// flush counts the numbers that are waiting.
+// flush counts the pending values.
 func (s *sketch) flush() {
 	if len(s.pending) == 0 {
 		return
 	}
-	fresh := borrow()
-	fresh.low = append(fresh.low, s.pending...) // scratch space, before it is filled
+	fresh := getRuns()
+	fresh.low = append(fresh.low, s.pending...) // scratch space
 	sortBits(s.pending, fresh.low)
 	fresh.low = fresh.low[:0]
 	for _, v := range s.pending {
-		fresh.push(v, v, 1, s.drop)
+		fresh.push(v, v, 1, s.droppedBits)
 	}
 	s.pending = s.pending[:0]
-	s.join(*fresh)
-	giveBack(fresh)
+	s.absorb(*fresh)
+	putRuns(fresh)
 }
 
-// sortBits sorts a list, byte by byte from the last one, with scratch space of the same length.
+// sortBits sorts a list by radix sort; scratch must have the same length.
 func sortBits(list, scratch []uint64) {
 	var places [8][256]int32
 	for _, v := range list {
@@ -72,7 +72,7 @@ func sortBits(list, scratch []uint64) {
 	for k := range places {
 		c := &places[k]
 		if int(c[byte(from[0]>>(8*k))]) == len(from) {
-			continue // all are alike
+			continue // all bytes are equal
 		}
 		at := int32(0)
 		for b, n := range c {
@@ -88,16 +88,17 @@ func sortBits(list, scratch []uint64) {
 	copy(list, from)
 }
 
-// merge counts the numbers that o has counted.
+// merge adds the counts of o.
 func (s *sketch) merge(o *sketch) {
 	s.flush()
 	o.flush()
-	s.drop = max(s.drop, o.drop)
-	s.join(o.runs)
+	s.droppedBits = max(s.droppedBits, o.droppedBits)
+	s.absorb(o.countRuns)
 }
 
-// push appends numbers that are not below those before: to the last count where their leading bits agree.
-func (r *runs) push(low, high uint64, count int, drop uint) {
+// push appends values in ascending order; values with equal leading bits are added to the last
+// count.
+func (r *countRuns) push(low, high uint64, count int, drop uint) {
 	if n := len(r.low) - 1; n >= 0 && r.low[n]>>drop == low>>drop {
 		r.high[n] = max(r.high[n], high)
 		r.count[n] += count
@@ -106,87 +107,87 @@ func (r *runs) push(low, high uint64, count int, drop uint) {
 	r.low, r.high, r.count = append(r.low, low), append(r.high, high), append(r.count, count)
 }
 
-// join adds other counts, and drops bits until there are not too many.
-func (s *sketch) join(o runs) {
-	all := borrow()
+// absorb adds other counts and drops bits until the limit holds.
+func (s *sketch) absorb(o countRuns) {
+	all := getRuns()
 	i, j := 0, 0
 	for i < len(s.low) || j < len(o.low) {
 		if j == len(o.low) || i < len(s.low) && s.low[i] <= o.low[j] {
-			all.push(s.low[i], s.high[i], s.count[i], s.drop)
+			all.push(s.low[i], s.high[i], s.count[i], s.droppedBits)
 			i++
 		} else {
-			all.push(o.low[j], o.high[j], o.count[j], s.drop)
+			all.push(o.low[j], o.high[j], o.count[j], s.droppedBits)
 			j++
 		}
 	}
 	if len(all.low) > s.most {
-		s.drop = all.enough(s.most)
-		all.shrink(s.drop)
+		s.droppedBits = all.bitsToDrop(s.most)
+		all.dropBits(s.droppedBits)
 	}
 	s.low, s.high, s.count = append(s.low[:0], all.low...), append(s.high[:0], all.high...), append(s.count[:0], all.count...)
-	giveBack(all)
+	putRuns(all)
 }
 
-// enough returns how many bits have to be dropped for at most so many counts.
-func (r *runs) enough(most int) uint {
-	var parted [65]int // counts that agree with the one before only where so many bits are dropped
+// bitsToDrop returns the number of bits to drop for at most max counts.
+func (r *countRuns) bitsToDrop(max int) uint {
+	var merged [65]int // counts that merge with their predecessor if that many bits are dropped
 	for i := 1; i < len(r.low); i++ {
-		parted[bits.Len64(r.low[i]^r.low[i-1])]++
+		merged[bits.Len64(r.low[i]^r.low[i-1])]++
 	}
 	left, drop := len(r.low), uint(0)
-	for left > most && drop < 63 {
+	for left > max && drop < 63 {
 		drop++
-		left -= parted[drop]
+		left -= merged[drop]
 	}
 	return drop
 }
 
-// shrink counts numbers together whose leading bits agree now.
-func (r *runs) shrink(drop uint) {
+// dropBits merges counts whose remaining bits are equal.
+func (r *countRuns) dropBits(drop uint) {
 	all := *r
-	*r = runs{all.low[:0], all.high[:0], all.count[:0]}
+	*r = countRuns{all.low[:0], all.high[:0], all.count[:0]}
 	for i, low := range all.low {
 		r.push(low, all.high[i], all.count[i], drop)
 	}
 }
 
-// sound reports whether the counts are in ascending order, as join leaves them, of finite numbers.
-func (s *sketch) sound() bool {
+// isValid reports whether the counts are ascending and finite.
+func (s *sketch) isValid() bool {
 	for i, low := range s.low {
-		if v := number(low); v-v != 0 || s.high[i] < low || s.high[i]>>s.drop != low>>s.drop || i > 0 && low>>s.drop <= s.low[i-1]>>s.drop {
+		if v := fromOrderedBits(low); v-v != 0 || s.high[i] < low || s.high[i]>>s.droppedBits != low>>s.droppedBits || i > 0 && low>>s.droppedBits <= s.low[i-1]>>s.droppedBits {
 			return false
 		}
 	}
 	return len(s.low) <= s.most && len(s.low) == len(s.high) && len(s.low) == len(s.count)
 }
 
-// counts are those of numbers in ascending order: count[i] of them, from low[i] to high[i].
-type counts struct {
+// mergedCounts contains counts of values in ascending order: count[i] values in [low[i], high[i]].
+type mergedCounts struct {
 	low, high []float64
 	count     []int
 }
 
-// with returns all counts, and n of the number 0, which has none.
-func (s *sketch) with(n int) (out counts) {
+// withZeros returns all counts, including n zeros, which the sketch does not count.
+func (s *sketch) withZeros(n int) (out mergedCounts) {
 	s.flush()
 	zero := func() {
 		out.low, out.high, out.count = append(out.low, 0), append(out.high, 0), append(out.count, n)
 	}
 	for i, c := range s.count {
-		low := number(s.low[i])
-		if low > 0 && n > 0 && (i == 0 || number(s.low[i-1]) < 0) {
+		low := fromOrderedBits(s.low[i])
+		if low > 0 && n > 0 && (i == 0 || fromOrderedBits(s.low[i-1]) < 0) {
 			zero()
 		}
-		out.low, out.high, out.count = append(out.low, low), append(out.high, number(s.high[i])), append(out.count, c)
+		out.low, out.high, out.count = append(out.low, low), append(out.high, fromOrderedBits(s.high[i])), append(out.count, c)
 	}
-	if k := len(s.low); n > 0 && (k == 0 || number(s.low[k-1]) < 0) {
+	if k := len(s.low); n > 0 && (k == 0 || fromOrderedBits(s.low[k-1]) < 0) {
 		zero()
 	}
 	return out
 }
 
-// quantile returns the number that a share p of the n numbers does not exceed, on the line between two of them.
-func (r counts) quantile(p float64, n int) float64 {
+// quantile returns the p-quantile of n values by linear interpolation.
+func (r mergedCounts) quantile(p float64, n int) float64 {
 	at := p * float64(n-1)
 	k := min(int(at), n-1)
 	a, b := r.nth(k), r.nth(min(k+1, n-1))
@@ -197,8 +198,8 @@ func (r counts) quantile(p float64, n int) float64 {
 	return (1-t)*a + t*b
 }
 
-// nth returns number k of those in ascending order; what is counted together is taken to be evenly spread.
-func (r counts) nth(k int) float64 {
+// nth returns the k-th smallest value; merged values are assumed to be evenly spaced.
+func (r mergedCounts) nth(k int) float64 {
 	for i, c := range r.count {
 		if k >= c {
 			k -= c
@@ -212,10 +213,10 @@ func (r counts) nth(k int) float64 {
 	return r.high[len(r.high)-1]
 }
 
-// bins divides n numbers at cuts into bins of a tenth of them each, about, where a count is never divided. One of a
-// tenth of the numbers or more has a bin of its own.
-func (r counts) bins(n int) (cuts []float64, rows []int) {
-	seen, own := 0, 0 // numbers so far, and in the bin that is open
+// bins divides n values into about ten bins of equal counts without dividing a count. A value with
+// at least a tenth of the rows has its own bin.
+func (r mergedCounts) bins(n int) (cuts []float64, rows []int) {
+	seen, own := 0, 0 // values before the current bin, and in it
 	end := func(i int) { cuts, rows, own = append(cuts, r.high[i]), append(rows, own), 0 }
 	for i, c := range r.count {
 		if own > 0 && 10*c >= n {
@@ -230,13 +231,13 @@ func (r counts) bins(n int) (cuts []float64, rows []int) {
 	return cuts[:len(cuts)-1], rows
 }
 
-// spare is memory that is used again.
-var spare = sync.Pool{New: func() any { return new(runs) }}
+// runsPool recycles buffers.
+var runsPool = sync.Pool{New: func() any { return new(countRuns) }}
 
-func borrow() *runs {
-	r := spare.Get().(*runs)
-	*r = runs{r.low[:0], r.high[:0], r.count[:0]}
+func getRuns() *countRuns {
+	r := runsPool.Get().(*countRuns)
+	*r = countRuns{r.low[:0], r.high[:0], r.count[:0]}
 	return r
 }
 
-func giveBack(r *runs) { spare.Put(r) }
+func putRuns(r *countRuns) { runsPool.Put(r) }

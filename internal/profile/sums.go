@@ -18,11 +18,11 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// sums are what a pass counts of each column.
+// sums are the sufficient statistics of all columns.
 type sums struct {
 	cols            int
 	rows            int
-	inputs, targets []*tally
+	inputs, targets []*columnSums
 }
 
 func newSums(schema datasets.Schema, cols int) *sums {
@@ -30,33 +30,33 @@ func newSums(schema datasets.Schema, cols int) *sums {
 	n := max(min(cols, mostColumns), 0)
 	most := min(max(1<<20/max(n+len(schema.Targets), 1), 1<<10), 1<<14)
 	for j := range n {
-		s.inputs = append(s.inputs, newTally(schema.Column(j), most))
+		s.inputs = append(s.inputs, newColumnSums(schema.Column(j), most))
 	}
 	for _, c := range schema.Targets {
-		s.targets = append(s.targets, newTally(c, most))
+		s.targets = append(s.targets, newColumnSums(c, most))
 	}
 	return s
 }
 
-// Add counts the rows of a block.
+// Add adds a block of rows.
 func (s *sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	if block.Cols() != s.cols {
-		return fmt.Errorf("profile: %d columns, wanted %d", block.Cols(), s.cols)
+		return fmt.Errorf("profile: columns must be %d, got %d", s.cols, block.Cols())
 	}
-	if err := seeRows(ctx, s.inputs, block.X); err != nil {
+	if err := addRows(ctx, s.inputs, block.X); err != nil {
 		return err
 	}
 	switch {
 	case block.Targets != nil:
 		if _, n := block.Targets.Dims(); n != len(s.targets) {
-			return fmt.Errorf("profile: %d targets, wanted %d", n, len(s.targets))
+			return fmt.Errorf("profile: targets must be %d, got %d", len(s.targets), n)
 		}
-		if err := seeRows(ctx, s.targets, block.Targets); err != nil {
+		if err := addRows(ctx, s.targets, block.Targets); err != nil {
 			return err
 		}
 	case len(s.targets) == 1 && block.Y != nil:
 		for _, v := range block.Y {
-			s.targets[0].see(v)
+			s.targets[0].add(v)
 		}
 	default:
 		for _, t := range s.targets {
@@ -67,7 +67,7 @@ func (s *sums) Add(ctx context.Context, first int, block datasets.Set) error {
 	return nil
 }
 
-// Merge adds the counts of other rows.
+// Merge adds the statistics of other rows.
 func (s *sums) Merge(ctx context.Context, other pass.Sums) error {
 	o := other.(*sums)
 	for j, t := range s.all() {
@@ -80,12 +80,12 @@ func (s *sums) Merge(ctx context.Context, other pass.Sums) error {
 	return nil
 }
 
-// Next returns nil: one reading is enough.
+// Next returns nil: there is one pass.
 func (s *sums) Next(context.Context) (pass.Sums, error) { return nil, nil }
 
-func (s *sums) all() []*tally { return append(slices.Clip(s.inputs), s.targets...) }
+func (s *sums) all() []*columnSums { return append(slices.Clip(s.inputs), s.targets...) }
 
-// State carries the counts of all columns, one after the other.
+// State serializes the statistics, concatenated over the columns.
 func (s *sums) State(st *model.State) {
 	all := s.all()
 	n := len(all)
@@ -96,9 +96,9 @@ func (s *sums) State(st *model.State) {
 	for j, t := range all {
 		missing[j], unknown[j], zeros[j], total[j] = t.missing, t.unknown, t.zeros, t.total
 		t.numbers.flush()
-		drops[j], sizes[j] = int(t.numbers.drop), len(t.numbers.low)
-		levels, counts = append(levels, t.levels...), append(counts, t.numbers.count...)
-		low, high = append(low, signed(t.numbers.low)...), append(high, signed(t.numbers.high)...)
+		drops[j], sizes[j] = int(t.numbers.droppedBits), len(t.numbers.low)
+		levels, counts = append(levels, t.categories...), append(counts, t.numbers.count...)
+		low, high = append(low, toInts(t.numbers.low)...), append(high, toInts(t.numbers.high)...)
 	}
 	st.Int("rows", &s.rows)
 	pass.Ints(st, "missing", &missing, n, 0)
@@ -124,17 +124,17 @@ func (s *sums) State(st *model.State) {
 	}
 	for j, t := range all {
 		t.missing, t.unknown, t.zeros, t.total = missing[j], unknown[j], zeros[j], total[j]
-		levels = levels[copy(t.levels, levels):]
+		levels = levels[copy(t.categories, levels):]
 		size := sizes[j]
-		t.numbers.runs = runs{unsigned(low[:size]), unsigned(high[:size]), slices.Clone(counts[:size])}
+		t.numbers.countRuns = countRuns{fromInts(low[:size]), fromInts(high[:size]), slices.Clone(counts[:size])}
 		low, high, counts = low[size:], high[size:], counts[size:]
-		t.numbers.drop = uint(min(drops[j], 64))
-		st.Require(drops[j] < 64 && t.numbers.sound(), "the counts of its numbers are not in their order")
+		t.numbers.droppedBits = uint(min(drops[j], 64))
+		st.Require(drops[j] < 64 && t.numbers.isValid(), "the counts of its numbers are not in their order")
 	}
 }
 
-// signed returns patterns of bits as they are written.
-func signed(list []uint64) []int {
+// toInts converts bit patterns for serialization.
+func toInts(list []uint64) []int {
 	out := make([]int, len(list))
 	for i, v := range list {
 		out[i] = int(v)
@@ -142,8 +142,8 @@ func signed(list []uint64) []int {
 	return out
 }
 
-// unsigned is the inverse of signed.
-func unsigned(list []int) []uint64 {
+// fromInts is the inverse of toInts.
+func fromInts(list []int) []uint64 {
 	out := make([]uint64, len(list))
 	for i, v := range list {
 		out[i] = uint64(v)
@@ -151,34 +151,34 @@ func unsigned(list []int) []uint64 {
 	return out
 }
 
-// tally counts the values of a column.
-type tally struct {
+// columnSums are the statistics of a column.
+type columnSums struct {
 	categorical bool
 	missing     int
 	unknown     int
 	zeros       int
-	levels      []int   // rows of each category, by code
-	total       float64 // of the numbers, times 2^-64, so that it cannot overflow
-	numbers     sketch  // but for 0
+	categories  []int   // rows by category code
+	total       float64 // sum of values, scaled by 2⁻⁶⁴ to avoid overflow
+	numbers     sketch  // non-zero values
 }
 
-func newTally(c datasets.Column, most int) *tally {
-	t := &tally{categorical: c.Kind == datasets.Categorical}
+func newColumnSums(c datasets.Column, most int) *columnSums {
+	t := &columnSums{categorical: c.Kind == datasets.Categorical}
 	if t.numbers.most = most; t.categorical {
-		t.levels = make([]int, len(c.Categories))
+		t.categories = make([]int, len(c.Categories))
 	}
 	return t
 }
 
 const small = 1.0 / (1 << 32) / (1 << 32)
 
-func (t *tally) see(v float64) {
+func (t *columnSums) add(v float64) {
 	switch {
 	case v-v != 0:
 		t.missing++
 	case t.categorical:
-		if v >= 0 && v < float64(len(t.levels)) {
-			t.levels[int(v)]++
+		if v >= 0 && v < float64(len(t.categories)) {
+			t.categories[int(v)]++
 		} else {
 			t.unknown++
 		}
@@ -190,34 +190,34 @@ func (t *tally) see(v float64) {
 	}
 }
 
-// seeZeros counts numbers that are 0, or rows of the first category.
-func (t *tally) seeZeros(n int) {
+// addZeros adds n zeros, or n rows of the first category.
+func (t *columnSums) addZeros(n int) {
 	switch {
 	case !t.categorical:
 		t.zeros += n
-	case len(t.levels) > 0:
-		t.levels[0] += n
+	case len(t.categories) > 0:
+		t.categories[0] += n
 	default:
 		t.unknown += n
 	}
 }
 
-func (t *tally) merge(o *tally) {
+func (t *columnSums) merge(o *columnSums) {
 	t.missing, t.unknown, t.zeros, t.total = t.missing+o.missing, t.unknown+o.unknown, t.zeros+o.zeros, t.total+o.total
-	for code, n := range o.levels {
-		t.levels[code] += n
+	for code, n := range o.categories {
+		t.categories[code] += n
 	}
 	t.numbers.merge(&o.numbers)
 }
 
-// describe says what there is to say of a column.
-func (t *tally) describe(name string, c datasets.Column, rows int) Column {
-	out := Column{Name: name, Kind: c.Kind.String(), Missing: share(t.missing, rows), Unknown: share(t.unknown, rows)}
+// describe returns the statistics of the column.
+func (t *columnSums) describe(name string, c datasets.Column, rows int) Column {
+	out := Column{Name: name, Kind: c.Kind.String(), Missing: fraction(t.missing, rows), Unknown: fraction(t.unknown, rows)}
 	if t.categorical {
-		t.describeLevels(&out, c.Categories, rows-t.missing)
+		t.describeCategories(&out, c.Categories, rows-t.missing)
 		return out
 	}
-	all := t.numbers.with(t.zeros)
+	all := t.numbers.withZeros(t.zeros)
 	if len(all.low) == 0 {
 		return out
 	}
@@ -231,40 +231,40 @@ func (t *tally) describe(name string, c datasets.Column, rows int) Column {
 	return out
 }
 
-func (t *tally) describeLevels(out *Column, names []string, rows int) {
+func (t *columnSums) describeCategories(out *Column, names []string, rows int) {
 	codes := make([]int, 0, len(names))
-	for code, n := range t.levels {
+	for code, n := range t.categories {
 		if n > 0 {
 			codes = append(codes, code)
 		}
 	}
-	slices.SortStableFunc(codes, func(a, b int) int { return cmp.Compare(t.levels[b], t.levels[a]) })
+	slices.SortStableFunc(codes, func(a, b int) int { return cmp.Compare(t.categories[b], t.categories[a]) })
 	listed := codes[:min(len(codes), mostLevels)]
 	for _, code := range listed {
-		out.Levels = append(out.Levels, Level{names[code], share(t.levels[code], rows)})
+		out.Categories = append(out.Categories, Category{names[code], fraction(t.categories[code], rows)})
 	}
 	other := 0
 	for _, code := range codes[len(listed):] {
-		other += t.levels[code]
+		other += t.categories[code]
 	}
-	out.OtherLevels, out.Other = len(names)-len(listed), share(other, rows)
+	out.OtherCategories, out.Other = len(names)-len(listed), fraction(other, rows)
 }
 
-// share is n of all, 0 of none.
-func share(n, all int) float64 { return float64(n) / float64(max(all, 1)) }
+// fraction returns n/all, or 0 for all = 0.
+func fraction(n, all int) float64 { return float64(n) / float64(max(all, 1)) }
 
-// counter counts the values of a column.
+// counter accumulates the values of a column.
 type counter interface {
-	see(v float64)
-	seeZeros(n int)
+	add(v float64)
+	addZeros(n int)
 }
 
-// seeRows hands the values of the first columns of rows to their counters, one by one or those that are left out
-// of sparse rows at once.
-func seeRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
+// addRows adds the values of the first columns to their counters; zeros of sparse rows are added in
+// bulk.
+func addRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	n, _ := X.Dims()
 	if x, ok := X.(*sparse.CSR); ok {
-		return seeSparse(ctx, columns, x)
+		return addSparseRows(ctx, columns, x)
 	}
 	const tile = 4096
 	for first := 0; first < n; first += tile {
@@ -277,15 +277,15 @@ func seeRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 				switch x := X.(type) {
 				case *mat.Dense:
 					for j, v := range x.RawRowView(i)[lo:hi] {
-						columns[lo+j].see(v)
+						columns[lo+j].add(v)
 					}
 				case *single.Dense:
 					for j, v := range x.Row(i)[lo:hi] {
-						columns[lo+j].see(float64(v))
+						columns[lo+j].add(float64(v))
 					}
 				default:
 					for j := lo; j < hi; j++ {
-						columns[j].see(X.At(i, j))
+						columns[j].add(X.At(i, j))
 					}
 				}
 			}
@@ -294,7 +294,7 @@ func seeRows[C counter](ctx context.Context, columns []C, X mat.Matrix) error {
 	return nil
 }
 
-func seeSparse[C counter](ctx context.Context, columns []C, x *sparse.CSR) error {
+func addSparseRows[C counter](ctx context.Context, columns []C, x *sparse.CSR) error {
 	n, _ := x.Dims()
 	shared, isShared := x.Shared()
 	filled := make([]int, len(columns))
@@ -305,31 +305,31 @@ func seeSparse[C counter](ctx context.Context, columns []C, x *sparse.CSR) error
 		indices, values := x.Row(i)
 		for k, j := range indices {
 			if int(j) >= len(columns) {
-				break // columns are in ascending order
+				break // columns are ascending
 			}
 			v := shared
 			if !isShared {
 				v = values[k]
 			}
 			filled[j]++
-			columns[j].see(v)
+			columns[j].add(v)
 		}
 	}
 	for j, c := range columns {
-		c.seeZeros(n - filled[j])
+		c.addZeros(n - filled[j])
 	}
 	return nil
 }
 
-// check reports what cannot be so of that column in so many rows.
-func (c Column) check(name string, of datasets.Column, rows int) error {
+// validate checks that the statistics are consistent with the column and the number of rows.
+func (c Column) validate(name string, of datasets.Column, rows int) error {
 	wrong := func(what string) error { return fmt.Errorf("profile: column %q: %s", c.Name, what) }
 	switch {
 	case c.Name != name || c.Kind != of.Kind.String():
-		return wrong(fmt.Sprintf("wanted the %s column %q", of.Kind, name))
-	case !isShare(c.Missing) || !isShare(c.Unknown) || !isShare(c.Other):
+		return wrong(fmt.Sprintf("must be the %s column %q", of.Kind, name))
+	case !isFraction(c.Missing) || !isFraction(c.Unknown) || !isFraction(c.Other):
 		return wrong("a share is not between 0 and 1")
-	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind == datasets.Numeric && len(c.Levels) > 0:
+	case of.Kind == datasets.Categorical && len(c.Counts) > 0, of.Kind == datasets.Numeric && len(c.Categories) > 0:
 		return wrong("it has what only columns of the other kind have")
 	case len(c.Quantiles) != 0 && len(c.Quantiles) != 11 || len(c.Quantiles) > 0 != (len(c.Counts) > 0):
 		return wrong("wanted 11 quantiles, with counts")
@@ -337,7 +337,7 @@ func (c Column) check(name string, of datasets.Column, rows int) error {
 		return wrong("wanted one count more than cuts")
 	case !slices.IsSorted(c.Quantiles) || !ascending(c.Cuts) || c.Min > c.Max:
 		return wrong("its numbers are not in ascending order")
-	case len(c.Levels) > mostLevels || c.OtherLevels < 0:
+	case len(c.Categories) > mostLevels || c.OtherCategories < 0:
 		return wrong("wanted at most 50 levels")
 	}
 	left := rows
@@ -348,9 +348,9 @@ func (c Column) check(name string, of datasets.Column, rows int) error {
 		left -= n
 	}
 	listed, wrongShare := map[string]bool{}, false
-	for _, l := range c.Levels {
+	for _, l := range c.Categories {
 		listed[l.Name] = true
-		wrongShare = wrongShare || !isShare(l.Share)
+		wrongShare = wrongShare || !isFraction(l.Fraction)
 	}
 	known := 0
 	for _, name := range of.Categories {
@@ -359,13 +359,13 @@ func (c Column) check(name string, of datasets.Column, rows int) error {
 			delete(listed, name)
 		}
 	}
-	if known != len(c.Levels) || wrongShare {
+	if known != len(c.Categories) || wrongShare {
 		return wrong("a level is not one of the column, or listed twice, or its share is not between 0 and 1")
 	}
 	return nil
 }
 
-func isShare(v float64) bool { return v >= 0 && v <= 1 }
+func isFraction(v float64) bool { return v >= 0 && v <= 1 }
 
 func ascending(list []float64) bool {
 	for i := 1; i < len(list); i++ {

@@ -9,30 +9,30 @@ import (
 	"github.com/bochner-ml/bochner/datasets"
 )
 
-// Encode returns the profile as JSON of at most so many bytes, with as many of its first inputs as fit, or without
-// targets too where none does.
-func (p Profile) Encode(most int) (string, error) {
+// Encode returns the profile as JSON of at most maxBytes bytes. It omits trailing inputs, then the
+// targets, to fit.
+func (p Profile) Encode(maxBytes int) (string, error) {
 	for {
 		text, err := json.Marshal(p)
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("profile: %w", err)
-		case len(text) <= most:
+		case len(text) <= maxBytes:
 			return string(text), nil
 		case len(p.Columns) > 0:
 			keep := len(p.Columns) / 2
-			p.LeftOut += len(p.Columns) - keep
+			p.Omitted += len(p.Columns) - keep
 			p.Columns = p.Columns[:keep:keep]
 		case len(p.Targets) > 0:
 			p.Targets = nil
 		default:
-			return "", fmt.Errorf("profile: %d bytes, wanted at most %d", len(text), most)
+			return "", fmt.Errorf("profile: must be at most %d bytes, got %d", maxBytes, len(text))
 		}
 	}
 }
 
-// Decode reads what [Profile.Encode] has written of rows of that schema, with so many columns, and refuses what
-// cannot be so.
+// Decode parses the result of [Profile.Encode] and validates it against the schema and number of
+// columns.
 func Decode(text string, schema datasets.Schema, cols int) (Profile, error) {
 	var p Profile
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
@@ -41,7 +41,7 @@ func Decode(text string, schema datasets.Schema, cols int) (Profile, error) {
 		return Profile{}, fmt.Errorf("profile: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return Profile{}, fmt.Errorf("profile: no end after it")
+		return Profile{}, fmt.Errorf("profile: unexpected data after the profile")
 	}
-	return p, p.check(schema, cols)
+	return p, p.validate(schema, cols)
 }

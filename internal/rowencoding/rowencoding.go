@@ -155,7 +155,7 @@ func (c *Coding) Inputs() (out []*Field) {
 
 // Code writes the value of a field that a string stands for into the columns of a row. A missing value is NaN, and a
 // category that training did not have is [datasets.Unknown]. For an invalid text it returns what was wanted.
-func (c *Coding) Code(row []float64, f *Field, text []byte) (wanted string) {
+func (c *Coding) Code(row []float64, f *Field, text []byte) (want string) {
 	switch {
 	case c.Missing[string(text)]:
 		f.SetMissing(row)

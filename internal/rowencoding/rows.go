@@ -81,8 +81,8 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 		if f.Ignored() {
 			continue
 		}
-		if wanted := c.put(to, f, plain(row[name])); wanted != "" {
-			errs.At(i, name, "got %s, wanted %s", show(row[name]), wanted)
+		if want := c.put(to, f, plain(row[name])); want != "" {
+			errs.At(i, name, "got %s, wanted %s", show(row[name]), want)
 		}
 		if f.target >= 0 && to[f.target] == datasets.Unknown && f.Kind == datasets.Categorical {
 			to[f.target] = math.NaN()
@@ -96,7 +96,7 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 }
 
 // put writes the value of a field into a row, or returns what was wanted.
-func (c *Coding) put(row []float64, f *Field, v any) (wanted string) {
+func (c *Coding) put(row []float64, f *Field, v any) (want string) {
 	switch v := v.(type) {
 	case nil:
 		f.SetMissing(row)

@@ -122,9 +122,9 @@ func IsPattern(path string) bool { return strings.ContainsAny(path, "*?[") }
 
 // beside reports whether what a pattern has found is written beside the rows, or is in a folder that is.
 func beside(name, pattern string) bool {
-	wanted := strings.Split(filepath.ToSlash(pattern), "/")
+	want := strings.Split(filepath.ToSlash(pattern), "/")
 	for k, part := range strings.Split(filepath.ToSlash(name), "/") {
-		if hidden(part) && (k >= len(wanted) || !hidden(wanted[k])) {
+		if hidden(part) && (k >= len(want) || !hidden(want[k])) {
 			return true
 		}
 	}

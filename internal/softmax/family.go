@@ -62,11 +62,11 @@ func (f *Family) Each(ctx context.Context, X mat.Matrix, which []int, yield func
 			projected = max(projected, f.maps[i].Width())
 		}
 	}
-	tile, room := design.Borrow[float64](n*width), design.Borrow[float64](n*(projected+1))
+	tile, buffer := design.Borrow[float64](n*width), design.Borrow[float64](n*(projected+1))
 	defer tile.Release()
-	defer room.Release()
-	projection := kern.Dense(n, projected, projected, room.Data[n:])
-	squares := room.Data[:n]
+	defer buffer.Release()
+	projection := kern.Dense(n, projected, projected, buffer.Data[n:])
+	squares := buffer.Data[:n]
 	if projected > 0 {
 		f.project(projection, squares, X)
 	}

@@ -62,10 +62,10 @@ func Orthogonal(ctx context.Context, seed uint64, d, m int) (*mat.Dense, error) 
 // rows at a time and every time twice, which leaves no more than rounding (Giraud, Langou and Rozložník, 2005).
 func orthonormalize(ctx context.Context, rows kern.View[float64]) error {
 	const most = 32
-	room := make([]float64, most*rows.Rows)
+	buffer := make([]float64, most*rows.Rows)
 	for lo := 0; lo < rows.Rows; lo += most {
 		some, above := rows.Slice(lo, min(lo+most, rows.Rows), 0, rows.Cols), rows.Slice(0, lo, 0, rows.Cols)
-		shares := kern.Dense(some.Rows, lo, lo, room[:some.Rows*lo])
+		shares := kern.Dense(some.Rows, lo, lo, buffer[:some.Rows*lo])
 		for range 2 {
 			if err := ctxerr.Check(ctx); err != nil {
 				return err

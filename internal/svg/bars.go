@@ -8,13 +8,13 @@ import (
 
 // Bars is a picture of numbers by name, from the top down, with their spread.
 type Bars struct {
-	Title  string
-	Says   string // what the picture shows, for who does not see it; the title without it
-	Across string // what the numbers are
-	Names  []string
-	Values []float64
-	Spread []float64 // on both sides of each value; nil for none
-	Labels []string  // what stands behind each bar
+	Title   string
+	AltText string // what the picture shows, for who does not see it; the title without it
+	XLabel  string // what the numbers are
+	Names   []string
+	Values  []float64
+	Errors  []float64 // on both sides of each value; nil for none
+	Labels  []string  // what stands behind each bar
 }
 
 // SVG returns the picture, 340 wide.
@@ -23,10 +23,10 @@ func (b Bars) SVG() string {
 	left, right := 0.0, 0.0
 	low, high := 0.0, 0.0
 	for k, v := range b.Values {
-		left, right = max(left, long(b.Names[k])), max(right, long(b.Labels[k]))
+		left, right = max(left, textLength(b.Names[k])), max(right, textLength(b.Labels[k]))
 		s := 0.0
-		if b.Spread != nil {
-			s = b.Spread[k]
+		if b.Errors != nil {
+			s = b.Errors[k]
 		}
 		low, high = min(low, v-s), max(high, v+s)
 	}
@@ -38,20 +38,20 @@ func (b Bars) SVG() string {
 	place := func(v float64) float64 { return left + (v-low)/(high-low)*wide }
 	height := top + tall*float64(len(b.Values)) + 22
 	var out strings.Builder
-	begin(&out, "plot", plotWidth, height, cmp.Or(b.Says, b.Title))
-	text(&out, 8, 18, start, head, cut(b.Title, (plotWidth-16)/bold))
+	openSVG(&out, "plot", plotWidth, height, cmp.Or(b.AltText, b.Title))
+	text(&out, 8, 18, start, head, truncate(b.Title, (plotWidth-16)/bold))
 	for k, v := range b.Values {
 		y := top + tall*float64(k)
-		text(&out, left-6, y+15, end, plain, cut(b.Names[k], 130))
+		text(&out, left-6, y+15, end, plain, truncate(b.Names[k], 130))
 		from, to := place(min(v, 0)), place(max(v, 0))
 		fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="f0" fill="%s"/>`, from, y+4, max(to-from, 0.5), tall-8, Colors[0])
-		if b.Spread != nil && b.Spread[k] > 0 {
-			fmt.Fprintf(&out, `<path class="whisker" stroke="#333333" stroke-width="1.2" d="M%.1f %.1fH%.1fm0 -3v6M%.1f %.1fv6"/>`, place(v-b.Spread[k]), y+tall/2, place(v+b.Spread[k]), place(v-b.Spread[k]), y+tall/2-3)
+		if b.Errors != nil && b.Errors[k] > 0 {
+			fmt.Fprintf(&out, `<path class="whisker" stroke="#333333" stroke-width="1.2" d="M%.1f %.1fH%.1fm0 -3v6M%.1f %.1fv6"/>`, place(v-b.Errors[k]), y+tall/2, place(v+b.Errors[k]), place(v-b.Errors[k]), y+tall/2-3)
 		}
 		text(&out, plotWidth-8, y+15, end, faint, b.Labels[k])
 	}
 	zero := place(0)
 	fmt.Fprintf(&out, `<line class="frame" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#8b95a1"/>`, zero, top, zero, top+tall*float64(len(b.Values)))
-	text(&out, left, height-8, start, blue, cut(b.Across, plotWidth-left))
+	text(&out, left, height-8, start, blue, truncate(b.XLabel, plotWidth-left))
 	return out.String() + "</svg>"
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Grid returns a picture of plots in rows, with a title.
-func Grid(title string, rows [][]Plot) string {
+// PlotGrid returns a picture of plots in rows, with a title.
+func PlotGrid(title string, rows [][]Plot) string {
 	var plots strings.Builder
 	width, y := 0.0, 2*line
 	for _, row := range rows {
@@ -19,7 +19,7 @@ func Grid(title string, rows [][]Plot) string {
 		y += tallest
 	}
 	var out strings.Builder
-	begin(&out, "grid", width, y, title)
+	openSVG(&out, "grid", width, y, title)
 	text(&out, 8, line+edge/2, start, head, title)
 	return out.String() + plots.String() + "</svg>"
 }

@@ -10,16 +10,16 @@ import (
 
 // Plot is a picture of points and lines over two axes.
 type Plot struct {
-	Title  string
-	Says   string // what the picture shows, for who does not see it; the title without it
-	X, Y   Axis
-	Series []Series
+	Title   string
+	AltText string // what the picture shows, for who does not see it; the title without it
+	X, Y    Axis
+	Series  []Series
 }
 
 // Series is points, joined by a line or not.
 type Series struct {
 	Name      string // in the legend; "" for none
-	Color     int    // number of a colour, see Colors
+	Color     int    // formatTick of a colour, see Colors
 	X, Y      []float64
 	Low, High []float64 // ends of whiskers; nil for none
 
@@ -50,9 +50,9 @@ func (p Plot) draw() (picture string, height float64) {
 	for _, s := range p.Series {
 		xs, ys = append(xs, s.X...), slices.Concat(ys, s.Y, s.Low, s.High)
 	}
-	f := field{x: newScale(p.X, finite(xs)), y: newScale(p.Y, finite(ys)), top: plotTop, right: plotWidth - 12}
+	f := plotArea{x: newScale(p.X, finiteValues(xs)), y: newScale(p.Y, finiteValues(ys)), top: plotTop, right: plotWidth - 12}
 	for _, t := range f.y.ticks {
-		f.left = max(f.left, long(f.y.label(t)))
+		f.left = max(f.left, textLength(f.y.label(t)))
 	}
 	f.left = min(f.left, 130) + 14
 	legend := p.legend(f.left)
@@ -60,16 +60,16 @@ func (p Plot) draw() (picture string, height float64) {
 	f.bottom = max(f.bottom, f.top+100)
 	height = f.bottom + 42 + line*float64(len(legend))
 	var out strings.Builder
-	begin(&out, "plot", plotWidth, height, cmp.Or(p.Says, p.Title))
-	text(&out, 8, 18, start, head, cut(p.Title, (plotWidth-16)/bold))
+	openSVG(&out, "plot", plotWidth, height, cmp.Or(p.AltText, p.Title))
+	text(&out, 8, 18, start, head, truncate(p.Title, (plotWidth-16)/bold))
 	f.grid(&out)
 	for _, s := range p.Series {
 		f.series(&out, s)
 	}
 	fmt.Fprintf(&out, `<path class="frame" d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#8b95a1"/>`, f.left, f.top, f.bottom, f.right)
-	text(&out, f.right, f.bottom+32, end, blue, cut(p.X.Name, f.right-8))
+	text(&out, f.right, f.bottom+32, end, blue, truncate(p.X.Name, f.right-8))
 	if p.Y.Name != "" {
-		text(&out, f.left+4, f.top-1, start, blue, cut(p.Y.Name, f.right-f.left))
+		text(&out, f.left+4, f.top-1, start, blue, truncate(p.Y.Name, f.right-f.left))
 	}
 	at := f.bottom + 36
 	for _, row := range legend {
@@ -78,7 +78,7 @@ func (p Plot) draw() (picture string, height float64) {
 		for _, s := range row {
 			fmt.Fprintf(&out, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="s%d" stroke="%s" stroke-width="2"%s/>`, x, at-4, x+legendSample, at-4, s.Color, Colors[s.Color], s.dash())
 			text(&out, x+legendSample+5, at, start, plain, s.Name)
-			x += legendSample + 5 + long(s.Name) + 14
+			x += legendSample + 5 + textLength(s.Name) + 14
 		}
 	}
 	return out.String() + "</svg>", height
@@ -93,8 +93,8 @@ func (p Plot) legend(left float64) (rows [][]Series) {
 		if s.Name == "" {
 			continue
 		}
-		s.Name = cut(s.Name, plotWidth-left-legendSample-20)
-		need := legendSample + 5 + long(s.Name)
+		s.Name = truncate(s.Name, plotWidth-left-legendSample-20)
+		need := legendSample + 5 + textLength(s.Name)
 		if x+need > plotWidth-8 {
 			rows, x = append(rows, nil), left
 		}
@@ -104,8 +104,8 @@ func (p Plot) legend(left float64) (rows [][]Series) {
 	return rows
 }
 
-// finite returns the numbers among values.
-func finite(values []float64) (out []float64) {
+// finiteValues returns the numbers among values.
+func finiteValues(values []float64) (out []float64) {
 	for _, v := range values {
 		if v-v == 0 {
 			out = append(out, v)
@@ -114,36 +114,36 @@ func finite(values []float64) (out []float64) {
 	return out
 }
 
-// field is the room between the axes.
-type field struct {
+// plotArea is the room between the axes.
+type plotArea struct {
 	x, y                     scale
 	left, top, right, bottom float64
 }
 
-func (f field) place(x, y float64) (px, py float64) {
-	return f.left + f.x.at(x)*(f.right-f.left), f.bottom - f.y.at(y)*(f.bottom-f.top-6)
+func (f plotArea) place(x, y float64) (px, py float64) {
+	return f.left + f.x.position(x)*(f.right-f.left), f.bottom - f.y.position(y)*(f.bottom-f.top-6)
 }
 
 // grid draws the lines at the ticks, and what stands beside them as far as there is room.
-func (f field) grid(out *strings.Builder) {
+func (f plotArea) grid(out *strings.Builder) {
 	for _, t := range f.y.ticks {
 		_, y := f.place(math.Pow(10, f.x.low), t)
 		if !f.x.Log {
 			_, y = f.place(f.x.low, t)
 		}
 		fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, f.left, y, f.right, y)
-		text(out, f.left-6, y+4, end, faint, cut(f.y.label(t), 124))
+		text(out, f.left-6, y+4, end, faint, truncate(f.y.label(t), 124))
 	}
 	last := math.Inf(-1)
 	for k, t := range f.x.ticks {
-		x := f.left + f.x.at(t)*(f.right-f.left)
+		x := f.left + f.x.position(t)*(f.right-f.left)
 		label := f.x.label(t)
 		if f.x.Labels != nil {
-			label = cut(label, (f.right-f.left)/float64(len(f.x.ticks))-4)
+			label = truncate(label, (f.right-f.left)/float64(len(f.x.ticks))-4)
 		} else {
 			fmt.Fprintf(out, `<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#e2e6ea"/>`, x, f.top, x, f.bottom)
 		}
-		half := long(label) / 2
+		half := textLength(label) / 2
 		at := min(x, plotWidth-2-half)
 		if at-half < last+6 && k > 0 {
 			continue
@@ -161,7 +161,7 @@ func (s Series) dash() string {
 }
 
 // series draws points, whiskers and lines. A point that is no number ends a line.
-func (f field) series(out *strings.Builder, s Series) {
+func (f plotArea) series(out *strings.Builder, s Series) {
 	style := fmt.Sprintf(`class="s%d" stroke="%s"`, s.Color, Colors[s.Color])
 	fill := fmt.Sprintf(`class="f%d" fill="%s"`, s.Color, Colors[s.Color])
 	if s.Line {

@@ -98,7 +98,7 @@ func TestTextsOfPlotsKeepApart(t *testing.T) {
 	if len(d.Circles) != 4 {
 		t.Errorf("%d dots of 4", len(d.Circles))
 	}
-	bars := Bars{Title: long, Across: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0}, Spread: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
+	bars := Bars{Title: long, XLabel: long, Names: []string{"a", long, "<&>"}, Values: []float64{0.2, -0.1, 0}, Errors: []float64{0.01, 0.02, 0}, Labels: []string{"0.2 ± 0.01", "−0.1", "0"}}
 	read(t, bars.SVG()).apart(t)
 	read(t, Bars{Title: "nothing matters", Names: []string{"a"}, Values: []float64{0}, Labels: []string{"0"}}.SVG()).apart(t)
 }
@@ -148,7 +148,7 @@ func TestGrid(t *testing.T) {
 			Circles []struct{} `xml:"circle"`
 		} `xml:"svg"`
 	}
-	if err := xml.Unmarshal([]byte(Grid("all", [][]Plot{{p, p, p}, {p}})), &d); err != nil {
+	if err := xml.Unmarshal([]byte(PlotGrid("all", [][]Plot{{p, p, p}, {p}})), &d); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.Plots) != 4 || d.Width != 3*plotWidth || d.Plots[2].X != 2*plotWidth || d.Plots[3].X != 0 || d.Plots[3].Y != d.Plots[0].Y+d.Plots[0].Height || d.Height != d.Plots[3].Y+d.Plots[3].Height || len(d.Plots[3].Circles) != 2 {

@@ -31,18 +31,18 @@ type Box struct {
 func Diagram(b Box) string {
 	b.measure()
 	var out strings.Builder
-	begin(&out, "diagram", b.width+2, b.height+2, b.says())
+	openSVG(&out, "diagram", b.width+2, b.height+2, b.altText())
 	b.draw(&out, 1, 1)
 	return out.String() + "</svg>"
 }
 
-// says is the diagram in words.
-func (b *Box) says() string {
+// altText is the diagram in words.
+func (b *Box) altText() string {
 	words := append([]string{b.Title}, b.Lines...)
 	said := strings.Join(words, " ")
 	var parts []string
 	for i := range b.Parts {
-		parts = append(parts, b.Parts[i].says())
+		parts = append(parts, b.Parts[i].altText())
 	}
 	if len(parts) == 0 {
 		return said
@@ -56,9 +56,9 @@ func (b *Box) says() string {
 
 // measure finds the size of the box and of all within it.
 func (b *Box) measure() {
-	b.width = bold * long(b.Title)
+	b.width = bold * textLength(b.Title)
 	for _, l := range b.Lines {
-		b.width = max(b.width, long(l))
+		b.width = max(b.width, textLength(l))
 	}
 	b.height = line * float64(len(b.Lines))
 	along, across := 0.0, 0.0
@@ -109,38 +109,38 @@ func (b *Box) draw(out *strings.Builder, x, y float64) {
 
 // Table is numbers by row and column, shaded from the least to the greatest.
 type Table struct {
-	Title         string
-	Down, Across  string // what the rows and the columns are
-	Rows, Columns []string
-	Values        [][]float64 // NaN for an empty cell
-	Labels        [][]string  // what the cells say
-	Row, Column   int         // of the cell with a frame; Row -1 for none
-	Reverse       bool        // whether the least is the darkest
-	Says          string      // what the picture shows, for who does not see it; the title without it
+	Title                 string
+	RowLabel, ColumnLabel string // what the rows and the columns are
+	Rows, Columns         []string
+	Values                [][]float64 // NaN for an empty cell
+	Labels                [][]string  // what the cells say
+	Row, Column           int         // of the cell with a frame; Row -1 for none
+	Reverse               bool        // whether the least is the darkest
+	AltText               string      // what the picture shows, for who does not see it; the title without it
 }
 
-// Heat returns the picture of a table.
-func Heat(t Table) string {
-	cell, side := 64.0, long(t.Down)
+// HeatMap returns the picture of a table.
+func HeatMap(t Table) string {
+	cell, side := 64.0, textLength(t.RowLabel)
 	for _, c := range t.Columns {
-		cell = max(cell, long(c)+2*edge)
+		cell = max(cell, textLength(c)+2*edge)
 	}
 	for _, row := range t.Labels {
 		for _, l := range row {
-			cell = max(cell, long(l)+2*edge)
+			cell = max(cell, textLength(l)+2*edge)
 		}
 	}
 	for _, r := range t.Rows {
-		side = max(side, long(r))
+		side = max(side, textLength(r))
 	}
 	side += 2 * edge
 	const tall, top = 30.0, 3.2 * line
-	width := max(side+cell*float64(len(t.Columns))+edge, long(t.Title)+2*edge, side+long(t.Across)+edge)
+	width := max(side+cell*float64(len(t.Columns))+edge, textLength(t.Title)+2*edge, side+textLength(t.ColumnLabel)+edge)
 	var out strings.Builder
-	begin(&out, "table", width, top+tall*float64(len(t.Rows))+edge, cmp.Or(t.Says, t.Title))
+	openSVG(&out, "table", width, top+tall*float64(len(t.Rows))+edge, cmp.Or(t.AltText, t.Title))
 	text(&out, edge, line, start, head, t.Title)
-	text(&out, side, 2*line, start, blue, t.Across)
-	text(&out, edge, 3*line-2, start, blue, t.Down)
+	text(&out, side, 2*line, start, blue, t.ColumnLabel)
+	text(&out, edge, 3*line-2, start, blue, t.RowLabel)
 	for j, c := range t.Columns {
 		text(&out, side+cell*(float64(j)+0.5), 3*line-2, middle, plain, c)
 	}
@@ -150,14 +150,14 @@ func Heat(t Table) string {
 		text(&out, edge, y+tall/2+4, start, plain, r)
 		for j := range t.Columns {
 			v := t.Values[i][j]
-			back, color := shade(v, low, high, t.Reverse)
+			back, color := cellColors(v, low, high, t.Reverse)
 			frame := `stroke="none"`
 			if i == t.Row && j == t.Column {
 				frame = `stroke="#d1495b" stroke-width="3"`
 			}
 			x := side + cell*float64(j)
 			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" %s/>`, x+1.5, y+1.5, cell-3, tall-3, back, frame)
-			text(&out, x+cell/2, y+tall/2+4, middle, ink{"cell", color, ""}, t.Labels[i][j])
+			text(&out, x+cell/2, y+tall/2+4, middle, textStyle{"cell", color, ""}, t.Labels[i][j])
 		}
 	}
 	return out.String() + "</svg>"
@@ -175,8 +175,8 @@ func bounds(values [][]float64) (low, high float64) {
 	return low, high
 }
 
-// shade returns the colour of a cell, from near white to dark blue, and of what is written on it.
-func shade(v, low, high float64, reverse bool) (back, color string) {
+// cellColors returns the colour of a cell, from near white to dark blue, and of what is written on it.
+func cellColors(v, low, high float64, reverse bool) (back, color string) {
 	if v != v {
 		return "#dddddd", "#333333"
 	}

@@ -22,8 +22,8 @@ var widths = [...]float64{
 	556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 }
 
-// long is the length that a string is drawn with.
-func long(s string) float64 {
+// textLength is the length that a string is drawn with.
+func textLength(s string) float64 {
 	sum := 0.0
 	for _, r := range s {
 		switch {
@@ -40,14 +40,14 @@ func long(s string) float64 {
 	return em * sum
 }
 
-// cut shortens a string to a length, the end of it being an ellipsis then.
-func cut(s string, length float64) string {
-	if long(s) <= length {
+// truncate shortens a string to a length, the end of it being an ellipsis then.
+func truncate(s string, length float64) string {
+	if textLength(s) <= length {
 		return s
 	}
-	left := length - long("…")
+	left := length - textLength("…")
 	for at, r := range s {
-		if left -= long(string(r)); left < 0 && at > 0 {
+		if left -= textLength(string(r)); left < 0 && at > 0 {
 			return s[:at] + "…"
 		}
 	}
@@ -61,22 +61,22 @@ const (
 	end    = "end"
 )
 
-// ink is how a string looks: a class, which a page may give a colour of its own, and the colour without one.
-type ink struct{ class, color, more string }
+// textStyle is how a string looks: a class, which a page may give a colour of its own, and the colour without one.
+type textStyle struct{ class, color, more string }
 
 var (
-	plain = ink{"ink", "#333333", ""}
-	faint = ink{"mute", "#5b6470", ""}
-	head  = ink{"ink", "#1d3f66", ` font-weight="bold"`}
-	blue  = ink{"axis", "#2f6096", ""}
+	plain = textStyle{"ink", "#333333", ""}
+	faint = textStyle{"mute", "#5b6470", ""}
+	head  = textStyle{"ink", "#1d3f66", ` font-weight="bold"`}
+	blue  = textStyle{"axis", "#2f6096", ""}
 )
 
 // text writes a string whose length does not depend on the font that shows it.
-func text(out *strings.Builder, x, y float64, anchor string, i ink, s string) {
+func text(out *strings.Builder, x, y float64, anchor string, i textStyle, s string) {
 	if s == "" {
 		return
 	}
-	length := long(s)
+	length := textLength(s)
 	if strings.Contains(i.more, "bold") {
 		length *= bold
 	}
@@ -87,8 +87,8 @@ func text(out *strings.Builder, x, y float64, anchor string, i ink, s string) {
 	fmt.Fprintf(out, ` textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`, length, html.EscapeString(s))
 }
 
-// begin opens a picture: a plot, which may be made as wide as there is room, a table or a diagram. What it says is what a reader hears who does not see it.
-func begin(out *strings.Builder, class string, width, height float64, says string) {
+// openSVG opens a picture: a plot, which may be made as wide as there is room, a table or a diagram. What it says is what a reader hears who does not see it.
+func openSVG(out *strings.Builder, class string, width, height float64, says string) {
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" class="%s" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="%.0f">`,
 		class, width, height, width, height, html.EscapeString(says), fontSize)
 	fmt.Fprintf(out, `<rect class="ground" width="%.0f" height="%.0f" fill="#ffffff"/>`, width, height)

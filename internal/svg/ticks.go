@@ -24,7 +24,7 @@ type scale struct {
 func newScale(a Axis, values []float64) scale {
 	s := scale{Axis: a, low: math.Inf(1), high: math.Inf(-1)}
 	for _, v := range values {
-		if at := s.of(v); !math.IsNaN(at) && !math.IsInf(at, 0) {
+		if at := s.transform(v); !math.IsNaN(at) && !math.IsInf(at, 0) {
 			s.low, s.high = min(s.low, at), max(s.high, at)
 		}
 	}
@@ -36,21 +36,21 @@ func newScale(a Axis, values []float64) scale {
 		return s
 	}
 	if a.Low != 0 || a.High != 0 {
-		s.low, s.high = min(s.low, s.of(a.Low)), max(s.high, s.of(a.High))
+		s.low, s.high = min(s.low, s.transform(a.Low)), max(s.high, s.transform(a.High))
 	}
 	if !(s.low <= s.high) {
 		s.low, s.high = 0, 1
 	}
 	if s.high-s.low <= 1e-9*max(math.Abs(s.low), math.Abs(s.high)) { // ticks need digits to differ in
-		room := max(math.Abs(s.low)*0.1, 1e-9)
+		buffer := max(math.Abs(s.low)*0.1, 1e-9)
 		if a.Log {
-			room = 0.5
+			buffer = 0.5
 		}
-		s.low, s.high = s.low-room, s.high+room
+		s.low, s.high = s.low-buffer, s.high+buffer
 	}
 	if a.Low == 0 && a.High == 0 {
-		room := 0.04 * (s.high - s.low)
-		s.low, s.high = s.low-room, s.high+room
+		buffer := 0.04 * (s.high - s.low)
+		s.low, s.high = s.low-buffer, s.high+buffer
 	}
 	if a.Log {
 		s.ticks = logTicks(s.low, s.high)
@@ -60,27 +60,27 @@ func newScale(a Axis, values []float64) scale {
 	return s
 }
 
-// of is where a value stands on the axis.
-func (s scale) of(v float64) float64 {
+// transform is where a value stands on the axis.
+func (s scale) transform(v float64) float64 {
 	if s.Log {
 		return math.Log10(v)
 	}
 	return v
 }
 
-// at returns the place of a value as a share of the axis.
-func (s scale) at(v float64) float64 { return (s.of(v) - s.low) / (s.high - s.low) }
+// position returns the place of a value as a share of the axis.
+func (s scale) position(v float64) float64 { return (s.transform(v) - s.low) / (s.high - s.low) }
 
 // label is what stands at a tick.
 func (s scale) label(tick float64) string {
 	if s.Labels != nil {
 		return s.Labels[int(tick)]
 	}
-	return number(tick)
+	return formatTick(tick)
 }
 
-// number writes a tick's value.
-func number(tick float64) string {
+// formatTick writes a tick's value.
+func formatTick(tick float64) string {
 	if a := math.Abs(tick); a != 0 && (a >= 1e6 || a < 1e-4) {
 		return strconv.FormatFloat(tick, 'g', 3, 64)
 	}

@@ -14,16 +14,16 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/inspection"] = imports.Package{
 		Name: "inspection",
 		Binds: map[string]reflect.Value{
+			"DefaultRows":       reflect.ValueOf(inspection.DefaultRows),
 			"PartialDependence": reflect.ValueOf(inspection.PartialDependence),
 			"Permutation":       reflect.ValueOf(inspection.Permutation),
-			"Rows":              reflect.ValueOf(inspection.Rows),
 		},
 		Types: map[string]reflect.Type{
-			"Effect":  reflect.TypeOf((*inspection.Effect)(nil)).Elem(),
-			"Effects": reflect.TypeOf((*inspection.Effects)(nil)).Elem(),
-			"Input":   reflect.TypeOf((*inspection.Input)(nil)).Elem(),
-			"Options": reflect.TypeOf((*inspection.Options)(nil)).Elem(),
-			"Result":  reflect.TypeOf((*inspection.Result)(nil)).Elem(),
+			"Effect":      reflect.TypeOf((*inspection.Effect)(nil)).Elem(),
+			"Effects":     reflect.TypeOf((*inspection.Effects)(nil)).Elem(),
+			"Importance":  reflect.TypeOf((*inspection.Importance)(nil)).Elem(),
+			"Importances": reflect.TypeOf((*inspection.Importances)(nil)).Elem(),
+			"Options":     reflect.TypeOf((*inspection.Options)(nil)).Elem(),
 		},
 		Proxies:  map[string]reflect.Type{},
 		Untypeds: map[string]string{},

@@ -14,10 +14,10 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/sparse"] = imports.Package{
 		Name: "sparse",
 		Binds: map[string]reflect.Value{
+			"Concat":    reflect.ValueOf(sparse.Concat),
 			"FromDense": reflect.ValueOf(sparse.FromDense),
 			"New":       reflect.ValueOf(sparse.New),
 			"NewShared": reflect.ValueOf(sparse.NewShared),
-			"Stack":     reflect.ValueOf(sparse.Stack),
 		},
 		Types: map[string]reflect.Type{
 			"CSR": reflect.TypeOf((*sparse.CSR)(nil)).Elem(),

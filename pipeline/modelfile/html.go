@@ -24,7 +24,7 @@ func (m *Model) HTML() string {
 		facts = append(facts, [2]string{"target", strings.Join(targets, ", ")})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
-		facts = append(facts, [2]string{name, svg.Shown(m.Metrics[name])})
+		facts = append(facts, [2]string{name, svg.FormatValue(m.Metrics[name])})
 	}
-	return svg.Facts(facts) + m.Spec().SVG()
+	return svg.NameValueTable(facts) + m.Spec().SVG()
 }

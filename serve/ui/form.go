@@ -124,15 +124,15 @@ func (e *formField) setDefaults(columns []profile.Column) {
 // setCategories sets the choices to the categories, most frequent first.
 func (e *formField) setCategories(columns []profile.Column) {
 	order := slices.Clone(e.column.Levels)
-	if len(columns) == 1 && len(columns[0].Levels) > 0 {
+	if len(columns) == 1 && len(columns[0].Categories) > 0 {
 		position := map[string]int{}
-		for k, l := range columns[0].Levels {
-			position[l.Name] = k - len(columns[0].Levels)
+		for k, l := range columns[0].Categories {
+			position[l.Name] = k - len(columns[0].Categories)
 		}
 		slices.SortStableFunc(order, func(a, b string) int { return position[a] - position[b] })
-		first := columns[0].Levels[0]
+		first := columns[0].Categories[0]
 		e.typical = first.Name
-		e.Hint = fmt.Sprintf("most frequent: %s, %s", quoted(first.Name), percent(first.Share))
+		e.Hint = fmt.Sprintf("most frequent: %s, %s", quoted(first.Name), percent(first.Fraction))
 	}
 	if len(order) > maxChoices {
 		e.Completions = order[:min(len(order), maxCompletions)]

@@ -83,7 +83,7 @@ func checkUnscored(s Spec, task datasets.Task, add func(path string, f param.Fie
 	switch {
 	case s.Search.Score == "" && task == datasets.Anomaly:
 		add("search", param.FieldError{Problem: "a search for anomalies requires labeled rows; " + none, Hint: hint + "; otherwise remove the search"})
-	case s.Search.Score != "" && err == nil && m.Serves(task) && m.NeedsTruth():
+	case s.Search.Score != "" && err == nil && m.SupportsTask(task) && m.IsSupervised():
 		if task == datasets.Clustering {
 			hint += "; silhouette does without"
 		}
@@ -103,7 +103,7 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 	if s.Search.Score == "" || err != nil {
 		return // valid for every task, or already reported
 	}
-	if !m.Serves(task) {
+	if !m.SupportsTask(task) {
 		add(param.FieldError{Problem: fmt.Sprintf("%s requires the task %s, got %s", m.Name, m.Task, task)})
 		return
 	}
@@ -114,24 +114,24 @@ func checkScore(s Spec, task datasets.Task, classes int, add func(param.FieldErr
 	}
 	model := s.Pipeline.Estimator
 	own, known := pipeline.EntryOf(model)
-	if does := pipeline.InferCapabilities(model); !known || does.Task() != task || task.Unsupervised() || m.Needs.Met(input(does)) {
+	if does := pipeline.InferCapabilities(model); !known || does.Task() != task || task.Unsupervised() || m.Requires.SatisfiedBy(input(does)) {
 		return
 	}
 	var others []string
 	for _, e := range pipeline.Registered() {
 		if spec, ok := e.New().(estimator.Estimator); ok {
-			if does := pipeline.InferCapabilities(spec); does.Task() == task && m.Needs.Met(input(does)) {
+			if does := pipeline.InferCapabilities(spec); does.Task() == task && m.Requires.SatisfiedBy(input(does)) {
 				others = append(others, e.Name)
 			}
 		}
 	}
-	add(param.FieldError{Problem: fmt.Sprintf("%s requires %s; %s does not return them", m.Name, m.Needs, own.Name),
+	add(param.FieldError{Problem: fmt.Sprintf("%s requires %s; %s does not return them", m.Name, m.Requires, own.Name),
 		Hint: "use " + suggest.Alternatives(append(others, "another score"))})
 }
 
 // input returns an example input with the outputs of a model.
 func input(does pipeline.Capabilities) metrics.Input {
-	in := metrics.Input{Predicted: []float64{0}}
+	in := metrics.Input{YPred: []float64{0}}
 	if does.Classes {
 		in.Scores = mat.NewDense(1, 1, nil)
 	}

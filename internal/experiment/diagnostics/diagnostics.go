@@ -34,10 +34,10 @@ const (
 func Judged(f *result.Findings, said metrics.Input, task datasets.Task, schema datasets.Schema, number func(row int) int) error {
 	classes := schema.Classes()
 	switch {
-	case len(said.Truth) == 0 && (said.TruthTargets == nil || said.TruthTargets.IsEmpty()):
+	case len(said.YTrue) == 0 && (said.YTrueTargets == nil || said.YTrueTargets.IsEmpty()):
 	case task == datasets.Regression:
 		regression(f, said, schema, number)
-	case (task == datasets.Classification || task == datasets.Anomaly) && said.Truth != nil && len(classes) > 1:
+	case (task == datasets.Classification || task == datasets.Anomaly) && said.YTrue != nil && len(classes) > 1:
 		if task == datasets.Anomaly {
 			classes = []string{classes[0], classes[1]}
 		}
@@ -165,12 +165,12 @@ func thinned(n, most int) []int {
 
 // regression adds the error statistics of each target.
 func regression(f *result.Findings, said metrics.Input, schema datasets.Schema, number func(int) int) {
-	truth, predicted := [][]float64{said.Truth}, [][]float64{said.Predicted}
-	if said.TruthTargets != nil && !said.TruthTargets.IsEmpty() {
-		_, targets := said.TruthTargets.Dims()
+	truth, predicted := [][]float64{said.YTrue}, [][]float64{said.YPred}
+	if said.YTrueTargets != nil && !said.YTrueTargets.IsEmpty() {
+		_, targets := said.YTrueTargets.Dims()
 		truth, predicted = nil, nil
 		for t := range targets {
-			truth, predicted = append(truth, mat.Col(nil, t, said.TruthTargets)), append(predicted, mat.Col(nil, t, said.PredictedTargets))
+			truth, predicted = append(truth, mat.Col(nil, t, said.YTrueTargets)), append(predicted, mat.Col(nil, t, said.YPredTargets))
 		}
 	}
 	for t := range truth {

@@ -26,7 +26,7 @@ var yesOrNo = datasets.Schema{Targets: []datasets.Column{{Name: "kind", Kind: da
 // What is counted of two classes is what a count by hand gives.
 func TestJudgedClasses(t *testing.T) {
 	said := metrics.Input{
-		Truth: []float64{0, 0, 0, 1, 1, 0}, Predicted: []float64{0, 1, 0, 1, 0, 0},
+		YTrue: []float64{0, 0, 0, 1, 1, 0}, YPred: []float64{0, 1, 0, 1, 0, 0},
 		Probabilities: mat.NewDense(6, 2, []float64{.9, .1, .4, .6, .8, .2, .3, .7, .7, .3, .95, .05}),
 	}
 	var f result.Findings
@@ -62,10 +62,10 @@ func TestJudgedClasses(t *testing.T) {
 func TestAreasAreThoseOfMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 700
-	said := metrics.Input{Truth: make([]float64, n), Predicted: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Classes: 2}
+	said := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n), Scores: mat.NewDense(n, 1, nil), Classes: 2}
 	for i := range n {
-		said.Truth[i] = float64(rng.IntN(2))
-		said.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+said.Truth[i]))/4)
+		said.YTrue[i] = float64(rng.IntN(2))
+		said.Scores.Set(i, 0, math.Round(4*(rng.NormFloat64()+said.YTrue[i]))/4)
 	}
 	var f result.Findings
 	if err := Judged(&f, said, datasets.Classification, yesOrNo, itself); err != nil {
@@ -85,11 +85,11 @@ func TestAreasAreThoseOfMetrics(t *testing.T) {
 // Errors have their quantiles, the worst rows by their number in the file, and a sample.
 func TestJudgedNumbers(t *testing.T) {
 	n := 2000
-	said := metrics.Input{Truth: make([]float64, n), Predicted: make([]float64, n)}
+	said := metrics.Input{YTrue: make([]float64, n), YPred: make([]float64, n)}
 	for i := range n {
-		said.Predicted[i] = float64(i+1) / 1000 // off by 0.001 … 2
+		said.YPred[i] = float64(i+1) / 1000 // off by 0.001 … 2
 	}
-	said.Predicted[0] = -5
+	said.YPred[0] = -5
 	var f result.Findings
 	schema := datasets.Schema{Targets: []datasets.Column{{Name: "price"}}}
 	if err := Judged(&f, said, datasets.Regression, schema, func(row int) int { return 10 * row }); err != nil {
@@ -102,7 +102,7 @@ func TestJudgedNumbers(t *testing.T) {
 	for _, q := range e.Quantiles {
 		count := 0
 		for i := range n {
-			if math.Abs(said.Predicted[i]) <= q.Error {
+			if math.Abs(said.YPred[i]) <= q.Error {
 				count++
 			}
 		}
@@ -120,7 +120,7 @@ func TestJudgedNumbers(t *testing.T) {
 
 // Rows without a truth, or of one class, make no findings and no fault.
 func TestNothingToJudge(t *testing.T) {
-	for _, said := range []metrics.Input{{}, {Predicted: []float64{1, 2}}} {
+	for _, said := range []metrics.Input{{}, {YPred: []float64{1, 2}}} {
 		for _, task := range []datasets.Task{datasets.Regression, datasets.Classification, datasets.Anomaly, datasets.Clustering} {
 			var f result.Findings
 			if err := Judged(&f, said, task, yesOrNo, itself); err != nil || !reflect.DeepEqual(f, result.Findings{}) {
@@ -129,7 +129,7 @@ func TestNothingToJudge(t *testing.T) {
 		}
 	}
 	var f result.Findings
-	one := metrics.Input{Truth: []float64{0, 0}, Predicted: []float64{0, 0}, Scores: mat.NewDense(2, 1, nil)}
+	one := metrics.Input{YTrue: []float64{0, 0}, YPred: []float64{0, 0}, Scores: mat.NewDense(2, 1, nil)}
 	if err := Judged(&f, one, datasets.Classification, yesOrNo, itself); err != nil || f.ROC != nil || f.PerClass[1].Support != 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -168,7 +168,7 @@ func TestBaselines(t *testing.T) {
 		t.Fatal(err)
 	}
 	r2, _ := metrics.ByName("r2")
-	if v, _ := r2.Score(metrics.Input{Truth: y, Predicted: said}); !(v > 0.99) {
+	if v, _ := r2.Score(metrics.Input{YTrue: y, YPred: said}); !(v > 0.99) {
 		t.Errorf("the linear model has R² %v of a linear function", v)
 	}
 	data.Schema.Targets, data.Weights = yesOrNo.Targets, nil

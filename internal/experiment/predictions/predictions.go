@@ -182,10 +182,10 @@ func (v *Verdict) Score(extra ...string) (scores map[string]float64, warnings []
 		}
 	}
 	if v.task.Unsupervised() && v.classes == 0 {
-		list = slices.DeleteFunc(list, metrics.Metric.NeedsTruth)
+		list = slices.DeleteFunc(list, metrics.Metric.IsSupervised)
 	}
 	return score(list, func(m metrics.Metric) metrics.Input {
-		if !m.NeedsTruth() {
+		if !m.IsSupervised() {
 			return some
 		}
 		return in
@@ -213,9 +213,9 @@ func (v *Verdict) Uncertainty() (map[string]float64, error) {
 // Input returns the true values and all predictions as input of metrics.
 func (v *Verdict) Input() metrics.Input {
 	return metrics.Input{
-		Truth: v.truth, Predicted: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
+		YTrue: v.truth, YPred: v.predicted, Weights: v.weights, Classes: v.classes, ClassNames: v.classNames,
 		Scores: v.scores.Dense(), Probabilities: v.probabilities.Dense(),
-		TruthTargets: v.truthTargets.Dense(), PredictedTargets: v.saidOfTargets.Dense(),
+		YTrueTargets: v.truthTargets.Dense(), YPredTargets: v.saidOfTargets.Dense(),
 		Std: v.std, Lower: v.lower, Upper: v.upper, Sets: v.sets.Dense(),
 		StdTargets: v.stdTargets.Dense(), LowerTargets: v.lowerTargets.Dense(), UpperTargets: v.upperTargets.Dense(),
 	}
@@ -226,7 +226,7 @@ func score(list []metrics.Metric, input func(m metrics.Metric) metrics.Input) (s
 	scores = map[string]float64{}
 	for _, m := range list {
 		in := input(m)
-		if !m.Needs.Met(in) {
+		if !m.Requires.SatisfiedBy(in) {
 			continue
 		}
 		value, err := m.Score(in)

@@ -186,7 +186,7 @@ func (d *draft) scoreClasses(p *proposal) {
 		counts[i] = c.count
 	}
 	share := float64(d.goal.largest()) / float64(max(d.goal.rows, 1))
-	switch p.score = metricinput.DefaultScore(datasets.Classification, counts); {
+	switch p.score = metricinput.DefaultMetric(datasets.Classification, counts); {
 	case p.score == "roc_auc":
 		p.score = fmt.Sprintf("roc_auc # always the larger class would be right in %.1f %% of the rows: accuracy tells little", 100*share)
 	case p.score == "balanced_accuracy":

@@ -66,7 +66,7 @@ func (c *checking) silhouette(schema datasets.Schema) {
 	if name == "" && len(schema.Targets) == 0 {
 		name, path = "silhouette", "search"
 	}
-	if m, err := metrics.ByName(name); err == nil && m.Serves(c.task) && !m.NeedsTruth() {
+	if m, err := metrics.ByName(name); err == nil && m.SupportsTask(c.task) && !m.IsSupervised() {
 		c.add(path, param.FieldError{Problem: m.Name + " requires numeric columns", Hint: "or name a target to score the clusters"})
 	}
 }

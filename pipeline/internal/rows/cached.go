@@ -73,7 +73,7 @@ func (s *Step) MapCached(ctx context.Context, X mat.Matrix, next ...transformer.
 	if err != nil {
 		return nil, err
 	}
-	return sparse.Stack(blocks), nil
+	return sparse.Concat(blocks), nil
 }
 
 // TakesSparse reports whether a step makes the same features of sparse rows as of dense ones, and no slower: rows that

@@ -102,11 +102,11 @@ func stacked(a, b mat.Matrix) mat.Matrix {
 	above, ok := a.(*sparse.CSR)
 	below, also := b.(*sparse.CSR)
 	if ok && also {
-		return sparse.Stack([]*sparse.CSR{above, below})
+		return sparse.Concat([]*sparse.CSR{above, below})
 	}
 	switch {
 	case a == nil && also:
-		return sparse.Stack([]*sparse.CSR{below})
+		return sparse.Concat([]*sparse.CSR{below})
 	case a == nil:
 		return mat.DenseCopyOf(b)
 	}

@@ -18,11 +18,11 @@ var (
 // plotFont is what gonum's plots write.
 const plotFont = "font-family:Liberation Sans;"
 
-// Fixed gives every text of a picture that another has drawn the length that it has in Helvetica, so that it stays where
+// FixTextLengths gives every text of a picture that another has drawn the length that it has in Helvetica, so that it stays where
 // it is whatever font shows it, and lets fonts like that one stand in for it. For programs that take no notice of lengths
 // a string of gonum's plots, all of which begin at their place, is made to end where it ended, as in legends with their lines
 // behind the names, and a number to have its middle where it had it. Texts without a size of their own have that of the picture.
-func Fixed(picture string) string {
+func FixTextLengths(picture string) string {
 	whole := 12.0
 	if head := regexp.MustCompile(`<svg[^>]*>`).FindString(picture); sizeOf.MatchString(head) {
 		whole, _ = strconv.ParseFloat(sizeOf.FindStringSubmatch(head)[1], 64)
@@ -34,7 +34,7 @@ func Fixed(picture string) string {
 		if own := sizeOf.FindStringSubmatch(attributes); own != nil {
 			size, _ = strconv.ParseFloat(own[1], 64)
 		}
-		length := long(words) * size / fontSize
+		length := textLength(words) * size / fontSize
 		if strings.TrimSpace(words) == "" {
 			return element
 		}

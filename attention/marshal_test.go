@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// stateOf returns a state of 2×2 heads that has seen some keys.
+// stateOf returns a state of 2×2 heads after the given number of keys.
 func stateOf(t testing.TB, f *Features, keys int) *State {
 	t.Helper()
 	s, err := f.NewState(2, 2, 3)
@@ -36,8 +36,7 @@ func saved(t testing.TB, s interface{ MarshalBinary() ([]byte, error) }) []byte 
 	return data
 }
 
-// A state that is saved and restored after every token goes on with the bits of one that never stopped, in either
-// precision, from before the first key on.
+// A state that is serialized after every token continues with the same bits, in both precisions.
 func TestRestoredStateGoesOn(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	q, k, v := drawn(Shape{2, 2, 30, 30, 5, 3, true}, 3, 2)
@@ -87,7 +86,7 @@ func TestRestoredStateGoesOn(t *testing.T) {
 	}
 }
 
-// A restored state shares the features of the one that it replaces, where they are the same.
+// A restored state reuses equal features of the replaced state.
 func TestRestoredStateSharesFeatures(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	data := saved(t, stateOf(t, f, 4))
@@ -104,15 +103,15 @@ func TestRestoredStateSharesFeatures(t *testing.T) {
 	}
 }
 
-// sealed returns data with its checksum made good.
+// sealed updates the checksum of data.
 func sealed(data []byte) []byte {
 	body := data[:len(data)-sha256.Size]
 	seal := sha256.Sum256(body)
 	return append(slices.Clone(body), seal[:]...)
 }
 
-// What is no state, or a damaged or forged one, is refused with its fault, and the state is as it was.
-func TestSavedStateFaults(t *testing.T) {
+// Invalid, corrupt and forged states are rejected, and the state is unchanged.
+func TestUnmarshalErrors(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	s := stateOf(t, f, 4)
 	data := saved(t, s)
@@ -132,28 +131,32 @@ func TestSavedStateFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for wanted, bad := range map[string][]byte{
-		"it is not one, wanted what MarshalBinary returned":                []byte("queries, keys and values"),
-		"64 bytes, wanted 96 or more: it is cut off":                       data[:headerBytes],
-		"version 2, wanted 1":                                              newer,
-		"it is of single precision, wanted double precision":               saved(t, s32),
-		"it is of 16 bits a number, wanted double precision":               odd,
-		"batch: must be a number from 1 to 1496, got 0":                    set(count(0), 0),
-		"heads: must be a number from 1, got 18446744073709551615":         set(count(1), math.MaxUint64),
-		"keys seen: must be a number from 0, got 1099511627777":            set(count(5), mostKeys+1),
-		"1495 bytes, wanted 1496: it is cut off":                           data[:len(data)-1],
-		"1496 bytes, wanted 1552: it is cut off or damaged":                set(count(2), 6),
-		"its checksum is another":                                          set(len(data)-8, 1),
-		"damaged: its checksum":                                            set(sums, 1),
-		"a number of the features is not finite":                           sealed(set(headerBytes+8, math.Float64bits(math.NaN()))),
-		"the features' numbers are too large":                              sealed(set(headerBytes+8, math.Float64bits(1e300))),
-		"batch 0, head 0: feature 2: the largest exponent is +Inf":         sealed(set(sums+16, math.Float64bits(math.Inf(1)))),
-		"batch 0, head 0: feature 0: the weights of 4 keys sum to -1":      sealed(set(sums+8*(7+3), math.Float64bits(-1))),
-		"batch 1, head 0: feature 0: a sum of values is 1e+308, wanted at": sealed(set(sums+8*(2*7*5+7), math.Float64bits(1e308))),
-		"batch 0, head 0: it has seen no keys, and has sums of some":       sealed(set(count(5), 0)),
-		"batch 0, head 0: feature 0: the weights of 4 keys sum to NaN":     sealed(set(sums+8*(7+3), math.Float64bits(math.NaN()))),
-		"feature 6: the largest exponent is -Inf":                          sealed(set(sums+8*(3*7*5+6), math.Float64bits(math.Inf(-1)))),
-		"wanted 1496: it is cut off or damaged":                            append(slices.Clone(data), 0),
-		"a saved state: it is not one, wanted what MarshalBinary returned": nil,
+		"not a serialized state":                         []byte("queries, keys and values"),
+		"truncated: must have at least 96 bytes, got 64": data[:headerBytes],
+		"version must be 1, got 2":                       newer,
+		"must be double precision, got single precision": saved(t, s32),
+		"must be double precision, got 16 bits":          odd,
+		"batch must be 1 to 1496, got 0":                 set(count(0), 0),
+		"got 18446744073709551615":                       set(count(1), math.MaxUint64),
+		"got 1099511627777":                              set(count(5), maxKeys+1),
+		"must have 1496 bytes, got 1495":                 data[:len(data)-1],
+		"must have 1552 bytes, got 1496":                 set(count(2), 6),
+		"corrupt: checksum mismatch":                     set(len(data)-8, 1),
+		"checksum mismatch":                              set(sums, 1),
+		"features must be finite":                        sealed(set(headerBytes+8, math.Float64bits(math.NaN()))),
+		"omega is too large":                             sealed(set(headerBytes+8, math.Float64bits(1e300))),
+		"batch 0, head 0: feature 2: invalid maximum exponent +Inf": sealed(set(sums+16,
+			math.Float64bits(math.Inf(1)))),
+		"batch 0, head 0: feature 0: invalid sum of weights of 4 keys: -1": sealed(set(sums+8*(7+3),
+			math.Float64bits(-1))),
+		"batch 1, head 0: feature 0: sums of values must be at most": sealed(set(sums+8*(2*7*5+7), math.Float64bits(1e308))),
+		"batch 0, head 0: sums must be empty without keys":           sealed(set(count(5), 0)),
+		"batch 0, head 0: feature 0: invalid sum of weights of 4 keys: NaN": sealed(set(sums+8*(7+3),
+			math.Float64bits(math.NaN()))),
+		"feature 6: invalid maximum exponent -Inf": sealed(set(sums+8*(3*7*5+6),
+			math.Float64bits(math.Inf(-1)))),
+		"must have 1496 bytes, got 1497":               append(slices.Clone(data), 0),
+		"cannot restore state: not a serialized state": nil,
 	} {
 		if err := s.UnmarshalBinary(bad); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("the error is %v, want %q", err, wanted)
@@ -164,8 +167,8 @@ func TestSavedStateFaults(t *testing.T) {
 	}
 }
 
-// No bit of a saved state can be another unnoticed.
-func TestSavedStateIsSealed(t *testing.T) {
+// The checksum detects every single-bit error.
+func TestChecksum(t *testing.T) {
 	s := stateOf(t, features(t, 2, 3, "iid"), 4)
 	data := saved(t, s)
 	for i := range data {
@@ -179,7 +182,7 @@ func TestSavedStateIsSealed(t *testing.T) {
 	}
 }
 
-// Where a long append ends early, the state is as it was; where it ends well, its bits do not depend on cores.
+// A canceled long append leaves the state unchanged; a complete one does not depend on GOMAXPROCS.
 func TestLongAppend(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	_, k, v := drawn(Shape{2, 2, 1, 5000, 5, 3, false}, 3, 2)
@@ -209,7 +212,7 @@ func TestLongAppend(t *testing.T) {
 	}
 }
 
-// A clone of a state without keys is one, and what nobody made is an error.
+// Clones of empty states are empty; zero states return errors.
 func TestEmptyStates(t *testing.T) {
 	f := features(t, 5, 7, "orthogonal")
 	if s := stateOf(t, f, 0); !slices.Equal(saved(t, s.Clone()), saved(t, s)) {
@@ -227,16 +230,16 @@ func TestEmptyStates(t *testing.T) {
 		"linear": func() error { _, err := none.Linear(background, NewShape(1, 1, 1, 1), nil, nil, nil); return err },
 		"map":    func() error { _, err := none.Map(background, []float64{1}); return err },
 	} {
-		if err := call(); err == nil || !strings.Contains(err.Error(), "wanted") {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "; use ") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
 	if none.Width() != 0 || none.Len() != 0 || s.Len() != 0 {
-		t.Error("what nobody made has a size")
+		t.Error("zero values must be empty")
 	}
 }
 
-// Whatever is read is refused, or it is a state that answers with finite numbers, goes on, and is saved as it was.
+// Any input is rejected, or gives a state with finite results that serializes to the same bytes.
 func FuzzState(f *testing.F) {
 	some := features(f, 2, 3, "iid")
 	f.Add(saved(f, stateOf(f, some, 0)))
@@ -272,7 +275,7 @@ func FuzzState(f *testing.F) {
 					}
 				}
 			}
-			if s.Len() < mostKeys {
+			if s.Len() < maxKeys {
 				if err := s.Append(background, k, v); err != nil {
 					t.Fatal(err)
 				}

@@ -10,25 +10,25 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Standardised returns rows as metrics without a truth are to look at them, for [Input.Rows]: the numeric columns,
-// each with mean 0 and variance 1, a missing value being the mean of its column. It is nil where no column is
-// numeric. Sparse rows stay sparse and keep their means, which no distance between rows depends on.
+// Standardize returns the numeric columns with mean 0 and variance 1, for [Input.Rows] of
+// unsupervised metrics; missing values are 0. Sparse matrices are scaled but not centered, which
+// leaves distances unchanged. The result is nil if no column is numeric.
 //
-// These are the rows as they come, not what a pipeline makes of them: distances there shrink and grow with gamma and
-// the number of features, so that scores of two candidates would not be of one kind.
+// It uses the raw inputs: distances between the features of a pipeline depend on its
+// hyperparameters, so that scores of different candidates would not be comparable.
 //
-// Shapes: n×d → n×(numeric columns). Cost: O(nd). Rows of weight 0 and weights count as they do in a score.
-func Standardised(data datasets.Set) mat.Matrix {
+// Shapes: n×d → n×(numeric columns). Cost: O(nd). Moments are weighted by data.Weights.
+func Standardize(data datasets.Set) mat.Matrix {
 	columns := numericColumns(data)
 	if len(columns) == 0 || data.Rows() == 0 {
 		return nil
 	}
 	if m, ok := data.X.(*sparse.CSR); ok {
-		return standardisedSparse(m, data.Weights)
+		return standardizeSparse(m, data.Weights)
 	}
 	out, weighted := mat.NewDense(data.Rows(), len(columns), nil), Input{Weights: data.Weights}
 	for to, from := range columns {
-		c := column{}
+		c := columnStats{}
 		for i := range data.Rows() {
 			c.add(data.X.At(i, from), weighted.weight(i))
 		}
@@ -42,7 +42,7 @@ func Standardised(data datasets.Set) mat.Matrix {
 	return out
 }
 
-// numericColumns returns the numbers of the columns that are no categories.
+// numericColumns returns the indices of the numeric columns.
 func numericColumns(data datasets.Set) []int {
 	var out []int
 	for j := range data.Cols() {
@@ -53,14 +53,14 @@ func numericColumns(data datasets.Set) []int {
 	return out
 }
 
-// column is what there is to know of a column: sums over the rows that have a value, as differences from the first of
-// them, so that a large mean takes no digits from the variance.
-type column struct {
+// columnStats accumulates the moments of a column about its first value, which avoids cancellation
+// for a large mean.
+type columnStats struct {
 	origin        float64
 	weight, x, xx sum
 }
 
-func (c *column) add(value, weight float64) {
+func (c *columnStats) add(value, weight float64) {
 	if math.IsNaN(value) || weight == 0 {
 		return
 	}
@@ -73,15 +73,15 @@ func (c *column) add(value, weight float64) {
 	c.xx.add(weight * value * value)
 }
 
-func (c *column) mean() float64 {
+func (c *columnStats) mean() float64 {
 	if c.weight.value() == 0 {
 		return 0
 	}
 	return c.origin + c.x.value()/c.weight.value()
 }
 
-// scale is one over the standard deviation, 0 where that is 0.
-func (c *column) scale() float64 {
+// scale returns 1/(standard deviation), or 0 for a constant column.
+func (c *columnStats) scale() float64 {
 	w := c.weight.value()
 	if w == 0 {
 		return 0
@@ -93,14 +93,14 @@ func (c *column) scale() float64 {
 	return 0
 }
 
-// standardisedSparse is Standardised of sparse rows, which are not moved to mean 0.
-func standardisedSparse(m *sparse.CSR, weights []float64) mat.Matrix {
+// standardizeSparse scales sparse rows without centering.
+func standardizeSparse(m *sparse.CSR, weights []float64) mat.Matrix {
 	rows, cols := m.Dims()
 	indptr, indices, values := m.Raw()
 	if shared, ok := m.Shared(); ok {
 		values = slices.Repeat([]float64{shared}, len(indices))
 	}
-	columns, total, weighted := make([]column, cols), sum{}, Input{Weights: weights}
+	columns, total, weighted := make([]columnStats, cols), sum{}, Input{Weights: weights}
 	for i := range rows {
 		w := weighted.weight(i)
 		total.add(w)
@@ -112,7 +112,7 @@ func standardisedSparse(m *sparse.CSR, weights []float64) mat.Matrix {
 		}
 	}
 	for j := range columns {
-		columns[j].weight = total // what is not stored is 0
+		columns[j].weight = total // entries that are not stored are 0
 	}
 	out := make([]float64, len(indices))
 	for k, j := range indices {

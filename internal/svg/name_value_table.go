@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Facts returns an HTML table of names and values, without those that have nothing to say.
-func Facts(facts [][2]string) string {
+// NameValueTable returns an HTML table of names and values, without those that have nothing to say.
+func NameValueTable(facts [][2]string) string {
 	var out strings.Builder
 	for _, f := range facts {
 		if f[1] != "" {
@@ -18,8 +18,8 @@ func Facts(facts [][2]string) string {
 	return "<table>" + out.String() + "</table>"
 }
 
-// Shown returns a value as a picture has room for it: numbers with six digits.
-func Shown(v any) string {
+// FormatValue returns a value as a picture has room for it: numbers with six digits.
+func FormatValue(v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', 6, 64)
 	}

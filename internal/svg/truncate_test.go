@@ -9,15 +9,15 @@ import (
 func TestCut(t *testing.T) {
 	const length = 130
 	for _, s := range []string{"short", strings.Repeat("mile", 25_000), strings.Repeat("漢字", 50_000), "…" + strings.Repeat("i", 400)} {
-		got := cut(s, length)
-		if long(got) > length || !strings.HasPrefix(s, strings.TrimSuffix(got, "…")) {
+		got := truncate(s, length)
+		if textLength(got) > length || !strings.HasPrefix(s, strings.TrimSuffix(got, "…")) {
 			t.Errorf("%.60q of %.20q", got, s)
 		}
-		if kept := []rune(strings.TrimSuffix(got, "…")); got != s && long(string([]rune(s)[:len(kept)+1])+"…") <= length {
+		if kept := []rune(strings.TrimSuffix(got, "…")); got != s && textLength(string([]rune(s)[:len(kept)+1])+"…") <= length {
 			t.Errorf("%.60q could be longer", got)
 		}
 	}
-	if got := cut("wide", 1); got != "w…" {
+	if got := truncate("wide", 1); got != "w…" {
 		t.Errorf("%q of no length at all", got)
 	}
 }

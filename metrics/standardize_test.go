@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// Numeric columns have mean 0 and variance 1, what is missing is the mean, categories are left out, and a column of one
-// value is 0 however large that is.
-func TestStandardised(t *testing.T) {
+// Numeric columns have mean 0 and variance 1. Missing values become the mean, categories are
+// omitted, and constant columns are 0.
+func TestStandardize(t *testing.T) {
 	nan := math.NaN()
 	data := datasets.Set{
 		X: mat.NewDense(4, 4, []float64{
@@ -21,21 +21,23 @@ func TestStandardised(t *testing.T) {
 			1e9 + 2, 1, 5e15, nan,
 			nan, 2, 5e15, nan,
 			1e9 + 3, 0, 5e15, nan}),
-		Schema: datasets.Schema{Columns: []datasets.Column{{}, {Kind: datasets.Categorical, Categories: []string{"a", "b", "c"}}, {}, {}}},
+		Schema: datasets.Schema{Columns: []datasets.Column{{}, {Kind: datasets.Categorical, Categories: []string{"a", "b",
+			"c"}}, {}, {}}},
 	}
 	r := math.Sqrt(1.5)
 	want := mat.NewDense(4, 3, []float64{-r, 0, 0, 0, 0, 0, 0, 0, 0, r, 0, 0})
-	if got := Standardised(data); !mat.EqualApprox(got, want, 1e-12) {
+	if got := Standardize(data); !mat.EqualApprox(got, want, 1e-12) {
 		t.Errorf("got %v", mat.Formatted(got))
 	}
-	data.Schema.Columns = []datasets.Column{{Kind: datasets.Categorical}, {Kind: datasets.Categorical}, {Kind: datasets.Categorical}, {Kind: datasets.Categorical}}
-	if got := Standardised(data); got != nil {
+	data.Schema.Columns = []datasets.Column{{Kind: datasets.Categorical}, {Kind: datasets.Categorical},
+		{Kind: datasets.Categorical}, {Kind: datasets.Categorical}}
+	if got := Standardize(data); got != nil {
 		t.Errorf("of categories alone: %v", got)
 	}
 }
 
-// Sparse rows stay sparse and are as far from each other as dense ones; weights count rows.
-func TestStandardisedSparse(t *testing.T) {
+// Sparse rows stay sparse and have the distances of dense rows; weights count rows.
+func TestStandardizeSparse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n, d = 30, 6
 	dense := mat.NewDense(n, d, nil)
@@ -55,13 +57,13 @@ func TestStandardisedSparse(t *testing.T) {
 	thin := data
 	thin.X = sparse.FromDense(dense)
 	ones := datasets.Set{X: sparse.FromDense(mat.NewDense(2, 2, []float64{1, 0, 0, 1}))}
-	if _, isSparse := Standardised(thin).(*sparse.CSR); !isSparse {
+	if _, isSparse := Standardize(thin).(*sparse.CSR); !isSparse {
 		t.Fatal("sparse rows became dense")
 	}
 	of := data.Select(twice)
 	of.Weights = nil
-	repeated := Standardised(of)
-	a, b := Standardised(data), Standardised(thin)
+	repeated := Standardize(of)
+	a, b := Standardize(data), Standardize(thin)
 	apart := func(m mat.Matrix, i, k int) (sum float64) {
 		for j := range d {
 			sum += math.Pow(m.At(i, j)-m.At(k, j), 2)
@@ -77,7 +79,7 @@ func TestStandardisedSparse(t *testing.T) {
 			}
 		}
 	}
-	if got := Standardised(ones); got.At(0, 0) != 2 || got.At(0, 1) != 0 { // variance 1/4
+	if got := Standardize(ones); got.At(0, 0) != 2 || got.At(0, 1) != 0 { // variance 1/4
 		t.Errorf("of one shared value: %v", mat.Formatted(got))
 	}
 }

@@ -9,69 +9,72 @@ import (
 	"github.com/bochner-ml/bochner/sparse"
 )
 
-// varied is rows of which one column is changed at a time.
-type varied struct {
+// columnEditor replaces single columns of a matrix.
+type columnEditor struct {
 	original mat.Matrix
-	dense    *mat.Dense  // a copy, of dense rows
-	sparse   *sparse.CSR // the rows, of sparse ones
-	changed  *sparse.CSR // these with a column changed
-	column   []float64   // room for one
+	dense    *mat.Dense  // copy of dense rows
+	sparse   *sparse.CSR // sparse rows
+	edited   *sparse.CSR // sparse rows with one column replaced
+	column   []float64   // of one column
 }
 
-func newVaried(X mat.Matrix) *varied {
+func newColumnEditor(X mat.Matrix) *columnEditor {
 	n, _ := X.Dims()
-	v := &varied{original: X, column: make([]float64, n)}
+	v := &columnEditor{original: X, column: make([]float64, n)}
 	if m, ok := X.(*sparse.CSR); ok {
-		v.sparse, v.changed = m, m
+		v.sparse, v.edited = m, m
 	} else {
 		v.dense = mat.DenseCopyOf(X)
 	}
 	return v
 }
 
-// rows are those to predict for.
-func (v *varied) rows() mat.Matrix {
+// matrix returns the rows with the current replacement.
+func (v *columnEditor) matrix() mat.Matrix {
 	if v.sparse != nil {
-		return v.changed
+		return v.edited
 	}
 	return v.dense
 }
 
-// values puts the original values of a column into room that is used again.
-func (v *varied) values(j int) []float64 {
+// values returns the original values of a column, valid until the next call.
+func (v *columnEditor) values(j int) []float64 {
 	for i := range v.column {
 		v.column[i] = v.original.At(i, j)
 	}
 	return v.column
 }
 
-// constant reports whether all rows have the same in a column, so that nothing changes where it is permuted.
-func (v *varied) constant(j int) bool {
+// isConstant reports whether all values of a column are equal, NaN included.
+func (v *columnEditor) isConstant(j int) bool {
 	values := v.values(j)
 	first := values[0]
-	return !slices.ContainsFunc(values, func(x float64) bool { return x != first && !(math.IsNaN(x) && math.IsNaN(first)) })
+	return !slices.ContainsFunc(values, func(x float64) bool {
+		return x != first && !(math.IsNaN(x) &&
+			math.IsNaN(first))
+	})
 }
 
-// permute gives row i the value of row order[i] in a column.
-func (v *varied) permute(j int, order []int) {
+// permute sets row i of a column to the value of row order[i].
+func (v *columnEditor) permute(j int, order []int) {
 	values := v.values(j)
-	v.put(j, func(i int) float64 { return values[order[i]] })
+	v.set(j, func(i int) float64 { return values[order[i]] })
 }
 
-// fill gives every row the same value in a column.
-func (v *varied) fill(j int, value float64) { v.put(j, func(int) float64 { return value }) }
+// fill sets all rows of a column to one value.
+func (v *columnEditor) fill(j int, value float64) { v.set(j, func(int) float64 { return value }) }
 
-// restore gives a column its own values back.
-func (v *varied) restore(j int) {
+// restore restores the original values of a column.
+func (v *columnEditor) restore(j int) {
 	if v.sparse != nil {
-		v.changed = v.sparse
+		v.edited = v.sparse
 		return
 	}
 	values := v.values(j)
-	v.put(j, func(i int) float64 { return values[i] })
+	v.set(j, func(i int) float64 { return values[i] })
 }
 
-func (v *varied) put(j int, value func(i int) float64) {
+func (v *columnEditor) set(j int, value func(i int) float64) {
 	if v.dense != nil {
 		n, _ := v.dense.Dims()
 		for i := range n {
@@ -108,9 +111,9 @@ func (v *varied) put(j int, value func(i int) float64) {
 	}
 	m, err := sparse.New(n, d, indptr, indices, values)
 	if err != nil {
-		panic("importance: " + err.Error()) // columns ascend, as those of the rows do
+		panic("inspection: " + err.Error()) // columns ascend as in the original
 	}
-	v.changed = m
+	v.edited = m
 }
 
 // meanStd returns the mean and the standard deviation √(Σ(x−mean)²/n).

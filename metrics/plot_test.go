@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Every count stands in the picture, and a perfect row is darkest.
+// The heat map contains every count, and a row without errors is darkest.
 func TestConfusionMatrixPicture(t *testing.T) {
-	m, err := NewConfusionMatrix(Input{Truth: []float64{0, 0, 0, 1, 1}, Predicted: []float64{0, 0, 1, 1, 1}}, []string{"<=50K", ">50K"})
+	m, err := NewConfusionMatrix(Input{YTrue: []float64{0, 0, 0, 1, 1}, YPred: []float64{0, 0, 1, 1, 1}},
+		[]string{"<=50K", ">50K"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,12 +23,12 @@ func TestConfusionMatrixPicture(t *testing.T) {
 	}
 }
 
-// Curves show themselves, with their area; one of many points makes no long picture.
+// Plots contain the area and limit the number of points.
 func TestCurvePictures(t *testing.T) {
-	in := Input{Truth: make([]float64, 20000), Probabilities: mat.NewDense(20000, 2, nil)}
-	for i := range in.Truth {
-		in.Truth[i] = float64(i % 2)
-		p := 0.5*math.Abs(math.Sin(float64(i))) + 0.25*in.Truth[i]
+	in := Input{YTrue: make([]float64, 20000), Probabilities: mat.NewDense(20000, 2, nil)}
+	for i := range in.YTrue {
+		in.YTrue[i] = float64(i % 2)
+		p := 0.5*math.Abs(math.Sin(float64(i))) + 0.25*in.YTrue[i]
 		in.Probabilities.SetRow(i, []float64{1 - p, p})
 	}
 	roc, err := ROCCurve(in, 1)
@@ -40,7 +41,8 @@ func TestCurvePictures(t *testing.T) {
 	}
 	pr, _ := PrecisionRecallCurve(in, 1)
 	held, _ := CalibrationCurve(in, 1, 10)
-	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and recall<", held.SVG(): ">as it should be<"} {
+	for picture, want := range map[string]string{roc.SVG(): ">area 0.", pr.SVG(): ">Precision and " +
+		"recall<", held.SVG(): ">perfectly calibrated<"} {
 		if !strings.Contains(picture, want) || len(picture) > 40_000 {
 			t.Errorf("%d bytes, want %s within: %.300s", len(picture), want, picture)
 		}
