@@ -321,7 +321,7 @@ func open(spec any) (result func() any, l *List) {
 	}
 	for _, e := range l.entries {
 		if e.owner == nil { // entries of children already have an owner
-			e.owner = result
+			e.owner = copied.Interface()
 		}
 	}
 	return result, l

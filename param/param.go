@@ -24,6 +24,7 @@ package param
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,11 +62,11 @@ type Param struct {
 	Complexity Complexity     // effect of a larger value on the complexity of the model
 	Value      any            // plain value
 
-	owner func() any
+	owner any // pointer to the copy that was listed
 }
 
 // Owner returns a copy of the spec that declares the parameter: the listed spec or a descendant.
-func (p Param) Owner() any { return p.owner() }
+func (p Param) Owner() any { return reflect.ValueOf(p.owner).Elem().Interface() }
 
 // Complexity is the effect of a larger parameter value on the complexity of a model. The
 // one-standard-error rule of searches uses it.

@@ -95,7 +95,7 @@ func TestSweepDerives(t *testing.T) {
 					if outcome.Err != nil {
 						t.Fatal(outcome.Err)
 					}
-					if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+					if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 						t.Fatalf("memory %d: candidate %d on fold %d predicts something else than alone", memory, k.setting, k.fold)
 					}
 				}
@@ -191,7 +191,7 @@ func TestSweepDerivesFromTheSameColumns(t *testing.T) {
 		t.Errorf("%d fits on 3 folds, want one for each column", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -216,7 +216,7 @@ func TestSweepDerivesFromAnyInCommon(t *testing.T) {
 		t.Errorf("%d fits on 3 folds, want two for each part", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestSweepDerivesFromTheSamePart(t *testing.T) {
 	settings := grid(t, base, param.Setting{Path: "dealt.a.power", Value: []any{0.5, 2.0}}, param.Setting{Path: "dealt.b.power", Value: []any{0.5, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -313,7 +313,7 @@ func TestSweepDerivesACompositeAndItsParts(t *testing.T) {
 		t.Errorf("%d fits of the first step on 3 folds, want one for each power", n)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -333,7 +333,7 @@ func TestSweepDoesNotDeriveInsideWhatIsEmbedded(t *testing.T) {
 	settings := grid(t, base, param.Setting{Path: "disguised.ard.power", Value: []any{1.0, 2.0}})
 	got, _ := sweep(t, base, data, folds, settings)
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d predicts something else than alone: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
@@ -459,7 +459,7 @@ func TestSweepFitsWhatCannotBeDerived(t *testing.T) {
 			t.Errorf("%s: %d fits, want that of the learner and those of two candidates for each fold", name, n)
 		}
 		for k, outcome := range got {
-			if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+			if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 				t.Errorf("%s: candidate %d on fold %d: %v", name, k.setting, k.fold, outcome.Err)
 			}
 		}
@@ -514,7 +514,7 @@ func TestSweepDoesNotDeriveFromWhatIsEmbedded(t *testing.T) {
 		t.Errorf("shared %v", shared)
 	}
 	for k, outcome := range got {
-		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(outcome.Prediction, want) {
+		if want := alone(t, settings[k.setting], data, folds[k.fold]); !reflect.DeepEqual(estimator.Prediction(outcome.Prediction), want) {
 			t.Errorf("candidate %d on fold %d: %v", k.setting, k.fold, outcome.Err)
 		}
 	}
