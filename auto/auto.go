@@ -72,9 +72,19 @@ type Options struct {
 // NewOptions returns the options of a search of one minute.
 func NewOptions() Options { return Options{Budget: time.Minute} }
 
+// Phase is a phase of a search.
+type Phase string
+
+// Values of [Phase].
+const (
+	PhaseSearch   Phase = "search"
+	PhaseRefit    Phase = "refit"
+	PhaseEnsemble Phase = "ensemble"
+)
+
 // Progress says how far a search is.
 type Progress struct {
-	Doing      string        // "search", "refit" or "ensemble"
+	Phase      Phase         // current phase
 	Tried      int           // candidates
 	Candidates int           // that may be tried, 0 where time is the bound
 	Elapsed    time.Duration // since it began
@@ -95,19 +105,22 @@ type Result struct {
 	Rounds         []Round
 	InputRelevance []Input // what the model's scales say about the inputs, the largest first; nil where none are learned
 
-	Tried      int     // candidates
-	Resumed    int     // of these, taken from the journal
-	Rows       int     // that the chosen model has learned from
-	Seconds    float64 // all of it took
-	StopReason string  // why the search ended: one of the Ended… below
+	Tried      int        // candidates
+	Resumed    int        // of these, taken from the journal
+	Rows       int        // that the chosen model has learned from
+	Seconds    float64    // all of it took
+	StopReason StopReason // why the search ended
 	Warnings   []string
 }
 
-// Why a search ended.
+// StopReason is the reason why a search ended.
+type StopReason string
+
+// Values of [StopReason].
 const (
-	StoppedByBudget  = "budget"    // nothing more was expected to end within it
-	StoppedConverged = "converged" // more rows and wider maps gained nothing
-	StoppedByCaller  = "stopped"   // Options.Stop was closed
+	StoppedByBudget  StopReason = "budget"    // no further trial was expected to fit into the budget
+	StoppedConverged StopReason = "converged" // more rows and wider maps did not improve the score
+	StoppedByCaller  StopReason = "stopped"   // Options.Stop was closed
 )
 
 // Round is one of the rounds of a search.

@@ -188,7 +188,7 @@ func TestStop(t *testing.T) {
 		o.Stop = stop
 		closed := false
 		o.Progress = func(p auto.Progress) {
-			if p.Tried >= after && p.Doing == "search" && p.Best.Recipe != "" && !closed {
+			if p.Tried >= after && p.Phase == "search" && p.Best.Recipe != "" && !closed {
 				closed = true
 				close(stop)
 			}

@@ -364,7 +364,7 @@ func (r *run) expectedMembers(ctx context.Context, e ensemble, wider int) (sum f
 
 // fitMembers fits an ensemble to all rows, with maps so many times as wide as those that were scored.
 func (r *run) fitMembers(ctx context.Context, e ensemble, wider int) error {
-	r.report("ensemble")
+	r.report(PhaseEnsemble)
 	limited, cancel := r.until(ctx, r.lastMoment())
 	defer cancel()
 	spec := meta.NewEnsemble()

@@ -90,12 +90,12 @@ func (r *run) quickerOf(ctx context.Context, best scored, limit float64) (out sc
 // helps.
 func (r *run) finish(ctx context.Context) error {
 	done, err := r.fitEnsemble(ctx)
-	if !done && err == nil && r.ended != StoppedByCaller {
+	if !done && err == nil && r.stopReason != StoppedByCaller {
 		err = r.fitLeader(ctx)
 	}
 	if errors.Is(err, errEnded) && ctx.Err() == nil {
 		if r.stopped() {
-			r.ended = StoppedByCaller
+			r.stopReason = StoppedByCaller
 		}
 		return nil
 	}

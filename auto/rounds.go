@@ -56,7 +56,7 @@ func (r *run) allRounds(ctx context.Context) error {
 		r.last = at
 		next := r.next(tried, round)
 		if r.settled(before, at, round) && len(next) <= len(tried) {
-			r.ended = StoppedConverged
+			r.stopReason = StoppedConverged
 			return nil
 		}
 		wider := moreSize

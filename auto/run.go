@@ -34,20 +34,20 @@ type run struct {
 	mu    sync.Mutex         // guards all that follows, while recipes are tried side by side
 	bases map[string]float64 // γ by the rule
 
-	log       []scored
-	tried     int
-	claimed   int // candidates, with those that are being tried
-	resumed   int
-	best      map[int]scored // of each recipe, on the most rows that it was tried on
-	seen      map[place]bool // what was tried
-	rounds    []Round
-	last      level // of the last round
-	leader    scored
-	incumbent *fitted   // the model so far
-	ensemble  *ensemble // that the model so far is; nil for one pipeline
-	reserve   float64   // seconds that the last fit will take
-	ended     string
-	warnings  []string
+	log        []scored
+	tried      int
+	claimed    int // candidates, with those that are being tried
+	resumed    int
+	best       map[int]scored // of each recipe, on the most rows that it was tried on
+	seen       map[place]bool // what was tried
+	rounds     []Round
+	last       level // of the last round
+	leader     scored
+	incumbent  *fitted   // the model so far
+	ensemble   *ensemble // that the model so far is; nil for one pipeline
+	reserve    float64   // seconds that the last fit will take
+	stopReason StopReason
+	warnings   []string
 }
 
 // fitted is a model.
@@ -70,7 +70,7 @@ func newRun(data datasets.Set, o Options) (*run, error) {
 	r := &run{
 		sample: sample{options: o, data: data, classes: len(data.Schema.Classes()), folds: map[int][]datasets.Fold{}},
 		paces:  paces{pace: map[string]pace{}, fitBefore: map[string]pace{}},
-		began:  time.Now(), ended: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
+		began:  time.Now(), stopReason: StoppedByBudget, bases: map[string]float64{}, best: map[int]scored{}, seen: map[place]bool{}, views: newViews(),
 	}
 	if err := r.checkRows(); err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (r *run) search(ctx context.Context) (err error) {
 		return ctxerr.Check(ctx)
 	}
 	if r.stopped() {
-		r.ended = StoppedByCaller
+		r.stopReason = StoppedByCaller
 	}
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
@@ -230,7 +230,7 @@ func (r *run) search(ctx context.Context) (err error) {
 	if r.incumbent == nil {
 		return ErrNoModel
 	}
-	if r.ended == StoppedByCaller {
+	if r.stopReason == StoppedByCaller {
 		return nil
 	}
 	return r.finish(ctx)
@@ -308,7 +308,7 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 	p.size = size
 	limited, cancel := r.until(ctx, until)
 	defer cancel()
-	r.report("refit")
+	r.report(PhaseRefit)
 	spec, fitting, err := r.lastOf(limited, p)
 	if err != nil {
 		return orEnded(limited, err)
@@ -333,7 +333,7 @@ func (r *run) refitUntil(ctx context.Context, s scored, size, rows int, late, un
 		return err
 	}
 	r.incumbent = &fitted{s, size, part.Rows(), spec, model}
-	r.report("search")
+	r.report(PhaseSearch)
 	return nil
 }
 
@@ -396,13 +396,13 @@ func orEnded(ctx context.Context, err error) error {
 }
 
 // report tells how far the search is.
-func (r *run) report(doing string) {
+func (r *run) report(phase Phase) {
 	if r.options.Progress == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := Progress{Doing: doing, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
+	p := Progress{Phase: phase, Tried: r.tried, Candidates: r.options.Candidates, Elapsed: time.Since(r.began)}
 	if r.timed() {
 		p.Budget = r.options.Budget
 	}
@@ -418,7 +418,7 @@ func (r *run) result() *Result {
 	out := &Result{
 		Pipeline: in.spec, Model: in.model, Chosen: r.entryAs(in.scored, in.size), Score: r.metric.Name, GreaterIsBetter: r.metric.GreaterIsBetter,
 		Leaderboard: r.leaderboard(), Rounds: r.rounds, Tried: r.tried, Resumed: r.resumed, Rows: in.rows,
-		Seconds: time.Since(r.began).Seconds(), StopReason: r.ended, Warnings: r.warnings,
+		Seconds: time.Since(r.began).Seconds(), StopReason: r.stopReason, Warnings: r.warnings,
 	}
 	out.Pipeline.Memory = 0
 	members := []scored{in.scored}

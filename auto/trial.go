@@ -182,7 +182,7 @@ func (r *run) scorePart(ctx context.Context, part seen, list []pipeline.Pipeline
 	}}
 	search := gridsearch.NewSearch(spec, gridsearch.Axis{Path: "at", Values: numbers})
 	search.Splitter, search.Score, search.Refit, search.Memory = fixed(part.folds), r.metric.Name, gridsearch.RefitNone, r.options.Memory
-	search.Progress = func(gridsearch.Progress) { r.report("search") }
+	search.Progress = func(gridsearch.Progress) { r.report(PhaseSearch) }
 	result, err := search.Run(ctx, part.data)
 	if ctx.Err() != nil {
 		return errEnded

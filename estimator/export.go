@@ -53,36 +53,36 @@ func holds(p Predictor) (within Predictor, ok bool) {
 
 // ExportModel adds to g the targets.
 func (f *FittedLinear) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Numbers(f.export(g, rows)), nil
+	return g.Regression(f.export(g, rows)), nil
 }
 
 // ExportModel adds to g class and scores.
 func (f *FittedLinearClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Decided(f.export(g, rows)), nil
+	return g.ClassFromScores(f.export(g, rows)), nil
 }
 
 // ExportModel adds to g class, scores and probabilities.
 func (f *FittedLogistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out := g.Decided(f.export(g, rows))
+	out := g.ClassFromScores(f.export(g, rows))
 	out.Probabilities = g.Logistic(out.Scores)
 	return out, nil
 }
 
 // ExportModel adds to g class, scores and probabilities.
 func (f *FittedSGDProbabilistic) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	out := g.Decided(f.export(g, rows))
+	out := g.ClassFromScores(f.export(g, rows))
 	scores := out.Scores
 	if g.Width(scores) == 1 {
 		scores = g.Concat(g.Neg(scores), scores)
 	}
-	one := g.Number(1)
+	one := g.Scalar(1)
 	p := g.Sigmoid(scores)
 	if f.loss == "modified_huber" {
-		p = g.Mul(g.Add(g.Min(g.Max(scores, g.Number(-1)), one), one), g.Number(0.5))
+		p = g.Mul(g.Add(g.Min(g.Max(scores, g.Scalar(-1)), one), one), g.Scalar(0.5))
 	}
 	if len(f.classes) > 2 {
 		sum := g.RowSum(p)
-		p = g.Where(g.Less(g.Number(0), sum), g.Div(p, sum), g.Number(1/float64(len(f.classes))))
+		p = g.Where(g.Less(g.Scalar(0), sum), g.Div(p, sum), g.Scalar(1/float64(len(f.classes))))
 	}
 	out.Probabilities = p
 	return out, nil

@@ -21,19 +21,19 @@ var (
 
 // ExportModel adds to g the targets, and with them all training rows that the model keeps.
 func (f *FittedKernelRidge) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Numbers(f.m.Export(g, rows)), nil
+	return g.Regression(f.m.Export(g, rows)), nil
 }
 
 // ExportModel adds to g class and scores, and with them all training rows that the model keeps.
 func (f *FittedKernelRidgeClassifier) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Decided(f.m.Export(g, rows)), nil
+	return g.ClassFromScores(f.m.Export(g, rows)), nil
 }
 
 // ExportModel adds to g the means of all targets, and their deviations: a quadratic form in the features, with the
 // inverse of L, of which the entries may be large.
 func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	features := f.features.export(g, rows)
-	out := g.Numbers(f.linear.export(g, features))
+	out := g.Regression(f.linear.export(g, features))
 	D := len(f.mean)
 	inverse := kern.Dense(D, D, D, make([]float64, D*D))
 	for i := range D {
@@ -51,13 +51,13 @@ func (f *FittedGaussianProcess) ExportModel(g *graph.Graph, rows graph.Value) (g
 	for k, noise := range f.noise {
 		deviations[k] = math.Sqrt(noise)
 	}
-	out.Std = g.Mul(g.Sqrt(g.Add(g.RowSum(g.Square(solved)), g.Number(certain))), g.Row(deviations))
+	out.Std = g.Mul(g.Sqrt(g.Add(g.RowSum(g.Square(solved)), g.Scalar(certain))), g.Row(deviations))
 	return out, nil
 }
 
 // ExportModel adds to g the functions.
 func (f *SampledFunctions) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	return g.Numbers(f.linear.export(g, f.features.export(g, rows))), nil
+	return g.Regression(f.linear.export(g, f.features.export(g, rows))), nil
 }
 
 // export adds to g the features of rows.
@@ -72,9 +72,9 @@ func (k *kernelFeatures) export(g *graph.Graph, rows graph.Value) graph.Value {
 func (f *FittedRFFNetwork) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	outputs := f.m.Export(g, rows)
 	if len(f.classes) == 0 {
-		return g.Numbers(outputs), nil
+		return g.Regression(outputs), nil
 	}
-	out := g.Decided(outputs)
+	out := g.ClassFromScores(outputs)
 	out.Probabilities = g.Logistic(outputs)
 	return out, nil
 }

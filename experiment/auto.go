@@ -319,7 +319,7 @@ func choose(ctx context.Context, data *loaded, options AutoOptions, out *outputs
 		if total == 0 {
 			done, total = int(p.Elapsed.Seconds()), int(p.Budget.Seconds())
 		}
-		options.Progress.report(p.Doing, min(done, total), total)
+		options.Progress.report(string(p.Phase), min(done, total), total)
 	}
 	if found, err = auto.Fit(ctx, set, o); err != nil {
 		if errors.Is(err, auto.ErrOtherSearch) {
@@ -406,7 +406,7 @@ func evaluateChosen(ctx context.Context, data *loaded, f fitted, o AutoOptions, 
 // autoSummary converts the outcome of the search for result.json.
 func autoSummary(f *auto.Result, told []string) *result.Auto {
 	out := &result.Auto{Score: f.Score, Recipe: f.Chosen.Recipe, Params: map[string]any{}, Mean: f.Chosen.Score, StdError: f.Chosen.StdError,
-		Candidates: f.Tried, Resumed: f.Resumed, Ended: f.StopReason, Rounds: []result.AutoRound{}, Decided: told}
+		Candidates: f.Tried, Resumed: f.Resumed, Ended: string(f.StopReason), Rounds: []result.AutoRound{}, Decided: told}
 	for _, s := range f.Chosen.Settings {
 		out.Params[s.Path] = s.Value
 	}

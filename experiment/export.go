@@ -198,7 +198,7 @@ func exportTo(ctx context.Context, model, out, data string, w io.Writer, o Expor
 
 // refusal returns the error of a model with steps that cannot be exported.
 func refusal(model string, err error) error {
-	var faults graph.FieldErrors
+	var faults graph.StepErrors
 	if !errors.As(err, &faults) {
 		return fmt.Errorf("experiment: %s: %w", model, err)
 	}

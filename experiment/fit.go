@@ -95,7 +95,7 @@ func search(ctx context.Context, data *loaded, o Options, out *outputs) (f fitte
 			return f, fmt.Errorf("experiment: %w", files.Tell(err))
 		}
 	}
-	search.Last = finalOf(data.spec, data.shape, data.Streamed)
+	search.RefitEstimator = finalOf(data.spec, data.shape, data.Streamed)
 	watched, stop := func(gridsearch.Progress) {}, func() {}
 	if o.Searching != nil {
 		w := newWatch(o.Searching, time.Now)

@@ -82,7 +82,7 @@ func NewPlan(ctx context.Context, spec Spec) (Plan, error) {
 		if search, err = planOfSearch(spec, train, parts.Task); err != nil {
 			return Plan{}, err
 		}
-		p.AtMost = search.AtMost
+		p.AtMost = search.MayStopEarly
 		p.Candidates, p.Folds, p.Fits = search.Candidates, search.Folds, search.Fits+1
 		if !p.Stream { // a search over a stream has as many candidates at once as there is memory for
 			p.Bytes = max(p.Bytes, search.Bytes)

@@ -97,7 +97,7 @@ func tryOut(ctx context.Context, spec Spec, task datasets.Task, set datasets.Set
 		model, err = finalPipeline(spec, spec.Pipeline, set.Shape(), false).Fit(ctx, set)
 	} else {
 		search := spec.GridSearch(set.Groups != nil, task)
-		search.Last = finalOf(spec, set.Shape(), false)
+		search.RefitEstimator = finalOf(spec, set.Shape(), false)
 		if candidates > maxSampleGrid {
 			search.Random = maxSampleGrid
 		}

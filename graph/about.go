@@ -30,9 +30,9 @@ type IOSpec struct {
 // String returns name, type and shape.
 func (p IOSpec) String() string { return strings.TrimSpace(p.Name + " " + p.Type + " " + p.Shape) }
 
-// Uses returns for each node how often its value is wanted, by outputs and by nodes whose own value is: 0 for one that
+// UseCounts returns for each node how often its value is wanted, by outputs and by nodes whose own value is: 0 for one that
 // writers leave out.
-func (g *Graph) Uses() []int {
+func (g *Graph) UseCounts() []int {
 	uses := make([]int, len(g.nodes))
 	for _, o := range g.outputs {
 		uses[o.Value.Index()]++

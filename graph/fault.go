@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// FieldError is a part that cannot be exported, and why.
-type FieldError struct {
+// StepError is a part that cannot be exported, and why.
+type StepError struct {
 	Path string // names of parts within parts, joined by dots: columns.numeric.impute
 	Err  error
 }
 
 // Error names the part and the reason.
-func (f FieldError) Error() string { return FieldErrors{f}.Error() }
+func (f StepError) Error() string { return StepErrors{f}.Error() }
 
-// FieldErrors are all parts that cannot be exported.
-type FieldErrors []FieldError
+// StepErrors are all parts that cannot be exported.
+type StepErrors []StepError
 
 // Error names the parts and the reasons, each reason once.
-func (f FieldErrors) Error() string {
+func (f StepErrors) Error() string {
 	var reasons []string
 	paths := map[string][]string{} // by the reason
 	for _, one := range f {
@@ -49,7 +49,7 @@ func (f FieldErrors) Error() string {
 }
 
 // Unwrap returns what is wrong with each.
-func (f FieldErrors) Unwrap() []error {
+func (f StepErrors) Unwrap() []error {
 	var out []error
 	for _, one := range f {
 		out = append(out, one.Err)
@@ -57,19 +57,19 @@ func (f FieldErrors) Unwrap() []error {
 	return out
 }
 
-// At says that what is wrong is so of the part of that name. The faults of parts within it become its own, with its name
+// WithPath says that what is wrong is so of the part of that name. The faults of parts within it become its own, with its name
 // before theirs. Nothing wrong stays nothing.
-func At(name string, err error) error {
+func WithPath(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var inner FieldErrors
+	var inner StepErrors
 	if !errors.As(err, &inner) {
-		inner = FieldErrors{{Err: err}}
+		inner = StepErrors{{Err: err}}
 	}
-	out := make(FieldErrors, len(inner))
+	out := make(StepErrors, len(inner))
 	for i, one := range inner {
-		out[i] = FieldError{Path: name, Err: one.Err}
+		out[i] = StepError{Path: name, Err: one.Err}
 		if one.Path != "" {
 			out[i].Path += "." + one.Path
 		}
@@ -79,15 +79,15 @@ func At(name string, err error) error {
 
 // Join returns the faults of several parts as one error, nil where there is none.
 func Join(errs ...error) error {
-	var out FieldErrors
+	var out StepErrors
 	for _, err := range errs {
-		var some FieldErrors
+		var some StepErrors
 		switch {
 		case err == nil:
 		case errors.As(err, &some):
 			out = append(out, some...)
 		default:
-			out = append(out, FieldError{Err: err})
+			out = append(out, StepError{Err: err})
 		}
 	}
 	if len(out) == 0 {

@@ -12,13 +12,13 @@ import (
 
 func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
 	hashes, strange := errors.New("hashes"), errors.New("strange")
-	inner := graph.Join(graph.At("binning", hashes), nil, graph.At("odd", strange))
-	err := graph.Join(graph.At("columns", graph.At("numeric", inner)), graph.At("ridge", nil), hashes)
+	inner := graph.Join(graph.WithPath("binning", hashes), nil, graph.WithPath("odd", strange))
+	err := graph.Join(graph.WithPath("columns", graph.WithPath("numeric", inner)), graph.WithPath("ridge", nil), hashes)
 	want := "step columns.numeric.binning: it cannot be exported: hashes; step columns.numeric.odd: it cannot be exported: strange"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwanted %s", err, want)
 	}
-	err = graph.Join(graph.At("first", inner), graph.At("second", inner), graph.At("third", hashes))
+	err = graph.Join(graph.WithPath("first", inner), graph.WithPath("second", inner), graph.WithPath("third", hashes))
 	want = "steps first.binning, second.binning and third: they cannot be exported: hashes; steps first.odd and second.odd: they cannot be exported: strange"
 	if err.Error() != want {
 		t.Errorf("%v\nwanted %s", err, want)
@@ -26,7 +26,7 @@ func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
 	if !errors.Is(err, strange) {
 		t.Error("the reason of one is not in the chain")
 	}
-	if graph.Join(nil, nil) != nil || graph.At("a", nil) != nil {
+	if graph.Join(nil, nil) != nil || graph.WithPath("a", nil) != nil {
 		t.Error("nothing wrong is an error")
 	}
 }
@@ -34,11 +34,11 @@ func TestFaultsNameAllPartsByTheirPaths(t *testing.T) {
 func TestPredictionsAreMadeOfScoresAndTargets(t *testing.T) {
 	g := graph.New(make([]graph.Input, 3))
 	first := g.Columns(g.Input(), []int{0})
-	several, one := g.Numbers(g.Input()), g.Numbers(first)
-	if several.Centres() != several.Targets || one.Centres() != one.Values || !one.Targets.None() {
+	several, one := g.Regression(g.Input()), g.Regression(first)
+	if several.PointPredictions() != several.Targets || one.PointPredictions() != one.Values || !one.Targets.None() {
 		t.Error("targets are those of several, values of one")
 	}
-	two, three := g.Decided(first), g.Decided(g.Input())
+	two, three := g.ClassFromScores(first), g.ClassFromScores(g.Input())
 	for name, v := range map[string]graph.Value{"first": several.Values, "two": two.Values, "three": three.Values, "of two": g.Logistic(two.Scores), "of three": g.Logistic(three.Scores)} {
 		g.Output(name, v)
 	}

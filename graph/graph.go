@@ -10,10 +10,10 @@
 //		return g.Div(g.Sub(rows, g.Row(f.mean)), g.Row(f.sd)), nil
 //	}
 //
-// Beside the operations there are some that are made of them: [Graph.Lines] and [Graph.Pick] by tables, [Graph.Smooth] for
-// functions that there is no operation for, [Graph.Smallest] by rank, [Graph.Decided] and others for what a [Prediction] has.
+// Beside the operations there are some that are made of them: [Graph.PiecewiseLinear] and [Graph.TakeAlong] by tables, [Graph.Smooth] for
+// functions that there is no operation for, [Graph.KthSmallest] by rank, [Graph.ClassFromScores] and others for what a [Prediction] has.
 // What does not fit together is kept by the graph, which then takes nothing more, and told by [Graph.Err]. A step or model
-// that cannot be exported is a [FieldError], with its path in those that hold it.
+// that cannot be exported is a [StepError], with its path in those that hold it.
 //
 // A graph has no errors: a row that the step or model refuses, because a value is missing, say, becomes NaN or a number
 // without a meaning. What the outputs of a fitted pipeline are called, modelfile.Model.Graph tells.
@@ -64,7 +64,7 @@ func (v Value) Index() int { return v.number - 1 }
 type Input struct {
 	Name        string
 	Categorical bool
-	Levels      []string
+	Categories  []string
 	Missing     []string // texts of a categorical one that stand for a missing value, beside the empty text
 }
 
@@ -189,8 +189,8 @@ func (g *Graph) Row(values []float64) Value {
 	return g.constantOf(1, len(values), slices.Clone(values))
 }
 
-// Number returns a constant of one number.
-func (g *Graph) Number(v float64) Value { return g.Row([]float64{v}) }
+// Scalar returns a constant of one number.
+func (g *Graph) Scalar(v float64) Value { return g.Row([]float64{v}) }
 
 // Matrix returns a constant.
 func (g *Graph) Matrix(m mat.Matrix) Value {

@@ -19,8 +19,8 @@ func TestAGraphComputesWhatItsOperationsSay(t *testing.T) {
 	z := g.Affine(filled, g.Matrix(mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})), g.Row([]float64{0.5, 0, -0.5}))
 	g.Output("z", z)
 	g.Output("best", g.ArgMax(z))
-	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})), g.Less(g.Number(2), g.Columns(filled, []int{0}))))
-	g.Output("each", g.Lookup(g.Matrix(mat.NewDense(3, 1, []float64{10, 20, 30})), g.Sub(rows, g.Number(1))))
+	g.Output("looked", g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{10, 11, 20, 21})), g.Less(g.Scalar(2), g.Columns(filled, []int{0}))))
+	g.Output("each", g.Lookup(g.Matrix(mat.NewDense(3, 1, []float64{10, 20, 30})), g.Sub(rows, g.Scalar(1))))
 	g.Output("p", g.Softmax(z))
 	out, err := g.Run(mat.NewDense(2, 2, []float64{1, 2, math.NaN(), -1}))
 	if err != nil {
@@ -47,14 +47,14 @@ func TestOperationsThatDoNotFitAreFaults(t *testing.T) {
 		"a constant of 3 rows":                     func(g *graph.Graph) { g.Mul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
 		"matmul: 2 columns by what is not":         func(g *graph.Graph) { g.MatMul(g.Input(), g.Matrix(mat.NewDense(3, 2, nil))) },
 		"columns: there is no column 2 of 2":       func(g *graph.Graph) { g.Columns(g.Input(), []int{2}) },
-		"exp: it is a constant":                    func(g *graph.Graph) { g.Exp(g.Number(1)) },
-		"add: of constants only":                   func(g *graph.Graph) { g.Add(g.Number(1), g.Number(2)) },
+		"exp: it is a constant":                    func(g *graph.Graph) { g.Exp(g.Scalar(1)) },
+		"add: of constants only":                   func(g *graph.Graph) { g.Add(g.Scalar(1), g.Scalar(2)) },
 		"neg: it is no value of this graph":        func(g *graph.Graph) { g.Neg(graph.Value{}) },
 		"two outputs are called a":                 func(g *graph.Graph) { g.Output("a", g.Input()); g.Output("a", g.Input()) },
 		"lookup: wanted a constant and an index":   func(g *graph.Graph) { g.Lookup(g.Row([]float64{1, 2}), g.Input()) },
 		"columns: none is named":                   func(g *graph.Graph) { g.Columns(g.Input(), nil) },
 		"a constant of 1 rows and 0 columns":       func(g *graph.Graph) { g.Row(nil) },
-		"concat: it is a constant, not of the row": func(g *graph.Graph) { g.Concat(g.Input(), g.Number(1)) },
+		"concat: it is a constant, not of the row": func(g *graph.Graph) { g.Concat(g.Input(), g.Scalar(1)) },
 	} {
 		g := graph.New([]graph.Input{{Name: "a"}, {Name: "b"}})
 		build(g)
@@ -75,7 +75,7 @@ func TestUsesLeaveOutWhatNoOutputNeeds(t *testing.T) {
 		t.Errorf("a graph that tells nothing: %v", err)
 	}
 	g.Output("sum", both)
-	if got, want := g.Uses(), []int{2, 0, 1}; !slices.Equal(got, want) {
+	if got, want := g.UseCounts(), []int{2, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("uses are %v, want %v", got, want)
 	}
 	if err := g.Check(); err != nil {
@@ -94,16 +94,16 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 	}
 	p := g.MatMul(g.Input(), w(2, 3))
 	z := g.Columns(g.Concat(g.Cos(p), g.Sin(p)), []int{0, 3, 1, 4, 2, 5, 5})
-	g.Output("scaled", g.MatMul(g.Mul(g.Number(0.3), g.Mul(z, g.Row([]float64{1, 2, 3, 4, 5, 6, 7}))), w(7, 2)))
+	g.Output("scaled", g.MatMul(g.Mul(g.Scalar(0.3), g.Mul(z, g.Row([]float64{1, 2, 3, 4, 5, 6, 7}))), w(7, 2)))
 	g.Output("one column", g.MatMul(g.Columns(g.Input(), []int{1}), w(1, 2))) // the other may be NaN
-	g.Output("used twice", g.MatMul(g.Mul(p, g.Number(2)), w(3, 1)))
+	g.Output("used twice", g.MatMul(g.Mul(p, g.Scalar(2)), w(3, 1)))
 	g.Output("spread", g.MatMul(g.Mul(g.RowSum(p), g.Row([]float64{1, 2})), w(2, 1)))
 	X := mat.NewDense(3, 2, []float64{1, 2, math.NaN(), 0.5, -3, 4})
 	want, err := g.Run(X)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folded := g.Folded()
+	folded := g.Simplified()
 	got, err := folded.Run(X)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestAFoldedGraphComputesTheSameInFewerOperations(t *testing.T) {
 		}
 	}
 	count := func(g *graph.Graph, op ops.Op) (n int) {
-		for i, uses := range g.Uses() {
+		for i, uses := range g.UseCounts() {
 			if uses > 0 && g.Nodes()[i].Op == op {
 				n++
 			}

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Below returns for each entry of v how many knots of its column are less than it, found by halving. There is a list
+// SearchSorted returns for each entry of v how many knots of its column are less than it, found by halving. There is a list
 // of rising numbers for each column, or one for all. Of NaN it is 0.
-func (g *Graph) Below(v Value, knots [][]float64) Value {
+func (g *Graph) SearchSorted(v Value, knots [][]float64) Value {
 	if !g.lists("below", v, knots) {
 		return Value{}
 	}
@@ -30,7 +30,7 @@ func (g *Graph) Below(v Value, knots [][]float64) Value {
 	for j, list := range padded {
 		middle[j] = list[half-1]
 	}
-	count := g.Mul(g.Less(g.Row(middle), v), g.Number(float64(half)))
+	count := g.Mul(g.Less(g.Row(middle), v), g.Scalar(float64(half)))
 	table, first := g.flat(padded)
 	for step := half / 2; step >= 1; step /= 2 {
 		at := make([]float64, len(first))
@@ -38,14 +38,14 @@ func (g *Graph) Below(v Value, knots [][]float64) Value {
 			at[j] = first[j] + float64(step-1)
 		}
 		knot := g.Lookup(table, g.Add(count, g.Row(at)))
-		count = g.Add(count, g.Mul(g.Less(knot, v), g.Number(float64(step))))
+		count = g.Add(count, g.Mul(g.Less(knot, v), g.Scalar(float64(step))))
 	}
 	return count
 }
 
-// Pick returns for each entry of index, an integer from 0 on, the number at that place of the list of its column,
+// TakeAlong returns for each entry of index, an integer from 0 on, the number at that place of the list of its column,
 // or of the one list of all.
-func (g *Graph) Pick(index Value, lists [][]float64) Value {
+func (g *Graph) TakeAlong(index Value, lists [][]float64) Value {
 	if !g.lists("pick", index, lists) {
 		return Value{}
 	}
@@ -56,9 +56,9 @@ func (g *Graph) Pick(index Value, lists [][]float64) Value {
 	return g.Lookup(table, index)
 }
 
-// Lines returns for each entry of v the value on straight lines between the knots of its column, which rise, and beyond
+// PiecewiseLinear returns for each entry of v the value on straight lines between the knots of its column, which rise, and beyond
 // them that of the first or the last. There are lists of knots and values for each column, or one for all.
-func (g *Graph) Lines(v Value, knots, values [][]float64) Value {
+func (g *Graph) PiecewiseLinear(v Value, knots, values [][]float64) Value {
 	if !g.lists("lines", v, knots) {
 		return Value{}
 	}
@@ -78,23 +78,23 @@ func (g *Graph) Lines(v Value, knots, values [][]float64) Value {
 		}
 	}
 	v = g.Min(g.Max(v, g.Row(least)), g.Row(most))
-	k := g.Below(v, knots)
-	part := g.Div(g.Sub(v, g.Pick(k, start)), g.Pick(k, gap))
-	return g.Add(g.Pick(k, from), g.Mul(g.Pick(k, rise), part))
+	k := g.SearchSorted(v, knots)
+	part := g.Div(g.Sub(v, g.TakeAlong(k, start)), g.TakeAlong(k, gap))
+	return g.Add(g.TakeAlong(k, from), g.Mul(g.TakeAlong(k, rise), part))
 }
 
-// Smallest returns the k-th smallest entry of each row, from 1: the range that it is in is halved until nothing else is.
+// KthSmallest returns the k-th smallest entry of each row, from 1: the range that it is in is halved until nothing else is.
 // Entries that differ by less than 1e-18 of the range of their row may be taken for each other.
-func (g *Graph) Smallest(v Value, k int) Value {
+func (g *Graph) KthSmallest(v Value, k int) Value {
 	if g.err == nil && (k < 1 || k > g.Width(v)) {
 		return g.fail(fmt.Errorf("smallest: number %d of %d columns", k, g.Width(v)))
 	}
 	const halvings = 60
-	least, half := g.Neg(g.RowMax(g.Neg(v))), g.Number(0.5)
+	least, half := g.Neg(g.RowMax(g.Neg(v))), g.Scalar(0.5)
 	lo, hi := least, g.RowMax(v)
 	for range halvings {
 		middle := g.Add(g.Mul(lo, half), g.Mul(hi, half))
-		enough := g.LessEqual(g.Number(float64(k)), g.RowSum(g.LessEqual(v, middle)))
+		enough := g.LessEqual(g.Scalar(float64(k)), g.RowSum(g.LessEqual(v, middle)))
 		lo, hi = g.Where(enough, lo, middle), g.Where(enough, middle, hi)
 	}
 	return g.RowMax(g.Where(g.LessEqual(v, hi), v, least))

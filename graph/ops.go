@@ -87,14 +87,14 @@ func (g *Graph) Affine(v, w, b Value) Value { return g.Add(g.MatMul(v, w), b) }
 // Log1p returns log(1 + a), to nearly all digits also where a is small: what adding 1 has rounded away is made good.
 // (Kahan's way, as in Goldberg, "What every computer scientist should know about floating-point arithmetic", 1991.)
 func (g *Graph) Log1p(a Value) Value {
-	sum := g.Add(a, g.Number(1))
-	grown := g.Sub(sum, g.Number(1))
-	return g.Where(g.Equal(grown, g.Number(0)), a, g.Div(g.Mul(g.Log(sum), a), grown))
+	sum := g.Add(a, g.Scalar(1))
+	grown := g.Sub(sum, g.Scalar(1))
+	return g.Where(g.Equal(grown, g.Scalar(0)), a, g.Div(g.Mul(g.Log(sum), a), grown))
 }
 
 // Expm1 returns exp(a) − 1, to nearly all digits also where a is small, likewise.
 func (g *Graph) Expm1(a Value) Value {
-	one := g.Number(1)
+	one := g.Scalar(1)
 	power := g.Exp(a)
 	less := g.Sub(power, one)
 	small := g.Where(g.Equal(power, one), a, g.Div(g.Mul(less, a), g.Log(power)))

@@ -12,27 +12,27 @@ type Prediction struct {
 	Anomaly       Value // width 1: how unlike the others a row is
 }
 
-// Numbers returns the prediction of a regression, one column for each target.
-func (g *Graph) Numbers(targets Value) Prediction {
+// Regression returns the prediction of a regression, one column for each target.
+func (g *Graph) Regression(targets Value) Prediction {
 	if g.Width(targets) == 1 {
 		return Prediction{Values: targets}
 	}
 	return Prediction{Values: g.Columns(targets, []int{0}), Targets: targets}
 }
 
-// Centres returns all targets, of one target the values.
-func (p Prediction) Centres() Value {
+// PointPredictions returns all targets, of one target the values.
+func (p Prediction) PointPredictions() Value {
 	if p.Targets.None() {
 		return p.Values
 	}
 	return p.Targets
 }
 
-// Decided returns the prediction of a classifier by its scores: the class of the largest, or, of one column, the
+// ClassFromScores returns the prediction of a classifier by its scores: the class of the largest, or, of one column, the
 // second class where it is above 0, else the first.
-func (g *Graph) Decided(scores Value) Prediction {
+func (g *Graph) ClassFromScores(scores Value) Prediction {
 	if g.Width(scores) == 1 {
-		return Prediction{Values: g.Less(g.Number(0), scores), Scores: scores}
+		return Prediction{Values: g.Less(g.Scalar(0), scores), Scores: scores}
 	}
 	return Prediction{Values: g.ArgMax(scores), Scores: scores}
 }
@@ -48,7 +48,7 @@ func (g *Graph) Logistic(scores Value) Value {
 
 // WithIntervals returns p with the intervals center ± factor·Std.
 func (p Prediction) WithIntervals(g *Graph, factor float64) Prediction {
-	halfWidth := g.Mul(p.Std, g.Number(factor))
-	p.Lower, p.Upper = g.Sub(p.Centres(), halfWidth), g.Add(p.Centres(), halfWidth)
+	halfWidth := g.Mul(p.Std, g.Scalar(factor))
+	p.Lower, p.Upper = g.Sub(p.PointPredictions(), halfWidth), g.Add(p.PointPredictions(), halfWidth)
 	return p
 }

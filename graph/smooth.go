@@ -14,7 +14,7 @@ const smoothTerms = 13
 // Smooth returns f of each entry of v, an f for which there is no operation: a polynomial in each of so many pieces of
 // equal length from lo to hi, which goes through f at the Chebyshev points. What is beyond lo or hi is taken for these.
 // Where f is analytic and the pieces are short beside what it varies over, the error is that of some roundings.
-func (g *Graph) SmootherWeights(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
+func (g *Graph) ChebyshevApprox(v Value, lo, hi float64, pieces int, f func(float64) float64) Value {
 	if g.err != nil {
 		return Value{}
 	}
@@ -35,10 +35,10 @@ func (g *Graph) SmootherWeights(v Value, lo, hi float64, pieces int, f func(floa
 			coefficients[i].SetVec(p, c)
 		}
 	}
-	v = g.Min(g.Max(v, g.Number(lo)), g.Number(hi))
-	place := g.Div(g.Sub(v, g.Number(lo)), g.Number(length))
-	piece := g.Min(g.Floor(place), g.Number(float64(pieces-1)))
-	x := g.Sub(g.Mul(g.Sub(place, piece), g.Number(2)), g.Number(1))
+	v = g.Min(g.Max(v, g.Scalar(lo)), g.Scalar(hi))
+	place := g.Div(g.Sub(v, g.Scalar(lo)), g.Scalar(length))
+	piece := g.Min(g.Floor(place), g.Scalar(float64(pieces-1)))
+	x := g.Sub(g.Mul(g.Sub(place, piece), g.Scalar(2)), g.Scalar(1))
 	sum := g.Lookup(g.Matrix(coefficients[smoothTerms-1]), piece)
 	for i := smoothTerms - 2; i >= 0; i-- {
 		sum = g.Add(g.Mul(sum, x), g.Lookup(g.Matrix(coefficients[i]), piece))

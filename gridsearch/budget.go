@@ -11,38 +11,38 @@ import (
 )
 
 // ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
-// every fold.
+// evenlySpaced fold.
 var ErrBudget = errors.New("the budget of time ended before any candidate was scored on every fold")
 
-// errLate is why a fit is not done whose time was over.
-var errLate = errors.New("not reached within the budget of time")
+// errTimedOut is why a fit is not done whose time was over.
+var errTimedOut = errors.New("not reached within the budget of time")
 
-// evaluateWithin does what can be done until the budget ends. What is left then is late; the journal
+// evaluateUntilDeadline does what can be done until the budget ends. What is left then is late; the journal
 // does not say so, and another run goes on there.
-func (r *run) evaluateWithin(parent context.Context) error {
-	if r.ends.IsZero() {
+func (r *run) evaluateUntilDeadline(parent context.Context) error {
+	if r.deadline.IsZero() {
 		return r.fitter.fit(parent)
 	}
-	ctx, cancel := context.WithDeadlineCause(parent, r.ends, errLate)
+	ctx, cancel := context.WithDeadlineCause(parent, r.deadline, errTimedOut)
 	defer cancel()
 	err := r.fitter.fit(ctx)
-	if err == nil || r.broken != nil || parent.Err() != nil || context.Cause(ctx) != errLate {
+	if err == nil || r.fatal != nil || parent.Err() != nil || context.Cause(ctx) != errTimedOut {
 		return err
 	}
 	for i := range r.outcomes {
 		for k := range r.outcomes[i] {
 			if o := &r.outcomes[i][k]; !o.done {
-				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errLate.Error(), late: true}
-				r.late = true
+				*o = outcome{scores: slices.Repeat([]float64{math.NaN()}, len(r.scorer.metrics)), failed: errTimedOut.Error(), timedOut: true}
+				r.timedOut = true
 			}
 		}
 	}
 	return nil
 }
 
-// parts cuts n candidates into ranges: eighths in an order drawn by the seed. The first one is cut
+// budgetParts cuts n candidates into ranges: eighths in an order drawn by the seed. The first one is cut
 // again, into ranges that double in size from a single candidate, for the budget may be short.
-func parts(n int, seed uint64) (out [][2]int) {
+func budgetParts(n int, seed uint64) (out [][2]int) {
 	const most = 8
 	number := min(most, n)
 	for k, p := range rand.New(rand.NewPCG(seed, partStream)).Perm(number) {
@@ -56,8 +56,8 @@ func parts(n int, seed uint64) (out [][2]int) {
 	return out
 }
 
-// errUnfinished is the error of a search that has no candidate to choose.
-func (r *run) errUnfinished(candidates []Candidate) error {
+// noCandidateError is the error of a search that has no candidate to choose.
+func (r *run) noCandidateError(candidates []Candidate) error {
 	failed, first := 0, -1
 	for i := range candidates {
 		if !r.unreached(i) {
@@ -66,7 +66,7 @@ func (r *run) errUnfinished(candidates []Candidate) error {
 			}
 		}
 	}
-	if !r.late {
+	if !r.timedOut {
 		return fmt.Errorf("every candidate failed; the first, %s: %s", candidates[first], candidates[first].Failed)
 	}
 	far := fmt.Sprintf("%d of %d fits are done", r.done, r.total())
@@ -84,14 +84,14 @@ func (r *run) errUnfinished(candidates []Candidate) error {
 func (r *run) unreached(i int) bool {
 	late := false
 	for _, o := range r.outcomes[i] {
-		if o.failed != "" && !o.late {
+		if o.failed != "" && !o.timedOut {
 			return false
 		}
-		late = late || o.late
+		late = late || o.timedOut
 	}
 	return late
 }
 
-func lateWarning(budget time.Duration, unreached, fits int) string {
+func budgetWarning(budget time.Duration, unreached, fits int) string {
 	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best is that of the candidates that were scored on every fold", budget, unreached, fits)
 }

@@ -124,7 +124,7 @@ func TestBudgetOfABatch(t *testing.T) {
 func TestPartsOfABudget(t *testing.T) {
 	for n := range 200 {
 		times := make([]int, n)
-		list := parts(n, 5)
+		list := budgetParts(n, 5)
 		for _, p := range list {
 			for i := p[0]; i < p[1]; i++ {
 				times[i]++

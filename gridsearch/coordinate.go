@@ -33,47 +33,47 @@ func (c *Coordinate) Params(l *param.List) {
 	l.Int(&c.Rounds, "rounds", "the most rounds over all axes", param.Between(1, 1000))
 }
 
-// walk is a Coordinate at work.
-type walk struct {
+// coordinateRun is a Coordinate at work.
+type coordinateRun struct {
 	Coordinate
-	search   Search
-	grid     axes
-	perRound int // values of all axes but one of each
-	checked  []candidate
-	tried    map[string]bool // keys of points
-	at       point           // where the walk is: the best so far, or the start
-	best     float64         // the mean score there, NaN where there is none
-	before   float64         // best before this round
-	round    int
-	axis     int // the next one
-	later    int // most candidates on the axes of this round behind the last one
+	search       Search
+	grid         axes
+	perRound     int // values of all axes but one of each
+	checked      []candidate
+	visited      map[string]bool // keys of points
+	current      point           // where the walk is: the best so far, or the start
+	best         float64         // the mean score there, NaN where there is none
+	previousBest float64         // best before this round
+	round        int
+	axis         int // the next one
+	maxLeft      int // most candidates on the axes of this round behind the last one
 }
 
 // begin checks every value of the axes, and some corners of the grid, and goes to the start.
 func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErrors) {
-	w := &walk{Coordinate: c, search: s, grid: grid, tried: map[string]bool{}, best: math.NaN(), before: math.NaN()}
+	w := &coordinateRun{Coordinate: c, search: s, grid: grid, visited: map[string]bool{}, best: math.NaN(), previousBest: math.NaN()}
 	for _, values := range grid {
 		w.perRound += len(values) - 1
 	}
 	if w.perRound >= MaxCandidates {
 		return nil, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("the axes have more than %d values", MaxCandidates)}}
 	}
-	w.at = w.start()
-	w.later = w.perRound
-	points := []point{w.at}
+	w.current = w.start()
+	w.maxLeft = w.perRound
+	points := []point{w.current}
 	for k := range grid {
-		points = append(points, w.along(k)...)
+		points = append(points, w.axisPoints(k)...)
 	}
 	const corners = 100
 	var faults param.FieldErrors
-	w.checked, faults = s.combine(grid, append(points, grid.thin(corners)...))
+	w.checked, faults = s.candidates(grid, append(points, grid.coarsen(corners)...))
 	return w, faults
 }
 
-func (w *walk) known() []candidate { return w.checked }
+func (w *coordinateRun) known() []candidate { return w.checked }
 
 // start returns the point where the search begins.
-func (w *walk) start() point {
+func (w *coordinateRun) start() point {
 	at := make(point, len(w.grid))
 	for k, values := range w.grid {
 		own, _ := param.Get(w.search.Estimator, w.search.Grid[k].Path)
@@ -85,12 +85,12 @@ func (w *walk) start() point {
 	return at
 }
 
-// along returns the points with another value on axis k.
-func (w *walk) along(k int) []point {
+// axisPoints returns the points with another value on axis k.
+func (w *coordinateRun) axisPoints(k int) []point {
 	var out []point
 	for i := range w.grid[k] {
-		if i != w.at[k] {
-			p := slices.Clone(w.at)
+		if i != w.current[k] {
+			p := slices.Clone(w.current)
 			p[k] = i
 			out = append(out, p)
 		}
@@ -108,50 +108,50 @@ func (p point) key() string {
 }
 
 // next goes to the best point of the last axis and proposes those along the next one that were not tried.
-func (w *walk) next(r *run) (p proposal, ok bool, err error) {
-	w.move(r)
+func (w *coordinateRun) next(r *run) (p proposal, ok bool, err error) {
+	w.update(r)
 	var points []point
 	start := r.round < 0
 	if start {
-		points = append(points, w.at)
+		points = append(points, w.current)
 	}
 	for ; start || len(points) == 0; start = false {
 		if w.axis == len(w.grid) && !start {
-			if w.round++; w.round == w.Rounds || w.best == w.before || math.IsNaN(w.best) {
+			if w.round++; w.round == w.Rounds || w.best == w.previousBest || math.IsNaN(w.best) {
 				return p, false, nil
 			}
-			w.axis, w.before, w.later = 0, w.best, w.perRound
+			w.axis, w.previousBest, w.maxLeft = 0, w.best, w.perRound
 		}
 		if w.axis < len(w.grid) {
-			w.later -= len(w.grid[w.axis]) - 1
-			points = append(points, w.along(w.axis)...)
-			points = slices.DeleteFunc(points, func(p point) bool { return w.tried[p.key()] })
+			w.maxLeft -= len(w.grid[w.axis]) - 1
+			points = append(points, w.axisPoints(w.axis)...)
+			points = slices.DeleteFunc(points, func(p point) bool { return w.visited[p.key()] })
 			w.axis++
 		}
 	}
 	for _, p := range points {
-		w.tried[p.key()] = true
+		w.visited[p.key()] = true
 	}
-	left := float64(w.later) + float64(w.Rounds-w.round-1)*float64(w.perRound)
-	left = min(left, w.grid.size()-float64(len(w.tried)), MaxCandidates*float64(w.perRound))
-	candidates, faults := w.search.combine(w.grid, points)
+	left := float64(w.maxLeft) + float64(w.Rounds-w.round-1)*float64(w.perRound)
+	left = min(left, w.grid.size()-float64(len(w.visited)), MaxCandidates*float64(w.perRound))
+	candidates, faults := w.search.candidates(w.grid, points)
 	return proposal{candidates: candidates, number: len(candidates), left: int(left)}, true, faults.Err()
 }
 
-// move goes to the best of the candidates that were tried last, if it is better.
-func (w *walk) move(r *run) {
-	if r.planned {
+// update goes to the best of the candidates that were tried last, if it is better.
+func (w *coordinateRun) update(r *run) {
+	if r.planOnly {
 		return
 	}
-	for i := r.first; i < len(r.candidates); i++ {
+	for i := r.firstNew; i < len(r.candidates); i++ {
 		mean := r.candidate(r.candidates[i], r.outcomes[i]).Mean
 		if finite(mean) && (math.IsNaN(w.best) || r.scorer.metrics[0].Better(mean, w.best)) {
-			w.best, w.at = mean, r.candidates[i].at
+			w.best, w.current = mean, r.candidates[i].point
 		}
 	}
 }
 
-func (w *walk) cut(*run) string {
+func (w *coordinateRun) cut(*run) string {
 	if len(w.grid) == 0 {
 		return ""
 	}

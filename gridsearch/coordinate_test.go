@@ -158,11 +158,11 @@ func TestCoordinateIsDeterministic(t *testing.T) {
 		}
 	}
 	p, err := c.Plan(data)
-	if err != nil || !p.AtMost || p.Candidates != 1+3*4*5 || p.Fits != 2*p.Candidates || p.Fits < want.Fits {
+	if err != nil || !p.MayStopEarly || p.Candidates != 1+3*4*5 || p.Fits != 2*p.Candidates || p.Fits < want.Fits {
 		t.Errorf("planned %+v, %v, done %d fits", p, err, want.Fits)
 	}
 	c.Grid = c.Grid[:1]
-	if p, err := c.Plan(data); err != nil || p.AtMost || p.Candidates != 6 {
+	if p, err := c.Plan(data); err != nil || p.MayStopEarly || p.Candidates != 6 {
 		t.Errorf("of one axis planned %+v, %v", p, err)
 	}
 	c.Grid = nil
@@ -305,7 +305,7 @@ func TestThinGridOfManyAxes(t *testing.T) {
 	for k := range grid {
 		grid[k] = make([]param.Setting, 2)
 	}
-	if points := grid.thin(100); len(points) == 0 || len(points) > 100 {
+	if points := grid.coarsen(100); len(points) == 0 || len(points) > 100 {
 		t.Errorf("%d points", len(points))
 	}
 }

@@ -30,10 +30,10 @@ func (r *Result) Curve(path string) ([]CurvePoint, error) {
 			}
 			v, ok := number(s.Value)
 			if !ok {
-				return nil, fmt.Errorf("gridsearch: %s has the value %s, wanted numbers", path, text(s.Value))
+				return nil, fmt.Errorf("gridsearch: %s has the value %s, wanted numbers", path, formatValue(s.Value))
 			}
 			if c.Failed == "" {
-				out = r.join(out, CurvePoint{Value: v, Best: i, Mean: c.Mean, StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
+				out = r.addPoint(out, CurvePoint{Value: v, Best: i, Mean: c.Mean, StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
 			}
 		}
 		if !slices.Contains(paths, path) {
@@ -49,8 +49,8 @@ func (r *Result) Curve(path string) ([]CurvePoint, error) {
 	return out, nil
 }
 
-// join adds a point, or puts it in the place of a worse one of the same value.
-func (r *Result) join(points []CurvePoint, p CurvePoint) []CurvePoint {
+// addPoint adds a point, or puts it in the place of a worse one of the same value.
+func (r *Result) addPoint(points []CurvePoint, p CurvePoint) []CurvePoint {
 	for k := range points {
 		if points[k].Value == p.Value {
 			if r.better(p.Mean, points[k].Mean) {

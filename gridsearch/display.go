@@ -69,7 +69,7 @@ func (r *Result) values(axis int) []string {
 	if axis >= 0 && axis < len(r.grid) { // candidates that are not the whole grid may come in another order
 		var order []string
 		for _, v := range r.grid[axis] {
-			order = append(order, shown(v))
+			order = append(order, formatShort(v))
 		}
 		slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	}
@@ -81,11 +81,11 @@ func (c Candidate) value(axis int) string {
 	if axis < 0 {
 		return ""
 	}
-	return shown(c.Settings[axis].Value)
+	return formatShort(c.Settings[axis].Value)
 }
 
-// shown writes a value as a picture has it.
-func shown(value any) string {
+// formatShort writes a value as a picture has it.
+func formatShort(value any) string {
 	if v, ok := value.(float64); ok {
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}

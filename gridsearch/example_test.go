@@ -170,7 +170,7 @@ func ExampleSearch_clusters() {
 		return
 	}
 	for _, c := range result.Candidates {
-		fmt.Printf("%s: silhouette %.2f, adjusted Rand index %.2f\n", c, c.Mean, c.Others[0].Mean)
+		fmt.Printf("%s: silhouette %.2f, adjusted Rand index %.2f\n", c, c.Mean, c.OtherScores[0].Mean)
 	}
 	fmt.Println("best:", result.Best())
 	// Output:

@@ -341,7 +341,7 @@ func table(r *Result) string {
 	out := fmt.Sprintln(r.Score, r.Folds, r.BestIndex, r.OnGridEdge, r.Fits, r.Warnings)
 	for _, c := range r.Candidates {
 		out += fmt.Sprintln(c, c.Rank, c.Failed)
-		for _, s := range append([]Summary{c.Summary}, c.Others...) {
+		for _, s := range append([]Summary{c.Summary}, c.OtherScores...) {
 			out += s.Name
 			for _, v := range append(append([]float64{}, s.Folds...), s.Mean, s.Std) {
 				if math.IsNaN(v) {

@@ -25,7 +25,7 @@ import (
 //  3. the kernel: a smaller gamma, which makes smoother functions.
 //
 // A value that is no number, such as "scale" for gamma, counts as less simple than any number. Other axes do not
-// count.
+// seq.
 type Axis struct {
 	Path   string // of a parameter of the estimator: "rff.gamma"
 	Values []any
@@ -71,14 +71,14 @@ func finite(v float64) bool { return v-v == 0 }
 
 // candidate is a point of the grid and the spec that it makes of the estimator.
 type candidate struct {
-	at       point
+	point    point
 	settings []param.Setting
 	spec     estimator.Estimator
 }
 
 // axes returns those of the grid, or every fault of them and of the search's own fields.
 func (s Search) axes() (axes, param.FieldErrors) {
-	faults := s.ownFaults()
+	faults := s.checkOptions()
 	if s.Estimator == nil {
 		return nil, append(faults, param.FieldError{Path: "estimator", Constraint: "an estimator"})
 	}
@@ -104,12 +104,12 @@ const (
 	rowStream
 )
 
-// ownFaults is what is wrong with the search's own fields, the estimator apart, which its
+// checkOptions is what is wrong with the search's own fields, the estimator apart, which its
 // candidates speak for.
-func (s Search) ownFaults() param.FieldErrors {
+func (s Search) checkOptions() param.FieldErrors {
 	alone := s
 	alone.Estimator = nil
-	faults := faultsOf(param.Check(alone), "")
+	faults := fieldErrors(param.Check(alone), "")
 	if s.Workers < 0 {
 		faults = append(faults, param.FieldError{Path: "workers", Value: s.Workers, Constraint: "an integer ≥ 0"})
 	}
@@ -143,16 +143,16 @@ func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 	for _, v := range a.Values {
 		spec, err := param.With(s.Estimator, param.Setting{Path: a.Path, Value: v})
 		if err != nil {
-			faults = append(faults, faultsOf(err, a.Path)...)
+			faults = append(faults, fieldErrors(err, a.Path)...)
 			continue
 		}
 		plain, err := param.Get(spec, a.Path)
 		if err != nil {
-			faults = append(faults, faultsOf(err, a.Path)...)
+			faults = append(faults, fieldErrors(err, a.Path)...)
 			continue
 		}
 		if key := fmt.Sprintf("%#v", plain); seen[key] {
-			faults = append(faults, param.FieldError{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", text(plain))})
+			faults = append(faults, param.FieldError{Path: a.Path, Problem: fmt.Sprintf("%s is there twice", formatValue(plain))})
 		} else {
 			seen[key] = true
 		}
@@ -164,7 +164,7 @@ func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 // unknown is the fault of a path that the estimator has not. A path written too short is answered
 // with those that end in its last name.
 func (s Search) unknown(path string, err error) param.FieldErrors {
-	faults := faultsOf(err, path)
+	faults := fieldErrors(err, path)
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	var ends []string
 	for _, p := range param.All(s.Estimator) {
@@ -178,8 +178,8 @@ func (s Search) unknown(path string, err error) param.FieldErrors {
 	return faults
 }
 
-// combine makes a candidate of each point, with more settings, and reports each distinct fault of its specs once.
-func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]candidate, param.FieldErrors) {
+// candidates makes a candidate of each point, with more settings, and reports each distinct fault of its specs once.
+func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]candidate, param.FieldErrors) {
 	var faults param.FieldErrors
 	seen := map[string]bool{}
 	all := make([]candidate, len(points))
@@ -192,13 +192,13 @@ func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]can
 		if err == nil {
 			err = param.Check(spec)
 		}
-		for _, f := range faultsOf(err, "") {
+		for _, f := range fieldErrors(err, "") {
 			if !seen[f.Error()] {
 				seen[f.Error()] = true
-				faults = append(faults, placed(f, i, settings))
+				faults = append(faults, withCandidate(f, i, settings))
 			}
 		}
-		all[i] = candidate{at: at, settings: settings}
+		all[i] = candidate{point: at, settings: settings}
 		if spec, ok := spec.(estimator.Estimator); ok {
 			all[i].spec = spec
 		} else if err == nil {
@@ -211,19 +211,19 @@ func (s Search) combine(grid axes, points []point, more ...param.Setting) ([]can
 	return all, nil
 }
 
-// placed adds to a fault the candidate it was met in.
-func placed(f param.FieldError, candidate int, settings []param.Setting) param.FieldError {
+// withCandidate adds to a fault the candidate it was met in.
+func withCandidate(f param.FieldError, candidate int, settings []param.Setting) param.FieldError {
 	if len(settings) > 0 {
 		if f.Hint != "" {
 			f.Hint += "; "
 		}
-		f.Hint += fmt.Sprintf("in candidate %d: %s", candidate, label(settings))
+		f.Hint += fmt.Sprintf("in candidate %d: %s", candidate, formatSettings(settings))
 	}
 	return f
 }
 
-// faultsOf returns the faults that an error of package param holds.
-func faultsOf(err error, path string) param.FieldErrors {
+// fieldErrors returns the faults that an error of package param holds.
+func fieldErrors(err error, path string) param.FieldErrors {
 	if err == nil {
 		return nil
 	}
@@ -238,17 +238,17 @@ func faultsOf(err error, path string) param.FieldErrors {
 	return param.FieldErrors{{Path: path, Problem: err.Error(), Err: err}}
 }
 
-// label writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".
-func label(settings []param.Setting) string {
+// formatSettings writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+func formatSettings(settings []param.Setting) string {
 	words := make([]string, len(settings))
 	for i, s := range settings {
-		words[i] = s.Path + "=" + text(s.Value)
+		words[i] = s.Path + "=" + formatValue(s.Value)
 	}
 	return strings.Join(words, " ")
 }
 
-// text writes a plain value: numbers so that they read back the same, lists and maps as JSON.
-func text(plain any) string {
+// formatValue writes a plain value: numbers so that they read back the same, lists and maps as JSON.
+func formatValue(plain any) string {
 	switch v := plain.(type) {
 	case nil:
 		return "null"

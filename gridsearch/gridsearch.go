@@ -35,15 +35,18 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// What a search does when all candidates are scored.
+// Refit selects the candidate that a search refits on all rows.
+type Refit string
+
+// Values of [Refit].
 const (
-	// RefitBest fits the candidate with the best mean score, the earliest of several, on all rows.
-	RefitBest = "best"
-	// RefitOneStdError fits the simplest candidate whose mean score is within one standard error
-	// of the best one's; see [Axis] for what simple means.
-	RefitOneStdError = "one_std_error"
-	// RefitNone fits none: the result is the table alone.
-	RefitNone = "none"
+	// RefitBest selects the candidate with the best mean score; ties go to the first.
+	RefitBest Refit = "best"
+	// RefitOneStdError selects the simplest candidate whose mean score is within one standard error
+	// of the best mean; [Axis] defines the order of simplicity.
+	RefitOneStdError Refit = "one_std_error"
+	// RefitNone skips the refit: the result has no model.
+	RefitNone Refit = "none"
 )
 
 // DefaultFolds is the number of folds of a search that is given no splitter.
@@ -91,11 +94,11 @@ type Search struct {
 	// that there soon is something to choose from.
 	Budget time.Duration
 
-	Refit string // RefitBest, RefitOneStdError or RefitNone
+	Refit Refit // candidate to refit on all rows
 
-	// Last is what is fitted to all rows in place of the best candidate, such as the same with intervals; nil for
+	// RefitEstimator is what is fitted to all rows in place of the best candidate, such as the same with intervals; nil for
 	// the candidate itself.
-	Last func(best estimator.Estimator) estimator.Estimator
+	RefitEstimator func(best estimator.Estimator) estimator.Estimator
 
 	// Workers is how many fits run side by side, 0 for one to each core. A BatchFitter decides for itself.
 	Workers int
@@ -127,7 +130,8 @@ func NewSearch(spec estimator.Estimator, grid ...Axis) Search {
 // below "estimator".
 func (s *Search) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric that decides; empty for accuracy or r2")
-	l.Choice(&s.Refit, "refit", "candidate to fit on all rows at the end", RefitBest, RefitOneStdError, RefitNone)
+	l.Choice((*string)(&s.Refit), "refit", "candidate to refit on all rows",
+		string(RefitBest), string(RefitOneStdError), string(RefitNone))
 	l.Child("estimator", &s.Estimator)
 	l.OptionalChild("strategy", &s.Strategy)
 }

@@ -57,8 +57,8 @@ func TestTableIsThatOfNestedLoops(t *testing.T) {
 				}
 				mse, mae = append(mse, squared/weight), append(mae, absolute/weight)
 			}
-			if !near(c.Folds, mse) || len(c.Others) != 1 || c.Others[0].Name != "mean_absolute_error" || !near(c.Others[0].Folds, mae) {
-				t.Fatalf("candidate %d has scores %v and %v, want %v and %v", i, c.Folds, c.Others, mse, mae)
+			if !near(c.Folds, mse) || len(c.OtherScores) != 1 || c.OtherScores[0].Name != "mean_absolute_error" || !near(c.OtherScores[0].Folds, mae) {
+				t.Fatalf("candidate %d has scores %v and %v, want %v and %v", i, c.Folds, c.OtherScores, mse, mae)
 			}
 			mean := (mse[0] + mse[1] + mse[2]) / 3
 			std := math.Sqrt((sq(mse[0]-mean) + sq(mse[1]-mean) + sq(mse[2]-mean)) / 3)
@@ -128,7 +128,7 @@ func TestOrderOfCandidates(t *testing.T) {
 		}
 		r := run{search: s}
 		for i, a := range s.Grid {
-			if text(r.axisValues(i)) != text(a.Values) {
+			if formatValue(r.axisValues(i)) != formatValue(a.Values) {
 				t.Errorf("shape %v: axis %d is %v, want %v", shape, i, r.axisValues(i), a.Values)
 			}
 		}
@@ -149,7 +149,7 @@ func TestScoresOfClasses(t *testing.T) {
 			all, _ := estimator.Predict(context.Background(), p, test.X, estimator.Request{})
 			in := metrics.Input{YTrue: test.Y, Weights: test.Weights, YPred: all.Values, Scores: all.Scores, Probabilities: all.Probabilities}
 			c := r.Candidates[i]
-			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.Others[0].Folds[k], "roc_auc": c.Others[1].Folds[k]} {
+			for name, got := range map[string]float64{"accuracy": c.Folds[k], "log_loss": c.OtherScores[0].Folds[k], "roc_auc": c.OtherScores[1].Folds[k]} {
 				m, _ := metrics.ByName(name)
 				if want, err := m.Score(in); err != nil || got != want {
 					t.Errorf("slope %v, fold %d: %s is %v, want %v, %v", slope, k, name, got, want, err)
@@ -481,7 +481,7 @@ func TestUndefinedScores(t *testing.T) {
 	s := NewSearch(logit{1}, Axis{Path: "slope", Values: []any{1, 2}})
 	s.Splitter, s.Scores = datasets.KFold{Folds: 4}, []string{"roc_auc"}
 	r := mustRun(t, s, data)
-	if c := r.Candidates[0]; c.Failed != "" || !math.IsNaN(c.Others[0].Mean) || !math.IsNaN(c.Others[0].Folds[3]) || math.IsNaN(c.Others[0].Folds[0]) {
+	if c := r.Candidates[0]; c.Failed != "" || !math.IsNaN(c.OtherScores[0].Mean) || !math.IsNaN(c.OtherScores[0].Folds[3]) || math.IsNaN(c.OtherScores[0].Folds[0]) {
 		t.Errorf("candidate is %+v", c)
 	}
 	if want := []string{"roc_auc has no value on 2 of 8 fits"}; !slices.Equal(r.Warnings, want) {
@@ -649,7 +649,7 @@ func TestOneStandardError(t *testing.T) {
 		m := metrics.Metric{GreaterIsBetter: !c.lossy}
 		rank(c.candidates, m)
 		top := slices.IndexFunc(c.candidates, func(c Candidate) bool { return c.Rank == 1 })
-		if got := (Search{Grid: c.grid, Estimator: knobs{}}).simplest(c.candidates, top, m); got != c.want {
+		if got := (Search{Grid: c.grid, Estimator: knobs{}}).simplestCandidate(c.candidates, top, m); got != c.want {
 			t.Errorf("%s: chose %d, want %d", name, got, c.want)
 		}
 	}
@@ -704,7 +704,7 @@ func TestGridEdge(t *testing.T) {
 		{[]any{"a", "b", "c"}, "a", ""},
 		{[]any{"scale", 1.0, 2.0}, 2.0, ""},
 	} {
-		if got := edge(c.values, c.best); got != c.want {
+		if got := gridEnd(c.values, c.best); got != c.want {
 			t.Errorf("%v of %v: got %q, want %q", c.best, c.values, got, c.want)
 		}
 	}

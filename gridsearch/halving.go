@@ -27,7 +27,9 @@ type Halving struct {
 }
 
 // NewHalving returns a Halving that begins with so many training rows and triples them.
-func NewHalving(least int) Halving { return Halving{Resource: "rows", MinResources: least, Factor: 3} }
+func NewHalving(minResources int) Halving {
+	return Halving{Resource: "rows", MinResources: minResources, Factor: 3}
+}
 
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
@@ -41,7 +43,7 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErr
 	if _, leaves := s.Splitter.(LeaveOneOut); leaves {
 		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving and leave one out do not go together; use k folds"}}
 	}
-	points, number, faults := s.tried(grid, limit)
+	points, number, faults := s.samplePoints(grid, limit)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -49,57 +51,57 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErr
 		own, _ := param.Get(s.Estimator, h.Resource)
 		h.MaxResources, _ = own.(int)
 	}
-	w := &halvings{Halving: h, search: s, grid: grid, points: points, number: number, means: h.MinResources}
-	w.checked, faults = w.with(h.MaxResources) // for the memory it takes
+	w := &halvingRun{Halving: h, search: s, grid: grid, points: points, number: number, resources: h.MinResources}
+	w.checked, faults = w.candidatesAt(h.MaxResources) // for the memory it takes
 	return w, faults
 }
 
-// halvings are the rounds of a Halving.
-type halvings struct {
+// halvingRun are the rounds of a Halving.
+type halvingRun struct {
 	Halving
-	search  Search
-	grid    axes
-	checked []candidate
-	points  []point // of the round
-	number  int     // of candidates that the points stand for
-	means   int     // of the round
+	search    Search
+	grid      axes
+	checked   []candidate
+	points    []point // of the round
+	number    int     // of candidates that the points stand for
+	resources int     // of the round
 }
 
-func (w *halvings) known() []candidate { return w.checked }
+func (w *halvingRun) known() []candidate { return w.checked }
 
-// with returns the candidates of the round with given means.
-func (w *halvings) with(means int) ([]candidate, param.FieldErrors) {
+// candidatesAt returns the candidates of the round with given means.
+func (w *halvingRun) candidatesAt(means int) ([]candidate, param.FieldErrors) {
 	if w.Resource == "rows" {
-		return w.search.combine(w.grid, w.points)
+		return w.search.candidates(w.grid, w.points)
 	}
-	return w.search.combine(w.grid, w.points, param.Setting{Path: w.Resource, Value: means})
+	return w.search.candidates(w.grid, w.points, param.Setting{Path: w.Resource, Value: means})
 }
 
-func (w *halvings) next(r *run) (p proposal, ok bool, err error) {
+func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
 	switch {
 	case r.round < 0:
-		if err := w.bound(r); err != nil {
+		if err := w.resolveBounds(r); err != nil {
 			return p, false, err
 		}
-	case w.means == w.MaxResources:
+	case w.resources == w.MaxResources:
 		return p, false, nil
 	default:
 		w.number = 1 + (w.number-1)/w.Factor
-		if w.points = w.best(r, min(w.number, len(w.points))); w.points == nil {
+		if w.points = w.survivors(r, min(w.number, len(w.points))); w.points == nil {
 			return p, false, nil
 		}
-		if w.means <= w.MaxResources/w.Factor {
-			w.means *= w.Factor
+		if w.resources <= w.MaxResources/w.Factor {
+			w.resources *= w.Factor
 		} else {
-			w.means = w.MaxResources
+			w.resources = w.MaxResources
 		}
 	}
-	candidates, faults := w.with(w.means)
-	return proposal{candidates: candidates, number: w.number, resource: w.means, rows: w.Resource == "rows"}, true, faults.Err()
+	candidates, faults := w.candidatesAt(w.resources)
+	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true, faults.Err()
 }
 
-// bound checks the means against the rows, and fills in Most.
-func (w *halvings) bound(r *run) error {
+// resolveBounds checks the means against the rows, and fills in Most.
+func (w *halvingRun) resolveBounds(r *run) error {
 	if w.Resource == "rows" {
 		rows := r.trainRows()
 		switch {
@@ -117,13 +119,13 @@ func (w *halvings) bound(r *run) error {
 	return nil
 }
 
-// best returns the n points that rank first, in the order of the grid; nil where all have failed. A plan takes some.
-func (w *halvings) best(r *run, n int) []point {
-	if r.planned {
-		return every(w.points, n)
+// survivors returns the n points that rank first, in the order of the grid; nil where all have failed. A plan takes some.
+func (w *halvingRun) survivors(r *run, n int) []point {
+	if r.planOnly {
+		return evenlySpaced(w.points, n)
 	}
 	list := r.ranked(r.stage)
-	order := count(len(list))
+	order := seq(len(list))
 	slices.SortStableFunc(order, func(a, b int) int { return list[a].Rank - list[b].Rank })
 	if list[order[0]].Failed != "" {
 		return nil
@@ -137,15 +139,15 @@ func (w *halvings) best(r *run, n int) []point {
 	return out
 }
 
-func (w *halvings) cut(r *run) string {
+func (w *halvingRun) cut(r *run) string {
 	if r.resource == w.MaxResources {
 		return ""
 	}
 	return fmt.Sprintf("the best was scored with %s %d, not with %d", w.Resource, r.resource, w.MaxResources)
 }
 
-// count returns 0 … n−1.
-func count(n int) []int {
+// seq returns 0 … n−1.
+func seq(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i

@@ -177,13 +177,13 @@ func TestRandomSearchOfAFineGrid(t *testing.T) {
 		}
 		times := make([][3]float64, axes)
 		for i, c := range all {
-			if i > 0 && slices.Compare(all[i-1].at, c.at) >= 0 {
-				t.Fatalf("candidate %d is at %v, the one before at %v", i, c.at, all[i-1].at)
+			if i > 0 && slices.Compare(all[i-1].point, c.point) >= 0 {
+				t.Fatalf("candidate %d is at %v, the one before at %v", i, c.point, all[i-1].point)
 			}
-			for k, v := range c.at {
+			for k, v := range c.point {
 				times[k][v]++
 				if c.spec.(*many).x[k] != s.Grid[k].Values[v] {
-					t.Fatalf("candidate %d at %v is %v", i, c.at, c.spec)
+					t.Fatalf("candidate %d at %v is %v", i, c.point, c.spec)
 				}
 			}
 		}
@@ -197,7 +197,7 @@ func TestRandomSearchOfAFineGrid(t *testing.T) {
 		again := tried(t, s)
 		s.Seed = 8
 		other := tried(t, s)
-		same := func(a, b candidate) bool { return slices.Equal(a.at, b.at) }
+		same := func(a, b candidate) bool { return slices.Equal(a.point, b.point) }
 		if !slices.EqualFunc(all, again, same) || slices.EqualFunc(all, other, same) {
 			t.Error("the candidates are not those of the seed")
 		}
@@ -210,7 +210,7 @@ func TestDrawingEveryPoint(t *testing.T) {
 	for k := range grid {
 		grid[k] = make([]param.Setting, 5+k)
 	}
-	points := grid.different(5*6*7, rand.New(rand.NewPCG(1, 1)))
+	points := grid.sampleDistinct(5*6*7, rand.New(rand.NewPCG(1, 1)))
 	if !slices.EqualFunc(points, grid.all(), slices.Equal[point]) {
 		t.Errorf("the points are %v", points)
 	}

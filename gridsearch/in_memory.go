@@ -59,7 +59,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	if err := data.Check(); err != nil {
 		return nil, err
 	}
-	checked, list, err := s.checked(data, limit)
+	checked, list, err := s.newRun(data, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 	if s.task(list).Unsupervised() {
 		r.rows = r.data.WithoutTargets()
 	}
-	if r.whole, err = s.split(r.data, s.task(list)); err != nil {
+	if r.fullFolds, err = s.split(r.data, s.task(list)); err != nil {
 		return nil, err
 	}
 	if left, ok := s.Splitter.(LeaveOneOut); ok {
@@ -76,11 +76,11 @@ func (s Search) prepare(data datasets.Set, limit int) (*inMemory, error) {
 			return nil, err
 		}
 	}
-	r.folds = r.whole
+	r.folds = r.fullFolds
 	if err := r.refuse(r.proposer.known()); err != nil {
 		return nil, err
 	}
-	r.scorer = newScorer(list, r.data, r.whole)
+	r.scorer = newScorer(list, r.data, r.fullFolds)
 	return r, nil
 }
 
@@ -91,17 +91,17 @@ func (r *inMemory) fit(ctx context.Context) error {
 	if !ok {
 		return r.fitEach(ctx)
 	}
-	if _, left := r.search.Splitter.(LeaveOneOut); left || r.ends.IsZero() {
+	if _, left := r.search.Splitter.(LeaveOneOut); left || r.deadline.IsZero() {
 		return r.fitBatch(ctx, fitter)
 	}
-	defer func() { r.part = nil }()
-	for _, part := range parts(len(r.candidates)-r.first, r.search.Seed) {
-		from, to := r.first+part[0], r.first+part[1]
-		r.part = func(candidate, _ int) bool { return from <= candidate && candidate < to }
+	defer func() { r.include = nil }()
+	for _, part := range budgetParts(len(r.candidates)-r.firstNew, r.search.Seed) {
+		from, to := r.firstNew+part[0], r.firstNew+part[1]
+		r.include = func(candidate, _ int) bool { return from <= candidate && candidate < to }
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(count(len(r.candidates)), r.open) {
+		if slices.ContainsFunc(seq(len(r.candidates)), r.hasPending) {
 			if err := r.fitBatch(ctx, fitter); err != nil {
 				return err
 			}
@@ -127,15 +127,15 @@ func (r *inMemory) identify(sums map[string]string) {
 // fitBatch hands the estimator all candidates of the round, and says which fits are wanted: what is not done yet, of
 // the part that is asked for now.
 func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error {
-	folds, candidates := len(r.folds), len(r.candidates)-r.first
+	folds, candidates := len(r.folds), len(r.candidates)-r.firstNew
 	seen := make([]bool, candidates*folds) // what is not to be reported, or has been
-	for i, row := range r.outcomes[r.first:] {
+	for i, row := range r.outcomes[r.firstNew:] {
 		for k := range row {
-			seen[i*folds+k] = !r.wants(r.first+i, k)
+			seen[i*folds+k] = !r.pending(r.firstNew+i, k)
 		}
 	}
 	unwanted := slices.Clone(seen)
-	b := r.filled()
+	b := r.batchWithData()
 	b.Include = func(candidate, fold int) bool { return !unwanted[candidate*folds+fold] }
 	b.Yield = func(candidate, fold int, out share.Outcome) error {
 		if ctx.Err() != nil && out.Err != nil {
@@ -144,15 +144,15 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 		at := candidate*folds + fold
 		switch {
 		case candidate < 0 || candidate >= candidates || fold < 0 || fold >= folds:
-			r.broken = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold, candidates, folds)
+			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d, of %d and %d", fitter, candidate, fold, candidates, folds)
 		case seen[at]:
-			r.broken = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", fitter, candidate, fold)
+			r.fatal = fmt.Errorf("%T.FitBatch reported candidate %d on fold %d twice, or unasked", fitter, candidate, fold)
 		default:
 			seen[at] = true
-			r.broken = r.record(r.first+candidate, fold, out)
+			r.fatal = r.record(r.firstNew+candidate, fold, out)
 		}
-		if r.broken != nil {
-			return r.broken
+		if r.fatal != nil {
+			return r.fatal
 		}
 		return ctxerr.Check(ctx)
 	}
@@ -170,7 +170,7 @@ func (r *inMemory) fitBatch(ctx context.Context, fitter share.BatchFitter) error
 // batch is the current round, without its rows.
 func (r *inMemory) batch() share.Batch {
 	b := share.Batch{Shape: r.rows.Shape(), Folds: r.folds}
-	for _, c := range r.candidates[r.first:] {
+	for _, c := range r.candidates[r.firstNew:] {
 		b.Candidates = append(b.Candidates, share.Candidate{Estimator: c.spec})
 	}
 	if left, ok := r.search.Splitter.(LeaveOneOut); ok {
@@ -179,8 +179,8 @@ func (r *inMemory) batch() share.Batch {
 	return b
 }
 
-// filled is the batch with its rows.
-func (r *inMemory) filled() share.Batch {
+// batchWithData is the batch with its rows.
+func (r *inMemory) batchWithData() share.Batch {
 	b := r.batch()
 	b.Data = r.rows
 	return b
@@ -201,11 +201,11 @@ func (r *inMemory) fitEach(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	todo := r.todo()
+	todo := r.pendingFits()
 	results := make(chan ended)
 	var bytes int64
 	for running := 0; ; {
-		for len(todo) > 0 && running < r.search.workers() && r.admits(bytes, todo[0].bytes) && ctx.Err() == nil {
+		for len(todo) > 0 && running < r.search.workers() && r.fitsMemory(bytes, todo[0].bytes) && ctx.Err() == nil {
 			f := todo[0]
 			go func() { results <- ended{f, r.fitOne(ctx, f)} }()
 			todo, running, bytes = todo[1:], running+1, bytes+f.bytes
@@ -215,15 +215,15 @@ func (r *inMemory) fitEach(ctx context.Context) error {
 		}
 		e := <-results
 		running, bytes = running-1, bytes-e.bytes
-		if r.broken != nil || ctx.Err() != nil && e.out.Err != nil {
+		if r.fatal != nil || ctx.Err() != nil && e.out.Err != nil {
 			continue // whatever it says comes of stopping
 		}
-		if r.broken = r.record(e.candidate, e.fold, e.out); r.broken != nil {
+		if r.fatal = r.record(e.candidate, e.fold, e.out); r.fatal != nil {
 			cancel()
 		}
 	}
-	if r.broken != nil {
-		return r.broken
+	if r.fatal != nil {
+		return r.fatal
 	}
 	return ctxerr.Check(ctx)
 }
@@ -235,20 +235,20 @@ func (s Search) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// admits reports whether a fit of that many bytes may start beside those that hold some already.
-func (r *inMemory) admits(used, bytes int64) bool {
+// fitsMemory reports whether a fit of that many bytes may start beside those that hold some already.
+func (r *inMemory) fitsMemory(used, bytes int64) bool {
 	return r.search.Memory == 0 || bytes <= r.search.Memory-used
 }
 
-func (r *inMemory) todo() []fit {
+func (r *inMemory) pendingFits() []fit {
 	var out []fit
-	for i := r.first; i < len(r.candidates); i++ {
-		if !r.open(i) {
+	for i := r.firstNew; i < len(r.candidates); i++ {
+		if !r.hasPending(i) {
 			continue
 		}
-		bytes := r.bytes(r.candidates[i])
+		bytes := r.fitBytes(r.candidates[i])
 		for k := range r.folds {
-			if r.wants(i, k) {
+			if r.pending(i, k) {
 				out = append(out, fit{i, k, bytes})
 			}
 		}
@@ -280,10 +280,10 @@ func (r *inMemory) fitOne(ctx context.Context, f fit) (out share.Outcome) {
 	return out
 }
 
-// bytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it
+// fitBytes is what fitting a candidate to a fold holds: what its estimator says it needs, as far as it
 // says so, and a copy of the fold's rows.
-func (r *inMemory) bytes(c candidate) int64 {
-	used := sizeOf(r.data.X) + 8*int64(r.data.Rows())
+func (r *inMemory) fitBytes(c candidate) int64 {
+	used := matrixBytes(r.data.X) + 8*int64(r.data.Rows())
 	if k := r.rows.Schema.Outputs(); k > 1 {
 		used += 8 * int64(r.data.Rows()) * int64(k) / int64(max(len(r.folds), 1)) // predictions
 	}
@@ -300,7 +300,7 @@ func (r *inMemory) shape(rows int) datasets.Shape {
 	return out
 }
 
-func sizeOf(X mat.Matrix) int64 {
+func matrixBytes(X mat.Matrix) int64 {
 	n, d := X.Dims()
 	if m, ok := X.(interface{ NNZ() int }); ok { // sparse: a row's start, and an entry's column and value
 		return 8*int64(n) + 12*int64(m.NNZ())
@@ -316,7 +316,7 @@ func (r *inMemory) refuse(candidates []candidate) error {
 	}
 	tooLarge, first := 0, -1
 	for i, c := range candidates {
-		if r.bytes(c) > bound {
+		if r.fitBytes(c) > bound {
 			if tooLarge++; first < 0 {
 				first = i
 			}
@@ -327,5 +327,5 @@ func (r *inMemory) refuse(candidates []candidate) error {
 	}
 	c := candidates[first]
 	return fmt.Errorf("%d of %d candidates need more memory than the bound of %s; the first, %d (%s), needs about %s: raise the bound or leave them out",
-		tooLarge, len(candidates), memory.Size(bound), first, label(c.settings), memory.Size(r.bytes(c)))
+		tooLarge, len(candidates), memory.Size(bound), first, formatSettings(c.settings), memory.Size(r.fitBytes(c)))
 }

@@ -26,7 +26,7 @@ type entry struct {
 	Shared      []string         `json:"shared,omitempty"`
 }
 
-func entryOf(at place, o outcome) entry {
+func entryOf(at fitKey, o outcome) entry {
 	e := entry{Round: at.round, Candidate: &at.candidate, Fold: &at.fold, Seconds: o.seconds, Failed: o.failed, Unconverged: o.unconverged}
 	for _, v := range o.scores {
 		e.Scores = append(e.Scores, journal.Number(v))
@@ -34,18 +34,18 @@ func entryOf(at place, o outcome) entry {
 	return e
 }
 
-// place returns where a fit is; ok is false of an entry that is of none.
-func (e entry) place() (at place, ok bool) {
+// fitKey returns where a fit is; ok is false of an entry that is of none.
+func (e entry) fitKey() (at fitKey, ok bool) {
 	if e.Candidate == nil || e.Fold == nil {
 		return at, false
 	}
-	return place{e.Round, *e.Candidate, *e.Fold}, true
+	return fitKey{e.Round, *e.Candidate, *e.Fold}, true
 }
 
 // openJournal opens the search's journal for writing, a new one where there is none, and notes the
 // outcomes in it.
 func (r *run) openJournal() (err error) {
-	r.noted, r.told = map[place]outcome{}, map[int]bool{}
+	r.recorded, r.sharedKnown = map[fitKey]outcome{}, map[int]bool{}
 	r.journal, err = journal.Open(r.search.Journal, r.head(), r.replay)
 	return err
 }
@@ -58,11 +58,11 @@ func (r *run) replay(line []byte) error {
 	}
 	if e.Candidate == nil && e.Fold == nil {
 		r.share(e.Shared)
-		r.told[e.Round] = true
+		r.sharedKnown[e.Round] = true
 		return nil
 	}
-	at, ok := e.place()
-	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposed.left || at.fold < 0 || at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
+	at, ok := e.fitKey()
+	if !ok || at.candidate < 0 || at.candidate >= len(r.candidates)+r.proposal.left || at.fold < 0 || at.fold >= len(r.folds) || len(e.Scores) != len(r.scorer.metrics) {
 		return errors.New("it is of no fit of this search")
 	}
 	out := outcome{done: true, seconds: e.Seconds, failed: e.Failed, unconverged: e.Unconverged}
@@ -72,7 +72,7 @@ func (r *run) replay(line []byte) error {
 	if math.IsNaN(out.scores[0]) != (out.failed != "") {
 		return errors.New("a fit has either a score or a failure")
 	}
-	r.noted[at] = out
+	r.recorded[at] = out
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (r *run) head() journal.Head {
 				fmt.Fprintf(w, "%#v\n", settings)
 			}
 			for _, c := range r.candidates {
-				journal.Numbers(w, c.at)
+				journal.Numbers(w, c.point)
 			}
 		}),
 		"scores": journal.Sum(func(w hash.Hash) {

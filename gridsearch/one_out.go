@@ -45,7 +45,7 @@ func (LeaveOneOut) Check(s Search) error {
 	}
 	var first error
 	for _, c := range rounds.known() {
-		err := leavesOneOut(c.spec)
+		err := supportsLeaveOneOut(c.spec)
 		if err == nil {
 			return nil
 		}
@@ -54,7 +54,7 @@ func (LeaveOneOut) Check(s Search) error {
 	return first
 }
 
-func leavesOneOut(spec estimator.Estimator) error {
+func supportsLeaveOneOut(spec estimator.Estimator) error {
 	fitter, ok := spec.(share.BatchFitter)
 	if !ok {
 		return fmt.Errorf("leave one out is for ridge, kernel_ridge and their classifiers, by themselves or at the end of a pipeline, not for %T; use k folds", spec)

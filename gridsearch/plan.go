@@ -10,26 +10,26 @@ import (
 
 // Plan is what a search would do, estimated before it does it.
 type Plan struct {
-	Candidates int
-	Folds      int
-	Fits       int   // of candidates on folds
-	AtMost     bool  // whether the search may end with fewer candidates, which a [Coordinate] does
-	Bytes      int64 // held at once by fits, beside the data itself
+	Candidates   int
+	Folds        int
+	Fits         int   // of candidates on folds
+	MayStopEarly bool  // whether the search may end with fewer candidates, which a [Coordinate] does
+	Bytes        int64 // held at once by fits, beside the data itself
 }
 
-// plannedCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
+// maxPlanCandidates is how many candidates a plan looks at. Of more it takes a part, which stands for
 // all.
-const plannedCandidates = 1000
+const maxPlanCandidates = 1000
 
 // Plan checks the search and the data as Run does, and goes through the rounds without fitting. Of many
 // candidates it looks at some. Which candidates get to the next round makes no difference to their number.
 func (s Search) Plan(data datasets.Set) (Plan, error) {
-	r, err := s.prepare(data, plannedCandidates)
+	r, err := s.prepare(data, maxPlanCandidates)
 	if err != nil {
 		return Plan{}, fmt.Errorf("gridsearch: %w", err)
 	}
-	r.planned = true
-	p := Plan{Folds: len(r.whole)}
+	r.planOnly = true
+	p := Plan{Folds: len(r.fullFolds)}
 	tried := 0
 	for {
 		more, err := r.next()
@@ -39,16 +39,16 @@ func (s Search) Plan(data datasets.Set) (Plan, error) {
 		if !more {
 			break
 		}
-		if r.first == 0 {
-			p.Fits += (r.proposed.number + r.proposed.left) * p.Folds
+		if r.firstNew == 0 {
+			p.Fits += (r.proposal.number + r.proposal.left) * p.Folds
 		}
-		if len(r.earlier) == 0 {
-			tried += r.proposed.number
-			p.Candidates = max(p.Candidates, tried+r.proposed.left)
+		if len(r.earlierStages) == 0 {
+			tried += r.proposal.number
+			p.Candidates = max(p.Candidates, tried+r.proposal.left)
 		}
 		p.Bytes = max(p.Bytes, r.bytesAtOnce())
 	}
-	p.AtMost = tried < p.Candidates
+	p.MayStopEarly = tried < p.Candidates
 	return p, nil
 }
 
@@ -61,15 +61,15 @@ func (r *inMemory) bytesAtOnce() (bytes int64) {
 		}
 	}
 	used := make([]int64, 0, len(r.candidates))
-	for _, c := range r.candidates[r.first:] {
-		used = append(used, r.bytes(c))
+	for _, c := range r.candidates[r.firstNew:] {
+		used = append(used, r.fitBytes(c))
 	}
 	slices.Sort(used)
 	workers := r.search.workers()
 	for i := len(used) - 1; i >= 0 && workers > 0; i-- {
-		beside := min(workers, len(r.folds))
-		bytes += used[i] * int64(beside)
-		workers -= beside
+		concurrent := min(workers, len(r.folds))
+		bytes += used[i] * int64(concurrent)
+		workers -= concurrent
 	}
 	if r.search.Memory > 0 {
 		bytes = min(bytes, r.search.Memory)

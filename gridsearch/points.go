@@ -26,11 +26,11 @@ func (a axes) size() float64 {
 
 // all returns every point, the last axis fastest.
 func (a axes) all() []point {
-	return product(a.numbers())
+	return product(a.indices())
 }
 
-// numbers returns those of the values of each axis.
-func (a axes) numbers() [][]int {
+// indices returns those of the values of each axis.
+func (a axes) indices() [][]int {
 	out := make([][]int, len(a))
 	for k, values := range a {
 		out[k] = make([]int, len(values))
@@ -74,11 +74,11 @@ func (a axes) draw(n int, seed uint64) []point {
 		}
 		return out
 	}
-	return a.different(n, rng)
+	return a.sampleDistinct(n, rng)
 }
 
-// different draws n different points and returns them in the order of the grid.
-func (a axes) different(n int, rng *rand.Rand) []point {
+// sampleDistinct draws n different points and returns them in the order of the grid.
+func (a axes) sampleDistinct(n int, rng *rand.Rand) []point {
 	seen := make(map[string]bool, n)
 	out := make([]point, 0, n)
 	for len(out) < n {
@@ -96,28 +96,28 @@ func (a axes) different(n int, rng *rand.Rand) []point {
 	return out
 }
 
-// tried returns the points that the search tries, at most so many of them, and their number in all. Of
+// samplePoints returns the points that the search tries, at most so many of them, and their number in all. Of
 // a grid with more than that there is a part whose axes have fewer values, the first and the last of
 // each among them; of other points, every so many.
-func (s Search) tried(a axes, most int) (some []point, total int, faults param.FieldErrors) {
+func (s Search) samplePoints(a axes, most int) (some []point, total int, faults param.FieldErrors) {
 	size := a.size()
 	random := s.Random > 0 && float64(s.Random) < size
 	switch {
 	case random && s.Random > MaxCandidates:
 		return nil, 0, param.FieldErrors{{Path: "random", Value: s.Random, Constraint: fmt.Sprintf("at most the %d candidates that a search takes", MaxCandidates)}}
 	case random:
-		return every(a.draw(s.Random, s.Seed), most), s.Random, nil
+		return evenlySpaced(a.draw(s.Random, s.Seed), most), s.Random, nil
 	case size > MaxCandidates:
 		return nil, 0, param.FieldErrors{{Path: "grid", Problem: fmt.Sprintf("%.0f candidates, more than the %d that a search takes; random tries some of them", size, MaxCandidates)}}
 	}
 	if int(size) <= most {
 		return a.all(), int(size), nil
 	}
-	return a.thin(most), int(size), nil
+	return a.coarsen(most), int(size), nil
 }
 
-// every returns at most so many of the points, the first and the last among them, at equal distances.
-func every(list []point, most int) []point {
+// evenlySpaced returns at most so many of the points, the first and the last among them, at equal distances.
+func evenlySpaced(list []point, most int) []point {
 	if len(list) <= most {
 		return list
 	}
@@ -128,10 +128,10 @@ func every(list []point, most int) []point {
 	return out
 }
 
-// thin returns the points of a grid with at most so many, which has every axis at fewer values: the
+// coarsen returns the points of a grid with at most so many, which has every axis at fewer values: the
 // longest axis loses half of them until there are few enough.
-func (a axes) thin(most int) []point {
-	kept := a.numbers()
+func (a axes) coarsen(most int) []point {
+	kept := a.indices()
 	size := func() float64 {
 		n := 1.0
 		for _, list := range kept {

@@ -54,7 +54,7 @@ func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 		if math.Abs(best.Mean-(0.5*math.Log(2*math.Pi*0.25)+0.5)) > 0.1 {
 			t.Errorf("nlpd %v, that of the noise is %v", best.Mean, 0.5*math.Log(2*math.Pi*0.25)+0.5)
 		}
-		for _, other := range best.Others {
+		for _, other := range best.OtherScores {
 			if width := 2 * 1.645 * 0.5; other.Name == "coverage" && math.Abs(other.Mean-0.9) > 0.06 || other.Name == "mean_width" && math.Abs(other.Mean-width) > 0.05*width {
 				t.Errorf("%s %v", other.Name, other.Mean)
 			}
@@ -71,7 +71,7 @@ func TestSearchByWhatAModelSaysOfItself(t *testing.T) {
 func TestLastTakesThePlaceOfTheBest(t *testing.T) {
 	data := datasets.Set{X: mat.NewDense(12, 1, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), Y: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
 	s := NewSearch(estimator.NewRidge(), Axis{Path: "alpha", Values: []any{0.001, 1000.0}})
-	s.Last = func(best estimator.Estimator) estimator.Estimator {
+	s.RefitEstimator = func(best estimator.Estimator) estimator.Estimator {
 		if best.(estimator.Ridge).Alpha != 0.001 {
 			t.Errorf("the best is %+v", best)
 		}

@@ -60,12 +60,12 @@ func (r Round) Best() Candidate {
 
 // Candidate is one point of the grid and how it did.
 type Candidate struct {
-	Settings []param.Setting // one for each axis, as the parameter shows its value
-	Summary                  // of the score that decides
-	Others   []Summary       // of the scores recorded besides
-	Rank     int             // 1 for the best mean, equal for equal means; candidates that failed share the last
-	Seconds  float64         // a fit took, in the mean over folds
-	Failed   string          // the first fold's reason for having no score, else ""
+	Settings    []param.Setting // one for each axis, as the parameter shows its value
+	Summary                     // of the score that decides
+	OtherScores []Summary       // of the scores recorded besides
+	Rank        int             // 1 for the best mean, equal for equal means; candidates that failed share the last
+	Seconds     float64         // a fit took, in the mean over folds
+	Failed      string          // the first fold's reason for having no score, else ""
 }
 
 // Summary is one metric's scores of a candidate.
@@ -84,7 +84,7 @@ func (c Candidate) String() string {
 	if len(c.Settings) == 0 {
 		return "the estimator as it is"
 	}
-	return label(c.Settings)
+	return formatSettings(c.Settings)
 }
 
 // result makes the table of the outcomes and chooses. Where the budget has ended before any candidate of the last stage
@@ -96,18 +96,18 @@ func (r *run) result() (*Result, error) {
 		out.Positive = metrics.PositiveClass(r.data.Schema.Classes())
 	}
 	top := -1
-	for _, t := range append(r.earlier, r.stage) {
+	for _, t := range append(r.earlierStages, r.stage) {
 		out.Fits += len(t.candidates) * len(t.folds)
 		for _, outcomes := range t.outcomes {
 			for _, o := range outcomes {
-				if o.late {
+				if o.timedOut {
 					out.Unreached++
 				}
 			}
 		}
 		list := r.ranked(t)
 		best := slices.IndexFunc(list, func(c Candidate) bool { return c.Rank == 1 && c.Failed == "" })
-		if best >= 0 || top < 0 || !r.late {
+		if best >= 0 || top < 0 || !r.timedOut {
 			top, r.stage, out.Candidates = best, t, list
 		}
 		if best >= 0 && t.resource > 0 {
@@ -115,15 +115,15 @@ func (r *run) result() (*Result, error) {
 		}
 	}
 	if top < 0 {
-		return nil, r.errUnfinished(out.Candidates)
+		return nil, r.noCandidateError(out.Candidates)
 	}
-	top = r.sort(out.Candidates, top)
+	top = r.sortByGrid(out.Candidates, top)
 	if out.BestIndex = top; r.search.Refit == RefitOneStdError {
-		out.BestIndex = r.search.simplest(out.Candidates, top, decides)
+		out.BestIndex = r.search.simplestCandidate(out.Candidates, top, decides)
 	}
-	r.warn(out, top)
-	if r.late {
-		out.Warnings = append(out.Warnings, lateWarning(r.search.Budget, out.Unreached, out.Fits))
+	r.addWarnings(out, top)
+	if r.timedOut {
+		out.Warnings = append(out.Warnings, budgetWarning(r.search.Budget, out.Unreached, out.Fits))
 		if cut := r.proposer.cut(r); cut != "" {
 			out.Warnings = append(out.Warnings, cut)
 		}
@@ -141,10 +141,10 @@ func (r *run) ranked(t stage) []Candidate {
 	return out
 }
 
-// sort puts the candidates into the order of the grid and returns the new number of the one at top.
-func (r *run) sort(list []Candidate, top int) int {
-	order := count(len(list))
-	slices.SortFunc(order, func(a, b int) int { return slices.Compare(r.candidates[a].at, r.candidates[b].at) })
+// sortByGrid puts the candidates into the order of the grid and returns the new number of the one at top.
+func (r *run) sortByGrid(list []Candidate, top int) int {
+	order := seq(len(list))
+	slices.SortFunc(order, func(a, b int) int { return slices.Compare(r.candidates[a].point, r.candidates[b].point) })
 	old, t := slices.Clone(list), r.stage
 	r.candidates, r.outcomes = make([]candidate, len(list)), make([][]outcome, len(list))
 	for k, i := range order {
@@ -164,7 +164,7 @@ func (r *run) candidate(c candidate, outcomes []outcome) Candidate {
 		if k == 0 {
 			out.Summary = s
 		} else {
-			out.Others = append(out.Others, s)
+			out.OtherScores = append(out.OtherScores, s)
 		}
 	}
 	for k, o := range outcomes {
@@ -220,15 +220,15 @@ func rank(candidates []Candidate, m metrics.Metric) {
 	}
 }
 
-// warn fills in OnGridEdge and Warnings.
-func (r *run) warn(out *Result, top int) {
+// addWarnings fills in OnGridEdge and Warnings.
+func (r *run) addWarnings(out *Result, top int) {
 	add := func(format string, args ...any) { out.Warnings = append(out.Warnings, fmt.Sprintf(format, args...)) }
 	for i, a := range r.search.Grid {
 		best := out.Candidates[top].Settings[i].Value
 		out.grid = append(out.grid, r.axisValues(i))
-		if end := edge(out.grid[i], best); end != "" && !r.search.bound(a.Path, best) {
+		if end := gridEnd(out.grid[i], best); end != "" && !r.search.atParameterBound(a.Path, best) {
 			out.OnGridEdge = append(out.OnGridEdge, a.Path)
-			add("the best %s, %s, is the %s of its grid: a wider one may do better", a.Path, text(best), end)
+			add("the best %s, %s, is the %s of its grid: a wider one may do better", a.Path, formatValue(best), end)
 		}
 	}
 	failed, unconverged, first := 0, 0, -1
@@ -253,7 +253,7 @@ func (r *run) warn(out *Result, top int) {
 	for k, m := range r.scorer.metrics[1:] {
 		missing := 0
 		for _, c := range out.Candidates {
-			for f, v := range c.Others[k].Folds {
+			for f, v := range c.OtherScores[k].Folds {
 				if math.IsNaN(v) && !math.IsNaN(c.Summary.Folds[f]) {
 					missing++
 				}
@@ -275,9 +275,9 @@ func (r *run) axisValues(i int) []any {
 	return out
 }
 
-// bound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out, or 2
+// atParameterBound reports whether a value is 0 and no smaller number can be had, such as a factor that takes an input out, or 2
 // clusters, of which fewer are none.
-func (s Search) bound(path string, value any) bool {
+func (s Search) atParameterBound(path string, value any) bool {
 	v, _ := number(value)
 	if v == 2 && path[strings.LastIndexByte(path, '.')+1:] == "clusters" {
 		return true
@@ -289,8 +289,8 @@ func (s Search) bound(path string, value any) bool {
 	return err != nil
 }
 
-// edge says which end of at least three numbers best is, "" where it is none.
-func edge(values []any, best any) string {
+// gridEnd says which end of at least three numbers best is, "" where it is none.
+func gridEnd(values []any, best any) string {
 	v, ok := number(best)
 	if !ok || len(values) < 3 {
 		return ""
@@ -327,7 +327,7 @@ func number(plain any) (float64, bool) {
 // WriteCSV writes the table, a row for each candidate in the order of the grid. The columns are
 // candidate, a parameter each by its path, fold0, fold1, … with the scores that decide, mean, std,
 // rank, fit_seconds (of one fit, in the mean), then fold0_<name>, …, mean_<name>, std_<name> for
-// every score recorded besides, failed, the reason why there is no score, and, where there are two
+// evenlySpaced score recorded besides, failed, the reason why there is no score, and, where there are two
 // classes, positive, the name of the one that scores speak of. A score that is
 // missing is an empty cell. Numbers are written so that they read back the same.
 func (r *Result) WriteCSV(w io.Writer) error {
@@ -338,11 +338,11 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for i, c := range r.Candidates {
 		row := []string{strconv.Itoa(i)}
 		for _, s := range c.Settings {
-			row = append(row, text(s.Value))
+			row = append(row, formatValue(s.Value))
 		}
 		row = append(row, c.Summary.cells()...)
-		row = append(row, strconv.Itoa(c.Rank), text(c.Seconds))
-		for _, s := range c.Others {
+		row = append(row, strconv.Itoa(c.Rank), formatValue(c.Seconds))
+		for _, s := range c.OtherScores {
 			row = append(row, s.cells()...)
 		}
 		row = append(row, c.Failed)
@@ -373,7 +373,7 @@ func (r *Result) csvHeader() []string {
 	}
 	scores("")
 	head = append(head, "rank", "fit_seconds")
-	for _, s := range r.Candidates[0].Others {
+	for _, s := range r.Candidates[0].OtherScores {
 		scores("_" + s.Name)
 	}
 	head = append(head, "failed")
@@ -389,7 +389,7 @@ func (s Summary) cells() []string {
 		if math.IsNaN(v) {
 			out = append(out, "")
 		} else {
-			out = append(out, text(v))
+			out = append(out, formatValue(v))
 		}
 	}
 	return out

@@ -52,9 +52,9 @@ type stage struct {
 	folds      []datasets.Fold
 	candidates []candidate
 	outcomes   [][]outcome // of each candidate on each fold
-	first      int         // candidate of the current round
+	firstNew   int         // candidate of the current round
 	done       int         // outcomes there are
-	lead       lead
+	leader     leader
 }
 
 // fitter does the fits of a run, on the rows that it has.
@@ -71,33 +71,33 @@ type fitter interface {
 
 // run is a search at work on data.
 type run struct {
-	search   Search
-	proposer proposer
-	fitter   fitter
-	data     datasets.Set // of a stream no rows
-	whole    []datasets.Fold
-	scorer   *scorer
-	planned  bool // whether nothing is fitted
+	search    Search
+	proposer  proposer
+	fitter    fitter
+	data      datasets.Set // of a stream no rows
+	fullFolds []datasets.Fold
+	scorer    *scorer
+	planOnly  bool // whether nothing is fitted
 
-	stage             // of the current round
-	earlier  []stage  // with less of the resource
-	round    int      // number of the current round, −1 before the first
-	proposed proposal // the current round
+	stage                  // of the current round
+	earlierStages []stage  // with less of the resource
+	round         int      // number of the current round, −1 before the first
+	proposal      proposal // the current round
 
-	ends     time.Time // of the budget, zero for never
-	late     bool      // the budget ended before the search
-	broken   error     // what ended the search from within, such as a journal that cannot be written
-	journal  *journal.Journal
-	noted    map[place]outcome // that the journal had
-	told     map[int]bool      // rounds of which the journal has what was shared
-	resumed  int               // outcomes taken from the journal
-	shared   []string
-	part     func(candidate, fold int) bool // fits that are to be done now, nil for all
-	reported int                            // Total of the last progress
+	deadline    time.Time // of the budget, zero for never
+	timedOut    bool      // the budget ended before the search
+	fatal       error     // what ended the search from within, such as a journal that cannot be written
+	journal     *journal.Journal
+	recorded    map[fitKey]outcome // that the journal had
+	sharedKnown map[int]bool       // rounds of which the journal has what was shared
+	resumed     int                // outcomes taken from the journal
+	shared      []string
+	include     func(candidate, fold int) bool // fits that are to be done now, nil for all
+	lastTotal   int                            // Total of the last progress
 }
 
-// place is a fit of a search.
-type place struct{ round, candidate, fold int }
+// fitKey is a fit of a search.
+type fitKey struct{ round, candidate, fold int }
 
 // outcome is what became of one candidate on one fold.
 type outcome struct {
@@ -105,7 +105,7 @@ type outcome struct {
 	scores      []float64 // by every metric, NaN where there is none
 	seconds     float64   // of the fit
 	failed      string    // why the deciding score is missing
-	late        bool      // for the budget ended before
+	timedOut    bool      // for the budget ended before
 	unconverged bool
 }
 
@@ -113,11 +113,11 @@ type outcome struct {
 type grid struct{}
 
 func (grid) begin(s Search, a axes, limit int) (proposer, param.FieldErrors) {
-	points, total, faults := s.tried(a, limit)
+	points, total, faults := s.samplePoints(a, limit)
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	candidates, faults := s.combine(a, points)
+	candidates, faults := s.candidates(a, points)
 	return oneRound{candidates, total}, faults
 }
 
@@ -148,8 +148,8 @@ func (s Search) begin(limit int) (proposer, param.FieldErrors) {
 	return strategy.begin(s, axes, limit)
 }
 
-// checked returns a run whose candidates and metrics are found good for the data.
-func (s Search) checked(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
+// newRun returns a run whose candidates and metrics are found good for the data.
+func (s Search) newRun(data datasets.Set, limit int) (r *run, list []metrics.Metric, err error) {
 	r = &run{search: s, round: -1}
 	proposer, faults := s.begin(limit)
 	list, more := s.metrics(&data)
@@ -157,7 +157,7 @@ func (s Search) checked(data datasets.Set, limit int) (r *run, list []metrics.Me
 		return nil, nil, faults
 	}
 	r.proposer = proposer
-	r.data, err = s.forTask(data, list)
+	r.data, err = s.prepareTargets(data, list)
 	return r, list, err
 }
 
@@ -185,8 +185,8 @@ func (r *run) refit(ctx context.Context, out *Result) (err error) {
 	}
 	began := time.Now()
 	last := r.candidates[out.BestIndex].spec
-	if r.search.Last != nil {
-		last = r.search.Last(last)
+	if r.search.RefitEstimator != nil {
+		last = r.search.RefitEstimator(last)
 	}
 	out.Model, err = r.fitter.refit(ctx, last)
 	out.RefitSeconds = time.Since(began).Seconds()
@@ -196,10 +196,10 @@ func (r *run) refit(ctx context.Context, out *Result) (err error) {
 // evaluate does all rounds, as far as the budget allows.
 func (r *run) evaluate(ctx context.Context) (err error) {
 	if r.search.Budget > 0 {
-		r.ends = time.Now().Add(r.search.Budget)
+		r.deadline = time.Now().Add(r.search.Budget)
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
-	for !r.late {
+	for !r.timedOut {
 		if err := ctxerr.Check(ctx); err != nil {
 			return err
 		}
@@ -217,11 +217,11 @@ func (r *run) evaluate(ctx context.Context) (err error) {
 			}
 		}
 		r.resume()
-		if r.first == 0 {
+		if r.firstNew == 0 {
 			r.report(Progress{Candidate: -1, Score: math.NaN()})
 		}
 		if r.done < r.total() {
-			if err := r.evaluateWithin(ctx); err != nil {
+			if err := r.evaluateUntilDeadline(ctx); err != nil {
 				return err
 			}
 		}
@@ -237,14 +237,14 @@ func (r *run) next() (more bool, err error) {
 	}
 	if r.round++; r.round == 0 || p.resource != r.resource {
 		if r.round > 0 {
-			r.earlier = append(r.earlier, r.stage)
+			r.earlierStages = append(r.earlierStages, r.stage)
 		}
-		r.stage = stage{resource: p.resource, folds: r.whole}
+		r.stage = stage{resource: p.resource, folds: r.fullFolds}
 		if p.rows {
-			r.folds = r.fewerRows(p.resource)
+			r.folds = r.subsampleFolds(p.resource)
 		}
 	}
-	r.proposed, r.first = p, len(r.candidates)
+	r.proposal, r.firstNew = p, len(r.candidates)
 	r.candidates = append(r.candidates, p.candidates...)
 	for range p.candidates {
 		r.outcomes = append(r.outcomes, make([]outcome, len(r.folds)))
@@ -255,28 +255,28 @@ func (r *run) next() (more bool, err error) {
 // resume takes the outcomes of the round from the journal.
 func (r *run) resume() {
 	before := r.resumed
-	for i := r.first; i < len(r.candidates); i++ {
+	for i := r.firstNew; i < len(r.candidates); i++ {
 		for k := range r.folds {
-			if o, ok := r.noted[place{r.round, i, k}]; ok {
+			if o, ok := r.recorded[fitKey{r.round, i, k}]; ok {
 				r.outcomes[i][k] = o
 				r.done, r.resumed = r.done+1, r.resumed+1
-				r.lead.see(r, i)
+				r.leader.update(r, i)
 			}
 		}
 	}
-	if _, left := r.search.Splitter.(LeaveOneOut); left && r.resumed > before && !r.told[r.round] {
+	if _, left := r.search.Splitter.(LeaveOneOut); left && r.resumed > before && !r.sharedKnown[r.round] {
 		r.share([]string{"rows"}) // killed in a batch, before it could tell
 	}
 }
 
-// wants reports whether a fit is to be done now.
-func (r *run) wants(candidate, fold int) bool {
-	return !r.outcomes[candidate][fold].done && (r.part == nil || r.part(candidate, fold))
+// pending reports whether a fit is to be done now.
+func (r *run) pending(candidate, fold int) bool {
+	return !r.outcomes[candidate][fold].done && (r.include == nil || r.include(candidate, fold))
 }
 
-// open reports whether a candidate has a fit to be done now.
-func (r *run) open(candidate int) bool {
-	return slices.ContainsFunc(count(len(r.folds)), func(fold int) bool { return r.wants(candidate, fold) })
+// hasPending reports whether a candidate has a fit to be done now.
+func (r *run) hasPending(candidate int) bool {
+	return slices.ContainsFunc(seq(len(r.folds)), func(fold int) bool { return r.pending(candidate, fold) })
 }
 
 // record takes in what a candidate predicts for a fold. Its error ends the search.
@@ -298,12 +298,12 @@ func (r *run) record(candidate, fold int, result share.Outcome) error {
 	if failed != nil {
 		out.failed = failed.Error()
 	}
-	if err := r.journal.Write(entryOf(place{r.round, candidate, fold}, out)); err != nil {
+	if err := r.journal.Write(entryOf(fitKey{r.round, candidate, fold}, out)); err != nil {
 		return err
 	}
 	r.outcomes[candidate][fold] = out
 	r.done++
-	r.lead.see(r, candidate)
+	r.leader.update(r, candidate)
 	r.report(Progress{Candidate: candidate, Fold: fold, Score: out.scores[0], Failed: out.failed})
 	return nil
 }
@@ -330,12 +330,12 @@ func (r *run) trainRows() int {
 	return rows
 }
 
-// fewerRows are the folds with some of the rows to train on, drawn by the seed: those of more rows have all of
+// subsampleFolds are the folds with some of the rows to train on, drawn by the seed: those of more rows have all of
 // those of fewer.
-func (r *run) fewerRows(rows int) []datasets.Fold {
+func (r *run) subsampleFolds(rows int) []datasets.Fold {
 	rank := rand.New(rand.NewPCG(r.search.Seed, rowStream)).Perm(r.data.Rows())
-	out := make([]datasets.Fold, len(r.whole))
-	for k, fold := range r.whole {
+	out := make([]datasets.Fold, len(r.fullFolds))
+	for k, fold := range r.fullFolds {
 		train := slices.Clone(fold.Train)
 		slices.SortFunc(train, func(a, b int) int { return rank[a] - rank[b] })
 		train = train[:min(rows, len(train))]
@@ -351,30 +351,30 @@ func (r *run) total() int { return len(r.candidates) * len(r.folds) }
 // report tells of the fits with the current resource.
 func (r *run) report(p Progress) {
 	if r.search.Progress != nil {
-		p.Done, p.Total = r.done, r.total()+r.proposed.left*len(r.folds)
-		r.reported = p.Total
-		r.lead.tell(&p, r.scorer.metrics[0])
+		p.Done, p.Total = r.done, r.total()+r.proposal.left*len(r.folds)
+		r.lastTotal = p.Total
+		r.leader.fill(&p, r.scorer.metrics[0])
 		r.search.Progress(p)
 	}
 }
 
 // finish reports that no fits follow, where more might have.
 func (r *run) finish() {
-	if r.proposed.left = 0; r.reported != r.total() {
+	if r.proposal.left = 0; r.lastTotal != r.total() {
 		r.report(Progress{Candidate: -1, Score: math.NaN()})
 	}
 }
 
-// lead is the best candidate so far: of those with the most folds the one with the best mean over these.
-type lead struct {
+// leader is the best candidate so far: of those with the most folds the one with the best mean over these.
+type leader struct {
 	scored   int // candidates with a score on every fold
 	folds    int
 	best     float64
 	settings string // "" for none
 }
 
-// see looks at a candidate that has a fold more.
-func (l *lead) see(r *run, candidate int) {
+// update looks at a candidate that has a fold more.
+func (l *leader) update(r *run, candidate int) {
 	folds, sum := 0, 0.0
 	for _, o := range r.outcomes[candidate] {
 		if o.done {
@@ -391,8 +391,8 @@ func (l *lead) see(r *run, candidate int) {
 	}
 }
 
-// tell notes it in the progress of a search by a metric.
-func (l lead) tell(p *Progress, m metrics.Metric) {
+// fill notes it in the progress of a search by a metric.
+func (l leader) fill(p *Progress, m metrics.Metric) {
 	if p.Scored, p.Folds, p.Best, p.Settings, p.Metric = l.scored, l.folds, l.best, l.settings, m.Name; l.settings == "" {
 		p.Best = math.NaN()
 	}

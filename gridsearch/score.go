@@ -42,7 +42,7 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	if s.Score != "" {
 		add("score", s.Score)
 	} else if own.Unsupervised() && data != nil {
-		add("score", untaughtScore(own, data.Y != nil))
+		add("score", defaultUnsupervisedScore(own, data.Y != nil))
 	} else if data != nil {
 		task, classes := datasets.Regression, len(data.Schema.Classes())
 		switch {
@@ -62,9 +62,9 @@ func (s Search) metrics(data *datasets.Set) ([]metrics.Metric, param.FieldErrors
 	return out, faults
 }
 
-// untaughtScore names the metric that decides between models that learn without a target, where none is named:
+// defaultUnsupervisedScore names the metric that decides between models that learn without a target, where none is named:
 // one that compares with the targets, where there are any.
-func untaughtScore(task datasets.Task, targets bool) string {
+func defaultUnsupervisedScore(task datasets.Task, targets bool) string {
 	switch {
 	case task == datasets.Anomaly:
 		return "roc_auc"
@@ -82,11 +82,11 @@ func (s Search) task(list []metrics.Metric) datasets.Task {
 	return list[0].Task
 }
 
-// forTask checks that the targets are what the metrics score.
-func (s Search) forTask(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
+// prepareTargets checks that the targets are what the metrics score.
+func (s Search) prepareTargets(data datasets.Set, list []metrics.Metric) (datasets.Set, error) {
 	m, task := list[0], s.task(list)
 	if task.Unsupervised() {
-		return untaught(data, task, list)
+		return checkUnsupervised(data, task, list)
 	}
 	switch {
 	case data.Y == nil && data.Targets == nil:
@@ -99,9 +99,9 @@ func (s Search) forTask(data datasets.Set, list []metrics.Metric) (datasets.Set,
 	return data, nil
 }
 
-// untaught checks that there is what the metrics of a task without a target look at: targets that they compare
+// checkUnsupervised checks that there is what the metrics of a task without a target look at: targets that they compare
 // with, or numbers.
-func untaught(data datasets.Set, task datasets.Task, list []metrics.Metric) (datasets.Set, error) {
+func checkUnsupervised(data datasets.Set, task datasets.Task, list []metrics.Metric) (datasets.Set, error) {
 	for _, m := range list {
 		switch {
 		case m.IsSupervised() && data.Y == nil && task == datasets.Anomaly:
@@ -127,7 +127,7 @@ func untaught(data datasets.Set, task datasets.Task, list []metrics.Metric) (dat
 type scorer struct {
 	metrics []metrics.Metric
 	truth   []metrics.Input // of each fold's test rows: all but the predictions
-	looks   func(fold int)  // adds the rows themselves to a fold's truth; nil where no metric looks at them
+	addRows func(fold int)  // adds the rows themselves to a fold's truth; nil where no metric looks at them
 }
 
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
@@ -140,18 +140,18 @@ func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) 
 		}
 	}
 	for k, f := range folds {
-		known := datasets.Set{Schema: data.Schema, Weights: pick(data.Weights, f.Test)}
+		known := datasets.Set{Schema: data.Schema, Weights: takeRows(data.Weights, f.Test)}
 		if data.Targets != nil {
 			known.Targets = rowblock.Select(data.Targets, f.Test).(*mat.Dense)
 		} else {
-			known.Y = pick(data.Y, f.Test)
+			known.Y = takeRows(data.Y, f.Test)
 		}
 		s.truth[k] = metricinput.FromSet(known, list[0].Task)
 	}
 	return s
 }
 
-func pick(list []float64, rows []int) []float64 {
+func takeRows(list []float64, rows []int) []float64 {
 	if list == nil {
 		return nil
 	}
@@ -166,8 +166,8 @@ func pick(list []float64, rows []int) []float64 {
 // says why the deciding metric has none, the second that the model lacks what a metric reads,
 // which no candidate could change.
 func (s *scorer) score(fold int, out share.Outcome) (scores []float64, failed, fatal error) {
-	if s.looks != nil {
-		s.looks(fold)
+	if s.addRows != nil {
+		s.addRows(fold)
 	}
 	in := metricinput.AddPredictions(s.truth[fold], estimator.Prediction(out.Prediction))
 	scores = make([]float64, len(s.metrics))

@@ -36,7 +36,7 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 	s.Budget = 0
 	r, err := s.prepare(data, MaxCandidates)
 	if err == nil {
-		r.part = shardOf(len(r.proposer.known()), len(r.folds), i, n)
+		r.include = includeShard(len(r.proposer.known()), len(r.folds), i, n)
 		err = r.evaluate(ctx)
 	}
 	if err != nil {
@@ -45,8 +45,8 @@ func (s Search) RunShard(ctx context.Context, data datasets.Set, i, n int) error
 	return nil
 }
 
-// shardOf says which fits those of shard i of n are.
-func shardOf(candidates, folds, i, n int) func(candidate, fold int) bool {
+// includeShard says which fits those of shard i of n are.
+func includeShard(candidates, folds, i, n int) func(candidate, fold int) bool {
 	if n <= candidates {
 		from, to := i*candidates/n, (i+1)*candidates/n
 		return func(candidate, _ int) bool { return from <= candidate && candidate < to }
@@ -66,7 +66,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 	}
 	var shared []string
 	told := false
-	fits := map[place][]byte{}
+	fits := map[fitKey][]byte{}
 	head, err := journal.HeadOf(journals[0], journalKind)
 	for k, content := range journals {
 		if err == nil {
@@ -75,7 +75,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 				if err := journal.Decode(line, &e); err != nil {
 					return err
 				}
-				if at, ok := e.place(); !ok {
+				if at, ok := e.fitKey(); !ok {
 					told = true
 					shared = union(shared, e.Shared)
 				} else if fits[at] == nil {
@@ -88,7 +88,7 @@ func MergeJournals(w io.Writer, journals ...[]byte) error {
 			return fmt.Errorf("gridsearch: journal %d: %w", k, err)
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(fits), func(a, b place) int {
+	order := slices.SortedFunc(maps.Keys(fits), func(a, b fitKey) int {
 		return cmp.Or(a.round-b.round, a.candidate-b.candidate, a.fold-b.fold)
 	})
 	var out bytes.Buffer

@@ -9,14 +9,14 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// trait is what the value of a parameter says about how simple a model is.
-type trait struct {
+// complexityRule is what the value of a parameter says about how simple a model is.
+type complexityRule struct {
 	class  int  // units, penalty or roughness: the order in which they decide
 	larger bool // whether larger is simpler
 }
 
-// traits are what parameters declare of themselves.
-var traits = map[param.Complexity]trait{
+// complexityRules are what parameters declare of themselves.
+var complexityRules = map[param.Complexity]complexityRule{
 	param.MoreUnits:   {0, false},
 	param.FewerUnits:  {0, true},
 	param.MorePenalty: {1, true},
@@ -24,12 +24,12 @@ var traits = map[param.Complexity]trait{
 	param.Rougher:     {2, false},
 }
 
-// simplest returns the simplest candidate whose mean is within one standard error of the best
+// simplestCandidate returns the simplest candidate whose mean is within one standard error of the best
 // one's: the standard deviation of its folds' scores (divided by their number less one) over the
 // square root of their number. Of several equally simple ones it is the one with the best mean, and
 // the earliest of these. (Breiman, Friedman, Olshen & Stone, Classification and Regression Trees,
 // 1984, section 3.4.3.)
-func (s Search) simplest(candidates []Candidate, top int, m metrics.Metric) int {
+func (s Search) simplestCandidate(candidates []Candidate, top int, m metrics.Metric) int {
 	best := candidates[top]
 	limit := best.Mean
 	if folds := float64(len(best.Folds)); folds > 1 {
@@ -57,19 +57,19 @@ func (s Search) simplest(candidates []Candidate, top int, m metrics.Metric) int 
 func (s Search) complexity() func(a, b Candidate) int {
 	type key struct {
 		axis int
-		trait
+		complexityRule
 	}
 	var keys []key
 	for _, p := range param.All(s.Estimator) {
 		axis := slices.IndexFunc(s.Grid, func(a Axis) bool { return a.Path == p.Path })
-		if t, ok := traits[p.Complexity]; ok && axis >= 0 {
+		if t, ok := complexityRules[p.Complexity]; ok && axis >= 0 {
 			keys = append(keys, key{axis, t})
 		}
 	}
 	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(a.class-b.class, a.axis-b.axis) })
 	return func(a, b Candidate) int {
 		for _, k := range keys {
-			x, y := k.weigh(a.Settings[k.axis].Value), k.weigh(b.Settings[k.axis].Value)
+			x, y := k.sortKey(a.Settings[k.axis].Value), k.sortKey(b.Settings[k.axis].Value)
 			if d := cmp.Compare(x, y); d != 0 {
 				return d
 			}
@@ -78,8 +78,8 @@ func (s Search) complexity() func(a, b Candidate) int {
 	}
 }
 
-// weigh returns a number that is greater for a less simple value.
-func (t trait) weigh(plain any) float64 {
+// sortKey returns a number that is greater for a less simple value.
+func (t complexityRule) sortKey(plain any) float64 {
 	v, ok := number(plain)
 	switch {
 	case !ok:

@@ -34,9 +34,9 @@ type statisticsSharer interface {
 // stream does fits on rows that are not held.
 type stream struct {
 	*run
-	source datasets.Source
-	hash   datasets.HashKFold
-	rows   []int // of each fold
+	source   datasets.Source
+	hash     datasets.HashKFold
+	foldRows []int // of each fold
 }
 
 // RunSource is Run on rows that stay where they are: it reads them through several times and holds none of their inputs,
@@ -92,16 +92,16 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	if own := share.TaskOf(s.Estimator); own.Unsupervised() {
 		return nil, fmt.Errorf("candidates for %s are scored by looks at all rows, which a stream does not hold", own)
 	}
-	truth, err := r.read(ctx)
+	truth, err := r.readTargets(ctx)
 	if err != nil {
 		return nil, err
 	}
 	data := truth[0]
 	var list []metrics.Metric
-	if r.run, list, err = s.checked(data, MaxCandidates); err != nil {
+	if r.run, list, err = s.newRun(data, MaxCandidates); err != nil {
 		return nil, err
 	}
-	r.fitter, r.data, r.whole = r, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, r.hash.Folds)
+	r.fitter, r.data, r.fullFolds = r, datasets.Set{Schema: src.Schema()}, make([]datasets.Fold, r.hash.Folds)
 	r.scorer = &scorer{metrics: list}
 	for _, known := range truth {
 		r.scorer.truth = append(r.scorer.truth, metricinput.FromSet(known, list[0].Task))
@@ -112,18 +112,18 @@ func (s Search) prepareStream(ctx context.Context, src datasets.Source) (*stream
 	return r, nil
 }
 
-// read returns the targets and weights of each fold.
-func (r *stream) read(ctx context.Context) ([]datasets.Set, error) {
+// readTargets returns the targets and weights of each fold.
+func (r *stream) readTargets(ctx context.Context) ([]datasets.Set, error) {
 	k := r.hash.Folds
 	truth, several := make([]datasets.Set, k), make([][]float64, k)
-	r.rows = make([]int, k)
+	r.foldRows = make([]int, k)
 	targets := 0
 	row := 0
 	err := r.source.Blocks(ctx, func(block datasets.Set) error {
 		for i := range block.Rows() {
 			f := r.hash.Of(row)
 			row++
-			r.rows[f]++
+			r.foldRows[f]++
 			if block.Y != nil {
 				truth[f].Y = append(truth[f].Y, block.Y[i])
 			}
@@ -140,7 +140,7 @@ func (r *stream) read(ctx context.Context) ([]datasets.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for f, rows := range r.rows {
+	for f, rows := range r.foldRows {
 		if rows == 0 {
 			return nil, fmt.Errorf("fold %d of %d has no rows; there are %d in all", f, k, row)
 		}
@@ -173,10 +173,10 @@ func (r *stream) identify(sums map[string]string) {
 func (r *stream) shape(schema datasets.Schema) datasets.Shape {
 	_, cols := r.source.Dims()
 	all := 0
-	for _, n := range r.rows {
+	for _, n := range r.foldRows {
 		all += n
 	}
-	return datasets.Shape{Rows: all - slices.Min(r.rows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
+	return datasets.Shape{Rows: all - slices.Min(r.foldRows), Cols: cols, Outputs: schema.Outputs(), Columns: schema.Columns}
 }
 
 func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator.Predictor, error) {
@@ -187,26 +187,26 @@ func (r *stream) refit(ctx context.Context, spec estimator.Estimator) (estimator
 func (r *stream) refuse([]candidate) error { return nil }
 
 // shares returns none: the journal need not tell, for the fits to come do.
-// sharing is candidates that share sums, and what they have learned so far on each fold.
-type sharing struct {
+// passGroup is candidates that share sums, and what they have learned so far on each fold.
+type passGroup struct {
 	members []int
 	spec    estimator.PassEstimator
 	start   func(ctx context.Context) (datasets.Pass, error) // begins the first pass
 	bytes   int64
 	train   []datasets.Pass // of each fold, on its training rows; nil before the first pass
-	sums    []datasets.Pass // of each fold, on the rows that it holds out, where all folds begin alike
+	heldOut []datasets.Pass // of each fold, on the rows that it holds out, where all folds begin alike
 }
 
-func (r *stream) sharing(spec estimator.PassEstimator) *sharing {
+func (r *stream) newGroup(spec estimator.PassEstimator) *passGroup {
 	_, cols := r.source.Dims()
-	return &sharing{spec: spec, start: func(ctx context.Context) (datasets.Pass, error) {
+	return &passGroup{spec: spec, start: func(ctx context.Context) (datasets.Pass, error) {
 		return spec.Start(ctx, r.source.Schema(), cols)
 	}}
 }
 
 // fit learns candidates side by side, as many as there is memory for.
 func (r *stream) fit(ctx context.Context) error {
-	groups, alone := r.sharings(ctx)
+	groups, alone := r.groupCandidates(ctx)
 	limit := r.search.Memory
 	if limit == 0 {
 		limit = memory.Available() / 2
@@ -217,28 +217,28 @@ func (r *stream) fit(ctx context.Context) error {
 			bytes += groups[n].bytes
 			n++
 		}
-		if err := r.learnTogether(ctx, groups[:n]); err != nil {
+		if err := r.fitGroups(ctx, groups[:n]); err != nil {
 			return err
 		}
 		groups = groups[n:]
 	}
 	for _, c := range alone {
-		if err := r.learnAlone(ctx, c); err != nil {
+		if err := r.fitSeparately(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sharings puts the candidates that learn by passes into groups that have the same sums, and lists the others.
-func (r *stream) sharings(ctx context.Context) (groups []*sharing, alone []int) {
+// groupCandidates puts the candidates that learn by passes into groups that have the same sums, and lists the others.
+func (r *stream) groupCandidates(ctx context.Context) (groups []*passGroup, alone []int) {
 	schema := r.source.Schema()
 	_, cols := r.source.Dims()
 	shape := r.shape(schema)
-	at := map[string]*sharing{}
-	for i := r.first; i < len(r.candidates); i++ {
+	at := map[string]*passGroup{}
+	for i := r.firstNew; i < len(r.candidates); i++ {
 		c := r.candidates[i]
-		if !r.open(i) {
+		if !r.hasPending(i) {
 			continue
 		}
 		spec, ok := c.spec.(estimator.PassEstimator)
@@ -257,7 +257,7 @@ func (r *stream) sharings(ctx context.Context) (groups []*sharing, alone []int) 
 		}
 		g := at[key]
 		if g == nil {
-			g = r.sharing(spec)
+			g = r.newGroup(spec)
 			if coster, ok := c.spec.(datasets.CostEstimator); ok {
 				g.bytes = coster.Cost(shape).Bytes * int64(2*r.hash.Folds+1)
 			}
@@ -274,14 +274,14 @@ type fitted struct {
 	model           estimator.Predictor
 	err             error
 	seconds         float64
-	said            estimator.Prediction
+	predictions     estimator.Prediction
 }
 
-// learnTogether learns groups of candidates side by side, and scores them.
-func (r *stream) learnTogether(ctx context.Context, groups []*sharing) error {
+// fitGroups learns groups of candidates side by side, and scores them.
+func (r *stream) fitGroups(ctx context.Context, groups []*passGroup) error {
 	began := time.Now()
 	var all []*fitted
-	failed := func(g *sharing, err error) {
+	failed := func(g *passGroup, err error) {
 		for _, c := range g.members {
 			for f := range r.folds {
 				all = append(all, &fitted{candidate: c, fold: f, err: err})
@@ -298,20 +298,20 @@ func (r *stream) learnTogether(ctx context.Context, groups []*sharing) error {
 	}
 	r.share([]string{"readings"})
 	for len(open) > 0 {
-		bad, err := r.readOnce(ctx, open)
+		bad, err := r.addPass(ctx, open)
 		if err != nil {
 			return err
 		}
 		still := open[:0:0]
 		for k, g := range open {
 			if bad[k] == nil {
-				bad[k] = g.addUp(ctx)
+				bad[k] = g.combineFolds(ctx)
 			}
 			if bad[k] != nil {
 				failed(g, bad[k])
 				continue
 			}
-			next, models, err := r.nextPasses(ctx, g)
+			next, models, err := r.advance(ctx, g)
 			if err != nil {
 				failed(g, err)
 				continue
@@ -327,15 +327,15 @@ func (r *stream) learnTogether(ctx context.Context, groups []*sharing) error {
 	for _, f := range all {
 		f.seconds = seconds
 	}
-	return r.scoreStream(ctx, all)
+	return r.scoreAll(ctx, all)
 }
 
 // begin starts the first pass.
-func (r *stream) begin(ctx context.Context, g *sharing) error {
-	g.sums = make([]datasets.Pass, r.hash.Folds)
-	for f := range g.sums {
+func (r *stream) begin(ctx context.Context, g *passGroup) error {
+	g.heldOut = make([]datasets.Pass, r.hash.Folds)
+	for f := range g.heldOut {
 		var err error
-		if g.sums[f], err = g.start(ctx); err != nil {
+		if g.heldOut[f], err = g.start(ctx); err != nil {
 			return err
 		}
 	}
@@ -346,8 +346,8 @@ func (r *stream) begin(ctx context.Context, g *sharing) error {
 	return nil
 }
 
-// readOnce adds all rows to the passes of the groups. What a group cannot take in is its own error.
-func (r *stream) readOnce(ctx context.Context, groups []*sharing) (bad []error, err error) {
+// addPass adds all rows to the passes of the groups. What a group cannot take in is its own error.
+func (r *stream) addPass(ctx context.Context, groups []*passGroup) (bad []error, err error) {
 	bad = make([]error, len(groups))
 	err = rowsource.Partition(ctx, r.source, r.hash.Folds, r.hash.Of, func(fold int, block datasets.Set) error {
 		for k, g := range groups {
@@ -361,9 +361,9 @@ func (r *stream) readOnce(ctx context.Context, groups []*sharing) (bad []error, 
 }
 
 // add adds rows that a fold holds out.
-func (g *sharing) add(ctx context.Context, fold int, block datasets.Set) error {
-	if g.sums != nil {
-		return g.sums[fold].Add(ctx, block)
+func (g *passGroup) add(ctx context.Context, fold int, block datasets.Set) error {
+	if g.heldOut != nil {
+		return g.heldOut[fold].Add(ctx, block)
 	}
 	for f, pass := range g.train {
 		if f == fold || pass == nil {
@@ -376,15 +376,15 @@ func (g *sharing) add(ctx context.Context, fold int, block datasets.Set) error {
 	return nil
 }
 
-// addUp makes the passes over training rows of those over rows that are held out, where these are what there is: each
+// combineFolds makes the passes over training rows of those over rows that are held out, where these are what there is: each
 // begins as an empty one, and takes in those of the other folds in their order.
-func (g *sharing) addUp(ctx context.Context) error {
-	if g.sums == nil {
+func (g *passGroup) combineFolds(ctx context.Context) error {
+	if g.heldOut == nil {
 		return nil
 	}
-	g.train = make([]datasets.Pass, len(g.sums))
+	g.train = make([]datasets.Pass, len(g.heldOut))
 	for f := range g.train {
-		for other, sums := range g.sums {
+		for other, sums := range g.heldOut {
 			if other == f {
 				continue
 			}
@@ -394,7 +394,7 @@ func (g *sharing) addUp(ctx context.Context) error {
 					return err
 				}
 				if g.train[f], err = g.start(ctx); err == nil {
-					err = model.Restore(copied(state), g.train[f])
+					err = model.Restore(cloneArchive(state), g.train[f])
 				}
 				if err != nil {
 					return err
@@ -406,12 +406,12 @@ func (g *sharing) addUp(ctx context.Context) error {
 			}
 		}
 	}
-	g.sums = nil
+	g.heldOut = nil
 	return nil
 }
 
-// copied is an archive whose arrays are not those of the pass that they were taken from.
-func copied(a *model.Archive) *model.Archive {
+// cloneArchive is an archive whose arrays are not those of the pass that they were taken from.
+func cloneArchive(a *model.Archive) *model.Archive {
 	out := &model.Archive{Scalars: a.Scalars, Arrays: make(map[string]model.Array, len(a.Arrays))}
 	for name, array := range a.Arrays {
 		array.Floats, array.Ints, array.Uint32s = slices.Clone(array.Floats), slices.Clone(array.Ints), slices.Clone(array.Uint32s)
@@ -420,10 +420,10 @@ func copied(a *model.Archive) *model.Archive {
 	return out
 }
 
-// nextPasses goes on with the passes that there have to be yet, and returns the models of those that are done.
-func (r *stream) nextPasses(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+// advance goes on with the passes that there have to be yet, and returns the models of those that are done.
+func (r *stream) advance(ctx context.Context, g *passGroup) (still []*passGroup, models []*fitted, err error) {
 	if len(g.members) > 1 {
-		return r.apart(ctx, g)
+		return r.splitGroup(ctx, g)
 	}
 	left := false
 	for f, last := range g.train {
@@ -447,19 +447,19 @@ func (r *stream) nextPasses(ctx context.Context, g *sharing) (still []*sharing, 
 	return still, models, nil
 }
 
-// apart goes on with each candidate of a group by itself behind the first sums of their estimator, and together
+// splitGroup goes on with each candidate of a group by itself behind the first sums of their estimator, and together
 // before: what comes behind them may look at what tells the candidates apart.
-func (r *stream) apart(ctx context.Context, g *sharing) (still []*sharing, models []*fitted, err error) {
+func (r *stream) splitGroup(ctx context.Context, g *passGroup) (still []*passGroup, models []*fitted, err error) {
 	if step, ok := g.train[0].(interface{ OfStep() bool }); ok && step.OfStep() {
 		for f, last := range g.train {
 			if g.train[f], err = last.Next(ctx); err != nil {
 				return nil, nil, err
 			}
 		}
-		return []*sharing{g}, nil, nil
+		return []*passGroup{g}, nil, nil
 	}
 	for _, c := range g.members {
-		own := r.sharing(r.candidates[c].spec.(estimator.PassEstimator))
+		own := r.newGroup(r.candidates[c].spec.(estimator.PassEstimator))
 		own.members, own.train = []int{c}, make([]datasets.Pass, len(g.train))
 		for f, last := range g.train {
 			if own.train[f], err = own.start(ctx); err == nil {
@@ -469,7 +469,7 @@ func (r *stream) apart(ctx context.Context, g *sharing) (still []*sharing, model
 				return nil, nil, err
 			}
 		}
-		more, done, err := r.nextPasses(ctx, own)
+		more, done, err := r.advance(ctx, own)
 		if err != nil {
 			for f := range own.train {
 				done = append(done, &fitted{candidate: c, fold: f, err: err})
@@ -480,8 +480,8 @@ func (r *stream) apart(ctx context.Context, g *sharing) (still []*sharing, model
 	return still, models, nil
 }
 
-// learnAlone fits a candidate to each fold by readings of its own.
-func (r *stream) learnAlone(ctx context.Context, c int) error {
+// fitSeparately fits a candidate to each fold by readings of its own.
+func (r *stream) fitSeparately(ctx context.Context, c int) error {
 	var all []*fitted
 	for f := range r.folds {
 		began := time.Now()
@@ -492,12 +492,12 @@ func (r *stream) learnAlone(ctx context.Context, c int) error {
 		}
 		all = append(all, &fitted{candidate: c, fold: f, model: fit, err: err, seconds: time.Since(began).Seconds()})
 	}
-	return r.scoreStream(ctx, all)
+	return r.scoreAll(ctx, all)
 }
 
-// scoreStream scores models on the rows that their folds hold out, as many candidates on one reading as there is memory
+// scoreAll scores models on the rows that their folds hold out, as many candidates on one reading as there is memory
 // for what they say.
-func (r *stream) scoreStream(ctx context.Context, all []*fitted) error {
+func (r *stream) scoreAll(ctx context.Context, all []*fitted) error {
 	slices.SortStableFunc(all, func(a, b *fitted) int {
 		return slices.Compare([]int{a.candidate, a.fold}, []int{b.candidate, b.fold})
 	})
@@ -506,14 +506,14 @@ func (r *stream) scoreStream(ctx context.Context, all []*fitted) error {
 		limit = memory.Available() / 2
 	}
 	rows := 0
-	for _, n := range r.rows {
+	for _, n := range r.foldRows {
 		rows += n
 	}
 	each := int64(8*rows) * int64(max(r.data.Schema.Outputs(), 1)) * int64(len(r.scorer.metrics))
 	most := int(max(1, min(limit/max(each, 1), int64(len(r.candidates))))) * len(r.folds)
 	for len(all) > 0 {
 		n := min(most, len(all))
-		if err := r.scoreOnce(ctx, all[:n]); err != nil {
+		if err := r.scorePass(ctx, all[:n]); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -521,7 +521,7 @@ func (r *stream) scoreStream(ctx context.Context, all []*fitted) error {
 	return nil
 }
 
-func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
+func (r *stream) scorePass(ctx context.Context, all []*fitted) error {
 	byFold := make([][]*fitted, len(r.folds))
 	for _, f := range all {
 		if f.err == nil {
@@ -542,7 +542,7 @@ func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 				}
 				said, err := r.scorer.predict(ctx, f.model, block.X)
 				if f.err = err; err == nil {
-					f.said = f.said.Append(said, r.rows[fold])
+					f.predictions = f.predictions.Append(said, r.foldRows[fold])
 				}
 			}
 			return ctxerr.Check(ctx)
@@ -552,18 +552,18 @@ func (r *stream) scoreOnce(ctx context.Context, all []*fitted) error {
 		}
 	}
 	for _, f := range all {
-		if !r.wants(f.candidate, f.fold) {
+		if !r.pending(f.candidate, f.fold) {
 			continue
 		}
-		out := share.Outcome{Prediction: share.Prediction(f.said), Err: f.err, Seconds: f.seconds}
+		out := share.Outcome{Prediction: share.Prediction(f.predictions), Err: f.err, Seconds: f.seconds}
 		var m estimator.Reporter
 		if f.err == nil && estimator.As(f.model, &m) {
 			out.Report = share.Report(m.Report())
 		}
-		if r.broken = r.record(f.candidate, f.fold, out); r.broken != nil {
-			return r.broken
+		if r.fatal = r.record(f.candidate, f.fold, out); r.fatal != nil {
+			return r.fatal
 		}
-		f.said = estimator.Prediction{}
+		f.predictions = estimator.Prediction{}
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func TestSearchAnomalies(t *testing.T) {
 	if r.Score != "roc_auc" || r.Best().String() != "clusters=2" || r.Best().Mean != 1 || r.Candidates[0].Mean != 0 || r.Positive != "1" {
 		t.Errorf("best by %s is %s with %v, positive %q", r.Score, r.Best(), r.Best().Mean, r.Positive)
 	}
-	if f1 := r.Best().Others[1]; f1.Mean != 1 {
+	if f1 := r.Best().OtherScores[1]; f1.Mean != 1 {
 		t.Errorf("f1 of the predictions is %v", f1.Mean)
 	}
 }

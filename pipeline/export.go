@@ -16,7 +16,7 @@ var (
 )
 
 // Export adds to g what the steps make of rows, in double precision also where the pipeline maps them in single. The
-// error tells of all steps that cannot be exported: it is a [graph.FieldErrors].
+// error tells of all steps that cannot be exported: it is a [graph.StepErrors].
 func (c *FittedChain) Export(g *graph.Graph, in graph.Value) (graph.Value, error) {
 	var faults []error
 	for _, s := range c.steps {
@@ -40,7 +40,7 @@ func (c *concatenation) Export(g *graph.Graph, in graph.Value) (graph.Value, err
 		}
 		out, err := exportStep(g, &p.Step, own)
 		if p.scale != 1 {
-			out = g.Mul(out, g.Number(p.scale))
+			out = g.Mul(out, g.Scalar(p.scale))
 		}
 		faults, outs = append(faults, err), append(outs, out)
 	}
@@ -66,11 +66,11 @@ func exportStep(g *graph.Graph, s *rows.Step, in graph.Value) (graph.Value, erro
 	if err != nil {
 		out = g.Columns(in, make([]int, max(s.Width, 1)))
 	}
-	return out, graph.At(s.Name, err)
+	return out, graph.WithPath(s.Name, err)
 }
 
 // ExportModel adds to g what the pipeline predicts for rows. The error tells of all steps and models that cannot be
-// exported: it is a [graph.FieldErrors].
+// exported: it is a [graph.StepErrors].
 func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	if w := g.Width(rows); w != p.chain.cols {
 		return graph.Prediction{}, fmt.Errorf("%d columns at fit, %d now", p.chain.cols, w)
@@ -80,7 +80,7 @@ func (p *FittedPipeline) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 		return graph.Prediction{}, err
 	}
 	out, fault := estimator.Export(g, p.model, features)
-	if err = graph.Join(err, graph.At(p.name, fault)); err != nil {
+	if err = graph.Join(err, graph.WithPath(p.name, fault)); err != nil {
 		return graph.Prediction{}, err
 	}
 	return out, nil

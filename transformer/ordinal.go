@@ -102,7 +102,7 @@ func (f *FittedOrdinal) Export(g *graph.Graph, rows graph.Value) (graph.Value, e
 	if f.unknown == "code" {
 		return rows, nil
 	}
-	return g.Where(g.Equal(rows, g.Number(datasets.Unknown)), g.Number(math.NaN()), rows), nil
+	return g.Where(g.Equal(rows, g.Scalar(datasets.Unknown)), g.Scalar(math.NaN()), rows), nil
 }
 
 // InputWidth returns the number of columns that go in.

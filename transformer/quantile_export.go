@@ -18,12 +18,12 @@ func (f *FittedQuantile) Export(g *graph.Graph, rows graph.Value) (graph.Value, 
 	}
 	most := float64(1 - leastShare)
 	leastAbove := 1 - most // which has some digits fewer
-	upper := g.Less(g.Number(0.5), share)
-	tail := g.Where(upper, g.Max(above, g.Number(leastAbove)), g.Max(share, g.Number(leastShare)))
+	upper := g.Less(g.Scalar(0.5), share)
+	tail := g.Where(upper, g.Max(above, g.Scalar(leastAbove)), g.Max(share, g.Scalar(leastShare)))
 	// Φ⁻¹ of a tail is analytic in r = sqrt(−log(tail)).
 	quantile := func(r float64) float64 { return mathext.NormalQuantile(math.Exp(-r * r)) }
 	const pieces = 24
-	y := g.SmootherWeights(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(leastShare/2)), pieces, quantile)
+	y := g.ChebyshevApprox(g.Sqrt(g.Neg(g.Log(tail))), math.Sqrt(math.Ln2), math.Sqrt(-math.Log(leastShare/2)), pieces, quantile)
 	return g.Where(upper, g.Neg(y), y), nil
 }
 
@@ -42,14 +42,14 @@ func (f *FittedQuantile) exportShares(g *graph.Graph, rows graph.Value) (share, 
 		values = append(values, r.values)
 		all.add(r, scale)
 	}
-	k, scaled := g.Below(rows, values), rows
+	k, scaled := g.SearchSorted(rows, values), rows
 	if scale != 1 {
-		scaled = g.Mul(rows, g.Number(scale))
+		scaled = g.Mul(rows, g.Scalar(scale))
 	}
-	same := g.Equal(rows, g.Pick(k, all.values))
-	part := g.Div(g.Sub(scaled, g.Pick(k, all.start)), g.Pick(k, all.gap))
+	same := g.Equal(rows, g.TakeAlong(k, all.values))
+	part := g.Div(g.Sub(scaled, g.TakeAlong(k, all.start)), g.TakeAlong(k, all.gap))
 	side := func(at, from, rise [][]float64) graph.Value {
-		return g.Where(same, g.Pick(k, at), g.Add(g.Pick(k, from), g.Mul(g.Pick(k, rise), part)))
+		return g.Where(same, g.TakeAlong(k, at), g.Add(g.TakeAlong(k, from), g.Mul(g.TakeAlong(k, rise), part)))
 	}
 	share = side(all.at, all.from, all.rise)
 	if !f.normal {

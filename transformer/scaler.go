@@ -121,10 +121,10 @@ func (f *FittedScaler) Export(g *graph.Graph, rows graph.Value) (graph.Value, er
 		y = g.Mul(y, g.Row(kept))
 	}
 	if f.low != 0 {
-		y = g.Add(y, g.Number(f.low))
+		y = g.Add(y, g.Scalar(f.low))
 	}
 	if f.clip {
-		y = g.Min(g.Max(y, g.Number(f.low)), g.Number(f.high))
+		y = g.Min(g.Max(y, g.Scalar(f.low)), g.Scalar(f.high))
 	}
 	return y, nil
 }

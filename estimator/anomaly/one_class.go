@@ -214,8 +214,8 @@ func (f *FittedOneClass) scores(ctx context.Context, X mat.Matrix) ([]float64, e
 // ExportModel adds to g ρ − w'z, and whether that is above 0.
 func (f *FittedOneClass) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	margin := g.MatMul(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)))
-	score := g.Sub(g.Number(f.rho), margin)
-	return graph.Prediction{Values: g.Less(g.Number(0), score), Anomaly: score}, nil
+	score := g.Sub(g.Scalar(f.rho), margin)
+	return graph.Prediction{Values: g.Less(g.Scalar(0), score), Anomaly: score}, nil
 }
 
 // Weights returns a copy of w, one number for each input.

@@ -11,6 +11,6 @@ func (f *FittedKMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 func (f *FittedSpectral) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	embedded := g.MatMul(rows, g.Matrix(f.project))
 	size := g.Sqrt(g.RowSum(g.Square(embedded)))
-	embedded = g.Where(g.Less(g.Number(0), size), g.Div(embedded, size), embedded)
+	embedded = g.Where(g.Less(g.Scalar(0), size), g.Div(embedded, size), embedded)
 	return graph.Prediction{Values: f.m.Export(g, embedded)}, nil
 }

@@ -252,7 +252,7 @@ func (p *bentFit) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) 
 func (p *bentFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := p.FittedLinearClassifier.ExportModel(g, rows)
 	if p.breaks == "a model that exports computes what it exports" {
-		out = g.Decided(g.Add(out.Scores, g.Number(1e-11)))
+		out = g.ClassFromScores(g.Add(out.Scores, g.Scalar(1e-11)))
 	}
 	return out, err
 }
@@ -457,7 +457,7 @@ func (p vagueFit) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predictio
 	out, err := p.FittedLinear.ExportModel(g, rows)
 	switch p.way {
 	case "off":
-		out.Values = g.Mul(out.Values, g.Number(1+1e-9))
+		out.Values = g.Mul(out.Values, g.Scalar(1+1e-9))
 	case "more":
 		out.Scores = out.Values
 	case "nothing":

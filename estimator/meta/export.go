@@ -15,7 +15,7 @@ import (
 // exportWithin exports the inner estimator, called of in documents.
 func exportWithin(g *graph.Graph, within estimator.Predictor, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, within, rows)
-	return out, graph.At("estimator", err)
+	return out, graph.WithPath("estimator", err)
 }
 
 // exportColumn returns column j, v itself where it has no other.
@@ -43,9 +43,9 @@ func (f *FittedTarget) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pred
 		}
 		return g.Concat(columns...)
 	}
-	centres := pred.Centres()
+	centres := pred.PointPredictions()
 	inverse := func(j int, from graph.Value) graph.Value { return f.learned[j].ExportInverse(g, from) }
-	out := g.Numbers(each(centres, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
+	out := g.Regression(each(centres, func(j int, from graph.Value) graph.Value { return f.learned[j].ExportValue(g, from) }))
 	out.Lower, out.Upper = each(pred.Lower, inverse), each(pred.Upper, inverse)
 	out.Std = each(pred.Std, func(j int, std graph.Value) graph.Value {
 		return f.learned[j].ExportDeviation(g, exportColumn(g, centres, j), std)
@@ -63,7 +63,7 @@ func (f *FittedCalibrated) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 		return pred, errNoScores
 	}
 	probabilities, scores := f.learned.Export(g, pred.Scores)
-	out := g.Decided(scores)
+	out := g.ClassFromScores(scores)
 	out.Probabilities = probabilities
 	return out, nil
 }
@@ -78,7 +78,7 @@ func (f *FittedThreshold) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	if err != nil {
 		return out, err
 	}
-	decided := g.Decided(scores)
+	decided := g.ClassFromScores(scores)
 	out.Values, out.Scores = decided.Values, decided.Scores
 	return out, nil
 }
@@ -92,7 +92,7 @@ func (d decision) export(g *graph.Graph, pred graph.Prediction) (graph.Value, er
 	if err != nil {
 		return s, err
 	}
-	above := g.Sub(s, g.Number(d.found.Value))
+	above := g.Sub(s, g.Scalar(d.found.Value))
 	if d.classes == 2 {
 		return above, nil
 	}
@@ -124,7 +124,7 @@ func (d decision) exportScore(g *graph.Graph, pred graph.Prediction) (graph.Valu
 		return g.Columns(from, []int{1}), nil
 	}
 	sum := g.Add(first, second)
-	return g.Where(g.Equal(sum, g.Number(0)), g.Number(d.usual()), g.Div(second, sum)), nil
+	return g.Where(g.Equal(sum, g.Scalar(0)), g.Scalar(d.usual()), g.Div(second, sum)), nil
 }
 
 // exportExpected adds to g minus the expected cost of each class.
@@ -169,7 +169,7 @@ func (f *FittedSets) ExportModel(g *graph.Graph, rows graph.Value) (graph.Predic
 	for c := range codes {
 		codes[c] = float64(c)
 	}
-	usual := g.LessEqual(g.Number(-f.nonconformity[k-1]), fits)
+	usual := g.LessEqual(g.Scalar(-f.nonconformity[k-1]), fits)
 	out.Sets = g.Max(usual, g.Equal(g.ArgMax(fits), g.Row(codes)))
 	return out, nil
 }
@@ -187,13 +187,13 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 		return out.WithIntervals(g, conformal.Deviations(f.level)), nil
 	}
 	n, t := f.residuals.Dims()
-	if g.Width(out.Centres()) != t {
-		return out, fmt.Errorf("the model was fitted with %d targets, got %d", t, g.Width(out.Centres()))
+	if g.Width(out.PointPredictions()) != t {
+		return out, fmt.Errorf("the model was fitted with %d targets, got %d", t, g.Width(out.PointPredictions()))
 	}
 	if f.method == "jackknife_plus" {
 		k, err := conformal.Rank(n, f.level)
 		if err == nil {
-			out.Lower, out.Upper = f.exportPlus(g, rows, out.Centres(), k)
+			out.Lower, out.Upper = f.exportPlus(g, rows, out.PointPredictions(), k)
 		}
 		return out, err
 	}
@@ -207,10 +207,10 @@ func (f *FittedIntervals) ExportModel(g *graph.Graph, rows graph.Value) (graph.P
 	}
 	if f.normalized {
 		off := g.Mul(exportColumn(g, out.Std, 0), g.Row(reach))
-		out.Lower, out.Upper = g.Sub(out.Centres(), off), g.Add(out.Centres(), off)
+		out.Lower, out.Upper = g.Sub(out.PointPredictions(), off), g.Add(out.PointPredictions(), off)
 		return out, nil
 	}
-	out.Lower, out.Upper = g.Sub(out.Centres(), g.Row(reach)), g.Add(out.Centres(), g.Row(reach))
+	out.Lower, out.Upper = g.Sub(out.PointPredictions(), g.Row(reach)), g.Add(out.PointPredictions(), g.Row(reach))
 	return out, nil
 }
 
@@ -226,8 +226,8 @@ func (f *FittedIntervals) exportPlus(g *graph.Graph, rows, centres graph.Value, 
 			sizes[i] = math.Abs(r)
 		}
 		without := g.Sub(exportColumn(g, centres, j), g.Mul(weights, g.Row(residuals)))
-		lowers = append(lowers, g.Smallest(g.Sub(without, g.Row(sizes)), n+1-k))
-		uppers = append(uppers, g.Smallest(g.Add(without, g.Row(sizes)), k))
+		lowers = append(lowers, g.KthSmallest(g.Sub(without, g.Row(sizes)), n+1-k))
+		uppers = append(uppers, g.KthSmallest(g.Add(without, g.Row(sizes)), k))
 	}
 	return g.Concat(lowers...), g.Concat(uppers...)
 }
@@ -243,7 +243,7 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 			continue
 		}
 		one, err := estimator.Export(g, m.Predictor, rows)
-		faults = append(faults, graph.At("members", graph.At(m.Name, err)))
+		faults = append(faults, graph.WithPath("members", graph.WithPath(m.Name, err)))
 		w := m.Weight
 		if f.sizes != nil {
 			w *= f.sizes[k]
@@ -256,14 +256,14 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 	}
 	var sum graph.Value
 	for k, p := range pred {
-		part := p.Centres()
+		part := p.PointPredictions()
 		switch {
 		case probable:
 			part = p.Probabilities
 		case len(f.outputs.Classes) > 0:
 			part = p.Scores
 		}
-		part = g.Mul(part, g.Number(weights[k]))
+		part = g.Mul(part, g.Scalar(weights[k]))
 		if k == 0 {
 			sum = part
 		} else {
@@ -272,9 +272,9 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 	}
 	switch {
 	case len(f.outputs.Classes) == 0:
-		return g.Numbers(sum), nil
+		return g.Regression(sum), nil
 	case !probable:
-		return g.Decided(sum), nil
+		return g.ClassFromScores(sum), nil
 	}
 	return exportProbable(g, sum, total), nil
 }
@@ -282,14 +282,14 @@ func (f *FittedEnsemble) ExportModel(g *graph.Graph, rows graph.Value) (graph.Pr
 // exportProbable returns the prediction by sums of probabilities, of members with a sum of weights.
 func exportProbable(g *graph.Graph, sum graph.Value, total float64) graph.Prediction {
 	all := g.RowSum(sum)
-	p := g.Div(sum, g.Where(g.Less(g.Number(0), all), all, g.Number(total)))
+	p := g.Div(sum, g.Where(g.Less(g.Scalar(0), all), all, g.Scalar(total)))
 	scores := p
 	if g.Width(p) == 2 {
 		const tiny = 1e-300
-		logs := g.Log(g.Max(p, g.Number(tiny)))
+		logs := g.Log(g.Max(p, g.Scalar(tiny)))
 		scores = g.Sub(g.Columns(logs, []int{1}), g.Columns(logs, []int{0}))
 	}
-	out := g.Decided(scores)
+	out := g.ClassFromScores(scores)
 	out.Probabilities = p
 	return out
 }

@@ -319,8 +319,8 @@ func (f *FittedBlend) Export(g *graph.Graph, rows graph.Value) (graph.Value, err
 	var faults []error
 	for i := range f.parts {
 		z, err := f.chain(i).Export(g, rows)
-		faults = append(faults, graph.At(f.names[i], err))
-		if z = g.Mul(z, g.Number(f.weights[i])); i > 0 {
+		faults = append(faults, graph.WithPath(f.names[i], err))
+		if z = g.Mul(z, g.Scalar(f.weights[i])); i > 0 {
 			z = g.Add(sum, z)
 		}
 		sum = z

@@ -325,8 +325,8 @@ func (f *FittedExpectile) PredictFull(ctx context.Context, X mat.Matrix, _ estim
 
 // ExportModel says what the model computes: the expectile, and a deviation that is the same for every row.
 func (f *FittedExpectile) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
-	value := g.Affine(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)), g.Number(f.intercept))
-	return graph.Prediction{Values: value, Std: g.Add(g.Mul(value, g.Number(0)), g.Number(f.spread))}, nil
+	value := g.Affine(rows, g.Matrix(mat.NewVecDense(len(f.weights), f.weights)), g.Scalar(f.intercept))
+	return graph.Prediction{Values: value, Std: g.Add(g.Mul(value, g.Scalar(0)), g.Scalar(f.spread))}, nil
 }
 
 // Report says how many passes there were.

@@ -200,7 +200,7 @@ func (f *FittedPolynomial) features(z, products []float64, scale float64) {
 // columns for each feature.
 func (f *FittedPolynomial) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	products := g.MatMul(rows, g.Matrix(f.signs))
-	factors := g.Add(g.Mul(products, g.Number(math.Sqrt(f.scale))), g.Row(f.shift))
+	factors := g.Add(g.Mul(products, g.Scalar(math.Sqrt(f.scale))), g.Row(f.shift))
 	var z graph.Value
 	for k := range f.degree {
 		columns := make([]int, f.OutputWidth())
@@ -213,7 +213,7 @@ func (f *FittedPolynomial) Export(g *graph.Graph, rows graph.Value) (graph.Value
 			z = g.Mul(z, one)
 		}
 	}
-	return g.Mul(z, g.Number(1/math.Sqrt(float64(f.OutputWidth())))), nil
+	return g.Mul(z, g.Scalar(1/math.Sqrt(float64(f.OutputWidth())))), nil
 }
 
 // State is what a model file keeps.

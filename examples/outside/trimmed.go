@@ -227,7 +227,7 @@ func (f *FittedTrimmed) State(s *model.State) { pipeline.KeepPredictor(s.Child("
 // ExportModel says that the model computes it.
 func (f *FittedTrimmed) ExportModel(g *graph.Graph, rows graph.Value) (graph.Prediction, error) {
 	out, err := estimator.Export(g, f.model, rows)
-	return out, graph.At("model", err)
+	return out, graph.WithPath("model", err)
 }
 
 var (

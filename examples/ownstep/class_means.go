@@ -181,9 +181,9 @@ func (f *FittedClassMeans) ExportModel(g *graph.Graph, rows graph.Value) (graph.
 	}
 	scores := g.Affine(rows, g.Matrix(f.means.T()), g.Row(half))
 	if len(f.classes) == 2 { // ‖x‖² is in both
-		return g.Decided(g.Sub(g.Columns(scores, []int{1}), g.Columns(scores, []int{0}))), nil
+		return g.ClassFromScores(g.Sub(g.Columns(scores, []int{1}), g.Columns(scores, []int{0}))), nil
 	}
-	return g.Decided(g.Sub(scores, g.Mul(g.RowSum(g.Square(rows)), g.Number(0.5)))), nil
+	return g.ClassFromScores(g.Sub(scores, g.Mul(g.RowSum(g.Square(rows)), g.Scalar(0.5)))), nil
 }
 
 // State is what a model file keeps. Require says what must hold of any file, however damaged, so

@@ -115,7 +115,7 @@ func (f *FittedSignedLog) OutputSchema(in datasets.Schema) datasets.Schema { ret
 // Export says what Transform computes, by the operations of a graph: for ONNX, Go and Python.
 func (f *FittedSignedLog) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	size := g.Log1p(g.Mul(g.Abs(rows), g.Row(f.factor)))
-	return g.Where(g.Less(rows, g.Number(0)), g.Neg(size), size), nil
+	return g.Where(g.Less(rows, g.Scalar(0)), g.Neg(size), size), nil
 }
 
 // State is what a model file keeps. Require says what must hold of any file, however damaged, so

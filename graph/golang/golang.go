@@ -67,7 +67,7 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := g.Check(); err != nil {
 		return graph.Artifact{}, err
 	}
-	x := newWriter(g.Folded(), o)
+	x := newWriter(g.Simplified(), o)
 	x.head()
 	x.row()
 	x.prediction()
@@ -107,7 +107,7 @@ type writer struct {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, names: make([]string, n), inside: make([]bool, n), uses: g.Uses(), needs: map[string]bool{}}
+	x := &writer{g: g, o: o, names: make([]string, n), inside: make([]bool, n), uses: g.UseCounts(), needs: map[string]bool{}}
 	numbers := 0
 	for i, node := range g.Nodes() {
 		if x.uses[i] > 0 {

@@ -35,13 +35,13 @@ var kinds = []string{"a", "b \"c\""}
 // every returns a graph with each of the operations, of three columns of numbers and one of texts.
 func every() *graph.Graph {
 	r := rand.New(rand.NewPCG(1, 2))
-	g := graph.New([]graph.Input{{Name: "first column"}, {Name: "2nd"}, {Name: "first_column"}, {Name: "kind", Categorical: true, Levels: kinds, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "first column"}, {Name: "2nd"}, {Name: "first_column"}, {Name: "kind", Categorical: true, Categories: kinds, Missing: []string{"?"}}})
 	numbers := g.Columns(g.Input(), []int{0, 1, 2})
 	filled := g.Where(g.IsNaN(numbers), g.Row([]float64{-0.5, 0.25, 3}), numbers)
 	kind := g.Lookup(g.Matrix(mat.NewDense(2, 2, []float64{1, 0, 0, 1})), g.Columns(g.Input(), []int{3}))
-	known := g.LessEqual(g.Number(0), g.Columns(g.Input(), []int{3}))
+	known := g.LessEqual(g.Scalar(0), g.Columns(g.Input(), []int{3}))
 	x := g.Concat(filled, g.Mul(kind, known), g.Columns(filled, []int{2, 0, 2}))
-	z := g.Mul(g.Cos(g.Affine(x, g.Matrix(drawn(r, 8, 6)), g.Row([]float64{1, 2, 3, 4, 5, 6}))), g.Number(-0.25))
+	z := g.Mul(g.Cos(g.Affine(x, g.Matrix(drawn(r, 8, 6)), g.Row([]float64{1, 2, 3, 4, 5, 6}))), g.Scalar(-0.25))
 	s := g.MatMul(z, g.Matrix(drawn(r, 6, 3)))
 	g.SetClasses([]string{"no", "yes", "a \"quoted\" one"})
 	g.Output("label", g.ArgMax(s))
@@ -49,8 +49,8 @@ func every() *graph.Graph {
 	g.Output("scores", s)
 	one := g.Columns(filled, []int{1})
 	g.Output("each", g.Concat(g.Abs(one), g.Sqrt(g.Abs(one)), g.Exp(one), g.Log(g.Abs(one)), g.Sin(one), g.Tanh(one), g.Sigmoid(one), g.Floor(one), g.Neg(one),
-		g.Less(one, g.Number(0)), g.Equal(one, one), g.Where(g.Less(one, g.Number(0)), g.Number(-2), one), g.RowMax(z), g.RowSum(g.Sub(z, one)), g.RowSum(one)))
-	g.Output("limited", g.Max(g.Min(numbers, g.Number(1)), g.Div(g.Floor(numbers), g.Row([]float64{1, -2, math.Inf(1)}))))
+		g.Less(one, g.Scalar(0)), g.Equal(one, one), g.Where(g.Less(one, g.Scalar(0)), g.Scalar(-2), one), g.RowMax(z), g.RowSum(g.Sub(z, one)), g.RowSum(one)))
+	g.Output("limited", g.Max(g.Min(numbers, g.Scalar(1)), g.Div(g.Floor(numbers), g.Row([]float64{1, -2, math.Inf(1)}))))
 	g.Output("picked", g.Lookup(g.Matrix(mat.NewDense(4, 1, []float64{5, 6, 7, 8})), numbers))
 	g.Output("value", g.MatMul(s, g.Matrix(drawn(r, 3, 1))))
 	g.Output("as it came", numbers)
@@ -63,7 +63,7 @@ func large() *graph.Graph {
 	g := graph.New(make([]graph.Input, 70))
 	z := g.Cos(g.MatMul(g.Input(), g.Matrix(drawn(r, 70, 1000))))
 	g.Output("values", g.MatMul(z, g.Matrix(drawn(r, 1000, 2))))
-	g.Output("label", g.Less(g.Columns(z, []int{0}), g.Number(0)))
+	g.Output("label", g.Less(g.Columns(z, []int{0}), g.Scalar(0)))
 	return g
 }
 
@@ -139,7 +139,7 @@ func main() {
 
 // said is what the program prints where the model predicts as the graph does.
 func said(t *testing.T, g *graph.Graph, X *mat.Dense) string {
-	values, err := g.Folded().Run(X)
+	values, err := g.Simplified().Run(X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,9 +221,9 @@ func TestWhatIsWrittenPredictsAsTheFoldedGraphToTheBit(t *testing.T) {
 // Names with characters that Go allows nowhere, or that turn the direction of a line, leave none in the source.
 func TestNamesLeaveNothingUnseen(t *testing.T) {
 	const odd = "a\ufeff\u202eb\u2066"
-	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Levels: []string{odd, "c"}, Missing: []string{odd + odd}}})
+	g := graph.New([]graph.Input{{Name: odd}, {Name: "kind" + odd, Categorical: true, Categories: []string{odd, "c"}, Missing: []string{odd + odd}}})
 	g.SetClasses([]string{odd, "yes"})
-	g.Output("label", g.Less(g.Number(0), g.Columns(g.Input(), []int{0})))
+	g.Output("label", g.Less(g.Scalar(0), g.Columns(g.Input(), []int{0})))
 	var b bytes.Buffer
 	if _, err := golang.Write(&b, g, golang.Options{Metadata: graph.Metadata{Name: odd, Task: "classification"}}); err != nil {
 		t.Fatal(err)

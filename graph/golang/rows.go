@@ -29,7 +29,7 @@ func (x *writer) imports() []byte {
 	for j, in := range x.g.Inputs()[:min(2, len(x.g.Inputs()))] {
 		value := "1.5"
 		if texts(in) {
-			value = strconv.Quote(oneLine(in.Levels[0]))
+			value = strconv.Quote(oneLine(in.Categories[0]))
 		}
 		fmt.Fprintf(&b, "//\t%s = %s\n", x.input(j), value)
 	}
@@ -56,7 +56,7 @@ func oneLine(text string) string {
 }
 
 // texts reports whether a column comes as texts.
-func texts(in graph.Input) bool { return in.Categorical && len(in.Levels) > 0 }
+func texts(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }
 
 // head chooses the names of the fields of a row: none where no column has a name of its own and all are numbers.
 func (x *writer) head() {
@@ -175,7 +175,7 @@ func (x *writer) codes(j int, in graph.Input) {
 		seen[text] = true
 	}
 	x.printf("\tcase %s:\n\t\treturn math.NaN()\n", strings.Join(missing, ", "))
-	for k, level := range in.Levels {
+	for k, level := range in.Categories {
 		if !seen[level] {
 			x.printf("\tcase %q:\n\t\treturn %d\n", level, k)
 		}

@@ -89,7 +89,7 @@ func write(w io.Writer, g *graph.Graph, o Options, most int) (graph.Artifact, er
 	if err := errors.Join(o.Check(), g.Check()); err != nil {
 		return graph.Artifact{}, err
 	}
-	x := newWriter(g.Folded(), o.Whole())
+	x := newWriter(g.Simplified(), o.Whole())
 	if err := x.write(); err != nil {
 		return graph.Artifact{}, fmt.Errorf("onnx: %w", err)
 	}
@@ -215,4 +215,4 @@ func categorical(g *graph.Graph) bool {
 }
 
 // texts reports whether a column comes as texts.
-func texts(in graph.Input) bool { return in.Categorical && len(in.Levels) > 0 }
+func texts(in graph.Input) bool { return in.Categorical && len(in.Categories) > 0 }

@@ -62,11 +62,11 @@ func named(t *testing.T, m []byte, path ...int) (out []string) {
 
 // classifier returns a graph of a number, a string and two classes.
 func classifier(classes ...string) *graph.Graph {
-	g := graph.New([]graph.Input{{Name: "age"}, {Name: "city", Categorical: true, Levels: []string{"a", "b"}, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "age"}, {Name: "city", Categorical: true, Categories: []string{"a", "b"}, Missing: []string{"?"}}})
 	rows := g.Input()
 	filled := g.Where(g.IsNaN(rows), g.Row([]float64{1, 0}), rows)
 	score := g.MatMul(g.Cos(filled), g.Matrix(mat.NewDense(2, 1, []float64{3, 4})))
-	g.Output("label", g.Less(g.Number(0), score))
+	g.Output("label", g.Less(g.Scalar(0), score))
 	g.Output("probabilities", g.Concat(g.Sigmoid(g.Neg(score)), g.Sigmoid(score)))
 	g.SetClasses(classes)
 	return g
@@ -120,7 +120,7 @@ func TestInputsAreColumnsWhereSomeAreTextsAndOneMatrixElse(t *testing.T) {
 }
 
 func TestAnOutputWithTheNameOfAColumnGetsAnother(t *testing.T) {
-	g := graph.New([]graph.Input{{Name: "variable", Categorical: true, Levels: []string{"a"}}, {Name: "codes_0"}})
+	g := graph.New([]graph.Input{{Name: "variable", Categorical: true, Categories: []string{"a"}}, {Name: "codes_0"}})
 	g.Output("value", g.RowSum(g.Input()))
 	m, said := written(t, g, Options{})
 	if said.Outputs[0].Name != "output_variable" {
@@ -163,8 +163,8 @@ func TestPhasesAreDouble(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	large := graph.New(make([]graph.Input, 1))
-	large.Output("value", large.Mul(large.Input(), large.Number(1e300)))
-	twice := graph.New([]graph.Input{{Name: "a", Categorical: true, Levels: []string{"x"}}, {Name: "a"}})
+	large.Output("value", large.Mul(large.Input(), large.Scalar(1e300)))
+	twice := graph.New([]graph.Input{{Name: "a", Categorical: true, Categories: []string{"x"}}, {Name: "a"}})
 	twice.Output("value", twice.RowSum(twice.Input()))
 	wide := graph.New(make([]graph.Input, 2))
 	wide.Output("label", wide.Input())

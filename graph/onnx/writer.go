@@ -55,7 +55,7 @@ func (k kind) bytes() int {
 
 func newWriter(g *graph.Graph, o Options) *writer {
 	n := len(g.Nodes())
-	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.Uses(), comes: typeFloat, kinds: make([]kind, n),
+	x := &writer{g: g, o: o, taken: map[string]bool{}, scalars: map[string]string{}, uses: g.UseCounts(), comes: typeFloat, kinds: make([]kind, n),
 		truths: make([]string, n), wholes: make([]string, n), told: make([]string, n), numbers: map[kind][]string{}, tables: map[kind][]string{}}
 	for _, k := range []kind{typeFloat, typeDouble} {
 		x.numbers[k], x.tables[k] = make([]string, n), make([]string, n)
@@ -217,7 +217,7 @@ func (x *writer) codes(name string, j int, in graph.Input) string {
 		}
 		seen[text] = true
 	}
-	for k, level := range in.Levels {
+	for k, level := range in.Categories {
 		if !seen[level] {
 			add(level, float64(k))
 		}

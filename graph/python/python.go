@@ -44,8 +44,8 @@ func Write(w io.Writer, g *graph.Graph, o Options) (graph.Artifact, error) {
 	if err := g.Check(); err != nil {
 		return graph.Artifact{}, err
 	}
-	g = g.Folded()
-	x := &writer{g: g, o: o, uses: g.Uses(), texts: make([]string, len(g.Nodes()))}
+	g = g.Simplified()
+	x := &writer{g: g, o: o, uses: g.UseCounts(), texts: make([]string, len(g.Nodes()))}
 	x.head()
 	x.block()
 	x.printf("%s", rows)
@@ -116,10 +116,10 @@ func (x *writer) head() {
 		}
 		x.columns = append(x.columns, name)
 		x.written.Inputs = append(x.written.Inputs, graph.IOSpec{Name: name, Type: "number"})
-		if in.Categorical && len(in.Levels) > 0 {
+		if in.Categorical && len(in.Categories) > 0 {
 			levels[name] = map[string]int{}
 			x.written.Inputs[j].Type = "text"
-			for k, level := range slices.Backward(in.Levels) {
+			for k, level := range slices.Backward(in.Categories) {
 				levels[name][level] = k
 			}
 			for _, text := range in.Missing {
@@ -133,7 +133,7 @@ func (x *writer) head() {
 	for j, name := range x.columns {
 		if levels[name] != nil {
 			x.printf("    %s: {", quoted(name))
-			for k, level := range x.g.Inputs()[j].Levels {
+			for k, level := range x.g.Inputs()[j].Categories {
 				if levels[name][level] == k {
 					x.printf("%s: %d, ", quoted(level), k)
 				}

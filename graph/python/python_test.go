@@ -18,11 +18,11 @@ import (
 
 // classifier returns a graph of a number, a string and two classes, with names that Python could trip over.
 func classifier() *graph.Graph {
-	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true, Levels: []string{"a\\", "b\""}, Missing: []string{"?"}}})
+	g := graph.New([]graph.Input{{Name: "the \"age\"\n"}, {Name: "city", Categorical: true, Categories: []string{"a\\", "b\""}, Missing: []string{"?"}}})
 	rows := g.Input()
 	filled := g.Where(g.IsNaN(rows), g.Row([]float64{1, 0}), rows)
 	score := g.MatMul(g.Cos(filled), g.Matrix(mat.NewDense(2, 1, []float64{3, 4})))
-	g.Output("label", g.Less(g.Number(0), score))
+	g.Output("label", g.Less(g.Scalar(0), score))
 	g.Output("probabilities", g.Concat(g.Sigmoid(g.Neg(score)), g.Sigmoid(score)))
 	g.SetClasses([]string{"no\u2028", "yes\t"})
 	return g
@@ -86,7 +86,7 @@ func TestNamesLeaveNothingUnseen(t *testing.T) {
 	const odd = "a\ufeff\u202eb\u2066"
 	g := graph.New([]graph.Input{{Name: odd}})
 	g.SetClasses([]string{odd, "yes"})
-	g.Output("label", g.Less(g.Number(0), g.Input()))
+	g.Output("label", g.Less(g.Scalar(0), g.Input()))
 	text := module(t, g)
 	if strings.ContainsAny(text, "\ufeff\u202e\u2066") || !strings.Contains(text, `a\ufeff\u202eb\u2066`) {
 		t.Errorf("%q", text)

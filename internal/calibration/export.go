@@ -10,13 +10,13 @@ func (m Map) Export(g *graph.Graph, scores graph.Value) (probabilities, calibrat
 	}
 	switch m.method {
 	case "isotonic":
-		s := g.Sub(g.Lines(scores, m.knots, m.values), g.Number(0.5))
-		second := g.Add(s, g.Number(0.5))
-		return g.Concat(g.Sub(g.Number(1), second), second), s
+		s := g.Sub(g.PiecewiseLinear(scores, m.knots, m.values), g.Scalar(0.5))
+		second := g.Add(s, g.Scalar(0.5))
+		return g.Concat(g.Sub(g.Scalar(1), second), second), s
 	case "sigmoid":
 		calibrated = m.exportOdds(g, scores)
 	default:
-		calibrated = g.Mul(scores, g.Number(m.beta))
+		calibrated = g.Mul(scores, g.Scalar(m.beta))
 	}
 	return g.Logistic(calibrated), calibrated
 }
@@ -32,9 +32,9 @@ func (m Map) exportSeveral(g *graph.Graph, scores graph.Value) (p graph.Value) {
 	case "sigmoid":
 		p = g.Sigmoid(m.exportOdds(g, scores))
 	case "isotonic":
-		p = g.Lines(scores, m.knots, m.values)
+		p = g.PiecewiseLinear(scores, m.knots, m.values)
 	default:
-		p = g.Softmax(g.Mul(scores, g.Number(m.beta)))
+		p = g.Softmax(g.Mul(scores, g.Scalar(m.beta)))
 	}
 	there, even, present := make([]float64, m.classes), make([]float64, m.classes), 0.0
 	for k, absent := range m.absent {
@@ -48,5 +48,5 @@ func (m Map) exportSeveral(g *graph.Graph, scores graph.Value) (p graph.Value) {
 	}
 	p = g.Mul(p, g.Row(there))
 	sum := g.RowSum(p)
-	return g.Where(g.Less(g.Number(0), sum), g.Div(p, sum), g.Row(even))
+	return g.Where(g.Less(g.Scalar(0), sum), g.Div(p, sum), g.Row(even))
 }

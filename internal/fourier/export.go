@@ -4,7 +4,7 @@ import "github.com/bochner-ml/bochner/graph"
 
 // Export adds to g the features of rows.
 func (f *Map) Export(g *graph.Graph, rows graph.Value) graph.Value {
-	angles, norm := g.MatMul(rows, g.Matrix(f.Frequencies())), g.Number(f.Float64.norm())
+	angles, norm := g.MatMul(rows, g.Matrix(f.Frequencies())), g.Scalar(f.Float64.norm())
 	if !f.Paired {
 		return g.Mul(g.Cos(g.Add(angles, g.Row(f.Phase))), norm)
 	}

@@ -78,7 +78,7 @@ func TestSearchOfRidgesEndsAlike(t *testing.T) {
 			if !slices.Equal(one, whole) {
 				t.Error("on one core it ends in other bits")
 			}
-			s.Last = func(best estimator.Estimator) estimator.Estimator { return best } // fitted by itself
+			s.RefitEstimator = func(best estimator.Estimator) estimator.Estimator { return best } // fitted by itself
 			far, spread := 0.0, 0.0
 			for i, v := range run()[:data.Rows()] {
 				far, spread = max(far, math.Abs(v-whole[i])), max(spread, math.Abs(v))

@@ -13,15 +13,15 @@ func (t *Transform) ExportInverse(g *graph.Graph, z graph.Value) graph.Value {
 		return g.Exp(z)
 	case "signed_log":
 		size := g.Expm1(g.Abs(z))
-		return g.Where(g.Less(z, g.Number(0)), g.Neg(size), size)
+		return g.Where(g.Less(z, g.Scalar(0)), g.Neg(size), size)
 	case "sqrt":
 		return g.Mul(z, g.Abs(z))
 	case "quantile":
 		const reach, pieces = 9, 72 // beyond it Φ is 0 or 1 to rounding
-		share := g.SmootherWeights(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
-		return g.Lines(share, [][]float64{t.ranks}, [][]float64{t.values})
+		share := g.ChebyshevApprox(z, -reach, reach, pieces, func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) })
+		return g.PiecewiseLinear(share, [][]float64{t.ranks}, [][]float64{t.values})
 	}
-	return g.Add(g.Mul(z, g.Number(t.scale)), g.Number(t.shift))
+	return g.Add(g.Mul(z, g.Scalar(t.scale)), g.Scalar(t.shift))
 }
 
 // ExportValue adds to g what is predicted where the model within predicts z, of width 1.
@@ -36,10 +36,10 @@ func (t *Transform) ExportValue(g *graph.Graph, z graph.Value) graph.Value {
 func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Value {
 	switch t.kind {
 	case "standardize":
-		return g.Mul(std, g.Number(t.scale))
+		return g.Mul(std, g.Scalar(t.scale))
 	case "log":
 		v := g.Square(std)
-		return g.Mul(g.Exp(g.Add(z, g.Mul(v, g.Number(0.5)))), g.Sqrt(g.Expm1(v)))
+		return g.Mul(g.Exp(g.Add(z, g.Mul(v, g.Scalar(0.5)))), g.Sqrt(g.Expm1(v)))
 	}
 	const steps = 256 // as there
 	places, weights, total := make([]float64, steps), make([]float64, steps), 0.0
@@ -53,5 +53,5 @@ func (t *Transform) ExportDeviation(g *graph.Graph, z, std graph.Value) graph.Va
 	}
 	y := t.ExportInverse(g, g.Add(z, g.Mul(std, g.Row(places))))
 	mean, square := g.RowSum(g.Mul(y, g.Row(weights))), g.RowSum(g.Mul(g.Square(y), g.Row(weights)))
-	return g.Sqrt(g.Max(g.Sub(square, g.Square(mean)), g.Number(0)))
+	return g.Sqrt(g.Max(g.Sub(square, g.Square(mean)), g.Scalar(0)))
 }

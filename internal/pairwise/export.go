@@ -29,7 +29,7 @@ func (k *Kernel) Export(g *graph.Graph, rows graph.Value, f Frame, points mat.Ma
 	for _, v := range within.RawMatrix().Data {
 		bound = max(bound, 2*math.Abs(v))
 	}
-	rows = g.Max(g.Min(rows, g.Number(bound)), g.Number(-bound))
+	rows = g.Max(g.Min(rows, g.Scalar(bound)), g.Scalar(-bound))
 	switch {
 	case k.Metric == Squared && k.smooth():
 		return k.export(g, exportProducts(g, rows, within))
@@ -58,7 +58,7 @@ func exportProducts(g *graph.Graph, rows graph.Value, points *mat.Dense) graph.V
 		}
 	}
 	squares := g.Add(g.RowSum(g.Square(rows)), g.Row(norms))
-	return g.Max(g.Add(g.MatMul(rows, g.Matrix(turned)), squares), g.Number(0))
+	return g.Max(g.Add(g.MatMul(rows, g.Matrix(turned)), squares), g.Scalar(0))
 }
 
 // exportDifferences returns distances of differences, input by input.
@@ -71,7 +71,7 @@ func (k *Kernel) exportDifferences(g *graph.Graph, rows graph.Value, points *mat
 		case L1:
 			one = g.Abs(difference)
 		case Cauchy:
-			one = g.Add(g.Square(difference), g.Number(1))
+			one = g.Add(g.Square(difference), g.Scalar(1))
 		default:
 			one = g.Square(difference)
 		}
@@ -89,8 +89,8 @@ func (k *Kernel) exportDifferences(g *graph.Graph, rows graph.Value, points *mat
 
 // export turns distances into kernel values.
 func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
-	root := func(times float64) graph.Value { return g.Sqrt(g.Mul(s, g.Number(times))) }
-	one := g.Number(1)
+	root := func(times float64) graph.Value { return g.Sqrt(g.Mul(s, g.Scalar(times))) }
+	one := g.Scalar(1)
 	switch k.shape {
 	case gaussian, laplacian:
 		return g.Exp(g.Neg(s))
@@ -101,11 +101,11 @@ func (k *Kernel) export(g *graph.Graph, s graph.Value) graph.Value {
 		return g.Mul(g.Add(r, one), g.Exp(g.Neg(r)))
 	case matern25:
 		r := root(5)
-		return g.Mul(g.Add(g.Add(r, one), g.Mul(g.Square(r), g.Number(1.0/3))), g.Exp(g.Neg(r)))
+		return g.Mul(g.Add(g.Add(r, one), g.Mul(g.Square(r), g.Scalar(1.0/3))), g.Exp(g.Neg(r)))
 	case maternTable:
 		return k.exportMatern(g, s)
 	case rationalQuadratic:
-		return g.Exp(g.Mul(g.Log1p(g.Mul(s, g.Number(1/k.parameter))), g.Number(-k.parameter)))
+		return g.Exp(g.Mul(g.Log1p(g.Mul(s, g.Scalar(1/k.parameter))), g.Scalar(-k.parameter)))
 	}
 	return g.Div(one, s) // cauchyKernel
 }
@@ -120,6 +120,6 @@ func (k *Kernel) exportMatern(g *graph.Graph, s graph.Value) graph.Value {
 	for value(lo+length*float64(pieces)) > 0 {
 		pieces++
 	}
-	near := g.SmootherWeights(g.Log(s), lo, lo+length*float64(pieces), pieces, value)
-	return g.Where(g.Less(g.Number(0), s), near, g.Number(1))
+	near := g.ChebyshevApprox(g.Log(s), lo, lo+length*float64(pieces), pieces, value)
+	return g.Where(g.Less(g.Scalar(0), s), near, g.Scalar(1))
 }

@@ -14,14 +14,12 @@ func init() {
 	imports.Packages["github.com/bochner-ml/bochner/graph"] = imports.Package{
 		Name: "graph",
 		Binds: map[string]reflect.Value{
-			"At":   reflect.ValueOf(graph.At),
-			"Join": reflect.ValueOf(graph.Join),
-			"New":  reflect.ValueOf(graph.New),
+			"Join":     reflect.ValueOf(graph.Join),
+			"New":      reflect.ValueOf(graph.New),
+			"WithPath": reflect.ValueOf(graph.WithPath),
 		},
 		Types: map[string]reflect.Type{
 			"Artifact":      reflect.TypeOf((*graph.Artifact)(nil)).Elem(),
-			"FieldError":    reflect.TypeOf((*graph.FieldError)(nil)).Elem(),
-			"FieldErrors":   reflect.TypeOf((*graph.FieldErrors)(nil)).Elem(),
 			"Graph":         reflect.TypeOf((*graph.Graph)(nil)).Elem(),
 			"IOSpec":        reflect.TypeOf((*graph.IOSpec)(nil)).Elem(),
 			"Input":         reflect.TypeOf((*graph.Input)(nil)).Elem(),
@@ -30,6 +28,8 @@ func init() {
 			"Node":          reflect.TypeOf((*graph.Node)(nil)).Elem(),
 			"Output":        reflect.TypeOf((*graph.Output)(nil)).Elem(),
 			"Prediction":    reflect.TypeOf((*graph.Prediction)(nil)).Elem(),
+			"StepError":     reflect.TypeOf((*graph.StepError)(nil)).Elem(),
+			"StepErrors":    reflect.TypeOf((*graph.StepErrors)(nil)).Elem(),
 			"StepExporter":  reflect.TypeOf((*graph.StepExporter)(nil)).Elem(),
 			"Value":         reflect.TypeOf((*graph.Value)(nil)).Elem(),
 		},

@@ -36,6 +36,7 @@ func init() {
 			"LeaveOneOut": reflect.TypeOf((*gridsearch.LeaveOneOut)(nil)).Elem(),
 			"Plan":        reflect.TypeOf((*gridsearch.Plan)(nil)).Elem(),
 			"Progress":    reflect.TypeOf((*gridsearch.Progress)(nil)).Elem(),
+			"Refit":       reflect.TypeOf((*gridsearch.Refit)(nil)).Elem(),
 			"Result":      reflect.TypeOf((*gridsearch.Result)(nil)).Elem(),
 			"Round":       reflect.TypeOf((*gridsearch.Round)(nil)).Elem(),
 			"Search":      reflect.TypeOf((*gridsearch.Search)(nil)).Elem(),
@@ -44,11 +45,8 @@ func init() {
 		},
 		Proxies: map[string]reflect.Type{},
 		Untypeds: map[string]string{
-			"DefaultFolds":     "int:5",
-			"MaxCandidates":    "int:1048576",
-			"RefitBest":        "string:best",
-			"RefitNone":        "string:none",
-			"RefitOneStdError": "string:one_std_error",
+			"DefaultFolds":  "int:5",
+			"MaxCandidates": "int:1048576",
 		},
 	}
 }

@@ -28,7 +28,7 @@ import (
 //
 // Everything is computed in double precision, also where the pipeline has precision float32. Rows that the model refuses,
 // for a missing value no step fills in, say, have NaN or numbers without a meaning. The error names every step and model
-// that cannot be exported, with the reason: it wraps a [graph.FieldErrors].
+// that cannot be exported, with the reason: it wraps a [graph.StepErrors].
 func (m *Model) Graph() (*graph.Graph, error) {
 	fitted := pipeline.Find(m.Predictor)
 	if fitted == nil {
@@ -63,7 +63,7 @@ func (m *Model) graphInputs(cols int) []graph.Input {
 	for j := range inputs {
 		c := m.Schema.Column(j)
 		if inputs[j].Name = m.Schema.Name(j); c.Kind == datasets.Categorical {
-			inputs[j].Categorical, inputs[j].Levels, inputs[j].Missing = true, c.Categories, missing
+			inputs[j].Categorical, inputs[j].Categories, inputs[j].Missing = true, c.Categories, missing
 		}
 	}
 	return inputs

@@ -154,7 +154,7 @@ func TestTheInputsOfAGraphAreThoseOfTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := g.Inputs()
-	if len(in) != 4 || in[0].Name != "age" || in[0].Categorical || in[3].Name != "cap-gain" || !in[2].Categorical || !slices.Equal(in[2].Levels, []string{"blue", "green", "red"}) {
+	if len(in) != 4 || in[0].Name != "age" || in[0].Categorical || in[3].Name != "cap-gain" || !in[2].Categorical || !slices.Equal(in[2].Categories, []string{"blue", "green", "red"}) {
 		t.Errorf("inputs %+v", in)
 	}
 	if !slices.Equal(g.Classes(), []string{"no", "yes"}) {

@@ -402,7 +402,7 @@ func (f *doubled) TransformSingle(ctx context.Context, dst *single.Dense, X mat.
 func (f *doubled) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) {
 	switch f.breaks {
 	case "exports what it computes":
-		return g.Mul(rows, g.Number(f.Factor+1e-11)), nil
+		return g.Mul(rows, g.Scalar(f.Factor+1e-11)), nil
 	case "exports what it computes: width":
 		return g.Columns(rows, []int{0}), nil
 	case "exports what it computes: nothing":
@@ -410,7 +410,7 @@ func (f *doubled) Export(g *graph.Graph, rows graph.Value) (graph.Value, error) 
 	case "exports what it computes: refusal":
 		return rows, errors.New("double: no")
 	}
-	return g.Mul(rows, g.Number(f.Factor)), nil
+	return g.Mul(rows, g.Scalar(f.Factor)), nil
 }
 
 func (f *doubled) State(s *model.State) {

@@ -12,7 +12,7 @@ import (
 // GridSearch returns the configured search. groups tells whether the rows have groups.
 func (s Spec) GridSearch(grouped bool, task datasets.Task) gridsearch.Search {
 	search := gridsearch.NewSearch(s.Pipeline, s.Search.Grid...)
-	search.Score, search.Refit = string(s.Search.Score), s.Search.Refit
+	search.Score, search.Refit = string(s.Search.Score), gridsearch.Refit(s.Search.Refit)
 	search.Splitter = s.Folds(grouped, task)
 	search.Random, search.Seed, search.Budget = s.Search.Random, s.seedOf("search.random"), time.Duration(s.Search.Budget)
 	if s.Search.Halving.MinResources > 0 {
