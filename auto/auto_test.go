@@ -116,7 +116,7 @@ func timeless(r *auto.Result) string {
 		board[i].Seconds = 0
 	}
 	board.WriteCSV(&b)
-	b.WriteString(r.Pipeline.String() + r.StopReason + r.Chosen.Parameters())
+	b.WriteString(r.Pipeline.String() + string(r.StopReason) + r.Chosen.Parameters())
 	return b.String()
 }
 
