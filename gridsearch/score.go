@@ -133,7 +133,7 @@ type scorer struct {
 func newScorer(list []metrics.Metric, data datasets.Set, folds []datasets.Fold) *scorer {
 	s := &scorer{metrics: list, truth: make([]metrics.Input, len(folds))}
 	if slices.ContainsFunc(list, func(m metrics.Metric) bool { return !m.IsSupervised() }) {
-		s.looks = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
+		s.addRows = func(fold int) { // not before a fit is scored: a plan has stand-ins for rows
 			if s.truth[fold].Rows == nil {
 				s.truth[fold].Rows = metrics.Standardize(data.Select(folds[fold].Test))
 			}
