@@ -127,7 +127,7 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 	coded := good
 	coded.Schema.Columns = []datasets.Column{{Name: "size"}, {Name: "colour", Kind: datasets.Categorical, Categories: []string{"red", "blue"}}}
 	for _, e := range one {
-		fails(t, "codes of levels", e.(Estimator), coded, "column colour is categorical")
+		fails(t, "codes of levels", e.(Estimator), coded, "column colour must be numeric, got categorical")
 	}
 }
 

@@ -324,7 +324,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	}
 	s.Gamma = kernel.FixedGamma(1, 2)
 	_, err := s.Fit(ctx, data)
-	pred("two numbers of gamma", err, "gamma has 2 numbers, the data 3 columns")
+	pred("two numbers of gamma", err, "gamma must have 1 or 3 values, got 2")
 	s = estimator.NewKernelRidge()
 	s.Alpha, s.Kernel = 0, "gauss"
 	_, err = s.Fit(ctx, data)
@@ -335,7 +335,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	huge.X.(*mat.Dense).Set(3, 1, 1e300)
 	s.Gamma = kernel.FixedGamma(1)
 	_, err = s.Fit(ctx, huge)
-	pred("huge inputs", err, "too large", "standardize")
+	pred("huge inputs", err, "overflow", "standardize")
 	classes := data
 	classes.Targets, classes.Y = nil, make([]float64, 30)
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"a", "b"}}}
@@ -343,7 +343,7 @@ func TestKernelRidgeRefuses(t *testing.T) {
 	pred("classes", err, "kernel_ridge_classifier (estimator.NewKernelRidgeClassifier)")
 	s.Gamma = kernel.GammaScale
 	_, err = s.PlanBatch(share.Batch{LeaveOneOut: true})
-	if err == nil || !strings.Contains(err.Error(), "gamma is found from the rows") {
+	if err == nil || !strings.Contains(err.Error(), "requires a fixed gamma") {
 		t.Error(err)
 	}
 

@@ -111,7 +111,7 @@ func TestStartFromAModelSavesPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Merge(ctx, q); err == nil || !strings.Contains(err.Error(), "begun from another model, or from none") {
+		if err := p.Merge(ctx, q); err == nil || !strings.Contains(err.Error(), "must start from the same model") {
 			t.Errorf("merging passes of other beginnings: %v", err)
 		}
 		if _, err := spec.StartFrom(ctx, before, all.Schema, 13); err == nil || !strings.Contains(err.Error(), "12 columns") {

@@ -183,7 +183,7 @@ func TestNetworkRefuses(t *testing.T) {
 	classes := signed(60, 3)
 	classes.Schema.Targets = []datasets.Column{{Name: "kind", Kind: datasets.Categorical, Categories: []string{"0", "1"}}}
 	classes.Y, classes.Targets = nil, mat.NewDense(60, 2, nil)
-	fails(t, "two targets of classes", smallNetwork(), classes, "2 targets")
+	fails(t, "two targets of classes", smallNetwork(), classes, "must have one target, got 2")
 }
 
 // A file whose layers, classes or outputs do not fit is refused.

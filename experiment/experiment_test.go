@@ -279,7 +279,7 @@ func TestFormats(t *testing.T) {
 		{"{dataset: wine, split: {test: 0.2}}", 13},
 	}
 	for _, c := range cases {
-		steps := "[{columns: {groups: [{select: numeric, steps: [impute, standardize]}], rest: drop}}, logistic]"
+		steps := "[{columns: {groups: [{select: numeric, steps: [impute, standardize]}], remainder: drop}}, logistic]"
 		if strings.Contains(c.data, "svm") {
 			steps = "[logistic]"
 		}

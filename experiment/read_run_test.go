@@ -37,7 +37,7 @@ func TestReportOfAFolder(t *testing.T) {
 	if err != nil || path != "out/report.html" || text(t, "out/report.html") != written {
 		t.Errorf("the page made again from %s is another one: %v", path, err)
 	}
-	for _, words := range []string{"rff.gamma", "features 20", "Learning curve", "What matters", "Effect of a", "linear model", "alpha"} {
+	for _, words := range []string{"rff.gamma", "features 20", "Learning curve", "Permutation importance", "Partial dependence on a", "linear model", "alpha"} {
 		if !strings.Contains(written, words) {
 			t.Errorf("the page does not say %q", words)
 		}

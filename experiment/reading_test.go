@@ -138,8 +138,8 @@ func TestFaultsOfReading(t *testing.T) {
 		{"latin-1", "latin-2", "spec.yaml:5:33: data.csv.encoding"},
 		{"thousands: .", `thousands: ","`, "data.csv.thousands"},
 		{"datum:", "tag:", `spec.yaml:8:3: data.dates: no column "tag" in sales.csv`},
-		{"order: dmy", "order: ymd", `order "ymd", wanted dmy or mdy`},
-		{"weekday", "century", `part "century", wanted one of year, month, day, weekday, hour`},
+		{"order: dmy", "order: ymd", `order must be dmy or mdy, got "ymd"`},
+		{"weekday", "century", `part must be one of year, month, day, weekday, hour, got "century"`},
 		{"missing_target: drop", "missing_target: ignore", "data.missing_target"},
 		{"latin-1", "utf-8", "sales.csv:1:15: this is not utf-8; csv.encoding says what the file is in"},
 	} {

@@ -96,7 +96,7 @@ func sealedModels(t testing.TB) map[string][]byte {
 		return pipeline.Group{Select: strings.Fields(columns), Steps: pipeline.Steps(steps...)}
 	}
 	groups := pipeline.NewColumns(group("age", transformer.NewRobust()), group("gain", imputed, transformer.NewMinMax()), group("categorical", transformer.NewOneHot()))
-	groups.Remainder = "pass"
+	groups.Remainder = "passthrough"
 	levels := pipeline.NewColumns(group("categorical", transformer.NewOrdinal()), group("age"))
 	pca := transformer.NewPCA()
 	pca.Whiten = true

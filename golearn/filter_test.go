@@ -199,7 +199,7 @@ func TestFilterInPipeline(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a refused model left a file")
 	}
-	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Remainder: "pass", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
+	deep := NewClassifier(pipeline.Steps(pipeline.Columns{Remainder: "passthrough", Groups: []pipeline.Group{{Select: []string{"word", "yes"}, Steps: spec.Steps}}}).Then(estimator.NewLogistic()))
 	if err := deep.Fit(grid); err != nil {
 		t.Fatal(err)
 	}

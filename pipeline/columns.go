@@ -20,7 +20,7 @@ import (
 // Columns may be in several groups. Dense and sparse results are joined as [Union] joins them.
 type Columns struct {
 	Groups    []Group
-	Remainder string // what becomes of the columns of no group: "drop" or "pass"
+	Remainder string // what becomes of the columns of no group: "drop" or "passthrough"
 }
 
 // Group is columns and what is done with them.
@@ -39,7 +39,7 @@ func NewColumns(groups ...Group) Columns { return Columns{Groups: groups, Remain
 // Params declares what becomes of the rest, and the parameters of the steps of each group below the
 // group's name.
 func (c *Columns) Params(l *param.List) {
-	l.Choice(&c.Remainder, "rest", "what becomes of the columns of no group", "drop", "pass")
+	l.Choice(&c.Remainder, "remainder", "what to do with columns of no group", "drop", "passthrough")
 	c.Groups = slices.Clone(c.Groups)
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -52,7 +52,7 @@ func (c *Columns) Params(l *param.List) {
 
 // Holds describes the groups.
 func (Columns) Holds() ChildrenSpec {
-	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"rest"}, Parallel: true,
+	return ChildrenSpec{Key: "groups", What: "group", Doc: "the groups; a column may be in several", Taken: []string{"remainder"}, Parallel: true,
 		Kind: Group{}, Named: "the kind that it selects, or group1, group2, …"}
 }
 
@@ -93,7 +93,7 @@ func (c Columns) Route(in datasets.InferredSchema, child func(i int, in datasets
 		}
 		parts = append(parts, child(i, in))
 	}
-	if c.Remainder == "pass" {
+	if c.Remainder == "passthrough" {
 		for _, j := range untaken(taken) {
 			parts = append(parts, datasets.InferredSchema{Columns: in.Columns[j : j+1]})
 		}
@@ -219,8 +219,8 @@ func (c Columns) split(schema datasets.Schema, cols int) ([]*part, []transformer
 		parts = append(parts, &part{Step: rows.Step{Name: g.NameAt(i)}, index: index, scale: 1})
 		specs = append(specs, Chain{Steps: g.Steps})
 	}
-	if rest := untaken(taken); c.Remainder == "pass" && len(rest) > 0 {
-		parts = append(parts, &part{Step: rows.Step{Name: "rest"}, index: rest, scale: 1})
+	if rest := untaken(taken); c.Remainder == "passthrough" && len(rest) > 0 {
+		parts = append(parts, &part{Step: rows.Step{Name: "remainder"}, index: rest, scale: 1})
 		specs = append(specs, Chain{})
 	}
 	if len(parts) == 0 {

@@ -84,7 +84,7 @@ func TestUnionWeighs(t *testing.T) {
 		t.Errorf("part %s of %d is multiplied by %v; %d → %d", name, f.Len(), scale, f.InputWidth(), f.OutputWidth())
 	}
 	u.Weights = []float64{1}
-	if _, err := u.Fit(ctx, data); err == nil || err.Error() != "pipeline: weights: must be 2 numbers, one for each part, got [1]" {
+	if _, err := u.Fit(ctx, data); err == nil || !strings.HasPrefix(err.Error(), "pipeline: weights: must be 2 numbers, one for each part, got") {
 		t.Errorf("one weight for two parts: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestColumnsJoin(t *testing.T) {
 		pipeline.Group{Name: "late", Select: []string{"cap-gain", "age"}, Steps: pipeline.Steps(mirror{Factor: 10})},
 		pipeline.Group{Name: "same", Select: []string{"colour"}},
 	)
-	spec.Remainder = "pass"
+	spec.Remainder = "passthrough"
 	f := fit(t, spec, data)
 	Z := transform(t, f, data.X)
 	want := mat.NewDense(50, 4, nil)
@@ -220,10 +220,10 @@ func TestCompositesRefuse(t *testing.T) {
 		{pipeline.NewColumns(group("", "[a")), `pipeline: group "group1": select [a: syntax error in pattern`},
 		{pipeline.NewColumns(group("")), `pipeline: group "group1": it selects nothing: wanted names, kinds or patterns of columns`},
 		{pipeline.NewColumns(group("a", "age"), group("a", "hours")), `pipeline: two groups are called "a": give one of them another name`},
-		{pipeline.NewColumns(group("rest", "age")), "pipeline: no group can be called rest"},
+		{pipeline.NewColumns(group("remainder", "age")), "pipeline: no group can be called remainder"},
 		{pipeline.NewColumns(group("a.b", "age")), `pipeline: group 1: name "a.b", wanted letters, digits, _ and -`},
 		{pipeline.NewColumns(), "pipeline: no columns are taken and the rest is dropped"},
-		{pipeline.Columns{Groups: []pipeline.Group{group("", "age")}}, `pipeline: rest: must be drop or pass, got ""`},
+		{pipeline.Columns{Groups: []pipeline.Group{group("", "age")}}, `pipeline: remainder: must be drop or passthrough`},
 		{pipeline.NewUnion(), "pipeline: a union without parts"},
 		{pipeline.NewUnion(mirror{}, mirror{}), `pipeline: two parts are called "mirror": give one of them another name`},
 		{pipeline.NewUnion(nil), "pipeline: part 1 has no spec"},
@@ -257,7 +257,7 @@ func TestPipelineParameters(t *testing.T) {
 	for _, q := range param.All(p) {
 		paths = append(paths, q.Path)
 	}
-	for _, want := range []string{"columns.rest", "columns.numeric.impute.strategy", "columns.group2.onehot.min_count", "wide.gamma", "both.weights", "both.rff.seed", "both.mirror.factor", "ridge.alpha"} {
+	for _, want := range []string{"columns.remainder", "columns.numeric.impute.strategy", "columns.group2.onehot.min_count", "wide.gamma", "both.weights", "both.rff.seed", "both.mirror.factor", "ridge.alpha"} {
 		if !slices.Contains(paths, want) {
 			t.Errorf("there is no %s in %v", want, paths)
 		}
@@ -459,7 +459,7 @@ func TestPipelineRefuses(t *testing.T) {
 		want string
 	}{
 		{pipeline.Pipeline{}, data, "pipeline: no estimator"},
-		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: must be an integer, got 0"},
+		{pipeline.Steps(fourier(0)).Then(estimator.NewRidge()), data, "pipeline: rff.features: must be an integer"},
 		{pipeline.Steps().Then(estimator.Ridge{}), data, "pipeline: ridge.solver: "},
 		{pipeline.Pipeline{Steps: []pipeline.Step{{Name: "x", Fitter: mirror{}}}, Estimator: mean{}, Name: "x"}, data, `pipeline: two steps are called "x"`},
 		{pipeline.Steps(mirror{Fail: "no luck"}).Then(mean{}), data, `pipeline: step "mirror": no luck`},

@@ -37,7 +37,7 @@ func (c Columns) Cost(shape datasets.Shape) datasets.Cost {
 	const picked = 150 // flops of copying an entry into its group, or out of it; measured
 	moved := picked * float64(max(shape.Rows, 0)) * (shape.Entries() + float64(max(sum.OutputWidth, 0)))
 	sum = sum.Add(datasets.Cost{Flops: moved})
-	if c.Remainder == "pass" {
+	if c.Remainder == "passthrough" {
 		sum = besides(sum, datasets.Cost{OutputWidth: rest, CheapToRecompute: true})
 	}
 	sum.WidthEstimated = sum.WidthEstimated || guess

@@ -29,7 +29,7 @@ func TestCostAddsUp(t *testing.T) {
 	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128 || cost.Flops < wide.Cost(datasets.Shape{Rows: 1000, Cols: 2}).Flops+wide.Cost(datasets.Shape{Rows: 1000, Cols: 1}).Flops {
 		t.Errorf("columns by name cost %+v", cost)
 	}
-	named.Remainder = "pass"
+	named.Remainder = "passthrough"
 	if cost := named.Cost(datasets.Shape{Rows: 1000, Cols: 8}); cost.OutputWidth != 128+5 {
 		t.Errorf("with the rest they are %d wide", cost.OutputWidth)
 	}

@@ -41,7 +41,7 @@ func TestCompositesObeyTheLaws(t *testing.T) {
 		return pipeline.Group{Name: name, Select: terms, Steps: pipeline.Steps(steps...)}
 	}
 	passing := pipeline.NewColumns(group("tall", []string{"height"}, transformer.NewImpute(), rff(6)), group("r", []string{"rare*"}, flat))
-	passing.Remainder = "pass"
+	passing.Remainder = "passthrough"
 	weighted := pipeline.NewUnion(rff(4), bins())
 	weighted.Weights = []float64{0.25, 2}
 	type o = transformertest.Options

@@ -20,7 +20,7 @@ func TestCheckKinds(t *testing.T) {
 		return pipeline.Group{Name: name, Select: []string{term}, Steps: pipeline.Steps(fitters...)}
 	}
 	passed := pipeline.NewColumns(group("n", "numeric", transformer.NewStandardize()))
-	passed.Remainder = "pass"
+	passed.Remainder = "passthrough"
 	frequent := transformer.NewImpute()
 	frequent.Strategy = "most_frequent"
 	words := group("w", "categorical", frequent, transformer.NewOneHot())

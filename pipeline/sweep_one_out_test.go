@@ -62,8 +62,8 @@ func TestSearchRefusesToLeaveOneOut(t *testing.T) {
 		want string
 	}{
 		{pipeline.Steps(transformer.NewStandardize(), fourier(8)).Then(estimator.NewRidgeClassifier()), `gridsearch: pipeline: step "standardize": it learns from the rows`},
-		{pipeline.Steps(fourier(8)).Then(estimator.NewLogistic()), `gridsearch: pipeline: step "logistic": leave one out is for ridge`},
-		{estimator.NewLogistic(), "gridsearch: leave one out is for ridge"},
+		{pipeline.Steps(fourier(8)).Then(estimator.NewLogistic()), `gridsearch: pipeline: step "logistic": leave-one-out is supported by ridge`},
+		{estimator.NewLogistic(), "gridsearch: leave-one-out is supported by ridge"},
 	} {
 		search := gridsearch.NewSearch(c.spec)
 		search.Splitter = gridsearch.LeaveOneOut{}

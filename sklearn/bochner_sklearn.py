@@ -323,7 +323,7 @@ class _Export:
         strategy = one.strategy if isinstance(one.strategy, str) else "constant"
         spec = {"strategy": strategy, "indicator": bool(one.add_indicator)}
         if strategy == "constant" and rows.columns:
-            spec["fill"] = _plain(one.statistics_[0])
+            spec["fill_value"] = _plain(one.statistics_[0])
         columns = rows.columns + [_Column(rows.columns[j].name + "_missing") for j in indicated]
         step = _Step("impute", spec, width=len(columns), state={"fill": fill, "indicators": np.array(indicated, dtype=np.int64), "level": ""})
         return self.dense(rows, [step]), _Rows(columns)
@@ -458,7 +458,7 @@ class _Export:
             if unknown == "missing":
                 self.refuse(path, "encoded_missing_value=%r beside unknown_value=NaN: both are missing here" % (one.encoded_missing_value,))
             value = float(one.encoded_missing_value)
-            steps.append(_Step("impute", {"strategy": "constant", "fill": value}, width=rows.width,
+            steps.append(_Step("impute", {"strategy": "constant", "fill_value": value}, width=rows.width,
                                state={"fill": [value] * rows.width, "indicators": np.zeros(0, dtype=np.int64), "level": ""}))
         return steps, _Rows([_Column(c.name) for c in rows.columns])
 

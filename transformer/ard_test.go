@@ -317,10 +317,10 @@ func TestARDRefuses(t *testing.T) {
 		"targets overflow":  {NewARD(), with(func(d *datasets.Set) { d.Y[0] = 1e308 }), "range of the targets overflows"},
 		"inputs overflow":   {NewARD(), with(func(d *datasets.Set) { d.X.(*mat.Dense).Set(3, 1, 1e308) }), "its range overflows"},
 		"categories":        {NewARD(), with(func(d *datasets.Set) { d.X, d.Schema = categoricalColumn(20) }), "column c is categorical, wanted numeric"},
-		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number, got 3"},
+		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number"},
 		"misspelt":          {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
-		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "every weight is 0"},
-		"zero ARD":          {ARD{}, data, "kernel: got"},
+		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "weights must not all be 0"},
+		"zero ARD":          {ARD{}, data, "kernel: must"},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "transformer: ") {

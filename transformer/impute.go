@@ -89,7 +89,7 @@ func (f *Fill) Check() error {
 // Params declares strategy, fill and indicator.
 func (s *Impute) Params(l *param.List) {
 	l.Choice(&s.Strategy, "strategy", "what to put in", "mean", "median", "most_frequent", "constant")
-	l.Value(&s.Fill, "fill", "the constant: a number, or for categorical columns the name of a level")
+	l.Value(&s.Fill, "fill_value", "the constant: a number, or for categorical columns the name of a category")
 	l.Bool(&s.Indicator, "indicator", "add a 0/1 column for each column that misses values in training")
 }
 

@@ -81,7 +81,7 @@ func (s *Nystroem) Params(l *param.List) {
 	l.Complexity("gamma", param.Rougher)
 	l.Int(&s.Landmarks, "landmarks", "number of landmarks m", param.Between(1, 1<<20))
 	l.Complexity("landmarks", param.MoreUnits)
-	l.Choice(&s.Choose, "choose", "how landmarks are chosen among the training rows", "uniform", "rpcholesky")
+	l.Choice(&s.Choose, "selection", "how landmarks are selected from the training rows", "uniform", "rpcholesky")
 	l.Float(&s.Nu, "nu", "smoothness ν of the matern kernel", param.Positive)
 	l.Float(&s.Alpha, "alpha", "shape α of the rational_quadratic kernel", param.Positive)
 	l.Seed(&s.Seed, "seed", "seed of the choice")

@@ -139,16 +139,16 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		spec RFF
 		want []string
 	}{
-		{of("laplacian", "orthogonal"), []string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
-		{of("cauchy", "structured"), []string{`draw: must be iid or qmc for kernel: cauchy, got "structured"`}},
-		{own, []string{`draw: must be iid for kernel: custom, whose distribution, got "qmc"`}},
-		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product, got "qmc"`}},
-		{of("mixture", "orthogonal", rough), []string{`wanted iid or qmc for kernel: mixture`}},
-		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture, got []`}},
-		{of("product", "iid", wrong), []string{`of: got`, `element 0: nu is -1, wanted a number > 0`}},
+		{of("laplacian", "orthogonal"), []string{`draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels`}},
+		{of("cauchy", "structured"), []string{`draw: must be iid or qmc for kernel: cauchy`}},
+		{own, []string{`draw: must be iid for kernel: custom, whose distribution`}},
+		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product`}},
+		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
+		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
+		{of("product", "iid", wrong), []string{`of: must`, `element 0: nu is -1, wanted a number > 0`}},
 		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel is "mixture", wanted gaussian`}},
-		{bad, []string{"features: got 3", "draw: got"}},
-		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured, got "sobol"`}},
+		{bad, []string{"features: must", "draw: must"}},
+		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured`}},
 	} {
 		f, err := c.spec.Fit(context.Background(), datasets.Set{X: uniform(4, 2)})
 		for _, want := range c.want {
@@ -174,7 +174,7 @@ func TestKernelPartsByPath(t *testing.T) {
 		t.Errorf("%+v, want %+v", s.Of, want)
 	}
 	for wrong, say := range map[any]string{
-		"gaussian": "wanted a list of kernels",
+		"gaussian": "a list of kernels",
 		"gama":     "",
 	} {
 		if _, err := param.With(s, param.Setting{Path: "of", Value: wrong}); err == nil || !strings.Contains(err.Error(), say) {

@@ -32,7 +32,7 @@ func cases() []oneCase {
 	}
 	list := []oneCase{
 		{"impute_mean", regression, only("impute") + "- ridge\n"},
-		{"impute_indicator", regression, only("{impute: {strategy: constant, fill: 2, indicator: true}}, standardize") + "- ridge\n"},
+		{"impute_indicator", regression, only("{impute: {strategy: constant, fill_value: 2, indicator: true}}, standardize") + "- ridge\n"},
 		{"impute_most_frequent", regression, "- impute: {strategy: most_frequent}\n" + numbers + "- ridge\n"},
 		{"standardize", regression, numbers + "- ridge\n"},
 		{"minmax", regression, only("impute, {minmax: {clip: true}}") + "- ridge\n"},

@@ -66,15 +66,15 @@ func (s *JSON) Go(to int) { s.i = to }
 // Constraint is the error at the byte at hand.
 func (s *JSON) Constraint(what string) error {
 	if s.i >= len(s.b) {
-		return s.Wrong("the " + s.Whole + " ends, wanted " + what)
+		return s.Wrong("must be " + what + ", got the end of the " + s.Whole)
 	}
 	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
 		if bytes.HasPrefix(s.b[s.i:], []byte(word)) {
-			return s.Wrong("got " + word + ", which JSON has not (a missing value is null), wanted " + what)
+			return s.Wrong("must be " + what + ", got " + word + ", which is not JSON (use null for a missing value)")
 		}
 	}
 	r, _ := utf8.DecodeRune(s.b[s.i:])
-	return s.Wrong("got " + strconv.QuoteRune(r) + ", wanted " + what)
+	return s.Wrong("must be " + what + ", got " + strconv.QuoteRune(r))
 }
 
 // Next goes on to what is no blank and returns it, 0 at the end.

@@ -82,7 +82,7 @@ func (c *Coding) encode(i int, row map[string]any, x, y []float64, errs *rowerro
 			continue
 		}
 		if want := c.put(to, f, plain(row[name])); want != "" {
-			errs.At(i, name, "got %s, wanted %s", show(row[name]), want)
+			errs.At(i, name, "must be %s, got %s", want, show(row[name]))
 		}
 		if f.target >= 0 && to[f.target] == datasets.Unknown && f.Kind == datasets.Categorical {
 			to[f.target] = math.NaN()

@@ -321,8 +321,8 @@ func TestLoadRefuses(t *testing.T) {
 		{pack(func(h *model.Header, a *model.Archive) {
 			h.Columns[0].Kind = "numeric"
 			a.Scalars["ridge/kind"] = "rff"
-		}), "rff is not what belongs here"},
-		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["ridge/kind"] = "gbm" }), `there is no step "gbm" in this program`},
+		}), "a rff is not allowed here"},
+		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["ridge/kind"] = "gbm" }), `no step "gbm" is registered in this program`},
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/columns/width"] = 7.0 }), "the width is not that of the step"},
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["steps/steps"] = []string{"rff"} }), "columns at fit"},
 		{pack(func(h *model.Header, a *model.Archive) { a.Scalars["name"] = "a/b" }), "kind is missing"},

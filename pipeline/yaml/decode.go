@@ -26,7 +26,7 @@ import (
 //   - union: {parts: [{rff: {gamma: 0.1}}, {rff: {gamma: 1}, name: narrow}], weights: [0.7, 0.3]}
 //   - logistic: {C: 10}
 //
-// Where columns has parameters of its own, its groups are under a key: {groups: [...], rest: pass}.
+// Where columns has parameters of its own, its groups are under a key: {groups: [...], remainder: passthrough}.
 func Decode(node *tree.Node, from Origin) (pipeline.Pipeline, param.FieldErrors) {
 	d := &decoder{from: from}
 	p := pipeline.Pipeline{}

@@ -26,6 +26,6 @@ func ExampleDecode() {
 	}
 	// Output:
 	// rings.yaml:2:3: pipeline[0]: no step is called "standardise" (did you mean standardize?)
-	// rings.yaml:3:16: pipeline.rff.gamma: must be a number > 0, a list of them, got -1 (one for each column), scale or median
+	// rings.yaml:3:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1
 	// rings.yaml:3:20: pipeline.rff.feature: no parameter is called "feature" (did you mean features?)
 }
