@@ -109,8 +109,8 @@ func badRequests() []bad {
 		// JSON syntax.
 		{"no body", "", "", nil, "", 400, "an object such as"},
 		{"no JSON", "", "", nil, "age=1", 400, `an object such as`},
-		{"cut off", "", "", nil, with("1")[:40], 400, "the body ends"},
-		{"cut off in a string", "", "", nil, `{"rows":[{"city":"Osl`, 400, "the body ends"},
+		{"cut off", "", "", nil, with("1")[:40], 400, "got the end of the body"},
+		{"cut off in a string", "", "", nil, `{"rows":[{"city":"Osl`, 400, "got the end of the body"},
 		{"two documents", "", "", nil, with("1") + with("1"), 400, "of the body"},
 		{"trailing comma", "", "", nil, `{"rows":[` + good + `,]}`, 400, `a row`},
 		{"no UTF-8", "", "", nil, with(`"` + "\xff" + `"`), 400, "this is not UTF-8"},

@@ -176,7 +176,7 @@ func TestFailures(t *testing.T) {
 	for want, one := range map[string]method{
 		"it broke":                         breaks,
 		"took longer than 1ms":             waits,
-		"no column prediction":             writes("row,truth\n1,yes\n"),
+		"is missing the column prediction": writes("row,truth\n1,yes\n"),
 		"has 1 predictions, wanted 40":     writes("prediction\nyes\n"),
 		`"maybe" is no class; there are [`: writes("prediction\nmaybe\n"),
 	} {

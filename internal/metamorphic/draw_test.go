@@ -247,7 +247,7 @@ func (d *drawing) wrapped(model string) string {
 	switch own := rand.New(rand.NewPCG(d.seed, 15)); {
 	case d.task == "two" && own.IntN(3) == 0: // by numbers of its own: what other seeds draw stays
 		d.divides = true
-		*penalty = "threshold.of." + name
+		*penalty = "threshold.estimator." + name
 		return fmt.Sprintf("- threshold: {%s, folds: %d, estimator: %s}\n", pick(own, "score: f1", "score: auto", "cost: {false_negative: 3}"), pick(own, 0, 3), inner)
 	case d.IntN(3) == 0:
 		other := "{ridge: {alpha: 3}}"
@@ -260,10 +260,10 @@ func (d *drawing) wrapped(model string) string {
 		return fmt.Sprintf("- ensemble: {weights: %s, folds: %d, members: {drawn: %s, other: %s}}\n", weights, pick(d.Rand, 0, 3), inner, other)
 	case classes:
 		d.divides = true
-		*penalty = "calibrated.of." + name
+		*penalty = "calibrated.estimator." + name
 		return fmt.Sprintf("- calibrated: {method: %s, folds: %d, estimator: %s}\n", pick(d.Rand, "sigmoid", "temperature"), pick(d.Rand, 0, 3), inner)
 	}
-	*penalty = "target.of." + name
+	*penalty = "target.estimator." + name
 	return fmt.Sprintf("- target: {transform: %s, estimator: %s}\n", pick(d.Rand, "sqrt", "signed_log", "standardize", "quantile"), inner)
 }
 
@@ -271,7 +271,7 @@ func (d *drawing) wrapped(model string) string {
 func (d *drawing) intervals(own *rand.Rand, model string) string {
 	kind, inner, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(model, "\n"), "- "), ": ")
 	path := &d.axes[len(d.axes)-1].Path
-	*path = "intervals.of." + strings.TrimPrefix(*path, kind+".")
+	*path = "intervals.estimator." + strings.TrimPrefix(*path, kind+".")
 	method := "split"
 	switch kind {
 	case "ridge", "kernel_ridge":
@@ -333,7 +333,7 @@ func (d *drawing) features() string {
 	own := rand.New(rand.NewPCG(d.seed, 3031)) // other cases stay as they are
 	if own.IntN(3) == 0 && !slices.Contains(found, d.seed) {
 		d.axes = append(d.axes, gridsearch.Axis{Path: "map.landmarks", Values: []any{24, 10, 40}})
-		return fmt.Sprintf("- nystroem: {kernel: %s, gamma: %s, landmarks: %d, choose: %s}\n  name: map\n",
+		return fmt.Sprintf("- nystroem: {kernel: %s, gamma: %s, landmarks: %d, selection: %s}\n  name: map\n",
 			pick(own, "gaussian", "laplacian", "exponential", "matern"), gamma, 8+own.IntN(30), pick(own, "uniform", "rpcholesky"))
 	}
 	d.axes = append(d.axes, gridsearch.Axis{Path: "map.features", Values: []any{24, 10, 40}})

@@ -123,7 +123,7 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(d.Warnings(), "\n")
-	if !strings.HasPrefix(got, `column "a" has no value in any row, and had one in 98 % of the training rows`) || !strings.HasSuffix(got, `column "colour" has a category that the training rows had not in 4.0 % of the rows`) {
+	if !strings.HasPrefix(got, `column "a" is missing in all rows, but had values in 98 % of the training rows`) || !strings.HasSuffix(got, `column "colour" has unknown categories in 4.0 % of the rows`) {
 		t.Error(got)
 	}
 }

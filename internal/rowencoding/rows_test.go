@@ -143,7 +143,7 @@ func TestEncodeFaults(t *testing.T) {
 		{"size": "0x1p4", "code": 1, "nmae": "old", "sold": nil},
 		{"size": "inf", "code": 1, "name": "old", "sold": nil},
 	})
-	const want = `row 0, column code: got a []int, wanted a category
+	const want = `row 0, column code: must be a category, got a []int
 row 0, column size: must be a number, got "large"
 row 0, column sold: must be a date such as 2024-03-31, got "31/3/2024"
 row 1, column nmae: the model has no such column; it has size, code, name, sold_year, sold_weekday (and in 1 more row)
