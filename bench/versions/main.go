@@ -49,6 +49,9 @@ func main() {
 
 // keep writes the archive of a commit into a folder.
 func keep(ctx context.Context, commit, into string) error {
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "versions")
 	if err != nil {
 		return err
