@@ -106,7 +106,7 @@ func (m Metric) Score(in Input) (float64, error) {
 
 func (m Metric) score(in Input) (float64, error) {
 	if m.Func == nil {
-		return 0, errors.New("Func must not be nil")
+		return 0, errors.New("field Func must not be nil")
 	}
 	in, err := in.validate(m.Task, m.Requires)
 	if err != nil {

@@ -92,7 +92,7 @@ def triton(address, **options):
         client.infer("iris", [tensor])
         raise AssertionError("a wrong shape is answered")
     except Exception as e:
-        assert "wanted [rows, 4]" in str(e), e
+        assert "must be [rows, 4]" in str(e), e
     client.close()
 
 
@@ -143,7 +143,7 @@ def triton_grpc(address):
         client.infer("iris", [grpc.InferInput("X", [1, 3], "FP32").set_data_from_numpy(np.zeros((1, 3), dtype=np.float32))])
         raise AssertionError("a wrong shape is answered")
     except grpc.InferenceServerException as e:
-        assert e.status() == "StatusCode.INVALID_ARGUMENT" and "wanted [rows, 4]" in e.message(), e
+        assert e.status() == "StatusCode.INVALID_ARGUMENT" and "must be [rows, 4]" in e.message(), e
     client.close()
 
 

@@ -541,7 +541,8 @@ class _Export:
             if len(set(index)) != len(index):
                 self.refuse(path + [name], "a column is taken twice")
             steps, out = self.step(inner, _Rows([rows.columns[j] for j in index], rows.sparse), path + [name], "")
-            parts.append((name, index, steps, out, float(weights.get(name, 1))))
+            group = "rest" if name == "remainder" else name  # no group of columns can be called remainder
+            parts.append((group, index, steps, out, float(weights.get(name, 1))))
         return self.side_by_side("columns", parts, rows, path)
 
     def step_FeatureUnion(self, one, rows, path):
@@ -797,7 +798,7 @@ def _plain(value):
 def _missing_as_category(fill):
     """A step that puts a code in where a value is missing."""
     level = "missing" if any(f != UNKNOWN for f in fill) else ""
-    return _Step("impute", {"strategy": "constant", "fill": "missing"}, width=len(fill),
+    return _Step("impute", {"strategy": "constant", "fill_value": "missing"}, width=len(fill),
                  state={"fill": fill, "indicators": np.zeros(0, dtype=np.int64), "level": level})
 
 

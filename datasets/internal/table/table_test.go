@@ -109,7 +109,7 @@ func TestTooManyLevels(t *testing.T) {
 	}
 	l.add(&Record{Line: 7, Fields: [][]byte{[]byte("one more")}}, nil)
 	l.add(&Record{Line: 8, Fields: [][]byte{[]byte("and another")}}, nil)
-	if err := l.err(nil); err == nil || err.Error() != "f:7: column id: more than 1048576 levels; drop the column" {
+	if err := l.err(nil); err == nil || err.Error() != "f:7: column id: must have at most 1048576 categories; drop the column" {
 		t.Error(err)
 	}
 }
