@@ -452,6 +452,9 @@ func searched(t *testing.T, w *world) []float64 {
 		if w.task == "clusters" && !w.steady {
 			return nil
 		}
+		if w.stochastic && strings.Contains(w.pipe.String(), "rfm") {
+			return nil // early stopping amplifies the rounding error of a shared rfm
+		}
 		want := answers(t, lone, rowblock.Select(w.train.X, folds[fold].Test))
 		if at, ok := w.agree(numbers(estimator.Prediction(outcome.Prediction)), want, len(folds[fold].Test), w.tolerance()); !ok {
 			return fmt.Errorf("setting %d on fold %d: prediction %d is %.12g, alone %.12g: %v", setting, fold, at, numbers(estimator.Prediction(outcome.Prediction))[at], want[at], settings[setting])
