@@ -10,7 +10,7 @@ if [ ! -x "$work/env/bin/kubernetes-validate" ]; then
 	python3 -m venv "$work/env"
 	"$work/env/bin/pip" install --quiet kubernetes-validate==1.37.0
 fi
-for manifest in data part finish; do
+for manifest in data fit finish; do
 	# shellcheck disable=SC2016 # ${...} of the manifests
 	sed -e 's|\${job}|adult|g; s|\${file}|adult.yaml|g; s|\${pass}|1|g; s|\${shards}|64|g; s|\${parallel}|16|g' \
 		-e 's|\${store}|s3://bucket/adult|g; s|\${from}|s3://bucket/adult/model.bochner|g; s|\${image}|bochner|g' \
