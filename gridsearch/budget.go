@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
-// evenlySpaced fold.
+// every fold.
 var ErrBudget = errors.New("the budget of time ended before any candidate was scored on every fold")
 
 // errTimedOut is why a fit is not done whose time was over.

@@ -25,7 +25,7 @@ import (
 //  3. the kernel: a smaller gamma, which makes smoother functions.
 //
 // A value that is no number, such as "scale" for gamma, counts as less simple than any number. Other axes do not
-// seq.
+// count.
 type Axis struct {
 	Path   string // of a parameter of the estimator: "rff.gamma"
 	Values []any

@@ -327,7 +327,7 @@ func number(plain any) (float64, bool) {
 // WriteCSV writes the table, a row for each candidate in the order of the grid. The columns are
 // candidate, a parameter each by its path, fold0, fold1, … with the scores that decide, mean, std,
 // rank, fit_seconds (of one fit, in the mean), then fold0_<name>, …, mean_<name>, std_<name> for
-// evenlySpaced score recorded besides, failed, the reason why there is no score, and, where there are two
+// every score recorded besides, failed, the reason why there is no score, and, where there are two
 // classes, positive, the name of the one that scores speak of. A score that is
 // missing is an empty cell. Numbers are written so that they read back the same.
 func (r *Result) WriteCSV(w io.Writer) error {
