@@ -31,14 +31,14 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		fit  func() error
 		want []string
 	}{
-		{func() error { _, err := transformer.RFF{}.Fit(ctx, data); return err }, []string{"features: must", "(start from NewRFF())", "map: must"}},
+		{func() error { _, err := transformer.RFF{}.Fit(ctx, data); return err }, []string{"features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())", `map: must be paired or phase, got ""`}},
 		{func() error { _, err := transformer.Binning{Grids: 3}.Fit(ctx, data); return err }, []string{"(start from NewBinning())"}},
-		{func() error { _, err := transformer.Nystroem{}.Fit(ctx, data); return err }, []string{"landmarks: must", "(start from NewNystroem())"}},
+		{func() error { _, err := transformer.Nystroem{}.Fit(ctx, data); return err }, []string{"landmarks: must be an integer from 1 to 1048576, got 0", "(start from NewNystroem())"}},
 		{func() error { _, err := transformer.PCA{}.Fit(ctx, data); return err }, []string{"(start from NewPCA())"}},
 		{func() error { _, err := transformer.Impute{}.Fit(ctx, data); return err }, []string{"(start from NewImpute())"}},
-		{func() error { _, err := estimator.Logistic{C: 1}.Fit(ctx, data); return err }, []string{"max_iter: must", "(start from NewLogistic())"}},
-		{func() error { _, err := estimator.SVM{}.Fit(ctx, data); return err }, []string{"C: must", "(start from NewSVM())"}},
-		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err }, []string{"solver: must", "(start from NewRidge())"}},
+		{func() error { _, err := estimator.Logistic{C: 1}.Fit(ctx, data); return err }, []string{"max_iter: must be an integer ≥ 1, got 0", "(start from NewLogistic())"}},
+		{func() error { _, err := estimator.SVM{}.Fit(ctx, data); return err }, []string{"C: must be a number > 0, got 0", "(start from NewSVM())"}},
+		{func() error { _, err := estimator.Ridge{Alpha: 1}.Fit(ctx, data); return err }, []string{`solver: must be auto, cholesky, dual or cg, got ""`, "(start from NewRidge())"}},
 		{func() error { _, err := estimator.RidgeClassifier{}.Fit(ctx, data); return err }, []string{"(start from NewRidgeClassifier())"}},
 		{func() error { _, err := estimator.SVR{}.Fit(ctx, data); return err }, []string{"(start from NewSVR())"}},
 		{func() error { _, err := transformer.Standardize{}.Fit(ctx, data); return err }, []string{"mean", "must be true, unless std is", "(start from NewStandardize())"}},
@@ -47,7 +47,7 @@ func TestLiteralsAreSentToTheirConstructors(t *testing.T) {
 		{func() error {
 			_, err := pipeline.Steps(pipeline.NewUnion(transformer.RFF{})).Then(estimator.Logistic{C: 1}).Fit(ctx, data)
 			return err
-		}, []string{"union.rff.features: must", "(start from NewRFF())", "logistic.tol: must", "(start from NewLogistic())"}},
+		}, []string{"union.rff.features: must be an integer from 1 to 67108864, got 0", "(start from NewRFF())", "logistic.tol: must be a number > 0, got 0", "(start from NewLogistic())"}},
 	} {
 		err := c.fit()
 		for _, want := range c.want {

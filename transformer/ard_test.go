@@ -320,7 +320,7 @@ func TestARDRefuses(t *testing.T) {
 		"odd features":      {smallARD(func(s *ARD) { s.Features = 3 }), data, "features: must be an even number"},
 		"misspelt":          {smallARD(func(s *ARD) { s.Objective = "evidense" }), data, "did you mean evidence?"},
 		"all weights are 0": {NewARD(), with(func(d *datasets.Set) { d.Weights = make([]float64, 20) }), "weights must not all be 0"},
-		"zero ARD":          {ARD{}, data, "kernel: must"},
+		"zero ARD":          {ARD{}, data, `kernel: must be gaussian, laplacian, cauchy, exponential, matern or rational_quadratic, got ""`},
 	} {
 		f, err := c.spec.Fit(context.Background(), c.data)
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "transformer: ") {

@@ -145,9 +145,9 @@ func TestDrawsThatDoNotSuit(t *testing.T) {
 		{of("product", "qmc", rough, rough), []string{`draw: must be iid for kernel: product`}},
 		{of("mixture", "orthogonal", rough), []string{`iid or qmc for kernel: mixture`}},
 		{of("mixture", "iid"), []string{`of: must be at least one kernel for kernel: mixture`}},
-		{of("product", "iid", wrong), []string{`of: must`, `element 0: nu is -1, wanted a number > 0`}},
+		{of("product", "iid", wrong), []string{"of: must be a list of kernels, as {kernel: gaussian, gamma: 1.0, weight: 1.0}, with nu or alpha where they have one, got [map[gamma:1 kernel:matern nu:-1 weight:1]] (element 0: nu is -1", `element 0: nu is -1, wanted a number > 0`}},
 		{of("product", "iid", NewKernelPart("mixture", 1)), []string{`element 0: kernel is "mixture", wanted gaussian`}},
-		{bad, []string{"features: must", "draw: must"}},
+		{bad, []string{"features: must be an even number for the paired map, got 3", `draw: must be iid or qmc for kernel: laplacian, which is no mixture of gaussian kernels, got "orthogonal"`}},
 		{of("gaussian", "sobol"), []string{`draw: must be iid, orthogonal, qmc or structured`}},
 	} {
 		f, err := c.spec.Fit(context.Background(), datasets.Set{X: uniform(4, 2)})

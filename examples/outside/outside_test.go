@@ -241,7 +241,7 @@ func TestYAML(t *testing.T) {
 	throughFile(t, p, curve(80))
 	for text, want := range map[string]string{
 		"[{trimmed: {model: {expectile: {taw: 1}}}}]":              `a.yaml:1:33: pipeline.trimmed.model.taw: no parameter is called "taw" (did you mean tau?)`,
-		"[{trimmed: {model: [rff, {expectile: {tau: 2}}]}}]":       `a.yaml:1:44: pipeline.trimmed.model.expectile.tau: must`,
+		"[{trimmed: {model: [rff, {expectile: {tau: 2}}]}}]":       `a.yaml:1:44: pipeline.trimmed.model.expectile.tau: must be a number with 0 < it < 1, got 2`,
 		"[{trimmed: {model: rff}}]":                                `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,
 		"[{trimmed: {model: [rff]}}]":                              `a.yaml:1:21: pipeline.trimmed.model.rff: the last step is not an estimator`,
 		"[{trimmed: {model: }}]":                                   `a.yaml:1:20: pipeline.trimmed.model: must be an estimator`,

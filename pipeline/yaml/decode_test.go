@@ -127,9 +127,9 @@ func TestDecodeFaults(t *testing.T) {
 		{"- fourier_transform\n- ridge", `a.yaml:1:3: pipeline[0]: no step is called "fourier_transform" (there are columns, union`},
 		{"- rff: {gama: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.gama: no parameter is called "gama" (did you mean gamma?)`},
 		{"- rff: {Gamma: 1}\n- ridge", `a.yaml:1:9: pipeline.rff.Gamma: no parameter is called "Gamma" (did you mean gamma?)`},
-		{"- rff: {gamma: -1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must"},
-		{"- rff: {gamma: 0}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must"},
-		{"- rff: {gamma: .nan}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must"},
+		{"- rff: {gamma: -1}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
+		{"- rff: {gamma: 0}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got 0"},
+		{"- rff: {gamma: .nan}\n- ridge", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got NaN"},
 		{"- rff: {features: 0}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer "},
 		{"- rff: {features: 2.5}\n- ridge", "a.yaml:1:19: pipeline.rff.features: must be an integer "},
 		{"- rff: {features: many}\n- ridge", `a.yaml:1:19: pipeline.rff.features: must be an integer `},
@@ -171,7 +171,7 @@ func TestDecodeFaults(t *testing.T) {
 		{"- union: []\n- ridge", "a.yaml:1:10: pipeline.union: must be at least one part"},
 		{"- steps\n- ridge", `a.yaml:1:3: pipeline.steps: must be a list of steps`},
 		{"- logistic: {C: 0}", "a.yaml:1:17: pipeline.logistic.C: must be a number > 0"},
-		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: must"},
+		{"- rff: {gamma: -1}\n- pcaa\n- logistic: {c: 1}", "a.yaml:1:16: pipeline.rff.gamma: must be a number > 0, a list of them (one for each column), scale or median, got -1"},
 		{"- &a [*a]\n- ridge", "a.yaml:1:3: pipeline: nested more than 64 deep"},
 	} {
 		_, faults := decode(t, c.text)
