@@ -85,25 +85,25 @@ func (s Shape) layout() [4]tensor {
 func (s Shape) sequences() int { return s.Batch * s.Heads }
 
 // errs returns all errors of the dimensions.
-func (s Shape) errs() (faults []error) {
+func (s Shape) errs() (errs []error) {
 	for _, n := range []struct {
 		name  string
 		value int
 	}{{"Batch", s.Batch}, {"Heads", s.Heads}, {"Queries", s.Queries}, {"Keys", s.Keys}, {"Width", s.Width},
 		{"Values", s.Values}} {
 		if n.value < 1 {
-			faults = append(faults, fmt.Errorf("attention: %s must be ≥ 1, got %d", n.name, n.value))
+			errs = append(errs, fmt.Errorf("attention: %s must be ≥ 1, got %d", n.name, n.value))
 		}
 	}
 	if s.Causal && s.Queries != s.Keys {
-		faults = append(faults, fmt.Errorf("attention: causal: Queries must equal Keys, got %d and %d", s.Queries, s.Keys))
+		errs = append(errs, fmt.Errorf("attention: causal: Queries must equal Keys, got %d and %d", s.Queries, s.Keys))
 	}
 	for _, t := range s.layout() {
 		if s.isValid(t) && s.size(t) > math.MaxInt/16 {
-			faults = append(faults, fmt.Errorf("attention: %s: %w", t.name, memory.ErrTooLarge))
+			errs = append(errs, fmt.Errorf("attention: %s: %w", t.name, memory.ErrTooLarge))
 		}
 	}
-	return faults
+	return errs
 }
 
 // isValid reports whether all dimensions of t are valid.
