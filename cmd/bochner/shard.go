@@ -139,14 +139,7 @@ func (shardMergeCommand) Help() string {
 }
 
 func (c shardMergeCommand) Run(s *session) error {
-	names, err := store.Expand(s.ctx, stores, c.States)
-	if err != nil {
-		return err
-	}
-	if err := c.Out.check(names...); err != nil {
-		return err
-	}
-	merged, err := mergeStates(s.ctx, names)
+	merged, err := mergeStates(s.ctx, c.States, c.Out)
 	if err != nil {
 		return err
 	}
@@ -165,8 +158,16 @@ func (c shardMergeCommand) Run(s *session) error {
 	return nil
 }
 
-// mergeStates reads the states sequentially; at most two are in memory.
-func mergeStates(ctx context.Context, files []string) (merged *shardfit.State, err error) {
+// mergeStates merges the states that the patterns match; out must be none of them. It reads the
+// states sequentially; at most two are in memory.
+func mergeStates(ctx context.Context, patterns []string, out stateFile) (merged *shardfit.State, err error) {
+	files, err := store.Expand(ctx, stores, patterns)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.check(files...); err != nil {
+		return nil, err
+	}
 	for k, name := range files {
 		next, err := readState(ctx, name)
 		if err != nil {
@@ -205,14 +206,7 @@ func (shardFinishCommand) Help() string {
 }
 
 func (c shardFinishCommand) Run(s *session) error {
-	names, err := store.Expand(s.ctx, stores, c.State)
-	if err != nil {
-		return err
-	}
-	if err := c.Out.check(names...); err != nil {
-		return err
-	}
-	state, err := mergeStates(s.ctx, names)
+	state, err := mergeStates(s.ctx, c.State, c.Out)
 	if err != nil {
 		return err
 	}
