@@ -74,7 +74,7 @@ func TestQuotes(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link    = regexp.MustCompile(`(?:\]\(|src="|srcset=")([^)"\s]+)[)"]`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )

@@ -30,10 +30,9 @@ row="$row&relationship=Not-in-family&race=White&sex=Male&capital_gain=2174&capit
 report="file://$work/runs/adult/report.html"
 shot report-light 1 1100,950 "$report"
 shot report-dark 0 1100,950 "$report"
-for part in inputs search; do # a copy that shows one section
-	sed "s#</head>#<style>body>header,main>:not(\#$part){display:none}</style></head>#" runs/adult/report.html >$part.html
-	shot report-$part 1 1100,700 "file://$work/$part.html"
-done
+# A copy that shows one section.
+sed "s#</head>#<style>body>header,main>:not(\#inputs){display:none}</style></head>#" runs/adult/report.html >inputs.html
+shot report-inputs 1 1100,700 "file://$work/inputs.html"
 shot compare 1 1100,800 "file://$work/compared.html"
-shot serve-light 1 1100,1000 "$url/ui/adult?$row#result"
-shot serve-dark 0 1100,1000 "$url/ui/adult?$row#result"
+shot serve-light 1 1100,1000 "$url/ui/adult?$row"
+shot serve-dark 0 1100,1000 "$url/ui/adult?$row"

@@ -127,7 +127,7 @@ func scoresSection(c result.Comparison) (s section) {
 			for _, r := range c.Runs {
 				value := "–"
 				if v, ok := part.of(r)[name]; ok {
-					value = formatNumber(v)
+					value = formatScore(v)
 				}
 				row = append(row, value)
 			}

@@ -23,6 +23,16 @@ func formatNumber(v float64) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
+// formatScore formats a score with a fixed number of digits, so that columns of scores align.
+func formatScore(v float64) string {
+	if a := math.Abs(v); v-v != 0 || a >= 1e4 || a > 0 && a < 1e-3 {
+		return formatNumber(v)
+	} else if a < 10 {
+		return strings.Replace(strconv.FormatFloat(v, 'f', 4, 64), "-", "−", 1)
+	}
+	return strings.Replace(fmt.Sprintf("%#.4g", v), "-", "−", 1)
+}
+
 // formatCount formats an integer with thin spaces as thousands separators.
 func formatCount(v float64) string {
 	s := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
@@ -100,54 +110,60 @@ func evaluatedScores(r result.Result) (scores map[string]float64, rows int, part
 	return r.Train, cmp.Or(r.Rows.Judged, r.Rows.Train), "training"
 }
 
-// summary describes the result in one or two sentences. A simpler model that is better comes first.
+// baselineLabel returns the display name of a baseline.
+func baselineLabel(name string) string {
+	if name == "mean" {
+		return "mean predictor"
+	}
+	return name
+}
+
+// tiles returns the main score of the model and of the baselines, and the number of rows they are computed on.
+func tiles(r result.Result) (out []tile) {
+	scores, rows, part := evaluatedScores(r)
+	metric, label, format := "accuracy", "accuracy", formatPercent
+	if r.Task == "regression" {
+		metric, label, format = "root_mean_squared_error", "RMSE", formatNumber
+	}
+	v, ok := scores[metric]
+	if !ok {
+		return nil
+	}
+	out = []tile{{label, format(v)}}
+	if r2, ok := scores["r2"]; ok {
+		out = append(out, tile{"R²", formatNumber(r2)})
+	}
+	for _, b := range r.Baselines {
+		if v, ok := b.Scores[metric]; ok {
+			out = append(out, tile{baselineLabel(b.Name), format(v)})
+		}
+	}
+	return append(out, tile{part + " rows", formatCount(float64(rows))})
+}
+
+// summary describes what the tiles do not show. A simpler model that is better comes first.
 func summary(r result.Result) (out []string) {
 	if r.Simpler != "" {
-		defer func() { out = append([]string{strings.ToUpper(r.Simpler[:1]) + r.Simpler[1:] + "."}, out...) }()
+		out = append(out, strings.ToUpper(r.Simpler[:1])+r.Simpler[1:]+".")
 	}
 	scores, rows, part := evaluatedScores(r)
 	n := formatCount(float64(rows))
-	of := func(name string, f func(result.Baseline, float64) string) {
-		var others []string
-		for _, b := range r.Baselines {
-			if v, ok := b.Scores[name]; ok {
-				others = append(others, f(b, v))
-			}
-		}
-		if len(others) > 0 {
-			out[0] += "; " + strings.Join(others, ", ")
-		}
-		out[0] += "."
-	}
 	switch r.Task {
 	case "classification":
-		out = []string{fmt.Sprintf("Accuracy on %s %s rows: %s", n, part, formatPercent(scores["accuracy"]))}
-		of("accuracy", func(b result.Baseline, v float64) string {
-			if b.Name == "linear model" {
-				return "linear model " + formatPercent(v)
-			}
-			return b.Name + " " + formatPercent(v)
-		})
 		if balanced, ok := scores["balanced_accuracy"]; ok && scores["accuracy"]-balanced > 0.1 {
 			out = append(out, fmt.Sprintf("Recall differs between classes: balanced accuracy is %s. Rare classes have lower recall.", formatPercent(balanced)))
 		}
 	case "regression":
-		out = []string{fmt.Sprintf("RMSE on %s %s rows: %s, R² %s", n, part, formatNumber(scores["root_mean_squared_error"]), formatNumber(scores["r2"]))}
-		of("root_mean_squared_error", func(b result.Baseline, v float64) string {
-			if b.Name == "linear model" {
-				return "linear model RMSE " + formatNumber(v)
-			}
-			return b.Name + " of the training rows RMSE " + formatNumber(v)
-		})
 		if i := r.Intervals; i != nil && i.Coverage != nil && i.Width != nil {
 			out = append(out, fmt.Sprintf("%s prediction intervals: coverage %s, mean width %s.", formatPercent(i.Level), formatPercent(*i.Coverage), formatNumber(*i.Width)))
 		}
 	case "clustering":
 		if c := r.Clusters; c != nil {
-			out = []string{fmt.Sprintf("%s rows in %d clusters.", formatCount(float64(r.Rows.Train)), len(c.Train))}
-		}
-		if v, ok := scores["silhouette"]; ok && len(out) > 0 {
-			out[0] = strings.TrimSuffix(out[0], ".") + fmt.Sprintf(", silhouette %s.", formatNumber(v))
+			text := fmt.Sprintf("%s rows in %d clusters", formatCount(float64(r.Rows.Train)), len(c.Train))
+			if v, ok := scores["silhouette"]; ok {
+				text += ", silhouette " + formatNumber(v)
+			}
+			out = append(out, text+".")
 		}
 	case "anomaly":
 		if a := r.Anomalies; a != nil {
@@ -155,11 +171,11 @@ func summary(r result.Result) (out []string) {
 			if a.Test != nil {
 				share = *a.Test
 			}
-			out = []string{fmt.Sprintf("Of %s %s rows, %s are classified as anomalies", n, part, formatPercent(share))}
+			text := fmt.Sprintf("Of %s %s rows, %s are classified as anomalies", n, part, formatPercent(share))
 			if v, ok := scores["roc_auc"]; ok {
-				out[0] += fmt.Sprintf("; area under the ROC curve %s", formatPercent(v))
+				text += "; area under the ROC curve " + formatPercent(v)
 			}
-			out[0] += "."
+			out = append(out, text+".")
 		}
 	}
 	if part == "training" && (r.Task == "classification" || r.Task == "regression") {

@@ -22,11 +22,15 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 type page struct {
 	Title    string
 	Style    template.CSS
+	Tiles    []tile
 	Summary  []string
 	Warnings []string
 	Sections []section
 	Footer   string
 }
+
+// tile is a number that the page shows in large type, with its label.
+type tile struct{ Label, Value string }
 
 // section is a part of the page with a heading.
 type section struct {

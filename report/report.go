@@ -42,7 +42,7 @@ func Pictures(r result.Result) (out []Picture) {
 
 // pageOf fills the page of a run.
 func pageOf(r result.Result) page {
-	p := page{Title: r.Name, Summary: summary(r), Warnings: r.Warnings, Sections: sections(r)}
+	p := page{Title: r.Name, Tiles: tiles(r), Summary: summary(r), Warnings: r.Warnings, Sections: sections(r)}
 	if p.Title == "" {
 		p.Title = "a run"
 	}

@@ -125,7 +125,8 @@ func TestPageStandsAlone(t *testing.T) {
 			t.Errorf("a link leads to #%s, which is not there", id[1])
 		}
 	}
-	for _, words := range []string{"Accuracy on 100 test rows: 90.0\u00a0%; most frequent class 80.0\u00a0%, linear model 85.0\u00a0%.",
+	for _, words := range []string{"<dt>accuracy</dt><dd>90.0\u00a0%</dd>", "<dt>most frequent class</dt><dd>80.0\u00a0%</dd>", "<dt>linear model</dt><dd>85.0\u00a0%</dd>",
+		"<dt>test rows</dt><dd>100</dd>",
 		"Recall differs between classes", "Most frequent confusions", "a larger value may help", "nominal coverage 90.0\u00a0%, observed coverage 88.0\u00a0%", "1 candidates failed",
 		"Shared between candidates: projection.", "a wider grid may improve the score"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {

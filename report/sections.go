@@ -37,7 +37,7 @@ func scoreSection(r result.Result) (s section) {
 		for k, name := range slices.Sorted(maps.Keys(all)) {
 			value := "–"
 			if v, ok := scores[name]; ok {
-				value = formatNumber(v)
+				value = formatScore(v)
 			}
 			t.Rows[k] = append(t.Rows[k], value)
 		}
@@ -48,11 +48,7 @@ func scoreSection(r result.Result) (s section) {
 		on = ", training rows"
 	}
 	for _, b := range r.Baselines {
-		name := b.Name
-		if name == "mean" {
-			name = "mean predictor"
-		}
-		add(name+on, b.Scores)
+		add(baselineLabel(b.Name)+on, b.Scores)
 	}
 	add("training rows", r.Train)
 	s.Tables = []table{t}
@@ -101,7 +97,7 @@ func classSection(r result.Result) (s section) {
 	}
 	t := table{Caption: "Scores by class", Head: []string{"class", "precision", "recall", "F1", "rows"}}
 	for _, c := range r.PerClass {
-		t.Rows = append(t.Rows, []string{c.Name, formatNumber(c.Precision), formatNumber(c.Recall), formatNumber(c.F1), formatCount(c.Support)})
+		t.Rows = append(t.Rows, []string{c.Name, formatScore(c.Precision), formatScore(c.Recall), formatScore(c.F1), formatCount(c.Support)})
 	}
 	s.Tables = append(s.Tables, t)
 	s.Sources = resultLinks("confusion", "per_class", "roc", "precision_recall")
@@ -285,7 +281,7 @@ func searchSection(r result.Result) (s section) {
 		for _, a := range axes {
 			row = append(row, formatValue(c.Params[a]))
 		}
-		t.Rows = append(t.Rows, append(row, formatNumber(c.Mean), formatStdDev(c.Std), formatStdDev(c.Seconds)))
+		t.Rows = append(t.Rows, append(row, formatScore(c.Mean), formatStdDev(c.Std), formatStdDev(c.Seconds)))
 	}
 	if len(t.Rows) > 1 {
 		s.Tables = append(s.Tables, t)

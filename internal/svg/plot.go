@@ -27,8 +27,9 @@ type Series struct {
 	Dashed     bool
 }
 
-// Colors are those of series. The last is that of what a series is compared with.
-var Colors = [...]string{"#2f6fb3", "#c7551b", "#2f855a", "#8a4fae", "#7b8694"}
+// Colors are the colors of series; the last is for references. Color-blind readers can distinguish them
+// (after Okabe and Ito, and Tol).
+var Colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#aa4499", "#7b8694"}
 
 // Reference is the number of the colour of what is there to compare with.
 const Reference = len(Colors) - 1

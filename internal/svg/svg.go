@@ -150,14 +150,14 @@ func HeatMap(t Table) string {
 		text(&out, edge, y+tall/2+4, start, plain, r)
 		for j := range t.Columns {
 			v := t.Values[i][j]
-			back, color := cellColors(v, low, high, t.Reverse)
+			back, label := cellStyle(v, low, high, t.Reverse)
 			frame := `stroke="none"`
 			if i == t.Row && j == t.Column {
 				frame = `stroke="#d1495b" stroke-width="3"`
 			}
 			x := side + cell*float64(j)
-			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s" %s/>`, x+1.5, y+1.5, cell-3, tall-3, back, frame)
-			text(&out, x+cell/2, y+tall/2+4, middle, textStyle{"cell", color, ""}, t.Labels[i][j])
+			fmt.Fprintf(&out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" %s %s/>`, x+1.5, y+1.5, cell-3, tall-3, back, frame)
+			text(&out, x+cell/2, y+tall/2+4, middle, label, t.Labels[i][j])
 		}
 	}
 	return out.String() + "</svg>"
@@ -175,10 +175,11 @@ func bounds(values [][]float64) (low, high float64) {
 	return low, high
 }
 
-// cellColors returns the colour of a cell, from near white to dark blue, and of what is written on it.
-func cellColors(v, low, high float64, reverse bool) (back, color string) {
+// cellStyle returns the attributes of a cell, a dark blue whose opacity grows with the value, and the style of
+// its label. A page with a dark scheme overrides the colors by the classes shade and onshade.
+func cellStyle(v, low, high float64, reverse bool) (attributes string, label textStyle) {
 	if v != v {
-		return "#dddddd", "#333333"
+		return `class="empty" fill="#dddddd"`, plain
 	}
 	t := 0.5
 	if high > low {
@@ -187,9 +188,9 @@ func cellColors(v, low, high float64, reverse bool) (back, color string) {
 	if reverse {
 		t = 1 - t
 	}
-	if color = "#222222"; t > 0.55 {
-		color = "#ffffff"
+	label = plain
+	if t > 0.55 {
+		label = textStyle{"onshade", "#ffffff", ""}
 	}
-	mix := func(from, to float64) int { return int(from + t*(to-from)) }
-	return fmt.Sprintf("#%02x%02x%02x", mix(238, 29), mix(244, 78), mix(251, 137)), color
+	return fmt.Sprintf(`class="shade" fill="#1d4e89" fill-opacity="%.3f"`, 0.07+0.93*t), label
 }
