@@ -5,7 +5,7 @@
 //	options := auto.NewOptions()
 //	options.Budget = time.Minute
 //	result, err := auto.Fit(ctx, train, options)
-//	predicted, err := result.Predict(ctx, X)
+//	predicted, err := result.Model.Predict(ctx, X)
 //
 // What is tried are recipes ([Recipes]): a representation of the inputs × a map × a model. [Fit] goes in
 // rounds. The first one tries every recipe on few rows with narrow maps, over a coarse grid of the kernel's
@@ -25,8 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/datasets"
 	"github.com/bochner-ml/bochner/estimator"
@@ -139,22 +137,6 @@ type Input struct {
 	Name  string
 	Scale float64 // how much it matters, relative to the one that matters most
 }
-
-// Predict returns the model's prediction for each row of X.
-func (r *Result) Predict(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	return r.Model.Predict(ctx, X)
-}
-
-// Outputs returns those of the model.
-func (r *Result) Outputs() estimator.Outputs { return estimator.OutputsOf(r.Model) }
-
-// PredictFull returns the requested outputs of the model for the rows of X.
-func (r *Result) PredictFull(ctx context.Context, X mat.Matrix, want estimator.Request) (estimator.Prediction, error) {
-	return estimator.Predict(ctx, r.Model, X, want)
-}
-
-// Unwrap returns the fitted model.
-func (r *Result) Unwrap() (within estimator.Predictor, sameRows bool) { return r.Model, true }
 
 // Check reports everything that is wrong with the options, as [param.FieldErrors].
 func (o Options) Check() error {

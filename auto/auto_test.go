@@ -73,7 +73,7 @@ func TestFit(t *testing.T) {
 			train, test = classes(train, k), classes(test, k)
 		}
 		result := fit(t, train, counted(50))
-		predicted, err := result.Predict(context.Background(), test.X)
+		predicted, err := result.Model.Predict(context.Background(), test.X)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestCores(t *testing.T) {
 	if a, b := timeless(one), timeless(three); a != b {
 		t.Errorf("on one core\n%s\non three\n%s", a, b)
 	}
-	p, _ := one.Predict(context.Background(), data.X)
+	p, _ := one.Model.Predict(context.Background(), data.X)
 	q, _ := three.Predict(context.Background(), data.X)
 	if !reflect.DeepEqual(p, q) {
 		t.Error("the models differ")
@@ -203,7 +203,7 @@ func TestStop(t *testing.T) {
 		if result.StopReason != auto.StoppedByCaller || result.Tried >= 200 {
 			t.Errorf("ended by %s after %d candidates", result.StopReason, result.Tried)
 		}
-		if _, err := result.Predict(context.Background(), data.X); err != nil {
+		if _, err := result.Model.Predict(context.Background(), data.X); err != nil {
 			t.Error(err)
 		}
 	}
@@ -219,7 +219,7 @@ func TestRandomTargets(t *testing.T) {
 		}
 	}
 	result := fit(t, train, counted(60))
-	predicted, err := result.Predict(context.Background(), test.X)
+	predicted, err := result.Model.Predict(context.Background(), test.X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestPipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := result.Predict(context.Background(), data.X)
+	p, _ := result.Model.Predict(context.Background(), data.X)
 	q, _ := model.Predict(context.Background(), data.X)
 	if !reflect.DeepEqual(p, q) {
 		t.Error("fitted again it predicts otherwise")

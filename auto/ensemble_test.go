@@ -40,7 +40,7 @@ func TestEnsemble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := result.Predict(context.Background(), data.X)
+	p, _ := result.Model.Predict(context.Background(), data.X)
 	q, _ := model.Predict(context.Background(), data.X)
 	if !reflect.DeepEqual(p, q) {
 		t.Error("fitted again it predicts otherwise")

@@ -18,7 +18,7 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	predicted, err := result.Predict(context.Background(), test.X)
+	predicted, err := result.Model.Predict(context.Background(), test.X)
 	if err != nil {
 		log.Fatal(err)
 	}
