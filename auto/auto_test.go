@@ -131,7 +131,7 @@ func TestCores(t *testing.T) {
 		t.Errorf("on one core\n%s\non three\n%s", a, b)
 	}
 	p, _ := one.Model.Predict(context.Background(), data.X)
-	q, _ := three.Predict(context.Background(), data.X)
+	q, _ := three.Model.Predict(context.Background(), data.X)
 	if !reflect.DeepEqual(p, q) {
 		t.Error("the models differ")
 	}
