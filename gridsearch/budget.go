@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// ErrBudget is the error of a search whose budget of time ended before any candidate was scored on
-// every fold.
-var ErrBudget = errors.New("the budget of time ended before any candidate was scored on every fold")
+// ErrBudget is the error of a search whose time budget ended before any candidate had scores on all
+// folds.
+var ErrBudget = errors.New("the time budget ended before any candidate had scores on all folds")
 
-// errTimedOut is why a fit is not done whose time was over.
-var errTimedOut = errors.New("not reached within the budget of time")
+// errTimedOut is the cause of fits that were canceled by the time budget.
+var errTimedOut = errors.New("not reached within the time budget")
 
-// evaluateUntilDeadline does what can be done until the budget ends. What is left then is late; the journal
-// does not say so, and another run goes on there.
+// evaluateUntilDeadline runs the fits until the budget ends and marks the others as timed out. The
+// journal does not contain those, so another run continues with them.
 func (r *run) evaluateUntilDeadline(parent context.Context) error {
 	if r.deadline.IsZero() {
 		return r.fitter.fit(parent)
@@ -40,11 +40,12 @@ func (r *run) evaluateUntilDeadline(parent context.Context) error {
 	return nil
 }
 
-// budgetParts cuts n candidates into ranges: eighths in an order drawn by the seed. The first one is cut
-// again, into ranges that double in size from a single candidate, for the budget may be short.
+// budgetParts splits n candidates into eighths, in an order drawn by the seed. The first eighth is
+// split again, into ranges that double in size from one candidate, so that a short budget has
+// results.
 func budgetParts(n int, seed uint64) (out [][2]int) {
-	const most = 8
-	number := min(most, n)
+	const maxParts = 8
+	number := min(maxParts, n)
 	for k, p := range rand.New(rand.NewPCG(seed, partStream)).Perm(number) {
 		from, to := p*n/number, (p+1)*n/number
 		for size := 1; k == 0 && size < to-from; size *= 2 {
@@ -56,7 +57,7 @@ func budgetParts(n int, seed uint64) (out [][2]int) {
 	return out
 }
 
-// noCandidateError is the error of a search that has no candidate to choose.
+// noCandidateError is the error of a search without a successful candidate.
 func (r *run) noCandidateError(candidates []Candidate) error {
 	failed, first := 0, -1
 	for i := range candidates {
@@ -74,12 +75,12 @@ func (r *run) noCandidateError(candidates []Candidate) error {
 		far += fmt.Sprintf(", and %d candidates failed, the first, %s: %s", failed, candidates[first], candidates[first].Failed)
 	}
 	if r.journal != nil {
-		far += "; the journal has them, and another run goes on there"
+		far += "; the journal has them, and another run resumes from it"
 	}
-	return fmt.Errorf("%w: %s; allow more time, or less work: fewer candidates, folds, rows or features", ErrBudget, far)
+	return fmt.Errorf("%w: %s; increase the budget or reduce candidates, folds, rows or features", ErrBudget, far)
 }
 
-// unreached reports whether candidate i lacks a fold for which there was no time, and has not failed
+// unreached reports whether candidate i lacks a fold because of the time budget and has not failed
 // on another.
 func (r *run) unreached(i int) bool {
 	late := false
@@ -93,5 +94,5 @@ func (r *run) unreached(i int) bool {
 }
 
 func budgetWarning(budget time.Duration, unreached, fits int) string {
-	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best is that of the candidates that were scored on every fold", budget, unreached, fits)
+	return fmt.Sprintf("the budget of %v ended before %d of %d fits; the best candidate is selected among those with scores on all folds", budget, unreached, fits)
 }

@@ -9,47 +9,47 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Coordinate is the [Strategy] that goes along one axis of the grid after the other. It tries the values of an
-// axis, with those of all others at the best so far, and keeps the best. After the last axis it begins
-// another round, until a round has gained nothing or all rounds are done. A round tries no more candidates
-// than the axes have values together, where the whole grid has their product: a grid may have an axis for
-// the factor of each input, as [transformer.Scale] has them. No candidate is tried twice. What is found is
-// the best along each axis, which is the best of the grid where the axes do not depend on each other.
+// Coordinate is the [Strategy] of coordinate descent: it optimizes one axis at a time, with all
+// other axes fixed at their best values so far. It repeats this until a round improves nothing or
+// all rounds are done. A round evaluates at most the sum of the axis lengths, where the whole grid
+// has their product, so a grid may have an axis for each input, as [transformer.Scale] allows. No
+// candidate is evaluated twice. The result is optimal along each axis; it is the optimum of the
+// grid if the axes do not interact.
 //
-// On each axis it starts with the value that the estimator has, if that is one of the axis, and else
-// with the middle one, of two the earlier. Of candidates that are equally good the one tried first is kept.
+// The start is the value of the estimator if the axis contains it, else the middle value (the lower
+// one of two). Ties go to the first candidate.
 //
-// Progress.Total is the most fits that there can be, and at the end those that there were. The Result is that of
-// a [Search] that tries the same candidates. Search.Random is to be 0.
+// Progress.Total is an upper bound of the number of fits, and their number at the end. The Result
+// equals that of a [Search] of the same candidates. Search.Random must be 0.
 type Coordinate struct {
-	Rounds int // the most rounds over all axes
+	Rounds int // maximum number of rounds over all axes
 }
 
-// NewCoordinate returns a Coordinate of at most three rounds.
+// NewCoordinate returns a Coordinate with at most three rounds.
 func NewCoordinate() Coordinate { return Coordinate{Rounds: 3} }
 
 // Params declares the number of rounds.
 func (c *Coordinate) Params(l *param.List) {
-	l.Int(&c.Rounds, "rounds", "the most rounds over all axes", param.Between(1, 1000))
+	l.Int(&c.Rounds, "rounds", "maximum number of rounds over all axes", param.Between(1, 1000))
 }
 
-// coordinateRun is a Coordinate at work.
+// coordinateRun is the state of a Coordinate search.
 type coordinateRun struct {
 	Coordinate
 	search       Search
 	grid         axes
-	perRound     int // values of all axes but one of each
+	perRound     int // sum over the axes of their length − 1
 	checked      []candidate
 	visited      map[string]bool // keys of points
-	current      point           // where the walk is: the best so far, or the start
-	best         float64         // the mean score there, NaN where there is none
-	previousBest float64         // best before this round
+	current      point           // best point so far, or the start
+	best         float64         // its mean score; NaN at the start
+	previousBest float64         // best at the start of this round
 	round        int
-	axis         int // the next one
-	maxLeft      int // most candidates on the axes of this round behind the last one
+	axis         int // the next axis
+	maxLeft      int // maximum number of candidates on the remaining axes of this round
 }
 
-// begin checks every value of the axes, and some corners of the grid, and goes to the start.
+// begin checks all axis values and some corners of the grid, and sets the start.
 func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErrors) {
 	w := &coordinateRun{Coordinate: c, search: s, grid: grid, visited: map[string]bool{}, best: math.NaN(), previousBest: math.NaN()}
 	for _, values := range grid {
@@ -72,7 +72,7 @@ func (c Coordinate) begin(s Search, grid axes, _ int) (proposer, param.FieldErro
 
 func (w *coordinateRun) known() []candidate { return w.checked }
 
-// start returns the point where the search begins.
+// start returns the initial point.
 func (w *coordinateRun) start() point {
 	at := make(point, len(w.grid))
 	for k, values := range w.grid {
@@ -85,7 +85,7 @@ func (w *coordinateRun) start() point {
 	return at
 }
 
-// axisPoints returns the points with another value on axis k.
+// axisPoints returns the points that differ from the current one on axis k only.
 func (w *coordinateRun) axisPoints(k int) []point {
 	var out []point
 	for i := range w.grid[k] {
@@ -98,7 +98,7 @@ func (w *coordinateRun) axisPoints(k int) []point {
 	return out
 }
 
-// key tells a point from others.
+// key returns a unique key of a point.
 func (p point) key() string {
 	out := make([]byte, 0, 2*len(p))
 	for _, v := range p {
@@ -107,7 +107,7 @@ func (p point) key() string {
 	return string(out)
 }
 
-// next goes to the best point of the last axis and proposes those along the next one that were not tried.
+// next moves to the best point of the last axis and proposes the new points along the next one.
 func (w *coordinateRun) next(r *run) (p proposal, ok bool, err error) {
 	w.update(r)
 	var points []point
@@ -138,7 +138,7 @@ func (w *coordinateRun) next(r *run) (p proposal, ok bool, err error) {
 	return proposal{candidates: candidates, number: len(candidates), left: int(left)}, true, faults.Err()
 }
 
-// update goes to the best of the candidates that were tried last, if it is better.
+// update moves to the best of the last candidates if it improves the score.
 func (w *coordinateRun) update(r *run) {
 	if r.planOnly {
 		return

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// CurvePoint is what a search found for one value of an axis of numbers.
+// CurvePoint is the best result for one value of a numeric axis.
 type CurvePoint struct {
 	Value    float64
-	Best     int     // the candidate with that value whose mean is the best
-	Mean     float64 // of it
-	StdError float64 // of that mean, over the folds; NaN with one fold
+	Best     int     // index of the best candidate with this value
+	Mean     float64 // its mean score
+	StdError float64 // standard error of the mean over the folds; NaN with one fold
 }
 
-// Curve returns the best score for each value of an axis of numbers, smallest value first: over
-// "rff.features" the error against D. Values with which every candidate failed are left out. A batch
-// of nested features has made all of them in one run.
+// Curve returns the best score for each value of a numeric axis, in ascending order: for
+// "rff.features", the score against D. Values whose candidates all failed are omitted.
 func (r *Result) Curve(path string) ([]CurvePoint, error) {
 	var out []CurvePoint
 	var paths []string
@@ -30,14 +29,14 @@ func (r *Result) Curve(path string) ([]CurvePoint, error) {
 			}
 			v, ok := number(s.Value)
 			if !ok {
-				return nil, fmt.Errorf("gridsearch: %s has the value %s, wanted numbers", path, formatValue(s.Value))
+				return nil, fmt.Errorf("gridsearch: %s must have numeric values, got %s", path, formatValue(s.Value))
 			}
 			if c.Failed == "" {
 				out = r.addPoint(out, CurvePoint{Value: v, Best: i, Mean: c.Mean, StdError: c.Std / math.Sqrt(float64(len(c.Folds)-1))})
 			}
 		}
 		if !slices.Contains(paths, path) {
-			return nil, fmt.Errorf("gridsearch: %s is no axis of the search, which has %s", path, strings.Join(paths, ", "))
+			return nil, fmt.Errorf("gridsearch: axis must be one of %[2]s, got %[1]s", path, strings.Join(paths, ", "))
 		}
 	}
 	slices.SortFunc(out, func(a, b CurvePoint) int {
@@ -49,7 +48,7 @@ func (r *Result) Curve(path string) ([]CurvePoint, error) {
 	return out, nil
 }
 
-// addPoint adds a point, or puts it in the place of a worse one of the same value.
+// addPoint adds a point, or replaces a worse one of the same value.
 func (r *Result) addPoint(points []CurvePoint, p CurvePoint) []CurvePoint {
 	for k := range points {
 		if points[k].Value == p.Value {
@@ -69,9 +68,9 @@ func (r *Result) better(a, b float64) bool {
 	return a < b
 }
 
-// Plateau returns the first point of a curve from which on nothing is gained: its mean is within one
-// standard error of the best one's, and so are those of all larger values. ok is false where that is
-// true of the last alone, so that larger values may do better still; and for fewer than two points.
+// Plateau returns the first point of a curve from which on all means are within one standard error
+// of the best. ok is false if only the last point is, so that larger values may improve the score,
+// and for fewer than two points.
 func (r *Result) Plateau(curve []CurvePoint) (point CurvePoint, ok bool) {
 	if len(curve) < 2 {
 		return point, false
@@ -91,7 +90,7 @@ func (r *Result) Plateau(curve []CurvePoint) (point CurvePoint, ok bool) {
 		limit = best.Mean - slack
 	}
 	at := len(curve) - 1
-	if r.better(limit, curve[at].Mean) { // worse again with the largest
+	if r.better(limit, curve[at].Mean) { // the largest value is worse
 		return best, true
 	}
 	for at > 0 && !r.better(limit, curve[at-1].Mean) {

@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/svg"
 )
 
-// SVG returns the mean scores as a picture, which a notebook shows by itself: a heat map over the
-// first two axes that have several values. Where there are further axes a cell shows the best of its
-// candidates. The candidate that the refit rule chooses is framed.
+// SVG returns a heat map of the mean scores over the first two axes with several values; notebooks
+// display it. With more axes, a cell shows the best of its candidates. A frame marks the candidate
+// that the refit rule selects.
 func (r *Result) SVG() string {
 	down, across := r.heatAxes()
 	rows, columns := r.values(down), r.values(across)
@@ -36,7 +36,7 @@ func (r *Result) SVG() string {
 	return svg.HeatMap(t)
 }
 
-// heatAxes returns the numbers of the axes that go down and across the map, -1 for none.
+// heatAxes returns the indices of the row and column axes of the heat map, −1 for none.
 func (r *Result) heatAxes() (down, across int) {
 	var several []int
 	if len(r.Candidates) > 0 {
@@ -58,7 +58,7 @@ func (r *Result) path(axis int) string {
 	return r.Candidates[0].Settings[axis].Path
 }
 
-// values returns the values of an axis in the order of the grid.
+// values returns the values of an axis in grid order.
 func (r *Result) values(axis int) []string {
 	var out []string
 	for _, c := range r.Candidates {
@@ -66,7 +66,7 @@ func (r *Result) values(axis int) []string {
 			out = append(out, v)
 		}
 	}
-	if axis >= 0 && axis < len(r.grid) { // candidates that are not the whole grid may come in another order
+	if axis >= 0 && axis < len(r.grid) { // partial grids may have another order
 		var order []string
 		for _, v := range r.grid[axis] {
 			order = append(order, formatShort(v))
@@ -76,7 +76,7 @@ func (r *Result) values(axis int) []string {
 	return out
 }
 
-// value returns the candidate's value on an axis as text.
+// value returns the value of the candidate on an axis as a string.
 func (c Candidate) value(axis int) string {
 	if axis < 0 {
 		return ""
@@ -84,7 +84,7 @@ func (c Candidate) value(axis int) string {
 	return formatShort(c.Settings[axis].Value)
 }
 
-// formatShort writes a value as a picture has it.
+// formatShort formats a value for figures.
 func formatShort(value any) string {
 	if v, ok := value.(float64); ok {
 		return strconv.FormatFloat(v, 'g', 4, 64)

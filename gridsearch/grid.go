@@ -15,30 +15,30 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Axis is one parameter of the estimator and the plain values to try, in that order.
+// Axis is one parameter of the estimator and the values to try, in order.
 //
-// For RefitOneStdError candidates are compared parameter by parameter and the first that differs decides which is
-// simpler, as the parameters declare by [param.List.Complexity]:
+// [RefitOneStdError] compares candidates parameter by parameter; the first difference decides which
+// is simpler, as declared by [param.List.Complexity]:
 //
-//  1. the size of the model: fewer features, landmarks, grids, components or clusters;
-//  2. the penalty: a larger alpha, a smaller C;
-//  3. the kernel: a smaller gamma, which makes smoother functions.
+// 1. the size of the model: fewer features, landmarks, grids, components or clusters; 2. the
+// penalty: a larger alpha, a smaller C; 3. the kernel: a smaller gamma, which makes smoother
+// functions.
 //
-// A value that is no number, such as "scale" for gamma, counts as less simple than any number. Other axes do not
-// count.
+// A value that is not a number, such as "scale" for gamma, is less simple than any number. Other
+// parameters are ignored.
 type Axis struct {
 	Path   string // of a parameter of the estimator: "rff.gamma"
 	Values []any
 }
 
-// MaxCandidates is the most that a search tries: a grid with more points wants Random.
+// MaxCandidates is the maximum number of candidates of a search; larger grids require Random.
 const MaxCandidates = 1 << 20
 
-// Log returns n values from lo to hi, both included, in equal ratios. It returns none, which a
-// [Search] refuses as an empty axis, unless lo and hi are positive and finite and n is at least 2.
+// Log returns n values from lo to hi, both included, with a constant ratio. It returns none, which
+// [Search] rejects as an empty axis, unless lo and hi are positive and finite and n is at least 2.
 //
-// Values between the ends are rounded to 12 significant digits, so that powers of ten come out as
-// such and every machine has the same grid.
+// Inner values are rounded to 12 significant digits, so that powers of ten are exact and all
+// platforms have the same grid.
 func Log(lo, hi float64, n int) []any {
 	if !(lo > 0 && hi > 0) {
 		return nil
@@ -48,8 +48,8 @@ func Log(lo, hi float64, n int) []any {
 	})
 }
 
-// Lin returns n values from lo to hi, both included, in equal steps, rounded as those of [Log]. It
-// returns none unless lo and hi are finite and n is at least 2.
+// Lin returns n evenly spaced values from lo to hi, both included, rounded as in [Log]. It returns
+// none unless lo and hi are finite and n is at least 2.
 func Lin(lo, hi float64, n int) []any {
 	return spaced(lo, hi, n, func(t float64) float64 { return lo*(1-t) + hi*t })
 }
@@ -69,14 +69,14 @@ func spaced(lo, hi float64, n int, at func(t float64) float64) []any {
 
 func finite(v float64) bool { return v-v == 0 }
 
-// candidate is a point of the grid and the spec that it makes of the estimator.
+// candidate is a grid point and the spec with its values.
 type candidate struct {
 	point    point
 	settings []param.Setting
 	spec     estimator.Estimator
 }
 
-// axes returns those of the grid, or every fault of them and of the search's own fields.
+// axes returns the axes of the grid, or all errors of the grid and of the options.
 func (s Search) axes() (axes, param.FieldErrors) {
 	faults := s.checkOptions()
 	if s.Estimator == nil {
@@ -97,15 +97,15 @@ func (s Search) axes() (axes, param.FieldErrors) {
 	return grid, faults
 }
 
-// Streams of random numbers of a seed.
+// Random streams of a seed.
 const (
 	candidateStream = iota + 1
 	partStream
 	rowStream
 )
 
-// checkOptions is what is wrong with the search's own fields, the estimator apart, which its
-// candidates speak for.
+// checkOptions returns the errors of the options, without those of the estimator, which the
+// candidates report.
 func (s Search) checkOptions() param.FieldErrors {
 	alone := s
 	alone.Estimator = nil
@@ -128,8 +128,8 @@ func (s Search) checkOptions() param.FieldErrors {
 	return faults
 }
 
-// settings returns an axis' values as the parameter itself shows them, so that 1000.0 and 1000 are
-// the same width.
+// settings returns the values of an axis as the parameter represents them, so that 1000.0 and 1000
+// are equal.
 func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 	if _, err := param.Get(s.Estimator, a.Path); err != nil {
 		return nil, s.unknown(a.Path, err)
@@ -161,8 +161,8 @@ func (s Search) settings(a Axis) ([]param.Setting, param.FieldErrors) {
 	return out, faults
 }
 
-// unknown is the fault of a path that the estimator has not. A path written too short is answered
-// with those that end in its last name.
+// unknown returns the error of a path that the estimator does not have. It suggests the full paths
+// that end in the last name of a path that is too short.
 func (s Search) unknown(path string, err error) param.FieldErrors {
 	faults := fieldErrors(err, path)
 	name := path[strings.LastIndexByte(path, '.')+1:]
@@ -178,7 +178,8 @@ func (s Search) unknown(path string, err error) param.FieldErrors {
 	return faults
 }
 
-// candidates makes a candidate of each point, with more settings, and reports each distinct fault of its specs once.
+// candidates returns a candidate for each point, with additional settings. It reports each distinct
+// error of the specs once.
 func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]candidate, param.FieldErrors) {
 	var faults param.FieldErrors
 	seen := map[string]bool{}
@@ -211,7 +212,7 @@ func (s Search) candidates(grid axes, points []point, more ...param.Setting) ([]
 	return all, nil
 }
 
-// withCandidate adds to a fault the candidate it was met in.
+// withCandidate adds the candidate to an error.
 func withCandidate(f param.FieldError, candidate int, settings []param.Setting) param.FieldError {
 	if len(settings) > 0 {
 		if f.Hint != "" {
@@ -222,7 +223,7 @@ func withCandidate(f param.FieldError, candidate int, settings []param.Setting) 
 	return f
 }
 
-// fieldErrors returns the faults that an error of package param holds.
+// fieldErrors returns the field errors in err; any other error becomes one at path.
 func fieldErrors(err error, path string) param.FieldErrors {
 	if err == nil {
 		return nil
@@ -238,7 +239,7 @@ func fieldErrors(err error, path string) param.FieldErrors {
 	return param.FieldErrors{{Path: path, Problem: err.Error(), Err: err}}
 }
 
-// formatSettings writes settings on one line: "rff.gamma=0.1 ridge.alpha=1".
+// formatSettings formats settings on one line: "rff.gamma=0.1 ridge.alpha=1".
 func formatSettings(settings []param.Setting) string {
 	words := make([]string, len(settings))
 	for i, s := range settings {
@@ -247,7 +248,7 @@ func formatSettings(settings []param.Setting) string {
 	return strings.Join(words, " ")
 }
 
-// formatValue writes a plain value: numbers so that they read back the same, lists and maps as JSON.
+// formatValue formats a value: numbers round-trip, lists and maps are JSON.
 func formatValue(plain any) string {
 	switch v := plain.(type) {
 	case nil:

@@ -1,24 +1,25 @@
-// Package gridsearch finds the best of a grid of hyper-parameters by cross-validation.
+// Package gridsearch selects hyperparameters by cross-validation.
 //
-// A [Search] has an estimator and axes, each a parameter's path and the values to try. Every
-// combination is a candidate; each is fitted on the training rows of every fold and scored on the
-// rows held out. [Search.Run] returns the whole table as a [Result], with the best candidate fitted
-// again on all rows. A Search is an estimator itself, so that searches nest: an outer search then
-// measures what the inner one would choose.
+// A [Search] has an estimator and axes: the paths of parameters and the values to try. Each
+// combination is a candidate, which is fitted to the training rows of each fold and scored on its
+// test rows. [Search.Run] returns all scores as a [Result], with the best candidate refitted to all
+// rows. A Search is itself an estimator, so searches can be nested: the outer search then evaluates
+// the selection of the inner one.
 //
 //	search := gridsearch.NewSearch(estimator.NewRidge(),
 //		gridsearch.Axis{Path: "alpha", Values: gridsearch.Log(1e-3, 1e3, 7)})
 //	result, err := search.Run(ctx, data)
 //
-// An estimator that is a BatchFitter is handed all candidates and folds at once, so that
-// it can share the work they have in common; of any other, the fits run side by side. Either way
-// the table is the same and its order is that of the grid.
+// Pipelines and the models of this module fit all candidates and folds together and share common
+// work, such as random features and Gram matrices. Other estimators are fitted concurrently, one
+// fit per core. Both give the same result, in the order of the grid.
 //
-// A search goes in rounds, which its [Strategy] proposes: by default there is one of all candidates. [Halving] gives
-// all candidates few rows and the best of them more. [Coordinate] goes along one axis after the other, for grids of
-// many axes. All rounds share a budget of time, a journal and the fit of the best candidate to all rows.
+// A search has rounds, which its [Strategy] proposes. By default one round evaluates all
+// candidates. [Halving] evaluates all candidates with few resources and the best ones with more.
+// [Coordinate] optimizes one axis at a time. All rounds share the time budget, the journal and the
+// refit.
 //
-// A search with a journal can be killed at any moment: the next run reads what is done and goes on.
+// A search with a journal can be interrupted at any time; the next run resumes it.
 package gridsearch
 
 import (
@@ -49,85 +50,82 @@ const (
 	RefitNone Refit = "none"
 )
 
-// DefaultFolds is the number of folds of a search that is given no splitter.
+// DefaultFolds is the number of folds of a search without a splitter.
 const DefaultFolds = 5
 
-// Search is the spec of a search over the product of the axes of a grid. Make one with [NewSearch].
+// Search is the spec of a search over a grid. Use [NewSearch].
 //
-// The mean over folds of a candidate's score is an honest estimate for that candidate and a
-// slightly flattering one for the best of many; judge the chosen model on rows that the search has
-// not seen, or nest the search in another.
+// The mean score of the best candidate is optimistic, because it is the best of many. Evaluate the
+// selected model on a held-out test set, or nest the search.
 type Search struct {
-	Estimator estimator.Estimator // the spec whose parameters are searched; never changed
-	Grid      []Axis              // no axis: the estimator as it is, cross-validated
+	Estimator estimator.Estimator // the spec whose parameters are searched; not modified
+	Grid      []Axis              // without axes: cross-validation of the estimator as it is
 
-	// Splitter makes the folds. Nil stands for DefaultFolds folds in the order of the rows,
-	// stratified where the score is one of classification or of anomalies, which every fold needs some of.
+	// Splitter makes the folds. Nil means DefaultFolds folds in the order of the rows, stratified
+	// for classification and anomaly scores.
 	Splitter datasets.Splitter
 
-	// Score is the name of the metric that decides, of those in package metrics. "" stands for
-	// accuracy where the target has classes and r2 where it has none.
+	// Score is the name of the metric that selects the best candidate (package metrics). "" means
+	// accuracy for classes, r2 for numeric targets, roc_auc for anomaly detection, and for
+	// clustering adjusted_rand with targets and silhouette without.
 	//
-	// No fit sees the targets of an estimator that learns without, as its [estimator.TaskProvider] says; they only
-	// score. For clusterings "" stands for adjusted_rand where there are targets and for silhouette where there
-	// are none; for anomalies it stands for roc_auc, and the second of two classes is that of the anomalies.
-	// Scores without a truth, such as silhouette, look at the rows that come to the search, standardised by
-	// [metrics.Standardize], whatever the candidates make of them: distances between their features are not
-	// comparable. They prefer round groups: of groups of another shape, such as two moons, only targets tell
-	// the right gamma.
+	// Unsupervised estimators never see the targets, which only score; for anomalies the second of
+	// two classes is the anomaly. Scores without true values, such as silhouette, use the input
+	// rows after [metrics.Standardize], because distances between the features of different
+	// candidates are not comparable. They prefer convex clusters: select gamma for other shapes by
+	// targets.
 	Score  string
-	Scores []string // metrics recorded besides
+	Scores []string // additional metrics to record
 
-	// Strategy proposes the candidates in rounds; nil stands for all points of the grid at once.
+	// Strategy proposes the candidates in rounds; nil means one round of the whole grid.
 	Strategy Strategy
 
-	// Random is the number of candidates that are tried, drawn from the grid by Seed without putting
-	// back; 0 for all of them. The grid may then be as fine as you like. (Bergstra & Bengio, JMLR 2012.)
+	// Random is the number of candidates to draw from the grid without replacement, by Seed; 0
+	// means all. (Bergstra and Bengio, JMLR 2012.)
 	Random int
 	Seed   uint64
 
-	// Budget is the time after which the search ends, 0 for no bound: fits that go on then are broken
-	// off. Candidates that are scored on every fold by then count, the others are unreached, and the
-	// best is fitted again, which comes on top. Where there is none yet, Run returns [ErrBudget]. What
-	// is done is in the journal, if there is one, and the next run goes on there with a whole Budget of
-	// its own. An BatchFitter is asked for the grid in several parts, drawn by Seed, so
-	// that there soon is something to choose from.
+	// Budget is the time limit of the search without the refit; 0 means none. At the limit running
+	// fits are canceled, and the best candidate with scores on all folds is refitted. If there is
+	// none, Run returns [ErrBudget]. Finished fits are in the journal, and the next run continues
+	// from them with a new budget. Estimators that share work get the grid in several parts, drawn
+	// by Seed, so that a first result is available early.
 	Budget time.Duration
 
 	Refit Refit // candidate to refit on all rows
 
-	// RefitEstimator is what is fitted to all rows in place of the best candidate, such as the same with intervals; nil for
-	// the candidate itself.
+	// RefitEstimator replaces the best candidate in the refit, for example by the same one with
+	// intervals; nil means the candidate itself.
 	RefitEstimator func(best estimator.Estimator) estimator.Estimator
 
-	// Workers is how many fits run side by side, 0 for one to each core. A BatchFitter decides for itself.
+	// Workers is the number of concurrent fits; 0 means one per core. Estimators that share work
+	// ignore it.
 	Workers int
-	// Memory bounds the bytes that the fits running side by side hold, by what the estimator says
-	// it needs as a [datasets.CostEstimator] and the size of the rows; 0 for no bound. A candidate that
-	// alone needs more, or more than there is, is refused before work starts. What a BatchFitter holds beyond that is its own
-	// affair.
+	// Memory bounds the bytes of concurrent fits, by the costs that the estimator declares
+	// ([datasets.CostEstimator]) and the size of the rows; 0 means no bound. A candidate that needs
+	// more, or more than is available, is an error before work starts. Estimators that share work
+	// ignore it.
 	Memory int64
 
-	// Journal is the path of a file that records every fit as it is done, "" for none. A search
-	// that finds its own journal takes the fits in it as done; one that finds another search's
-	// refuses to start. A search is known by its data, folds, grid, scores, and the type and declared
-	// parameters of its estimator; a function among its fields goes unnoticed. Searches that run at the same time, as nested ones do, need journals of
-	// their own.
+	// Journal is the path of a file that records each finished fit; "" means none. A search resumes
+	// from its own journal and refuses that of another search. The identity of a search consists of
+	// its data, folds, grid, scores, and the type and declared parameters of the estimator; fields
+	// that are functions are not part of it. Concurrent and nested searches need separate journals.
 	Journal string
 
-	// Progress is called after every fit, never twice at the same time, and once before the first
-	// with Candidate -1. Nil for no calls.
+	// Progress is called after each fit, never concurrently, and once before the first fit with
+	// Candidate -1. Nil means no calls.
 	Progress func(Progress)
 }
 
-// NewSearch returns a search over the grid that refits the best candidate and otherwise has the
-// defaults that its fields name.
+// NewSearch returns a search over the grid that refits the best candidate, with defaults for all
+// other fields.
 func NewSearch(spec estimator.Estimator, grid ...Axis) Search {
 	return Search{Estimator: specs.ByValue(spec), Grid: grid, Refit: RefitBest}
 }
 
-// Params declares the parameters that make a difference to the result; those of the estimator are
-// below "estimator".
+// Params declares the parameters that affect the result; those of the estimator are below
+// "estimator".
 func (s *Search) Params(l *param.List) {
 	l.String(&s.Score, "score", "metric that decides; empty for accuracy or r2")
 	l.Choice((*string)(&s.Refit), "refit", "candidate to refit on all rows",
@@ -136,25 +134,25 @@ func (s *Search) Params(l *param.List) {
 	l.OptionalChild("strategy", &s.Strategy)
 }
 
-// Progress says how far a search is.
+// Progress describes the progress of a search.
 type Progress struct {
-	Done, Total int     // fits, those taken from the journal included
-	Candidate   int     // whose fit has just ended, -1 before the first
-	Fold        int     // of that fit
-	Score       float64 // of that fit, NaN where it failed
+	Done, Total int     // number of fits, including those from the journal
+	Candidate   int     // the candidate of the last fit; -1 before the first fit
+	Fold        int     // its fold
+	Score       float64 // its score; NaN if it failed
 	Failed      string  // why it failed, else ""
 
-	// What is known so far: how many candidates are scored on every fold, and of those that are scored on the most folds
-	// the best, with its mean over these of the metric that decides; NaN and "" before the first.
+	// Scored counts the candidates with scores on all folds. Best is the best mean score among the
+	// candidates with scores on the most folds; NaN before the first.
 	Scored   int
-	Folds    int // that Best is the mean of
+	Folds    int // number of folds in Best
 	Best     float64
 	Settings string // "rff.gamma=0.1 ridge.alpha=1"
 	Metric   string
 }
 
-// Check reports everything that is wrong with the search, as [param.FieldErrors] with the paths of the
-// axes: bad values, each candidate that its estimator refuses, unknown scores. It looks at no data.
+// Check returns all errors of the search as [param.FieldErrors] with the paths of the axes: invalid
+// values, candidates that the estimator rejects, unknown scores. It does not read data.
 func (s Search) Check() error {
 	_, faults := s.begin(MaxCandidates)
 	_, more := s.metrics(nil)
@@ -164,12 +162,11 @@ func (s Search) Check() error {
 	return nil
 }
 
-// Task returns what the estimator says that it is for, [datasets.AnyTask] where it does not say.
+// Task returns the task of the estimator, [datasets.AnyTask] if it declares none.
 func (s Search) Task() datasets.Task { return share.TaskOf(s.Estimator) }
 
-// Fit runs the search and returns the refitted model's predictions: a *[Result], which also is a
-// Classifier, Probabilistic or MultiPredictor where the model is one. It fails where the search
-// refits none.
+// Fit runs the search and returns a *[Result], which has all outputs of the refitted model. Refit
+// must not be RefitNone.
 func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor, error) {
 	if s.Refit == RefitNone {
 		return nil, errNoRefit
@@ -183,12 +180,12 @@ func (s Search) Fit(ctx context.Context, data datasets.Set) (estimator.Predictor
 
 var errNoRefit = errors.New("gridsearch: refit is none, so there is nothing to predict with; use Run")
 
-// Run scores the candidates on every fold and refits the chosen one on all rows. A BatchFitter may begin the last fit with what it
-// has found out of all rows, so that this agrees with a fit by itself to rounding.
+// Run evaluates the candidates on all folds and refits the selected one to all rows. The refit may
+// reuse work of the folds; it then agrees with an independent fit up to rounding.
 //
-// A fit that fails is recorded in its candidate, which then ranks last; it is an error when all
-// candidates fail. On cancellation Run returns an error that matches ctx.Err() and
-// context.Cause(ctx) once the running fits have stopped, and the journal holds what is finished.
+// A failed fit is recorded in its candidate, which ranks last; if all candidates fail, Run returns
+// an error. On cancellation Run returns an error that matches ctx.Err() and context.Cause(ctx) once
+// running fits have stopped; the journal has the finished fits.
 func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	r, err := s.prepare(data, MaxCandidates)
 	if err != nil {
@@ -197,7 +194,7 @@ func (s Search) Run(ctx context.Context, data datasets.Set) (*Result, error) {
 	return r.complete(ctx)
 }
 
-// failed is the error of a search, of one whose context has ended its cause.
+// failed returns the cause of a canceled context, else err with the name of the package.
 func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctxerr.Check(ctx)

@@ -8,40 +8,41 @@ import (
 	"github.com/bochner-ml/bochner/param"
 )
 
-// Halving is the [Strategy] that tries all candidates with few means and keeps a part of them for more, in
-// several rounds on the same folds and test rows. What it gives more of is rows to train on, or a parameter such as
-// the number of features. The result has the candidates of the last round. (Jamieson & Talwalkar, Non-stochastic best arm
+// Halving is the [Strategy] of successive halving: it evaluates all candidates with few resources
+// and the best fraction with more, in several rounds on the same folds and test rows. The resource
+// is the number of training rows or an integer parameter, such as the number of features. The
+// result has the candidates of the last round. (Jamieson and Talwalkar, Non-stochastic best arm
 // identification, AISTATS 2016.)
 //
-// The search's budget of time is one for all rounds. Where it ends within a round, the best of its candidates that
-// are scored on every fold is refitted, with the means of the round; if there is none, that of the round before.
-// The fits that [Progress] counts are those of the round.
+// The time budget is that of all rounds. If it ends within a round, the best candidate with scores
+// on all folds is refitted with the resources of the round; if there is none, the best of the
+// previous round. [Progress] counts the fits of the round.
 type Halving struct {
-	// Resource is "rows" or the path of a parameter that takes integers and is no axis.
+	// Resource is "rows", or the path of an integer parameter that is not an axis.
 	Resource string
-	// MinResources and Most are what the first and the last round have of it. Of rows there are no more than a
-	// fold trains on, for which Most 0 stands; of a parameter it stands for the value that the estimator has.
+	// MinResources and MaxResources are the resources of the first and the last round. MaxResources
+	// 0 means all training rows of a fold, or the value of the parameter in the estimator.
 	MinResources, MaxResources int
-	// Factor is how much more the next round has, and of how many candidates one is kept.
+	// Factor multiplies the resources of each round; one of Factor candidates survives it.
 	Factor int
 }
 
-// NewHalving returns a Halving that begins with so many training rows and triples them.
+// NewHalving returns a Halving that starts with the given number of training rows and triples it.
 func NewHalving(minResources int) Halving {
 	return Halving{Resource: "rows", MinResources: minResources, Factor: 3}
 }
 
 // Params declares all parameters.
 func (h *Halving) Params(l *param.List) {
-	l.String(&h.Resource, "resource", "What a round has more of than the one before: rows to train on, or the path of a parameter that takes integers and is no axis, such as rff.features.")
+	l.String(&h.Resource, "resource", "Resource that grows from round to round: rows, or the path of an integer parameter that is not an axis, such as rff.features.")
 	l.Int(&h.MinResources, "min_resources", "Resource of the first round; 0 disables halving.", param.AtLeast(0))
 	l.Int(&h.MaxResources, "max_resources", "Resource of the last round, at most the training rows of a fold; 0 selects these, or the parameter of the pipeline.", param.AtLeast(0))
-	l.Int(&h.Factor, "factor", "How many times as much the next round has, and of how many candidates one gets there.", param.AtLeast(2))
+	l.Int(&h.Factor, "factor", "Growth of the resource per round; one of this number of candidates survives a round.", param.AtLeast(2))
 }
 
 func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErrors) {
 	if _, leaves := s.Splitter.(LeaveOneOut); leaves {
-		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving and leave one out do not go together; use k folds"}}
+		return nil, param.FieldErrors{{Path: "strategy", Problem: "halving does not support leave-one-out; use k-fold cross-validation"}}
 	}
 	points, number, faults := s.samplePoints(grid, limit)
 	if len(faults) > 0 {
@@ -52,29 +53,29 @@ func (h Halving) begin(s Search, grid axes, limit int) (proposer, param.FieldErr
 		h.MaxResources, _ = own.(int)
 	}
 	w := &halvingRun{Halving: h, search: s, grid: grid, points: points, number: number, resources: h.MinResources}
-	w.checked, faults = w.candidatesAt(h.MaxResources) // for the memory it takes
+	w.checked, faults = w.candidatesAt(h.MaxResources) // for their memory
 	return w, faults
 }
 
-// halvingRun are the rounds of a Halving.
+// halvingRun is the state of a Halving search.
 type halvingRun struct {
 	Halving
 	search    Search
 	grid      axes
 	checked   []candidate
-	points    []point // of the round
-	number    int     // of candidates that the points stand for
-	resources int     // of the round
+	points    []point // points of the round
+	number    int     // number of candidates of the round
+	resources int     // resources of the round
 }
 
 func (w *halvingRun) known() []candidate { return w.checked }
 
-// candidatesAt returns the candidates of the round with given means.
-func (w *halvingRun) candidatesAt(means int) ([]candidate, param.FieldErrors) {
+// candidatesAt returns the candidates of the round with the given resources.
+func (w *halvingRun) candidatesAt(resources int) ([]candidate, param.FieldErrors) {
 	if w.Resource == "rows" {
 		return w.search.candidates(w.grid, w.points)
 	}
-	return w.search.candidates(w.grid, w.points, param.Setting{Path: w.Resource, Value: means})
+	return w.search.candidates(w.grid, w.points, param.Setting{Path: w.Resource, Value: resources})
 }
 
 func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
@@ -100,13 +101,13 @@ func (w *halvingRun) next(r *run) (p proposal, ok bool, err error) {
 	return proposal{candidates: candidates, number: w.number, resource: w.resources, rows: w.Resource == "rows"}, true, faults.Err()
 }
 
-// resolveBounds checks the means against the rows, and fills in Most.
+// resolveBounds checks the resources against the rows, and sets MaxResources if it is 0.
 func (w *halvingRun) resolveBounds(r *run) error {
 	if w.Resource == "rows" {
 		rows := r.trainRows()
 		switch {
 		case rows == 0:
-			return errors.New("fits cannot have fewer rows of a stream; halve a parameter")
+			return errors.New("halving cannot reduce the rows of a stream; use a parameter as the resource")
 		case w.MaxResources == 0:
 			w.MaxResources = rows
 		case w.MaxResources > rows:
@@ -114,12 +115,13 @@ func (w *halvingRun) resolveBounds(r *run) error {
 		}
 	}
 	if w.MinResources < 1 || w.MaxResources < w.MinResources {
-		return fmt.Errorf("halving goes from %d to %d of %s, wanted from 1 or more upward", w.MinResources, w.MaxResources, w.Resource)
+		return fmt.Errorf("halving: min_resources must be at least 1 and at most max_resources, got %d and %d of %s", w.MinResources, w.MaxResources, w.Resource)
 	}
 	return nil
 }
 
-// survivors returns the n points that rank first, in the order of the grid; nil where all have failed. A plan takes some.
+// survivors returns the n best points in grid order, or nil if all failed. A plan takes evenly
+// spaced points.
 func (w *halvingRun) survivors(r *run, n int) []point {
 	if r.planOnly {
 		return evenlySpaced(w.points, n)
@@ -143,7 +145,7 @@ func (w *halvingRun) cut(r *run) string {
 	if r.resource == w.MaxResources {
 		return ""
 	}
-	return fmt.Sprintf("the best was scored with %s %d, not with %d", w.Resource, r.resource, w.MaxResources)
+	return fmt.Sprintf("the scores of the best candidate are those with %s %d, not %d", w.Resource, r.resource, w.MaxResources)
 }
 
 // seq returns 0 … n−1.
